@@ -12,7 +12,7 @@ export const NO_VALUE = '$$_posthog_breakdown_null_$$'
 export const OTHER_VALUES = '$$_posthog_breakdown_other_$$'
 
 /** Display names of both. */
-const DISPLAYED: ReadonlyMap<string, string> = new Map([
+const DISPLAY_NAMES: ReadonlyMap<string, string> = new Map([
   [NO_VALUE, 'None (i.e. no value)'],
   [OTHER_VALUES, 'Other (i.e. all remaining values)'],
 ])
@@ -133,11 +133,11 @@ export function breakdownText(
   const none = constant(NO_VALUE)
   if (edges !== null) return expr`ifNull(${binOf(value, edges)}, ${none})`
   const text = expr`nullIf(toString(${value}), '')`
-  return expr`ifNull(${item.normalize_url ? normalized(text) : text}, ${none})`
+  return expr`ifNull(${item.normalize_url ? withoutTrailingSlash(text) : text}, ${none})`
 }
 
 /** Removes trailing `/`, `?` and `#`: `/a/` and `/a?` become `/a`; a text of nothing else becomes `/`. */
-function normalized(text: Expr): Expr {
+function withoutTrailingSlash(text: Expr): Expr {
   const trimmed = expr`replaceRegexpOne(${text}, '[/?#]+$', '')`
   return expr`if(${trimmed} = '', '/', ${trimmed})`
 }
@@ -195,7 +195,7 @@ export function hasBreakdown(
 
 /** The display name of a value, or of several breakdowns' values together. */
 export function breakdownLabel(values: readonly string[]): string {
-  return values.map((value) => DISPLAYED.get(value) ?? value).join('::')
+  return values.map((value) => DISPLAY_NAMES.get(value) ?? value).join('::')
 }
 
 function refuse(detail: string, member: string): Refusal {

@@ -37,7 +37,7 @@ export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
     // Unique actors of a day are not the sum of its hours, so totals of such maths are queried.
     const is_sum = SUMS.has(query.series[0]?.math ?? 'total')
     const sumsBy = async (names: readonly CellName[]): Promise<readonly HeatmapCell[]> =>
-      is_sum ? summed(data, names) : cellsBy(names)
+      is_sum ? sumCells(data, names) : cellsBy(names)
     const [all] = await sumsBy([])
     const results = {
       data,
@@ -67,7 +67,10 @@ function cellOf(
 }
 
 /** Sums cells with equal `names`, in their order. */
-function summed(cells: readonly HeatmapCell[], names: readonly CellName[]): readonly HeatmapCell[] {
+function sumCells(
+  cells: readonly HeatmapCell[],
+  names: readonly CellName[],
+): readonly HeatmapCell[] {
   const groups = Map.groupBy(cells, (cell) => names.map((name) => cell[name] ?? 0).join())
   const sums = [...groups.values()].map((group) => ({
     ...Object.fromEntries(names.map((name) => [name, group[0]?.[name] ?? 0])),

@@ -26,14 +26,14 @@ import { seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 
 /** Maximum results for success and for failure. */
-const TOLD_MAX = 10
+const RESULTS_MAX = 10
 /** Minimum actors, and minimum share of actors: rarer items are not significant. */
-const PEOPLE_MIN = 25
+const ACTORS_MIN = 25
 const SHARE_MIN = 0.02
 /** With more than this ratio between converted and dropped actors, odds are unreliable. */
-const SKEW = 10
+const SKEW_MAX = 10
 /** Maximum distinct items compared: the most common ones. */
-const THINGS_MAX = 20_000
+const ITEMS_MAX = 20_000
 
 type FunnelTotals = { readonly successes: number; readonly failures: number }
 
@@ -53,7 +53,7 @@ export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
     return {
       results: computeCorrelations(things, totals, query),
       hogql,
-      said: { columns, types, hasMore: false, limit: TOLD_MAX * 2, offset: 0 },
+      said: { columns, types, hasMore: false, limit: RESULTS_MAX * 2, offset: 0 },
     }
   },
 }
@@ -74,9 +74,9 @@ function countsTree(request: CorrelationRequest): SelectQuery {
       countDistinctIf(things.actor_id, people.converted) as successes,
       countDistinctIf(things.actor_id, not people.converted) as failures
     from ${correlatedItemsTree(request)} as things join people on people.actor_id = things.actor_id
-    group by name having successes + failures >= ${constant(BigInt(leastOf(request)))}
+    group by name having successes + failures >= ${constant(BigInt(minimumOf(request)))}
     order by successes + failures desc, name asc`
-  const limited = { ...count_tree, limit: constant(BigInt(THINGS_MAX)) }
+  const limited = { ...count_tree, limit: constant(BigInt(ITEMS_MAX)) }
   return withPeople(
     select`select totals.successes, totals.failures, counted.name, counted.successes, counted.failures
       from (select countIf(converted) as successes, countIf(not converted) as failures from people) as totals
@@ -86,7 +86,7 @@ function countsTree(request: CorrelationRequest): SelectQuery {
 }
 
 /** Properties have a long tail of rare values, so a minimum applies. */
-const leastOf = ({ query }: CorrelationRequest): number =>
+const minimumOf = ({ query }: CorrelationRequest): number =>
   query.funnelCorrelationType === 'event_with_properties' ? 3 : 1
 
 function withPeople(tree: SelectQuery, request: CorrelationRequest): SelectQuery {
@@ -117,7 +117,7 @@ export function computeCorrelations(
   { funnelCorrelationType: type }: Pick<FunnelCorrelationQuery, 'funnelCorrelationType'>,
 ): { readonly events: readonly object[]; readonly skewed: boolean } {
   if (successes === 0 || failures === 0) return { events: [], skewed: true }
-  const least = Math.min(PEOPLE_MIN, SHARE_MIN * (successes + failures))
+  const least = Math.min(ACTORS_MIN, SHARE_MIN * (successes + failures))
   const odds = things
     .filter(({ success_count, failure_count }) => success_count + failure_count >= least)
     .map(({ name, success_count: s, failure_count: f }) => {
@@ -130,19 +130,22 @@ export function computeCorrelations(
   const of_failure = odds
     .filter(({ odds_ratio }) => odds_ratio <= 1)
     .toSorted((a, b) => a.odds_ratio - b.odds_ratio)
-  const told = [...of_success.slice(0, TOLD_MAX), ...of_failure.slice(0, TOLD_MAX)]
+  const told = [...of_success.slice(0, RESULTS_MAX), ...of_failure.slice(0, RESULTS_MAX)]
   return {
     events: told.map(({ name, ...counts }) => ({
       ...counts,
-      event: shownThing(name, type),
+      event: serializeItem(name, type),
       correlation_type: counts.odds_ratio > 1 ? 'success' : 'failure',
     })),
-    skewed: successes / failures > SKEW || failures / successes > SKEW,
+    skewed: successes / failures > SKEW_MAX || failures / successes > SKEW_MAX,
   }
 }
 
 /** An item as shown in answers; autocaptured events with their elements. */
-function shownThing(name: string, type: FunnelCorrelationQuery['funnelCorrelationType']): object {
+function serializeItem(
+  name: string,
+  type: FunnelCorrelationQuery['funnelCorrelationType'],
+): object {
   const plain = { event: name, properties: {}, elements: [] }
   if (type !== 'event_with_properties') return plain
   const [, value] = name.split('::elements_chain::')
@@ -163,13 +166,16 @@ export function correlationActors(
   const converted = query.funnelCorrelationPersonConverted ?? null
   const side = converted === null ? null : expr`people.converted = ${constant(converted)}`
   const tree = select`select things.actor_id as actor_id, count() as event_count
-    from ${behindTree(query, request)} as things join people on people.actor_id = things.actor_id
+    from ${actorsOfItemTree(query, request)} as things join people on people.actor_id = things.actor_id
     where ${allOf(side)} group by actor_id`
   return withPeople(tree, request)
 }
 
 /** Rows of `actor_id` that have the item within the funnel. */
-function behindTree(query: FunnelCorrelationActorsQuery, request: CorrelationRequest): SelectQuery {
+function actorsOfItemTree(
+  query: FunnelCorrelationActorsQuery,
+  request: CorrelationRequest,
+): SelectQuery {
   const { funnelCorrelationPersonEntity: entity, funnelCorrelationPropertyValues: values } = query
   if (entity) {
     const member = 'funnelCorrelationPersonEntity'

@@ -87,7 +87,7 @@ export function entityOf(entity: unknown, name: string): Series {
 }
 
 /** Members of a series whose names have not changed. */
-const KEPT = [
+const SAME_NAMES = [
   'custom_name',
   'math',
   'math_group_type_index',
@@ -97,7 +97,7 @@ const KEPT = [
 
 function entitySeries(members: LegacyParameters, type: string, name: string): Series {
   const kept = Object.fromEntries(
-    KEPT.flatMap((key) => (key in members ? [[key, members[key]]] : [])),
+    SAME_NAMES.flatMap((key) => (key in members ? [[key, members[key]]] : [])),
   )
   const properties = filtersOf(members['properties'] ?? null, name)
   const { id } = members

@@ -55,7 +55,7 @@ async function tablesOf(
   breakdowns: Breakdowns | null,
 ): Promise<RetentionTables> {
   if (breakdowns === null) {
-    const tree = countedTree(treeOf(request, { values: [], condition: null }))
+    const tree = countTree(treeOf(request, { values: [], condition: null }))
     const { rows, hogql } = await queryAll(tree, request.context, request.ask)
     return { tables: [{ value: undefined, counts: countsOf(rows) }], hogql }
   }
@@ -74,7 +74,7 @@ async function tablesOfCohorts(
   for (const cohort of cohorts) {
     const condition =
       cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
-    const tree = countedTree(treeOf(request, { values: [], condition }))
+    const tree = countTree(treeOf(request, { values: [], condition }))
     const { rows, hogql } = await queryAll(tree, request.context, request.ask)
     tables.push({ value: cohort === 'all' ? EVERYBODY : cohort, counts: countsOf(rows) })
     first ??= hogql
@@ -119,7 +119,7 @@ function treeOf({ query, plan, context }: RetentionRequest, split: RetentionSpli
 }
 
 /** Rows `start, offset, actors`. */
-function countedTree(tree: SelectQuery): SelectQuery {
+function countTree(tree: SelectQuery): SelectQuery {
   const pairs = select`select start, arrayJoin(offsets) as offset from ${tree}`
   return select`select start, offset, count() as actors from ${pairs} group by start, offset`
 }

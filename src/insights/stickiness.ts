@@ -77,7 +77,7 @@ async function answerSeries(
   const by_count = new Map(rows.map(([active, actors]) => [Number(active), Number(actors)]))
   const exactly = Array.from({ length: steps }, (_, at) => by_count.get(at + 1) ?? 0)
   const is_cumulative = query.stickinessFilter?.computedAs === 'cumulative'
-  const data = (is_cumulative ? atLeast(exactly) : exactly).map((count) =>
+  const data = (is_cumulative ? suffixSums(exactly) : exactly).map((count) =>
     scaleSample(count, query),
   )
   const { compare_label } = span
@@ -94,7 +94,7 @@ async function answerSeries(
 }
 
 /** Suffix sums: actors with at least as many buckets. */
-function atLeast(counts: readonly number[]): readonly number[] {
+function suffixSums(counts: readonly number[]): readonly number[] {
   let sum = 0
   return counts
     .toReversed()

@@ -58,7 +58,7 @@ export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
     const count_tree = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
     const allowed = query.properties?.length ? new Set(query.properties) : null
     const results = [...count_tree]
-      .filter(([property]) => allowed?.has(property) ?? isTelling(property))
+      .filter(([property]) => allowed?.has(property) ?? isInformative(property))
       .map(([property, values]) => ({
         property,
         ...sampleOf(values, query.maxPropertyValues ?? VALUES_DEFAULT),
@@ -75,7 +75,7 @@ function eventCondition({ event, actionId }: EventTaxonomyQuery): Expr {
 }
 
 /** Excludes properties that events copy from their person or that describe the transport. */
-const isTelling = (property: string): boolean =>
+const isInformative = (property: string): boolean =>
   !/^(\$(set|set_once|unset|initial_.*|groups|group_\d|ip|time|insert_id|sent_at)|distinct_id|token)$/.test(
     property,
   )
@@ -99,11 +99,11 @@ function countValues(events: readonly unknown[]): ReadonlyMap<string, TaxonomyVa
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return typeof value === 'string' && value !== '' ? shortened(value) : null
+  return typeof value === 'string' && value !== '' ? cutValue(value) : null
 }
 
 /** Cuts by characters, not UTF-16 units, so that none is split. */
-const shortened = (text: string): string =>
+const cutValue = (text: string): string =>
   Array.from(text.slice(0, 2 * VALUE_LENGTH_MAX))
     .slice(0, VALUE_LENGTH_MAX)
     .join('')

@@ -18,7 +18,7 @@ import type { InsightContext, InsightKind, InsightRows, RunTree } from './insigh
 import { requireNumbers } from './numbers.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { evaluateFormulas, formulasOf } from './trends/formulas.ts'
-import { linesOf, trendsBreakdowns, trendsRange } from './trends/plan.ts'
+import { planLines, trendsBreakdowns, trendsRange } from './trends/plan.ts'
 import { type AnsweredLine, isOther, resultOf } from './trends/results.ts'
 import { trendsTree } from './trends/trees.ts'
 import { linesOfRows } from './trends/values.ts'
@@ -38,7 +38,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     const texts: string[] = []
     const worked_out = Math.max(1, formulas.length / query.series.length)
     let numbers = 0
-    for (const plan of linesOf(query, context, range, split)) {
+    for (const plan of planLines(query, context, range, split)) {
       const { rows, hogql } = await queryAll(trendsTree(plan), context, ask)
       texts.push(hogql)
       const lines = linesOfRows(plan, rows)

@@ -1,4 +1,7 @@
-/** aggregate_funnel and its kin: the folds of funnels over lists of events that a text gathers itself. */
+/**
+ * aggregate_funnel and aggregate_funnel_trends: the funnel folds, over lists of events that a text
+ * aggregates itself.
+ */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { NULL_VALUE, sql } from '../sql-fragments.ts'
@@ -23,7 +26,7 @@ const INT8 = intType(8, true)
 const TEXTS = arrayType(STRING)
 const NUMBERS = arrayType(FLOAT64)
 
-/** The list of events, whose rows have so many items. */
+/** Refuses lists whose rows do not have the given number of items. */
 function requireEvents(events: ResolvedExpr, items: number): void {
   const { type } = events
   const of = elementType(type)
@@ -31,7 +34,7 @@ function requireEvents(events: ResolvedExpr, items: number): void {
   refuseArguments(`The last argument must be an array of tuples of ${items} items`)
 }
 
-/** Values as texts that tell NULL from the empty one. */
+/** Values as texts that distinguish NULL from ''. */
 const textsOf = (list: ResolvedExpr): ResolvedExpr =>
   sql`list_transform(${list}, lambda v: coalesce(to_json(v)::VARCHAR, 'null'))`(TEXTS)
 
@@ -43,9 +46,15 @@ const stepsType: TypeRule = ({ args }) =>
 
 /** `(steps, seconds, attribution, order, values, optional steps, [(second, uuid, value, [step])])`. */
 const steps: Lowering = (call) => {
-  const [count = NULL_VALUE, window = NULL_VALUE, attribution = NULL_VALUE, order = NULL_VALUE] =
-    call.args
-  const [, , , , values = NULL_VALUE, optional = NULL_VALUE, events = NULL_VALUE] = call.args
+  const [
+    count = NULL_VALUE,
+    window = NULL_VALUE,
+    attribution = NULL_VALUE,
+    order = NULL_VALUE,
+    values = NULL_VALUE,
+    optional = NULL_VALUE,
+    events = NULL_VALUE,
+  ] = call.args
   requireEvents(events, 4)
   const times = sql`list_transform(${events}, lambda e: (e."1")::DOUBLE)`(NUMBERS)
   const uuids = sql`list_transform(${events}, lambda e: (e."2")::VARCHAR)`(TEXTS)
@@ -65,9 +74,16 @@ const entrancesType: TypeRule = ({ args }) =>
 
 /** `(from step, to step, steps, seconds, attribution, order, values, [(second, bucket, uuid, value, [step])])`. */
 const entrances: Lowering = (call) => {
-  const [from = NULL_VALUE, to = NULL_VALUE, , window = NULL_VALUE] = call.args
-  const [, , , , attribution = NULL_VALUE, order = NULL_VALUE] = call.args
-  const [, , , , , , values = NULL_VALUE, events = NULL_VALUE] = call.args
+  const [
+    from = NULL_VALUE,
+    to = NULL_VALUE,
+    ,
+    window = NULL_VALUE,
+    attribution = NULL_VALUE,
+    order = NULL_VALUE,
+    values = NULL_VALUE,
+    events = NULL_VALUE,
+  ] = call.args
   requireEvents(events, 5)
   const times = sql`list_transform(${events}, lambda e: (e."1")::DOUBLE)`(NUMBERS)
   const buckets = sql`list_transform(${events}, lambda e: (e."2")::BIGINT)`(UNKNOWN)
@@ -88,7 +104,7 @@ const STEPS_NAMES =
 const TRENDS_NAMES =
   'aggregate_funnel_trends|aggregate_funnel_array_trends|aggregate_funnel_cohort_trends|aggregate_funnel_array_trends_test|aggregate_funnel_trends_json|aggregate_funnel_array_trends_json|aggregate_funnel_cohort_trends_json'
 
-/** Values are compared whatever they are: the names differ only where their type once mattered. */
+/** Values of any type are compared as texts; the names differ for historical reasons. */
 export const AGGREGATE_FUNNELS: readonly FunctionDef[] = [
   scalar(STEPS_NAMES, '7', stepsType, steps),
   scalar(TRENDS_NAMES, '8', entrancesType, entrances),

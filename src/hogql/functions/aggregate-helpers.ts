@@ -1,11 +1,11 @@
-/** What lowerings of aggregates share: one engine call, what stands for no rows, all values as a list. */
+/** Helpers of aggregate lowerings: one engine call, defaults over no rows, all values as a list. */
 
 import { defaultOf } from '../convert.ts'
 import type { Apply, EngineAggregate, ResolvedExpr } from '../ir.ts'
 import { aggregateFragment, bind, joinFragments, sql } from '../sql-fragments.ts'
 import { arrayType, FLOAT64, TRUTH, type Type, withNull } from '../types.ts'
 
-/** The engine's aggregate over the rows a call gathers. */
+/** The engine's aggregate over the rows of a call. */
 export function aggregateCall(
   name: EngineAggregate,
   call: Apply,
@@ -15,14 +15,14 @@ export function aggregateCall(
   return aggregateFragment(name, args, type, call.aggregate ?? {})
 }
 
-/** What ClickHouse gives for no rows: NULL if the argument may be NULL, else the type's default. */
+/** ClickHouse's result over no rows: NULL if the argument is nullable, else the type's default. */
 export function orEmpty(value: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.nullable) return value
   const empty = type.kind === 'float' ? bind(Number.NaN, FLOAT64) : defaultOf(type)
   return sql`coalesce(${value}, ${empty})`(type)
 }
 
-/** All values as a list, NULLs left out, in the order the call asks for. */
+/** All values as a list, without NULLs, in the call's ORDER BY. */
 export function listOf(call: Apply, value: ResolvedExpr, distinct = false): ResolvedExpr {
   const type = arrayType(withNull(value.type, false))
   const remaining = value.type.nullable
@@ -36,7 +36,7 @@ export function listOf(call: Apply, value: ResolvedExpr, distinct = false): Reso
   return sql`coalesce(${list}, [])`(type)
 }
 
-/** The call with one more condition on the rows it gathers. */
+/** The call with one more FILTER condition. */
 export function filterAggregate(call: Apply, condition: ResolvedExpr): Apply {
   const { aggregate } = call
   if (aggregate === null) throw new Error(`${call.name} gathers no rows`)

@@ -1,4 +1,4 @@
-/** The line that declares an aggregate. */
+/** The builder of an aggregate's table line. */
 
 import {
   type FunctionDef,
@@ -14,7 +14,7 @@ type AggregateLineOptions = {
   readonly params?: string
 }
 
-/** One aggregate: names as in `scalar`, arity, type, lowering, and what few have besides. */
+/** One aggregate: names as in `scalar`, arity, type, lowering, and options. */
 export function aggregateLine(
   [names, arity]: readonly [string, string],
   returns: TypeRule,

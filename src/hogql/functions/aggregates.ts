@@ -1,4 +1,4 @@
-/** Aggregates: what gathers the rows of a group, with ClickHouse's answers for no rows at all. */
+/** AGGREGATES: aggregate functions, with ClickHouse's results over no rows. */
 
 import { asFloat, orDefault } from '../convert.ts'
 import type { Apply, EngineAggregate, ResolvedExpr } from '../ir.ts'
@@ -54,7 +54,7 @@ type AggregateOptions = {
   readonly params?: string
 }
 
-/** One line: names as in `scalar`, arity, type, lowering, and what few have besides. */
+/** One line: names as in `scalar`, arity, type, lowering, and options. */
 function aggregate(
   [names, arity]: readonly [string, string],
   returns: TypeRule,
@@ -73,7 +73,7 @@ function aggregate(
   }
 }
 
-/** The engine's aggregate that picks a value, with the default of its type for no rows. */
+/** The engine's aggregate that returns one of the values, or the default of its type over no rows. */
 function engine(name: EngineAggregate): Lowering {
   return (call) => orDefault(aggregateCall(name, call, call.args), call.type)
 }
@@ -90,7 +90,7 @@ const sumType: TypeRule = ({ args }) => {
 const sum: Lowering = (call) => {
   const [value] = call.args.map(asNumber)
   const total = aggregateCall('sum', call, value === undefined ? [] : [value])
-  // The engine sums integers as 128-bit ones, which the answer would show as text.
+  // The engine sums integers to 128 bits, which would be shown as text.
   const narrow = call.type.kind === 'int' ? sql`(${total})::BIGINT`(call.type) : total
   return call.type.nullable ? narrow : sql`coalesce(${narrow}, ${zero(call.type)})`(call.type)
 }
@@ -99,7 +99,7 @@ function zero(type: Type): ResolvedExpr {
   return type.kind === 'float' ? bind(0, FLOAT64) : bindInt(0, true)
 }
 
-/** Several arguments count as one tuple, unless one of them is NULL. */
+/** Several arguments are compared as one tuple, NULL if one of them is. */
 function oneOf(args: readonly ResolvedExpr[]): ResolvedExpr {
   const [only] = args
   if (args.length === 1 && only !== undefined) return only
@@ -160,7 +160,7 @@ const jsonAgg: Lowering = (call) =>
 const everyRow: Lowering = (call) =>
   sql`coalesce(${aggregateCall('bool_and', call, call.args)}, true)`(call.type)
 
-/** The engine's aggregate that computes over numbers: nan for no rows. */
+/** The engine's numeric aggregate; NaN over no rows. */
 function numbers(name: EngineAggregate): Lowering {
   return (call) => {
     const args = call.args.map((arg) => asFloat(asNumber(arg)))
@@ -182,7 +182,7 @@ const listSum: OverList = (list, { type }) => {
   return type.nullable ? total : sql`coalesce(${total}, ${zero(type)})`(type)
 }
 
-/** What gathers rows. */
+/** Aggregate functions. Adding one means adding a line. */
 export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~count', '0-1'], nonNull(UINT64), count, {
     over_list: (list, { type }) => sql`len(list_filter(${list}, lambda e: e IS NOT NULL))`(type),
@@ -290,14 +290,14 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['simpleLinearRegression', '2'], nonNull(tupleType([FLOAT64, FLOAT64])), regression),
 ]
 
-/** Every aggregate's own text form, for the few callers that only know a name: `arrayReduce('sum', xs)`. */
+/** Aggregates over a list by name, for callers such as `arrayReduce('sum', xs)`. */
 export const LIST_AGGREGATES: ReadonlyMap<string, OverList> = new Map(
   AGGREGATES.flatMap((def) =>
     def.over_list === null ? [] : def.names.map((name) => [name, def.over_list] as const),
   ).flatMap(([name, over]) => (over === null ? [] : [[name, over] as const])),
 )
 
-/** The type such an aggregate gives over elements of a type. */
+/** The type of such an aggregate over elements of a type. */
 export function listAggregateType(name: string, call: TypedCall): Type | null {
   const def = AGGREGATES.find((known) => known.names.includes(name))
   return def === undefined || def.over_list === null ? null : def.returns(call)

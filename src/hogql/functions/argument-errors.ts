@@ -1,14 +1,14 @@
-/** Refusing a call whose arguments a function cannot work with. */
+/** Refusals of arguments that a function cannot accept. */
 
 import { Refusal } from '../../errors.ts'
 import type { SourceSpan } from '../ast.ts'
 
-/** Refuses (`invalid_input`) the way a function is used. Where it stands, `withPlace` adds. */
+/** Refuses (`invalid_input`) a call's arguments; `withPlace` adds the source span. */
 export function refuseArguments(detail: string): never {
   throw new Refusal('invalid_input', detail, { attr: 'query' })
 }
 
-/** Does work for a call that is written at a place: refusals that do not say where are given it. */
+/** Runs work for a call; refusals without a source span get the call's. */
 export function withPlace<Result>(at: SourceSpan | undefined, work: () => Result): Result {
   try {
     return work()

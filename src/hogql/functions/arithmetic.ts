@@ -32,7 +32,7 @@ import {
 } from './definition.ts'
 import { addTypes, lowerSum } from './sums.ts'
 
-/** Booleans count as 0 and 1, text as the number it holds. */
+/** Booleans as 0 and 1, text as the number it contains. */
 export function asNumber(expr: ResolvedExpr): ResolvedExpr {
   const { type } = expr
   if (isNumeric(type)) return expr
@@ -41,7 +41,7 @@ export function asNumber(expr: ResolvedExpr): ResolvedExpr {
   return expr
 }
 
-/** Lowers a function of numbers with its arguments made numbers. */
+/** Converts the arguments to numbers before lowering. */
 export function onNumbers(lower: Lowering): Lowering {
   return (call, context) => lower({ ...call, args: call.args.map(asNumber) }, context)
 }
@@ -57,7 +57,7 @@ const product: TypeRule = ({ args }) => {
   return withNull(FLOAT64, nullable)
 }
 
-/** What an operand counts as in arithmetic. */
+/** The numeric type of an operand. */
 export function numberType(expr: ResolvedExpr | undefined): Type {
   const type = typeOf(expr)
   if (isBoolean(type)) return withNull(UINT8, type.nullable)
@@ -65,7 +65,7 @@ export function numberType(expr: ResolvedExpr | undefined): Type {
   return type
 }
 
-/** Nothing but a constant that is not zero is sure not to divide by zero, which gives NULL. */
+/** Whether a divisor is a nonzero constant; any other may be zero, and the result NULL. */
 function divides(divisor: ResolvedExpr | undefined): boolean {
   return divisor?.kind === 'value' && divisor.value !== null && Number(divisor.value) !== 0
 }
@@ -106,7 +106,7 @@ const positiveRemainder: TypeRule = (call) => {
     : type
 }
 
-/** The type of the argument, of its number where it is text. */
+/** The type of the argument; for text, of its number. */
 export const sameNumber: TypeRule = (call) =>
   withNull(numberType(call.args[0]), call.args.some(isNullable))
 
@@ -119,7 +119,7 @@ function float(call: TypedCall): Type {
   return withNull(FLOAT64, call.args.some(isNullable))
 }
 
-/** A function of one float whose bad arguments give nan or infinity instead of the engine's error. */
+/** A function of one float that returns NaN or infinity outside its domain, where the engine fails. */
 function guarded(name: string, bad: string): FunctionDef {
   return scalar(`~${name}`, '1', float, onNumbers(scalarOf(bad)))
 }
@@ -153,13 +153,13 @@ const extreme =
   (call) => {
     const [left, right] = [argument(call, 0), argument(call, 1)]
     if (!isNullable(left) && !isNullable(right)) return build(left, right)
-    // Where ClickHouse gives NULL for any NULL, the engine's greatest and least skip it.
+    // ClickHouse returns NULL for any NULL; the engine's greatest and least skip it.
     return sql`CASE WHEN ${left} IS NULL OR ${right} IS NULL THEN NULL ELSE ${build(left, right)} END`(
       call.type,
     )
   }
 
-/** Everything that computes numbers. */
+/** Numeric functions. Adding one means adding a line. */
 export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('plus', '2', addTypes, lowerSum),
   scalar('minus', '2', addTypes, lowerSum),

@@ -1,4 +1,4 @@
-/** Arrays without lambdas: building, reading, cutting, comparing, gathering elements. */
+/** ARRAYS: array functions without lambdas. */
 
 import { convert, defaultOf, orDefault } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -57,7 +57,7 @@ const lowerArray: Lowering = (call, context) => {
   )
 }
 
-/** Arrays of one common type. */
+/** The arrays, converted to one common type. */
 function alike(call: Apply, context: Parameters<Lowering>[1]): readonly ResolvedExpr[] {
   const common = superType(call.args.map((arg) => arg.type))
   return call.args.map((arg) => convert(arg, common, context))
@@ -81,7 +81,7 @@ const both =
   (call, context) =>
     joinFragments([`${name}(`, ', ', ')'], alike(call, context), call.type)
 
-/** The needle of `has`, `indexOf`, made the type of the elements. */
+/** The searched value of `has`, `indexOf`, converted to the element type. */
 function needle(
   call: Apply,
   context: Parameters<Lowering>[1],
@@ -112,7 +112,7 @@ const countEqual: Lowering = (call, context) => {
   return sql`len(list_filter(${list}, lambda e: e IS NOT DISTINCT FROM ${wanted}))`(call.type)
 }
 
-/** Out of range, ClickHouse gives the type's default where the engine gives NULL. */
+/** Out of range ClickHouse returns the type's default, the engine NULL. */
 const element: Lowering = (call) => {
   const [list = NULL_VALUE, at = NULL_VALUE] = call.args
   return orDefault(sql`(${list})[${at}]`(call.type), call.type)
@@ -124,7 +124,7 @@ const elementRule: TypeRule = ({ args }) => {
   return withNull(UNKNOWN)
 }
 
-/** `arrayReduce('sum', xs)`: an aggregate named by a constant, over the elements. */
+/** `arrayReduce('sum', xs)`: the aggregate named by a constant, over the elements. */
 const reduceType: TypeRule = (call) => {
   const name = constantText(call.args[0]) ?? ''
   const elements = call.args.slice(1).map((arg) => ({ ...arg, type: elementType(arg.type) }))
@@ -167,7 +167,7 @@ const differences: TypeRule = ({ args }) => {
   return arrayType(of.kind === 'int' ? withNull(wider(of.bits, true), of.nullable) : of)
 }
 
-/** The whole is wide enough for repeated elements of small arrays; larger ones are refused. */
+/** The bound allows repeating elements of small arrays; larger results are refused. */
 const resize: Lowering = (call, context) => {
   const [list = NULL_VALUE, size = NULL_VALUE, filler] = call.args
   const of = elementType(list.type)
@@ -183,7 +183,7 @@ const slice: Lowering = (call) => {
     : sql`ch_array_slice(${list}, ${from}, ${length})`(call.type)
 }
 
-/** NULL is left out. */
+/** NULL is omitted. */
 const distinctType: TypeRule = ({ args }) =>
   arrayType(withNull(elementType(typeOf(args[0])), false))
 
@@ -207,10 +207,10 @@ const range: Lowering = (call) => {
   return sql`ch_range(${a}, ${b}, ${c ?? bindInt(1)})`(call.type)
 }
 
-/** Bitmaps are kept as sorted lists of numbers. */
+/** Bitmaps are represented as sorted lists of numbers. */
 const bitmap = arrayType(UINT64)
 
-/** Arrays. */
+/** Array functions. Adding one means adding a line. */
 export const ARRAYS: readonly FunctionDef[] = [
   scalar('~array', '0+', array, lowerArray),
   scalar('~range', '1-3', arrayOf(sameAsAll), range),

@@ -1,4 +1,4 @@
-/** Bits of integers, within the width their type has. */
+/** BITS: bit functions of integers, within the width of their type. */
 
 import { convert } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -27,7 +27,7 @@ function bitType({ args }: TypedCall): Type {
   return intType(Math.max(...widths) as IntBits, signed)
 }
 
-/** Bits shifted out of the first argument's width are gone. */
+/** Bits beyond the first argument's width are dropped. */
 function shiftLeft(call: Apply): ResolvedExpr {
   const shifted = sql`ch_shift_left(${argument(call, 0)}, ${argument(call, 1)})`(call.type)
   const { type } = call
@@ -46,7 +46,7 @@ function bitNot(call: Apply, wide: (expr: ResolvedExpr) => ResolvedExpr): Resolv
   return sql`(18446744073709551615::HUGEINT - ${value})`(type)
 }
 
-/** Bits by their positions, counted from the lowest. */
+/** Tests bits by position, counted from the lowest. */
 function testBits(how: 'all' | 'any'): Lowering {
   return (call) => {
     const [value = NULL_VALUE, ...positions] = call.args
@@ -58,13 +58,13 @@ function testBits(how: 'all' | 'any'): Lowering {
   }
 }
 
-/** The width of the first argument: what leaves it on one side comes back on the other. */
+/** The width of the first argument, for rotations. */
 function widthOf(call: Apply): ResolvedExpr {
   const { type } = argument(call, 0)
   return bindInt(type.kind === 'int' && type.bits <= 64 ? type.bits : 64)
 }
 
-/** Bits. */
+/** Bit functions. Adding one means adding a line. */
 export const BITS: readonly FunctionDef[] = [
   bits('bitAnd', '2', '($1 & $2)'),
   bits('bitOr', '2', '($1 | $2)'),

@@ -1,4 +1,7 @@
-/** Suffixes of aggregates, each turning one aggregate into another: -If, -OrNull, -Distinct, -Array, -State and so on. */
+/**
+ * COMBINATORS: suffixes that turn one aggregate into another: -If, -OrNull, -Distinct, -Array,
+ * -State and so on.
+ */
 
 import { asCondition, orDefault as defaulted } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
@@ -14,7 +17,7 @@ type Combinator = {
   readonly apply: (base: FunctionDef) => FunctionDef | null
 }
 
-/** The longest suffixes first; several may follow each other. */
+/** Longest suffixes first; a name may have several. Adding a combinator means adding a line. */
 const COMBINATORS: readonly Combinator[] = [
   { suffix: 'OrDefault', apply: orDefault },
   { suffix: 'ForEach', apply: forEach },
@@ -29,7 +32,7 @@ const COMBINATORS: readonly Combinator[] = [
   { suffix: 'If', apply: onlyIf },
 ]
 
-/** The aggregate a suffixed name means, null when the name is no aggregate with known suffixes. */
+/** Resolves a suffixed name; null when it is not an aggregate with known suffixes. */
 export function applyCombinator(
   name: string,
   find: (name: string) => FunctionDef | null,
@@ -45,7 +48,7 @@ export function applyCombinator(
   return null
 }
 
-/** `sumIf(x, condition)`: the last argument says which rows count. */
+/** `sumIf(x, condition)`: the last argument filters rows. */
 function onlyIf(base: FunctionDef): FunctionDef {
   return {
     ...base,
@@ -67,7 +70,7 @@ function withArgs(call: TypedCall, args: readonly ResolvedExpr[]): TypedCall {
 
 const COUNTS = /^(count(?!If)|uniq)(?!\w*(ForEach|Map))/
 
-/** NULL when no row counted. */
+/** NULL over no rows. */
 function orNull(base: FunctionDef): FunctionDef {
   const [name = ''] = base.names
   return {
@@ -75,13 +78,13 @@ function orNull(base: FunctionDef): FunctionDef {
     returns: (call) => withNull(base.returns(call)),
     lower: (call, context) => {
       const lowered = base.lower(call, context)
-      // Counts are never NULL by themselves: that there were no rows shows in the zero.
+      // Counts are never NULL; over no rows they are zero.
       return COUNTS.test(name) ? sql`nullif(${lowered}, 0)`(call.type) : lowered
     },
   }
 }
 
-/** The type's default when no row counted; of values that may be NULL it is NULL, as for every other aggregate. */
+/** The type's default over no rows; NULL for nullable values, as with every other aggregate. */
 function orDefault(base: FunctionDef): FunctionDef {
   const [name = ''] = base.names
   const isNull = ({ args }: Pick<TypedCall, 'args'>): boolean =>

@@ -56,7 +56,7 @@ import {
 
 const first = (args: readonly ResolvedExpr[]): ResolvedExpr => args[0] ?? NULL_VALUE
 
-/** A conversion of text can fail, one of anything else only passes NULL on. */
+/** Conversions of text can fail; others are NULL only for NULL. */
 function converted(type: Type): TypeRule {
   return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(isNullable))
 }
@@ -69,14 +69,14 @@ function orElse(
     sql`coalesce(${build(first(call.args), context)}, ${fallback(call.args, call.type)})`(call.type)
 }
 
-/** Only what a whole number can hold exactly: 1.5 is none. */
+/** Only exact integers: 1.5 is NULL. */
 const toInt: Lowering = (call, context) => {
   const value = first(call.args)
   if (value.type.kind === 'float') return sql`ch_exact_int(${value})`(call.type)
   return convert(value, INT64, context)
 }
 const toFloat: Lowering = (call) => asFloat(first(call.args))
-/** The reader behind toFloatOrDefault takes half a number where the others want a whole one. */
+/** toFloatOrDefault accepts a partial number, where the others require the whole text. */
 const halfFloat = (value: ResolvedExpr): ResolvedExpr =>
   isText(value.type)
     ? sql`coalesce(${asFloat(value)}, ch_half_float(${value}))`(withNull(FLOAT64))
@@ -86,7 +86,7 @@ const zero = (_: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
 const givenDefault = (args: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
   args[1] ?? zero(args, type)
 
-/** Whole numbers of a width: out of range wraps in ClickHouse, and is NULL here. */
+/** Integers of a width: out of range ClickHouse wraps around; the result here is NULL. */
 function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   return (call, context) => {
     const value = convert(first(call.args), intType(bits, signed), context)
@@ -94,13 +94,13 @@ function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   }
 }
 
-/** The zone an argument names, the project's where none does. Refuses names the platform does not know. */
+/** The zone of an argument, by default the project's. Refuses unknown zones. */
 function zoneOf(args: readonly ResolvedExpr[], context: CompileContext, at: number): string {
   const name = constantText(args[at])
   return name === null ? context.timezone : lookUpZone(name, context).name
 }
 
-/** Only text that is no constant time can fail to be one. */
+/** Only text that is not a constant can fail to be a time. */
 function instantIn(args: readonly ResolvedExpr[], type: Type, context: CompileContext): Type {
   const folded = constantInstant(first(args), context.timezone, context) !== null
   return withNull(type, (isText(typeOf(args[0])) && !folded) || args.some(isNullable))
@@ -117,7 +117,7 @@ const instantType64: TypeRule = ({ args, context }) => {
   return instantIn(args, dateTimeType(zoneOf(args, context, 2), precision), context)
 }
 
-/** Instants stay what they are under another zone; everything else is read in it. */
+/** An instant only changes its zone; any other value is parsed in the zone. */
 function toInstant(
   call: { readonly args: readonly ResolvedExpr[]; readonly type: Type },
   context: CompileContext,
@@ -146,7 +146,7 @@ const toDecimalType: TypeRule = ({ args }) => {
   })
 }
 
-/** Digits beyond the scale are cut off. */
+/** Digits beyond the scale are truncated. */
 const toDecimal: Lowering = (call) => {
   const [value = NULL_VALUE, scale = bindInt(0)] = call.args
   const { type } = call
@@ -159,7 +159,7 @@ const toDecimal: Lowering = (call) => {
   return asDecimal(sql`ch_decimal_text(${text}, ${scale})`(withNull(STRING)), type)
 }
 
-/** The engine wants a decimal's scale as text of its own. */
+/** The engine requires a decimal's scale in the type's text. */
 function asDecimal(value: ResolvedExpr, type: Type & { kind: 'decimal' }): ResolvedExpr {
   return joinFragments(['try_cast(', '', ` AS DECIMAL(18, ${type.scale}))`], [value], type)
 }
@@ -171,7 +171,7 @@ const throwIf: Lowering = (call) =>
     call.type,
   )
 
-/** `cast(x, 'Type')`; what cannot be turned is NULL. */
+/** `cast(x, 'Type')`: NULL for values that cannot be converted. */
 const castType: TypeRule = ({ args, context }) => {
   const name = constantText(args[1])?.toLowerCase().replaceAll(' ', '') ?? ''
   const type = findType(name, context) ?? refuseArguments(`Unknown type: ${name}`)
@@ -181,13 +181,13 @@ const castType: TypeRule = ({ args, context }) => {
 const castTo: Lowering = (call, context) =>
   fitNumber(convert(first(call.args), call.type, context), call.type)
 
-/** The value a type named by a constant text has where there is none. */
+/** The default of a type that is named by a constant text. */
 const namedType: TypeRule = ({ args, context }) => {
   const name = constantText(args[0])?.toLowerCase().replaceAll(' ', '') ?? ''
   return findType(name, context) ?? refuseArguments(`Unknown type: ${name}`)
 }
 
-/** Conversions. */
+/** Conversion functions. Adding one means adding a line. */
 export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toInt|toInt64OrNull|toIntOrNull', '1', nullable(INT64), toInt),
   scalar(
@@ -295,7 +295,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('rand|rand32', '0', nonNull(intType(32, false)), '(random() * 4294967295)::BIGINT'),
 ]
 
-/** `toString(instant, zone)` shows it in that zone. */
+/** `toString(instant, zone)`: the local time in that zone. */
 function inZone(args: readonly ResolvedExpr[], context: CompileContext): ResolvedExpr {
   const [value = NULL_VALUE] = args
   if (value.type.kind !== 'datetime' || args.length < 2) return value

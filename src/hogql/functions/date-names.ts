@@ -1,4 +1,4 @@
-/** Dates as text and text as dates, weeks and their days by mode, parts by name. */
+/** Formatting and parsing of dates, weeks and weekdays by mode, parts by name. */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { fromLocal } from '../local-time.ts'
@@ -8,7 +8,7 @@ import { refuseArguments } from './argument-errors.ts'
 import { engineFormat, localOf, readUnit } from './date-parts.ts'
 import { isNullable, type Lowering, type TypeRule } from './definition.ts'
 
-/** A constant format is translated here; the quarter has no letter in the engine. */
+/** A constant format is translated at compile time; the engine has no letter for the quarter. */
 export const formatDateTime: Lowering = (call, context) => {
   const [value = NULL_VALUE, format, zone] = call.args
   const timezone = constantText(zone)
@@ -35,7 +35,7 @@ export const parseDateTime: Lowering = (call, context) => {
   return fromLocal(local, context.timezone, context)
 }
 
-/** Days of the week by mode: 0 Monday is 1, 1 Monday is 0, 2 Sunday is 0, 3 Sunday is 1. */
+/** Weekdays by mode: 0 Monday is 1, 1 Monday is 0, 2 Sunday is 0, 3 Sunday is 1. */
 export const dayOfWeek: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
   switch (constantInt(call.args[1]) ?? 0n) {
@@ -50,7 +50,10 @@ export const dayOfWeek: Lowering = (call, context) => {
   }
 }
 
-/** Weeks by mode: odd ones start on Monday, 0 and 1 count from the year's own first week on, 2 and 3 never have a week 0. */
+/**
+ * Weeks by mode: odd ones start on Monday; 0 and 1 count from the year's first week, 2 and 3 have
+ * no week 0.
+ */
 export const week: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
   switch (weekMode(call.args[1])) {
@@ -79,7 +82,7 @@ function weekMode(mode: ResolvedExpr | undefined): number {
 
 const PARTS: Readonly<Record<string, string>> = { dow: 'isodow', doy: 'doy' }
 
-/** ClickHouse's width of a part. */
+/** ClickHouse's integer width of a part. */
 export const partType: TypeRule = ({ args }) => {
   const name = constantText(args[0])?.toLowerCase() ?? ''
   const type = name === 'year' || name === 'doy' ? intType(16, false) : UINT8

@@ -1,4 +1,4 @@
-/** What date functions share: units, the local clock of an argument, formats translated to the engine's letters. */
+/** Helpers of date functions: units, local times of arguments, format letters of the engine. */
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
@@ -9,7 +9,7 @@ import { bind, bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.
 import { type IntervalUnit, type Type, withNull } from '../types.ts'
 import { refuseArguments } from './argument-errors.ts'
 
-/** Units as queries write them, in any case, singular or plural. */
+/** Units in any case, singular or plural. */
 const UNITS: Readonly<Record<string, IntervalUnit>> = {
   second: 'Second',
   ss: 'Second',
@@ -37,7 +37,7 @@ const UNITS: Readonly<Record<string, IntervalUnit>> = {
   yy: 'Year',
 }
 
-/** The unit a constant names, null when it names none. */
+/** The unit of a constant; null when it is not one. */
 export function readUnit(expr: ResolvedExpr | undefined): IntervalUnit | null {
   const text = constantText(expr)?.toLowerCase()
   return text === undefined ? null : unitNamed(text)
@@ -81,14 +81,17 @@ export function zoneOf(expr: ResolvedExpr, context: CompileContext): string {
   return expr.type.kind === 'datetime' ? expr.type.timezone : context.timezone
 }
 
-/** An argument as its clock shows it: dates as they are, instants local, text read as a time of the project's zone. */
+/**
+ * The local time of an argument: dates as they are, instants in their zone, text parsed in the
+ * project's zone.
+ */
 export function localOf(expr: ResolvedExpr | undefined, context: CompileContext): ResolvedExpr {
   const value = expr ?? NULL_VALUE
   if (value.type.kind === 'date') return value
   return toLocal(asInstant(value, zoneOf(value, context), context), context)
 }
 
-/** ClickHouse's format letters and what the engine's strftime writes for them; absent ones are the same. */
+/** ClickHouse's format letters and the engine's; absent ones are equal. */
 const LETTERS: Readonly<Record<string, string>> = {
   M: '%B',
   b: '%b',
@@ -111,7 +114,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   '%': '%%',
 }
 
-/** A ClickHouse format as the engine's. Refuses the letters that the engine has no word for. */
+/** Translates a ClickHouse format. Refuses letters that the engine lacks. */
 export function engineFormat(format: string): string {
   for (const [, letter = ''] of format.matchAll(/%(.)/gs)) {
     if (letter === 'C' || letter === 'g') {
@@ -123,7 +126,7 @@ export function engineFormat(format: string): string {
   )
 }
 
-/** The start of the unit a local time or date lies in; constants are cut here. */
+/** Truncates a local time or date to a unit; constants at compile time. */
 export function cutLocal(local: ResolvedExpr, unit: IntervalUnit, type: Type): ResolvedExpr {
   const as_date = type.kind === 'date'
   if (local.kind === 'value' && isTimeValue(local.value)) {
@@ -137,7 +140,7 @@ export function cutLocal(local: ResolvedExpr, unit: IntervalUnit, type: Type): R
   return sql`date_trunc(${name}, ${local})`(type)
 }
 
-/** Monday 1970-01-05, the origin of weeks, and 1970-01-01 of all other buckets, as engine timestamps. */
+/** Monday 1970-01-05, the origin of weeks, or 1970-01-01 of other buckets, as engine timestamps. */
 export function bucketOrigin(unit: IntervalUnit): ResolvedExpr {
   return unit === 'Week'
     ? sql`TIMESTAMP '1970-01-05'`({

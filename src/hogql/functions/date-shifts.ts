@@ -1,4 +1,4 @@
-/** Moving dates and instants by intervals: addDays and its siblings, dateAdd, dateSub. */
+/** Date arithmetic with intervals: addDays and its siblings, dateAdd, dateSub. */
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
@@ -24,7 +24,7 @@ function moved(value: ResolvedExpr | undefined, unit: IntervalUnit, context: Com
   return type.kind === 'datetime' ? type : withNull(dateTimeType(context.timezone))
 }
 
-/** `addDays(date, n)` and its seven siblings, and their opposites. */
+/** `addDays(date, n)` and the functions of other units, and their inverses. */
 export function shifts(unit: IntervalUnit): readonly FunctionDef[] {
   const returns: TypeRule = ({ args, context }) => nullableLike(moved(args[0], unit, context), args)
   const lower =

@@ -1,4 +1,4 @@
-/** Starts of hours, days, weeks…: cut on the local clock of the value's zone. */
+/** Truncation of times to hours, days, weeks…, in the zone of the value. */
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
@@ -22,7 +22,7 @@ import { type Lowering, type TypeRule, typeOf } from './definition.ts'
 export const instantLike: TypeRule = ({ args, context }) =>
   nullableLike(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0), args)
 
-/** Digits behind the second stay in the type, and are zero. */
+/** The type keeps its sub-second digits, which are zero. */
 export const startOfSecondType: TypeRule = (call) => {
   const type = instantLike(call)
   return type.kind === 'datetime' ? { ...type, precision: precisionOf(call.args[0]) } : type
@@ -33,7 +33,7 @@ function precisionOf(value: ResolvedExpr | undefined): number {
   return type.kind === 'datetime' ? type.precision : 6
 }
 
-/** Start of an hour or shorter: cut in UTC where the zone's offsets allow it, on the local clock elsewhere. */
+/** Truncates to an hour or shorter: in UTC where the zone's offsets allow it, otherwise in local time. */
 export function startOfStep(unit: 'Hour' | 'Minute' | 'Second', step_s: number): Lowering {
   return (call, context) => {
     const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
@@ -61,12 +61,12 @@ export const startOfDay: Lowering = (call, context) => {
   return fromLocal(local, zoneOf(value, context), context)
 }
 
-/** Start of a week or longer: a date. */
+/** Truncates to a week or longer; the result is a date. */
 export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering {
   return (call, context) => cutLocal(localOf(call.args[0], context), unit, call.type)
 }
 
-/** Mode 0 and the even ones start weeks on Sunday; without a mode the project's week counts. */
+/** Mode 0 and other even modes start weeks on Sunday; without a mode the project's setting applies. */
 function weekStartsMonday(mode: ResolvedExpr | undefined, context: CompileContext): boolean {
   const number = constantInt(mode)
   return number === null ? context.week_start_day === 1 : number % 2n === 1n
@@ -94,7 +94,7 @@ export const lastDayOfWeek: Lowering = (call, context) => {
 
 export const dateLike: TypeRule = ({ args }) => nullableLike(DATE, args)
 
-/** Week and longer units give dates, shorter ones instants. */
+/** Weeks and longer units give dates, shorter ones instants. */
 function cutType(
   unit: IntervalUnit | null,
   args: readonly ResolvedExpr[],
@@ -105,7 +105,7 @@ function cutType(
   return nullableLike(long ? DATE : dateTimeType(zoneOf(value ?? NULL_VALUE, context), 0), args)
 }
 
-/** What is cut off an instant has the wide type of its kind. */
+/** A truncated instant has the wide type of its kind. */
 export const truncType: TypeRule = ({ args, context }) => {
   const type = cutType(readUnit(args[0]), args, context)
   const cut = typeOf(args[1])
@@ -160,7 +160,7 @@ export const startOfInterval: Lowering = (call, context) => {
   return fromLocal(bucket, zoneOf(value, context), context)
 }
 
-/** The seconds of a constant width of hours or less, null for others. Zones differ by whole minutes. */
+/** The seconds of a constant width up to hours; null for others. Zones differ by whole minutes. */
 function stepSeconds(width: ResolvedExpr, unit: IntervalUnit): number | null {
   if (width.kind !== 'value' || width.value === null) return null
   const count = Number(width.value)

@@ -1,4 +1,7 @@
-/** Dates and instants: parts, starts of intervals, shifting, distances, formats; all by the clock of the value's zone. */
+/**
+ * DATES: functions of dates and instants: parts, truncation, arithmetic, distances, formats, in the
+ * zone of the value.
+ */
 
 import type { CompileContext } from '../context.ts'
 import { asDate, asInstant, convert } from '../convert.ts'
@@ -59,7 +62,7 @@ import { countedSmall } from './subsecond-units.ts'
 const UINT16 = intType(16, false)
 const UINT32 = intType(32, false)
 
-/** A part of the local clock. */
+/** A part of the local time. */
 function part(names: string, type: Type, text: string): FunctionDef {
   const spell = printedAs(text)
   return scalar(names, '1-2', asDeclared(type), (call, context) =>
@@ -67,7 +70,7 @@ function part(names: string, type: Type, text: string): FunctionDef {
   )
 }
 
-/** Boundaries crossed between two times: on the local clock from a day up, on instants below. */
+/** Counts boundaries between two times: of local time from days up, of instants below. */
 const UNIT_SECONDS = { Second: 1, Minute: 60, Hour: 3600 } as const
 
 const dateDiff: Lowering = (call, context) => {
@@ -92,7 +95,7 @@ const dateDiff: Lowering = (call, context) => {
   return sql`date_diff(${bindText(unit.toLowerCase())}, ${a}, ${b})`(call.type)
 }
 
-/** Whole units between two times; months are whole when day and time of day are reached again. */
+/** Counts whole units between two times; a month is whole when day and time of day are reached again. */
 const age: Lowering = (call, context) => {
   const [name, ...times] = call.args
   const unit = readUnit(name)
@@ -108,7 +111,7 @@ const age: Lowering = (call, context) => {
 }
 
 const instantOfProject: TypeRule = ({ context }) => dateTimeType(context.timezone)
-/** An instant with so many digits behind the second. */
+/** An instant with that many sub-second digits. */
 const instantWith =
   (precision: 0 | 3): TypeRule =>
   ({ args, context }) =>
@@ -135,7 +138,7 @@ const unixSeconds: Lowering = (call, context) => {
 const fromSeconds: Lowering = (call) =>
   sql`make_timestamp(((${call.args[0] ?? NULL_VALUE})::DOUBLE * 1000000)::BIGINT)`(call.type)
 
-/** The zone that a seventh argument names, the project's without one. */
+/** The zone of the seventh argument, by default the project's. */
 const zoneNamed = (args: readonly ResolvedExpr[], context: CompileContext): string => {
   const name = constantText(args[6])
   return name === null ? context.timezone : lookUpZone(name, context).name
@@ -161,7 +164,7 @@ const toTime: Lowering = (call, context) => {
   )
 }
 
-/** Dates and instants. */
+/** Date functions. Adding one means adding a line. */
 export const DATES: readonly FunctionDef[] = [
   part('~toYear|year', UINT16, 'year($1)'),
   part('~toQuarter|quarter', UINT8, 'quarter($1)'),

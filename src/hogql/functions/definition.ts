@@ -1,4 +1,4 @@
-/** What the compiler knows of a function: its names, how many arguments it takes, the type it gives, how the engine spells it. */
+/** The definition of a function: names, arity, result type, and its lowering to the engine's SQL. */
 
 import type { CompileContext } from '../context.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -8,7 +8,7 @@ import { arrayType, elementType, type Type, UNKNOWN, withNull } from '../types.t
 
 export type Arity = { readonly min: number; readonly max: number }
 
-/** A call whose arguments are resolved and whose own type is asked for. */
+/** A call with resolved arguments, whose type is to be computed. */
 export type TypedCall = {
   readonly name: string
   readonly args: readonly ResolvedExpr[]
@@ -17,25 +17,25 @@ export type TypedCall = {
 }
 export type TypeRule = (call: TypedCall) => Type
 
-/** Turns a call, its arguments lowered before, into what the engine understands. */
+/** Lowers a call whose arguments are already lowered. */
 export type Lowering = (call: Apply, context: CompileContext) => ResolvedExpr
 
-/** An aggregate over a list: the call says its type and parameters. */
+/** An aggregate over the elements of a list instead of rows. */
 export type OverList = (list: ResolvedExpr, call: Pick<Apply, 'params' | 'type'>) => ResolvedExpr
 
 export type FunctionDef = {
   readonly names: readonly string[]
-  /** Found in upper or lower case alike, as SQL's own functions are. */
+  /** Names match in any case, as SQL's standard functions do. */
   readonly any_case: boolean
-  /** Only trees that this program builds may call it: a query's text cannot. */
+  /** Callable only by trees that this program builds, not by texts. */
   readonly is_internal?: true
   readonly role: 'aggregate' | 'scalar' | 'window'
   readonly args: Arity
-  /** Null: `f(params)(args)` is not a form of it. */
+  /** Null: the function has no form `f(params)(args)`. */
   readonly params: Arity | null
   readonly returns: TypeRule
   readonly lower: Lowering
-  /** For aggregates: the same over the elements of one list, for the -Array, -ForEach, -Map, -ArgMax forms. */
+  /** Aggregates only: the same over the elements of a list, for -Array, -ForEach, -Map, -ArgMax. */
   readonly over_list: OverList | null
 }
 
@@ -74,24 +74,24 @@ export function printedAs(text: string): Lowering {
   return (call) => fill(from, call.args, call.type)
 }
 
-// ── what a call gives ────────────────────────────────────────────────────────────────────────
+// ── result types ──────────────────────────────────────────────────────────────────────────
 
-/** The type, NULL where any argument may be NULL. */
+/** The given type, nullable if any argument is. */
 export function asDeclared(type: Type): TypeRule {
   return ({ args }) => withNull(type, type.nullable || args.some(isNullable))
 }
 
-/** The type as it stands, whatever the arguments. */
+/** The given type, never more nullable. */
 export function nonNull(type: Type): TypeRule {
   return () => type
 }
 
-/** The type, and NULL where the conversion fails. */
+/** The given type, nullable because the conversion can fail. */
 export function nullable(type: Type): TypeRule {
   return () => withNull(type)
 }
 
-/** The type of the first argument, NULL where any argument may be NULL. */
+/** The type of the first argument, nullable if any argument is. */
 export const sameAsFirst: TypeRule = ({ args }) => withNull(typeOf(args[0]), args.some(isNullable))
 
 /** The common type of all arguments. */

@@ -1,11 +1,11 @@
-/** Other spellings and readings of text and numbers: bits reinterpreted, markup, n-grams, the error function. */
+/** ENCODINGS: bit reinterpretation, markup, n-gram distance, the error function. */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { bindBool, bindInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, FLOAT64, type IntBits, intType, isText, STRING } from '../types.ts'
 import { asDeclared, type FunctionDef, type Lowering, nonNull, scalar } from './definition.ts'
 
-/** The bits of a whole number, or the first bytes of a text, as an integer of another width. */
+/** Reinterprets the bits of an integer, or the first bytes of a text, as an integer of another width. */
 function reinterpreted(name: string, bits: IntBits, signed: boolean): FunctionDef {
   const lower: Lowering = (call) => {
     const [value = NULL_VALUE] = call.args
@@ -18,7 +18,7 @@ function reinterpreted(name: string, bits: IntBits, signed: boolean): FunctionDe
   return scalar(name, '1', asDeclared(intType(bits, signed)), lower)
 }
 
-/** How many bits an integer has of its own: what is beyond them is zero. */
+/** The width of an integer; bits beyond it are zero. */
 function widthOf(value: ResolvedExpr): number {
   return value.type.kind === 'int' && value.type.bits <= 64 ? value.type.bits : 64
 }
@@ -29,7 +29,7 @@ function gramsOf(text: ResolvedExpr, size: ResolvedExpr): ResolvedExpr {
   return sql`ch_grams(${text}, ${size})`(arrayType(STRING))
 }
 
-/** Likeness of two texts by their runs of four bytes, or of three characters in the UTF8 forms. */
+/** Similarity of two texts by n-grams of four bytes, or of three characters in the UTF8 forms. */
 function ngrams(name: 'ngramDistance' | 'ngramSearch'): readonly FunctionDef[] {
   return ['', 'CaseInsensitive', 'UTF8', 'CaseInsensitiveUTF8'].map((suffix) => {
     const size = bindInt(suffix.endsWith('UTF8') ? 3 : 4)
@@ -50,7 +50,7 @@ function ngrams(name: 'ngramDistance' | 'ngramSearch'): readonly FunctionDef[] {
   })
 }
 
-/** Other spellings and readings. */
+/** Encoding functions. Adding one means adding a line. */
 export const ENCODINGS: readonly FunctionDef[] = [
   ...WIDTHS.flatMap((bits) => [
     reinterpreted(`reinterpretAsUInt${bits}`, bits, false),

@@ -1,4 +1,7 @@
-/** arrayFold: the engine's fold keeps the type of the elements, so they are put into structs that also hold the accumulator. */
+/**
+ * arrayFold: the engine's fold requires accumulator and elements of one type, so each element is
+ * wrapped in a struct that has both.
+ */
 
 import { convert, defaultOf } from '../convert.ts'
 import type { LocalExpr, ResolvedExpr } from '../ir.ts'
@@ -8,7 +11,7 @@ import { elementType, UNKNOWN, withNull } from '../types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import type { Lowering, TypeRule } from './definition.ts'
 
-/** `arrayFold((acc, x) -> …, xs, init)`: the elements are put into structs that also hold the accumulator. */
+/** `arrayFold((acc, x) -> …, xs, init)`: the type of `init`. */
 export const foldType: TypeRule = ({ args }) => args.at(-1)?.type ?? UNKNOWN
 
 export const fold: Lowering = (call, context) => {

@@ -1,4 +1,7 @@
-/** windowFunnel, retention, sequenceMatch, sequenceCount: what one actor's rows did in order. */
+/**
+ * FUNNELS: windowFunnel, retention, sequenceMatch, sequenceCount: aggregates over one actor's
+ * ordered rows.
+ */
 
 import { asCondition } from '../convert.ts'
 import type { Apply, OrderBy, ResolvedExpr } from '../ir.ts'
@@ -21,7 +24,7 @@ import { type PatternStep, patternNumbers, patternText, readPattern } from './se
 
 const TIMES: Type = arrayType(INT64)
 
-/** A moment as a number, and how many of its units a second (or the argument's own unit) has. */
+/** A time as a number, and how many of its units a second has. */
 function clockOf(time: ResolvedExpr): { readonly at: ResolvedExpr; readonly unit: number } {
   const { kind } = time.type
   if (kind === 'datetime') return { at: sql`epoch_us(${time})`(INT64), unit: 1_000_000 }
@@ -31,7 +34,7 @@ function clockOf(time: ResolvedExpr): { readonly at: ResolvedExpr; readonly unit
   return refuseArguments('The first argument must be a time or a whole number')
 }
 
-/** What a condition adds to the mask of a row that meets it. */
+/** The bit mask of a row: one bit per condition. */
 function maskOf(conditions: readonly ResolvedExpr[]): ResolvedExpr {
   const bits = conditions.map((one, index) =>
     sql`(CASE WHEN ${asCondition(one)} THEN ${bindInt(2 ** index, true)} ELSE 0 END)`(INT64),
@@ -39,7 +42,10 @@ function maskOf(conditions: readonly ResolvedExpr[]): ResolvedExpr {
   return joinFragments(['(', ' + ', ')'], bits, INT64)
 }
 
-/** The rows in order as two lists, their moments and their masks; those that meet nothing only where they count. */
+/**
+ * Times and masks of the rows in order, as two lists; rows that match nothing only where the mode
+ * needs them.
+ */
 type InOrder = { readonly times: ResolvedExpr; readonly masks: ResolvedExpr; readonly unit: number }
 
 function rowsInOrder(call: Apply, keeps_all: boolean): InOrder {
@@ -60,7 +66,7 @@ function numbersOf(numbers: readonly ResolvedExpr[]): ResolvedExpr {
   return joinFragments(['[', ', ', ']'], numbers, TIMES)
 }
 
-/** How far the rows came within the window of a first one, folded by this program. */
+/** Sorted lists, folded by a scalar in TypeScript. */
 const windowFunnel: Lowering = (call) => {
   const modes = modesOf(call)
   const { times, masks, unit } = rowsInOrder(call, (modes & FUNNEL_MODES.strict_order) !== 0)
@@ -85,7 +91,7 @@ function bitsOf(call: Apply): number {
   }, 0)
 }
 
-/** Whether any row met the first condition, and with it each of the others. */
+/** Per condition, whether any row matched both the first and that one. */
 const retention: Lowering = (call) => {
   const any = call.args.map((one) =>
     sql`coalesce(${aggregateCall('bool_or', call, [asCondition(one)], TRUTH)}, false)`(TRUTH),
@@ -97,7 +103,7 @@ const retention: Lowering = (call) => {
 
 const CONDITIONS_MAX = 10
 
-/** The rows that meet any condition, in order, each as one letter, so that a pattern is a regular expression over them. */
+/** Rows that match any condition, in order, as one letter each: a pattern is then a regular expression. */
 function lettersOf(call: Apply): ResolvedExpr {
   const { masks } = rowsInOrder(call, false)
   return sql`array_to_string(list_transform(${masks}, lambda e: chr((19968 + e)::INTEGER)), '')`(
@@ -111,7 +117,7 @@ function patternOf(call: Apply): readonly PatternStep[] {
   return steps ?? refuseArguments(`'${call.name}' needs a constant pattern such as '(?1).*(?2)'`)
 }
 
-/** Patterns that look at the clock are walked by this program, others are regular expressions. */
+/** Patterns with times use the matcher in scalars/sequences.ts; others are regular expressions. */
 function sequence(
   timed: (rows: InOrder, steps: ResolvedExpr, type: Type) => ResolvedExpr,
   plain: (letters: ResolvedExpr, pattern: ResolvedExpr, type: Type) => ResolvedExpr,
@@ -138,7 +144,7 @@ const sequenceCount = sequence(
   (letters, pattern, type) => sql`len(regexp_extract_all(${letters}, ${pattern}, 0, 's'))`(type),
 )
 
-/** What ClickHouse's users expect for funnels and sequences. */
+/** Funnel and sequence aggregates. Adding one means adding a line. */
 export const FUNNELS: readonly FunctionDef[] = [
   aggregateLine(['windowFunnel', '2-33'], nonNull(UINT8), windowFunnel, { params: '1-6' }),
   aggregateLine(['retention', '1-32'], nonNull(arrayType(UINT8)), retention),

@@ -1,4 +1,4 @@
-/** Places on the globe: distances, geohashes, shapes. */
+/** GEOGRAPHY: distances, geohashes, shapes. */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { bindInt, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
@@ -6,7 +6,7 @@ import { FLOAT64, STRING, TRUTH, tupleType } from '../types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import { asDeclared, type FunctionDef, type Lowering, nonNull, scalar } from './definition.ts'
 
-/** The point and ellipses of four numbers each: centre and half axes. */
+/** A point, and ellipses of four numbers each: centre and semi-axes. */
 const inEllipses: Lowering = (call) => {
   const [x = NULL_VALUE, y = NULL_VALUE, ...rest] = call.args
   if (rest.length === 0 || rest.length % 4 !== 0)
@@ -23,7 +23,7 @@ const inEllipses: Lowering = (call) => {
   return joinFragments(['(', ' OR ', ')'], inside, call.type)
 }
 
-/** Casts a ray from the point: inside when it crosses an odd number of edges. */
+/** Ray casting: a point is inside when its ray crosses an odd number of edges. */
 const inPolygon: Lowering = (call) => {
   const [point = NULL_VALUE, corners = NULL_VALUE] = call.args
   if (point.type.kind !== 'tuple' || corners.type.kind !== 'array')
@@ -36,7 +36,7 @@ const geohash: Lowering = (call) => {
   return sql`ch_geohash((${lon})::DOUBLE, (${lat})::DOUBLE, ${length})`(call.type)
 }
 
-/** Places on the globe. */
+/** Geographic functions. Adding one means adding a line. */
 export const GEOGRAPHY: readonly FunctionDef[] = [
   scalar(
     'greatCircleDistance',

@@ -1,21 +1,21 @@
-/** `grouping(a, b)`: by which of the keys a group was made, where ROLLUP, CUBE and GROUPING SETS leave some out. */
+/** `grouping(a, b)`: which keys ROLLUP, CUBE and GROUPING SETS left out of a group. */
 
 import { joinFragments } from '../sql-fragments.ts'
 import { UINT64 } from '../types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import { type FunctionDef, type Lowering, nonNull, scalar } from './definition.ts'
 
-/** The call where a select shows its groups. */
+/** The resolved form of a call, in a select with such groups. */
 export const OF_KEYS = 'groupingOfKeys'
 
-/** One bit for each key, the last one lowest: 1 where the group was made without it. */
+/** One bit per key, the last one lowest: 1 where the group was made without it. */
 const ofKeys: Lowering = ({ args, type }) => {
-  // What is grouped by is the local time of an instant.
+  // The group key of an instant is its local time.
   const keys = args.map((arg) => (arg.kind === 'instant' ? arg.local : arg))
   return joinFragments(['GROUPING(', ', ', ')::BIGINT'], keys, type)
 }
 
-/** Selects turn the calls that mean something into the other. */
+/** The resolver replaces valid calls by the other function, so any call here is refused. */
 const elsewhere: Lowering = () =>
   refuseArguments(
     'grouping takes keys of GROUP BY, where a select shows, orders or keeps its groups',

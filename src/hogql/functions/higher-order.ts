@@ -1,4 +1,4 @@
-/** Functions with a lambda: it comes first and takes one parameter per array that follows. */
+/** HIGHER_ORDER: functions with a lambda as first argument, one parameter per array. */
 
 import { asCondition, orDefault } from '../convert.ts'
 import type { Apply, LocalExpr, ResolvedExpr, ResolvedLambda } from '../ir.ts'
@@ -28,7 +28,7 @@ import {
 } from './definition.ts'
 import { fold, foldType } from './fold.ts'
 
-/** The lambda of a call and its arrays; without a lambda, the elements stand for themselves. */
+/** The lambda of a call and its arrays; without a lambda, the identity. */
 type LambdaArguments = {
   readonly lambda: ResolvedLambda | null
   readonly lists: readonly ResolvedExpr[]
@@ -39,7 +39,7 @@ function partsOf(args: readonly ResolvedExpr[]): LambdaArguments {
   return head?.kind === 'lambda' ? { lambda: head, lists: rest } : { lambda: null, lists: args }
 }
 
-/** What the lambda makes of the elements, as an array. */
+/** The lambda applied to the elements, as an array. */
 function mapped(call: Apply): ResolvedExpr {
   const { lambda, lists } = partsOf(call.args)
   const [list = NULL_VALUE] = lists
@@ -50,7 +50,7 @@ function mapped(call: Apply): ResolvedExpr {
   return sql`list_transform(${zipped}, ${overRow(lambda, lists)})`(type)
 }
 
-/** The same with each outcome true or false; NULL counts as false. */
+/** The same with boolean results; NULL counts as false. */
 function mask(call: Apply): ResolvedExpr {
   const { lambda } = partsOf(call.args)
   const all = mapped(call)
@@ -62,7 +62,7 @@ function mask(call: Apply): ResolvedExpr {
   )
 }
 
-/** A lambda of several parameters as one of a zipped row. */
+/** Converts a lambda of several parameters to one over zipped rows. */
 function overRow(lambda: ResolvedLambda, lists: readonly ResolvedExpr[]): ResolvedLambda {
   const row: LocalExpr = { kind: 'local', id: lambda.locals[0]?.id ?? -97, type: UNKNOWN }
   const positions = new Map(lambda.locals.map((local, index) => [local.id, index + 1]))
@@ -106,7 +106,7 @@ const atFirst: Lowering = (call) =>
 const atLast: Lowering = (call) =>
   orDefault(sql`(${filter(call, NO_CONTEXT)})[-1]`(call.type), call.type)
 
-/** `filter` asks nothing of the context. */
+/** `filter` does not use the context. */
 const NO_CONTEXT = {} as Parameters<Lowering>[1]
 
 const sumType: TypeRule = (call) => {
@@ -118,7 +118,7 @@ const sumType: TypeRule = (call) => {
     : FLOAT64
 }
 
-/** The outcomes as numbers. */
+/** The results as numbers. */
 function numbersOf(call: Apply): ResolvedExpr {
   const all = mapped(call)
   if (!isBoolean(elementType(all.type))) return all
@@ -158,13 +158,13 @@ const sorted =
     }
     const keys = mapped(call)
     if (!reverse) return sql`ch_sort_by(${list}, ${keys})`(call.type)
-    // NULL and nan are last both ways, and what counts the same stays in its order.
+    // NULL and NaN are last in both directions, and the sort is stable.
     if (lambda.body.type.kind !== 'float') return sql`ch_sort_by_down(${list}, ${keys})`(call.type)
     const numbers = sql`list_transform(${keys}, lambda k: CASE WHEN isnan(k) THEN NULL ELSE k END)`
     return sql`ch_sort_by_down(${list}, ${numbers(UNKNOWN)})`(call.type)
   }
 
-/** What the parameters of a call's lambda are: elements of its arrays, the accumulator first for a fold. */
+/** The parameter types of a call's lambda: elements of its arrays, for a fold the accumulator first. */
 export function lambdaParameters(name: string, args: readonly Type[]): readonly Type[] {
   if (name === 'arrayFold') return [args.at(-1) ?? UNKNOWN, ...args.slice(0, -1).map(elementType)]
   const [first] = args
@@ -172,7 +172,7 @@ export function lambdaParameters(name: string, args: readonly Type[]): readonly 
   return args.map(elementType)
 }
 
-/** The rows of a map as a list filtered by a lambda of key and value. */
+/** The entries of a map filtered by a lambda of key and value. */
 const mapEntries =
   (build: (entries: ResolvedExpr, lambda: ResolvedLambda, call: Apply) => ResolvedExpr): Lowering =>
   (call) => {
@@ -190,7 +190,7 @@ const mapEntries =
     )
   }
 
-/** A lambda of key and value that gives a new key and a new value. */
+/** A lambda of key and value that returns a new key and a new value. */
 const appliedType: TypeRule = ({ args }) => {
   const [lambda] = args
   const made = lambda?.kind === 'lambda' ? lambda.body.type : UNKNOWN
@@ -202,7 +202,7 @@ const appliedType: TypeRule = ({ args }) => {
 
 const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 
-/** Functions with a lambda; many also work without one, on the elements themselves. */
+/** Higher-order functions; many also work without a lambda. Adding one means adding a line. */
 export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapped),
   scalar('arrayFilter', '2+', kept, filter),

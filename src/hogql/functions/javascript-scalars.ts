@@ -1,4 +1,7 @@
-/** Functions that this program computes for the engine: hashes, base 58, bytes under another name. */
+/**
+ * COMPUTED: functions whose work is done by scalars in TypeScript: hashes, base 58, character sets,
+ * decimals.
+ */
 
 import type { CompileContext } from '../context.ts'
 import { convert } from '../convert.ts'
@@ -26,7 +29,7 @@ import {
   type TypeRule,
 } from './definition.ts'
 
-/** One hash after the other, each joined with what came before. */
+/** Hashes of several arguments are combined in order. */
 const cityHash: Lowering = (call, context) => {
   const [first = NULL_VALUE, ...rest] = call.args.map((arg) => hashOf(arg, context))
   return rest.reduce((left, right) => sql`js_join_hashes(${left}, ${right})`(call.type), first)
@@ -36,7 +39,7 @@ function hashOf(arg: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(UINT64, arg.type.nullable)
   if (isText(arg.type)) return sql`js_city_hash(${arg})`(type)
   if (arg.type.kind === 'uuid') return sql`js_city_hash_id(${arg}::VARCHAR)`(type)
-  // A narrow integer is hashed by its own bits: those above are zero, whatever its sign.
+  // A narrow integer is hashed by its own bits, zero-extended whatever its sign.
   if (arg.type.kind === 'int' && arg.type.bits < 64)
     return sql`js_spread_bits(${arg} & ${bindInt(2n ** BigInt(arg.type.bits) - 1n, true)})`(type)
   if (arg.type.kind === 'int' || arg.type.kind === 'date' || isBoolean(arg.type))
@@ -53,7 +56,7 @@ const sliceBits: Lowering = (call) => {
   return sql`js_slice_bits(${text}, (${position})::BIGINT, (${count})::BIGINT)`(call.type)
 }
 
-/** The bits of a number or the first bytes of a text, as a float. */
+/** Reinterprets the bits of a number, or the first bytes of a text, as a float. */
 const asFloat32: Lowering = (call) => {
   const [value = NULL_VALUE] = call.args
   return isText(value.type)
@@ -75,14 +78,14 @@ const asId: Lowering = (call) => {
   return sql`js_id_of_bytes(${value})::UUID`(call.type)
 }
 
-/** Digits behind the point that a decimal or whole number has. */
+/** The scale of a decimal or integer. */
 function scaleOf({ type }: ResolvedExpr): number {
   if (type.kind === 'decimal') return type.scale
   if (type.kind === 'int') return 0
   return refuseArguments('Decimals are computed from decimals and whole numbers')
 }
 
-/** `multiplyDecimal(a, b, scale)`: digits beyond the scale are cut off, never rounded. */
+/** `multiplyDecimal(a, b, scale)`: digits beyond the scale are truncated. */
 const decimalType: TypeRule = ({ args }) => {
   const [left = NULL_VALUE, right = NULL_VALUE, scale] = args
   const wanted = scale === undefined ? null : constantInt(scale)
@@ -96,7 +99,7 @@ const decimalType: TypeRule = ({ args }) => {
   }
 }
 
-/** The most digits a decimal of the engine has. */
+/** Maximum digits of the engine's decimals. */
 const DIGITS_MAX = 38
 
 const decimals =
@@ -111,15 +114,15 @@ const decimals =
       sql`(${right})::VARCHAR`(STRING),
       bindInt(scale, true),
     )
-    // The engine wants a decimal's scale as text of its own.
+    // The engine requires a decimal's scale in the type's text.
     return joinFragments(['(', '', `)::DECIMAL(38, ${scale})`], [text], call.type)
   }
 
-/** The type of an argument is known before any row is read. */
+/** The type of an argument, as a constant. */
 const typeOfArgument = (call: Apply): ResolvedExpr =>
   bindText(clickhouseName(withNull((call.args[0] ?? NULL_VALUE).type, false)))
 
-/** What the engine asks this program for. */
+/** Calls of TypeScript scalars. Adding one means adding a line. */
 export const COMPUTED: readonly FunctionDef[] = [
   scalar('cityHash64', '1+', asDeclared(UINT64), cityHash),
   scalar('base58Encode', '1', asDeclared(STRING), 'js_base58_encode($1)'),

@@ -1,4 +1,7 @@
-/** JSON in text: members by path of keys and 1-based positions, with ClickHouse's defaults where there is none. */
+/**
+ * JSON_FUNCTIONS: members of JSON texts by paths of keys and 1-based positions, with ClickHouse's
+ * defaults.
+ */
 
 import type { CompileContext } from '../context.ts'
 import { asText, tupleItem } from '../convert.ts'
@@ -36,7 +39,7 @@ import {
   type TypeRule,
 } from './definition.ts'
 
-/** A path for the engine's JSON functions; keys known only to the rows are escaped there. */
+/** A path for the engine's JSON functions; keys known per row only are escaped at run time. */
 export function pointerOf(path: readonly ResolvedExpr[]): ResolvedExpr {
   const constants = path.map((part) => constantText(part) ?? constantInt(part))
   if (constants.every((part) => part !== null)) {
@@ -53,7 +56,10 @@ export function pointerOf(path: readonly ResolvedExpr[]): ResolvedExpr {
   return joinFragments(['concat(', ', ', ')'], parts, STRING)
 }
 
-/** A JSON pointer, which takes every key; counting from the end needs a JSON path, where a key cannot hold a quote. */
+/**
+ * A JSON pointer, which accepts every key; positions from the end need a JSON path, where keys
+ * cannot contain quotes.
+ */
 function pathText(path: readonly (number | string)[]): string {
   const backwards = path.some((part) => typeof part === 'number' && part < 0)
   if (!backwards) {
@@ -73,7 +79,7 @@ function pointerPart(key: string): string {
   return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-/** The text of a property's value: strings bare, the rest as JSON, NULL for null and for what is missing. */
+/** The text of a property's value: strings bare, other values as JSON, NULL for null and missing ones. */
 export function lowerProperty(property: Property): ResolvedExpr {
   const path = bindText(pathText(property.path))
   return sql`json_extract_string(${property.of}, ${path})`(withNull(STRING))
@@ -86,7 +92,7 @@ function member(
     build(validJson(call.args[0] ?? NULL_VALUE, context), pointerOf(call.args.slice(1)), call.type)
 }
 
-/** The engine fails on text that is no JSON, where ClickHouse finds nothing in it. Stored properties always are JSON. */
+/** The engine fails on invalid JSON, where ClickHouse finds nothing. Stored properties are always valid. */
 function validJson(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const text = asText(value, context)
   return value.type.kind === 'json' ? text : sql`ch_json(${text})`(text.type)
@@ -97,7 +103,7 @@ const JSON_VALUE: Lowering = (call, context) => {
   return sql`coalesce(json_extract_string(${validJson(json, context)}, ${path}), '')`(call.type)
 }
 
-/** The type that the last argument of `JSONExtract(json, path…, 'Type')` names. */
+/** The type named by the last argument of `JSONExtract(json, path…, 'Type')`. */
 const extractedType: TypeRule = ({ args, context }) => {
   const name = constantText(args.at(-1))?.toLowerCase().replaceAll(' ', '') ?? ''
   return findType(name, context) ?? refuseArguments(`JSONExtract does not know the type '${name}'`)
@@ -109,7 +115,7 @@ const extract: Lowering = (call, context) => {
   return extracted(validJson(json, context), path, call.type)
 }
 
-/** The members of an object that are values of a type, by name. */
+/** The members of an object whose values have a type, by name. */
 const keysAndValues: Lowering = (call, context) => {
   const [json = NULL_VALUE, ...rest] = call.args
   const of = pairType(call.type)
@@ -142,7 +148,7 @@ function pairType(type: Type): Type {
   return pair.kind === 'tuple' ? (pair.items[1] ?? STRING) : STRING
 }
 
-/** A member as a type; what is no such value is the type's default, or NULL where the type allows it. */
+/** A member as a type; other values give the type's default, or NULL if it is nullable. */
 function extracted(json: ResolvedExpr, path: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind === 'array') {
     const element: ResolvedExpr = { kind: 'local', id: -70, type: STRING }
@@ -156,7 +162,7 @@ function extracted(json: ResolvedExpr, path: ResolvedExpr, type: Type): Resolved
   return type.nullable ? sql`CASE WHEN ${known} <> 'NULL' THEN ${plain} END`(type) : plain
 }
 
-/** Numbers: true and false count as 1 and 0, which the functions named after numbers do not do. */
+/** Numbers; true and false are 1 and 0, which JSONExtractInt and others do not accept. */
 function extractedNumber(
   {
     json,
@@ -186,7 +192,7 @@ function extractedScalar(json: ResolvedExpr, path: ResolvedExpr, type: Type): Re
   return refuseArguments(`JSONExtract does not read values of type ${clickhouseName(type)}`)
 }
 
-/** JSON in text. */
+/** JSON functions. Adding one means adding a line. */
 export const JSON_FUNCTIONS: readonly FunctionDef[] = [
   scalar(
     'JSONHas',
@@ -279,7 +285,7 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
   ),
 ]
 
-/** A value as JSON; floats that JSON has no number for are null, tuples are arrays. */
+/** A value as JSON; floats without a JSON number are null, tuples are arrays. */
 function jsonText(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(STRING, value.type.nullable)
   if (value.type.kind === 'float')

@@ -1,4 +1,7 @@
-/** Aggregates that are formulas over the list of all rows: differences, moving sums, overlaps, contingency, weighted medians. */
+/**
+ * GROUPINGS: aggregates computed over the list of a group's values: differences, moving sums,
+ * overlaps, contingency, weighted medians.
+ */
 
 import { asFloat, orDefault } from '../convert.ts'
 import type { Apply, LocalExpr, ResolvedExpr } from '../ir.ts'
@@ -20,12 +23,12 @@ import { type FunctionDef, type Lowering, nonNull, type TypeRule, typeOf } from 
 
 const ALL: LocalExpr = { kind: 'local', id: -140, type: UNKNOWN }
 
-/** `LET all = list IN body`, so that the list is made once. */
+/** `LET all = list IN body`, by a lambda over a one-element list, so that the list is computed once. */
 function withAll(list: ResolvedExpr, body: ResolvedExpr, type: Type): ResolvedExpr {
   return sql`(list_transform([${list}], lambda ${ALL}: ${body}))[1]`(type)
 }
 
-/** The rows as structs `{a, b}` of the first two arguments, those with a NULL left out. */
+/** The rows as structs `{a, b}` of the first two arguments, without NULLs. */
 function pairsOf(call: Apply): ResolvedExpr {
   const [a = NULL_VALUE, b = NULL_VALUE] = call.args
   const remaining = filterAggregate(call, sql`(${a} IS NOT NULL AND ${b} IS NOT NULL)`(UNKNOWN))
@@ -56,7 +59,7 @@ const deltaSum: Lowering = (call) => {
   return call.type.kind === 'int' ? sql`(${rises})::BIGINT`(call.type) : rises
 }
 
-/** As deltaSum over the values in the order of their moments. */
+/** deltaSum over the values ordered by their timestamps. */
 const deltaSumTimestamp: Lowering = (call) => {
   const [value = NULL_VALUE, at = NULL_VALUE] = call.args
   const turned = { ...call, args: [at, asNumber(value)] }
@@ -66,7 +69,7 @@ const deltaSumTimestamp: Lowering = (call) => {
   return call.type.kind === 'int' ? sql`(${rises})::BIGINT`(call.type) : rises
 }
 
-/** Sums over a window of the last rows, of all rows so far without one. */
+/** Moving sums over a window; without one, running sums. */
 function moving(call: Apply): ResolvedExpr {
   const [size] = call.params
   const width = size ?? sql`len(${ALL})`(INT64)
@@ -87,11 +90,11 @@ const movingAvg: Lowering = (call) => {
   return withAll(numbersOf(call), means, call.type)
 }
 
-/** Any rows are a sample: the first ones. */
+/** Any rows are a valid sample: the first ones. */
 const sample: Lowering = (call) =>
   sql`(${listOf(call, call.args[0] ?? NULL_VALUE)})[1:${call.params[0] ?? bindInt(1)}]`(call.type)
 
-/** The most intervals `[start, end)` that overlap, or where they first do. */
+/** The maximum number of overlapping intervals `[start, end)`, or where it first occurs. */
 function overlaps(pick: (tops: ResolvedExpr, type: Type) => ResolvedExpr): Lowering {
   return (call) => {
     const counts =
@@ -111,7 +114,7 @@ const placeOfMost = overlaps((tops, type) =>
   ),
 )
 
-/** A formula over how often each value and each pair of values occurs. */
+/** A formula over the frequencies of values and of pairs of values. */
 function association(formula: (sums: ResolvedExpr) => ResolvedExpr): Lowering {
   return (call) => {
     const sums = sql`ch_contingency(${ALL})`(UNKNOWN)
@@ -125,7 +128,7 @@ function association(formula: (sums: ResolvedExpr) => ResolvedExpr): Lowering {
   }
 }
 
-/** The element at which half of all weight is reached. */
+/** The element at which half of the total weight is reached. */
 const weightedMedian: Lowering = (call) =>
   withAll(
     sql`list_sort(${pairsOf(call)})`(UNKNOWN),
@@ -139,7 +142,7 @@ const determined: Lowering = (call) => {
   return sql`coalesce(list_aggregate(${list}, 'quantile_cont', 0.5), 'nan'::DOUBLE)`(call.type)
 }
 
-/** What all bitmaps share, what any has, what an odd number has: of the list of all. */
+/** Intersection, union and symmetric difference of a list of bitmaps. */
 const SETS = {
   groupBitmapAnd: sql`list_filter(${ALL}[1], lambda e: list_bool_and(list_transform(${ALL}, lambda f: list_contains(f, e))))`,
   groupBitmapOr: sql`list_distinct(flatten(${ALL}))`,
@@ -147,12 +150,12 @@ const SETS = {
 } as const
 type SetName = keyof typeof SETS
 
-/** The bitmap that an aggregate of bitmaps makes, over the rows' first argument. */
+/** An aggregate bitmap over the first argument. */
 export function mergeBitmaps(name: SetName, call: Apply, bitmap: ResolvedExpr): ResolvedExpr {
   return withAll(listOf(call, bitmap), sql`coalesce(${SETS[name](UNKNOWN)}, [])`(UNKNOWN), UNKNOWN)
 }
 
-/** How many elements that bitmap has. */
+/** The size of that bitmap. */
 export function bitmapSize(name: SetName, call: Apply, bitmap: ResolvedExpr): ResolvedExpr {
   return sql`coalesce(len(${mergeBitmaps(name, call, bitmap)}), 0)`(call.type)
 }
@@ -163,7 +166,7 @@ function bitmaps(name: SetName): FunctionDef {
   )
 }
 
-/** Different values, counted up to one more than the parameter. */
+/** Distinct values, counted up to the parameter plus one. */
 const uniqUpTo: Lowering = (call) => {
   const counted = aggregateFragment('count', call.args.slice(0, 1), call.type, {
     ...call.aggregate,
@@ -186,7 +189,7 @@ const insertAt: Lowering = (call) => {
   return withAll(sql`ch_few(${pairsOf(call)})`(UNKNOWN), filled, call.type)
 }
 
-/** Aggregates over the list of a group's rows. */
+/** List aggregates. Adding one means adding a line. */
 export const GROUPINGS: readonly FunctionDef[] = [
   aggregateLine(['deltaSum', '1'], sameNumber, deltaSum),
   aggregateLine(['deltaSumTimestamp', '2'], sameNumber, deltaSumTimestamp),

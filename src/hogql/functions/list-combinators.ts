@@ -1,11 +1,14 @@
-/** -Array, -ForEach, -Map, -ArgMax and -ArgMin: the rows are gathered into a list, and the aggregate runs over parts of it. */
+/**
+ * -Array, -ForEach, -Map, -ArgMax and -ArgMin: rows are aggregated to a list, and the base
+ * aggregate runs over parts of it.
+ */
 
 import type { Apply, ResolvedExpr } from '../ir.ts'
 import { aggregateFragment, bindBool, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, elementType, type Type, tupleType, UNKNOWN } from '../types.ts'
 import type { FunctionDef, OverList, TypedCall } from './definition.ts'
 
-/** All values of the rows a call gathers, NULLs among them. */
+/** All values of a call's rows, with NULLs. */
 function rowsOf(call: Apply, value: ResolvedExpr): ResolvedExpr {
   const how = call.aggregate ?? { distinct: false, filter: null, order_by: [] }
   const type = arrayType(value.type)
@@ -14,14 +17,14 @@ function rowsOf(call: Apply, value: ResolvedExpr): ResolvedExpr {
   )
 }
 
-/** The type of the base aggregate over values of other types. */
+/** The type of the base aggregate over other argument types. */
 function baseType(base: FunctionDef, call: TypedCall, types: readonly Type[]): Type {
   return base.returns({ ...call, args: types.map((type) => ({ ...NULL_VALUE, type })) })
 }
 
 type CombinatorTarget = { readonly base: FunctionDef; readonly over: OverList }
 
-/** A combinator that is nothing for aggregates which cannot run over a list. */
+/** A combinator for aggregates that have `over_list`; null for others. */
 function onLists(
   build: (lists: CombinatorTarget) => FunctionDef,
 ): (base: FunctionDef) => FunctionDef | null {
@@ -66,7 +69,7 @@ export const forEach = onLists(({ base, over }) => {
   }
 })
 
-/** `sumMap(map)` gives a map, `sumMap(keys, values)` a tuple of keys and values: key by key. */
+/** `sumMap(map)` returns a map, `sumMap(keys, values)` a tuple of keys and values: per key. */
 export const perKey = onLists(({ base, over }) => {
   const over_list: OverList = (maps, call) => {
     const { key, value } = keyAndValue([{ ...NULL_VALUE, type: elementType(maps.type) }])
@@ -102,7 +105,7 @@ export const perKey = onLists(({ base, over }) => {
   }
 })
 
-/** The map of a row: as it is, or made of its keys and values. */
+/** The map of a row: the argument, or made of its keys and values. */
 export function mapOf(args: readonly ResolvedExpr[]): ResolvedExpr {
   const [first = NULL_VALUE, second] = args
   const { key, value } = keyAndValue(args)
@@ -110,7 +113,7 @@ export function mapOf(args: readonly ResolvedExpr[]): ResolvedExpr {
   return second === undefined ? first : sql`map(${first}, ${second})`(type)
 }
 
-/** The type of what is computed for each key. */
+/** The type of a map's values. */
 function valueOf(type: Type, otherwise: Type): Type {
   if (type.kind === 'map') return type.value
   return type.kind === 'tuple' ? elementType(type.items[1] ?? UNKNOWN) : otherwise
@@ -125,7 +128,7 @@ function keyAndValue(args: readonly ResolvedExpr[]): { key: Type; value: Type } 
   }
 }
 
-/** `sumArgMax(x, key)`: over the rows whose key is the largest. */
+/** `sumArgMax(x, key)`: over the rows with the greatest key. */
 export function atExtremum(
   name: 'list_max' | 'list_min',
 ): (base: FunctionDef) => FunctionDef | null {
@@ -135,7 +138,7 @@ export function atExtremum(
     returns: (call) => base.returns({ ...call, args: call.args.slice(0, -1) }),
     lower: (call) => {
       const key = call.args.at(-1) ?? NULL_VALUE
-      // What is counted without an argument is rows.
+      // A count without an argument counts rows.
       const value = call.args.length > 1 ? (call.args[0] ?? NULL_VALUE) : bindBool(true)
       const pair: ResolvedExpr = { kind: 'tuple', items: [key, value], type: UNKNOWN }
       const rows = rowsOf(call, pair)

@@ -1,4 +1,4 @@
-/** Comparison, logic, conditions and NULL: what decides between values. */
+/** LOGIC: comparison, boolean logic, conditionals and NULL handling. */
 
 import type { CompileContext } from '../context.ts'
 import { asCondition, asText, convert } from '../convert.ts'
@@ -48,7 +48,7 @@ function pairsOf(
   return pairs
 }
 
-/** `_caseWithExpression(x, k1, v1, …, default)`: what CASE x WHEN k1 THEN v1 … parses to. */
+/** `_caseWithExpression(x, k1, v1, …, default)`: the parsed form of CASE x WHEN k1 THEN v1 …. */
 const caseType: TypeRule = ({ args }) =>
   superType([...args.slice(1).filter((_, index) => index % 2 === 1), args.at(-1)].map(typeOf))
 
@@ -60,7 +60,7 @@ const lowerCase: Lowering = (call, context) => {
   )
   const is_plain = !isNullable(value) || !pairs.some(([key]) => isNullable(key))
   if (is_plain) return { ...caseFragment(value, pairs, otherwise), type: call.type }
-  // NULL is a key like any other.
+  // NULL is an ordinary key.
   const alike = pairs.map(
     ([key, then]) => [sql`(${value} IS NOT DISTINCT FROM ${key})`(TRUTH), then] as const,
   )
@@ -85,7 +85,7 @@ const lowerTransform: Lowering = (call, context) => {
   return sql`CASE WHEN ${at} IS NULL THEN ${rest} ELSE (${target})[${at}] END`(call.type)
 }
 
-/** Keys of `transform` meet as text when their types differ, so they always do. */
+/** Keys of `transform` are compared as text, because their types may differ. */
 function asTextual(expr: ResolvedExpr, context: CompileContext): ResolvedExpr {
   if (expr.type.kind !== 'array') return asText(expr, context)
   return convert(expr, { kind: 'array', of: STRING, nullable: false }, context)
@@ -123,7 +123,10 @@ function never(type: Type): TypeRule {
   return nonNull(withNull(type, false))
 }
 
-/** What decides. Comparisons arrive here with both sides of one type and NULLs settled by the passes before. */
+/**
+ * Logic functions; adding one means adding a line. The passes before have given comparisons one
+ * type and null-safe operators.
+ */
 export const LOGIC: readonly FunctionDef[] = [
   scalar('equals', '2', never(TRUTH), '($1 = $2)'),
   scalar('notEquals', '2', never(TRUTH), '($1 <> $2)'),

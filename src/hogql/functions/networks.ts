@@ -1,4 +1,4 @@
-/** IPv6 addresses and ranges. Addresses are text in canonical form; the engine has no raw bytes to show. */
+/** NETWORKS: IPv6 addresses and ranges. Addresses are canonical text; the engine cannot return raw bytes. */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { bindInt, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'

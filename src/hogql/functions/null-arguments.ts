@@ -1,4 +1,7 @@
-/** What a NULL argument does to functions whose formula alone would not tell: it makes the result NULL, or counts as the empty text. */
+/**
+ * NULL rules of functions whose SQL alone does not have them: NULL makes the result NULL, or counts
+ * as ''.
+ */
 
 import { defaultOf } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
@@ -6,15 +9,15 @@ import { joinFragments, sql } from '../sql-fragments.ts'
 import { TRUTH, withNull } from '../types.ts'
 import { type FunctionDef, isNullable } from './definition.ts'
 
-/** Functions that answer NULL when any argument is NULL. */
+/** Functions that return NULL when any argument is NULL. */
 const NULL_GIVES_NULL =
   /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_date|to(Int|Float)OrZero|toJSONString)$/
 
-/** Functions that answer arrays, where a NULL text counts as the empty one. */
+/** Functions that return arrays and treat a NULL text as ''. */
 const NULL_IS_EMPTY =
   /^(extractAll|splitBy\w+|alphaTokens|tokens|ngrams|extractURLParameter(s|Names)|URL(Path)?Hierarchy|multiSearchAllPositions\w*|extractAllGroupsHorizontal)$/
 
-/** The functions of a table with what NULL does to them. */
+/** Applies the NULL rules to a table of functions. */
 export function withNullRules(defs: readonly FunctionDef[]): readonly FunctionDef[] {
   return defs.map((def) => {
     const [name = ''] = def.names

@@ -1,4 +1,4 @@
-/** Every function a query may call: the tables of all groups, found by name, with the -If, -OrNull… forms of aggregates. */
+/** FUNCTIONS: every function a query can call, by name; aggregates also with combinators (-If, -OrNull…). */
 
 import { ADDRESSES } from './addresses.ts'
 import { AGGREGATE_FUNNELS } from './aggregate-funnels.ts'
@@ -73,7 +73,7 @@ for (const def of FUNCTIONS) {
   }
 }
 
-/** Finds a function by the name a query uses; null when there is none. */
+/** Finds a function by a query's name for it; null when there is none. */
 export function findFunction(name: string): FunctionDef | null {
   return findPlain(name) ?? applyCombinator(name, findCombinable)
 }
@@ -87,7 +87,7 @@ function findPlain(name: string): FunctionDef | null {
   return EXACT.get(name) ?? ANY_CASE.get(name.toLowerCase()) ?? null
 }
 
-/** Names of all functions a text may call, for "did you mean". */
+/** Names of all functions that texts can call, for "did you mean". */
 export function functionNames(): Iterable<string> {
   return FUNCTIONS.filter((def) => def.is_internal !== true).flatMap((def) => def.names)
 }

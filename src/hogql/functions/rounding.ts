@@ -1,4 +1,7 @@
-/** Rounding: to digits behind the point or before it, each kind of number in its own arithmetic, as ClickHouse computes it. */
+/**
+ * ROUNDING: rounding to digits after or before the point, in each number type's arithmetic, as in
+ * ClickHouse.
+ */
 
 import type { Apply, ResolvedExpr } from '../ir.ts'
 import { bindInt, constantInt, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
@@ -6,13 +9,13 @@ import { FLOAT64, INT64, intType, type Type, UINT8 } from '../types.ts'
 import { onNumbers, sameNumber } from './arithmetic.ts'
 import { asDeclared, type FunctionDef, type Lowering, sameAsFirst, scalar } from './definition.ts'
 
-/** One way of rounding: a float to a whole number, and a whole number to multiples of a power of ten. */
+/** One rounding mode: of a float to an integer, and of an integer to multiples of a power of ten. */
 type Rounding = {
   readonly float: (value: ResolvedExpr) => ResolvedExpr
   readonly multiple: (value: ResolvedExpr, step: ResolvedExpr) => ResolvedExpr
 }
 
-/** Floats halve to even, whole numbers and decimals away from zero. */
+/** Floats round half to even, integers and decimals half away from zero. */
 const ROUND: Rounding = {
   float: (value) => sql`round_even((${value})::DOUBLE, 0)`(FLOAT64),
   multiple: (value, step) => sql`ch_round_multiple(${value}, ${step})`(INT64),
@@ -34,7 +37,7 @@ const TRUNC: Rounding = {
   multiple: (value, step) => sql`ch_trunc_multiple(${value}, ${step})`(INT64),
 }
 
-/** More digits than a whole number of the engine has change nothing. */
+/** The maximum digits of the engine's integers; more digits change nothing. */
 const DIGITS_MAX = 38
 
 /** `f(x)` or `f(x, digits)`; negative digits round before the point. */
@@ -51,7 +54,7 @@ function rounded(how: Rounding): Lowering {
   }
 }
 
-/** Digits that are known, or that only the rows know. */
+/** Digits as a constant, or known per row only. */
 type Digits = ResolvedExpr | bigint
 
 const isKnown = (digits: Digits): digits is bigint => typeof digits === 'bigint'
@@ -68,7 +71,7 @@ function roundedFloat(
   return sql`(${how.float(sql`(${value})::DOUBLE * ${scale}`(FLOAT64))} / ${scale})`(FLOAT64)
 }
 
-/** A whole number has no digits behind the point. */
+/** Rounding an integer to digits after the point changes nothing. */
 function roundedInt(
   how: Rounding,
   value: ResolvedExpr,
@@ -88,7 +91,7 @@ function distance(digits: bigint): bigint {
   return size < DIGITS_MAX ? size : BigInt(DIGITS_MAX)
 }
 
-/** A decimal is a whole number of its last digit: digits must be a constant, as in ClickHouse. */
+/** A decimal is rounded as an integer of its last digit; the digits must be constant, as in ClickHouse. */
 function roundedDecimal(how: Rounding, call: Apply): ResolvedExpr {
   const [value = NULL_VALUE, digits = bindInt(0)] = call.args
   const { type } = value
@@ -101,19 +104,19 @@ function roundedDecimal(how: Rounding, call: Apply): ResolvedExpr {
   return decimalOf(how.multiple(whole, step), type)
 }
 
-/** How many of its last digit a decimal is. */
+/** A decimal as an integer count of its last digit. */
 function decimalUnits(value: ResolvedExpr, scale: number): ResolvedExpr {
   return sql`(${value} * ${bindInt(10n ** BigInt(scale), true)})::HUGEINT`(INT64)
 }
 
-/** The engine wants the width of a decimal, and the unit itself, as text of their own. */
+/** The engine requires a decimal's width and unit in the SQL text. */
 function decimalOf(units: ResolvedExpr, type: Type & { kind: 'decimal' }): ResolvedExpr {
   const unit = type.scale === 0 ? '1' : `0.${'1'.padStart(type.scale, '0')}`
   const width = `DECIMAL(${type.precision}, ${type.scale})`
   return joinFragments(['((', '', `)::DECIMAL(19, 0) * ${unit})::${width}`], [units], type)
 }
 
-/** Rounding. */
+/** Rounding functions. Adding one means adding a line. */
 export const ROUNDING: readonly FunctionDef[] = [
   scalar('~floor', '1-2', sameNumber, onNumbers(rounded(FLOOR))),
   scalar('~ceil|ceiling', '1-2', sameNumber, onNumbers(rounded(CEIL))),

@@ -1,4 +1,4 @@
-/** Searching in text: positions, patterns, several needles at once. Patterns are RE2 in both engines. */
+/** SEARCH: positions, patterns, several needles. Patterns are RE2 in both engines. */
 
 import type { CompileContext } from '../context.ts'
 import { asText, convert } from '../convert.ts'
@@ -19,7 +19,7 @@ const position = asDeclared(UINT64)
 const truth = asDeclared(TRUTH)
 const none = nonNull(TRUTH)
 
-/** `position(haystack, needle[, start])`, compared in lower case or as it is. */
+/** `position(haystack, needle[, start])`, case-sensitive or folded. */
 function find(fold: (text: ResolvedExpr) => ResolvedExpr, swapped = false): Lowering {
   return (call, context) => {
     const [first, second, start] = call.args
@@ -37,7 +37,7 @@ const lower = (text: ResolvedExpr): ResolvedExpr => sql`lower(${text})`(text.typ
 
 type Like = { readonly negated: boolean; readonly any_case: boolean }
 
-/** LIKE, with the escape clause only where the pattern needs it: it makes the engine 25 times slower. */
+/** LIKE, with the ESCAPE clause only where the pattern needs it: it makes the engine 25 times slower. */
 function like({ negated, any_case }: Like): Lowering {
   return (call, context) => {
     const value = asText(call.args[0] ?? NULL_VALUE, context)
@@ -67,7 +67,7 @@ function matchLike(
     : sql`(${value} LIKE ${pattern} ESCAPE '\\')`(type)
 }
 
-/** A regular expression found anywhere in a text; a dot also matches a line break. */
+/** A regular expression anywhere in a text; a dot matches a line break too. */
 function match(options: 's' | 'si', negated: boolean): Lowering {
   return (call, context) => {
     const value = asText(call.args[0] ?? NULL_VALUE, context)
@@ -81,15 +81,15 @@ function match(options: 's' | 'si', negated: boolean): Lowering {
   }
 }
 
-/** `=~` and its kin: null-safe, where the function `match` gives NULL for NULL. */
+/** The operators `=~` and others: null-safe, while the function `match` returns NULL for NULL. */
 function operator(name: string, lowering: Lowering): FunctionDef {
   return { ...scalar(name, '2', none, lowering), is_internal: true }
 }
 
-/** Whether a pattern has a group: then the group is what `extract` gives. */
+/** Whether a pattern has a capturing group: `extract` returns the group then. */
 const GROUP = /(^|[^\\])\((?!\?[^P<])/
 
-/** Whether to take the group: null when only the rows know the pattern. */
+/** Whether to return the group; null when the pattern is known per row only. */
 function takesGroup(pattern: ResolvedExpr): boolean | null {
   const constant = constantText(pattern)
   return constant === null ? null : GROUP.test(constant)
@@ -125,7 +125,7 @@ const regexpExtract: Lowering = (call, context) => {
 
 type Needles = (haystack: ResolvedExpr, needles: ResolvedExpr, type: Type) => ResolvedExpr
 
-/** Functions of a text and several needles, in their four spellings. */
+/** Functions of a text and several needles, in their four variants. */
 function several(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
   const lowering =
     (fold: boolean): Lowering =>
@@ -159,14 +159,14 @@ const onText =
 
 const needle = (call: { args: readonly ResolvedExpr[] }): ResolvedExpr => call.args[1] ?? NULL_VALUE
 
-/** How many groups a constant pattern has; the engine wants to know before it looks. */
+/** The number of groups of a constant pattern, which the engine needs at bind time. */
 function groupsIn(pattern: ResolvedExpr): number {
   const constant = constantText(pattern)
   if (constant === null) return refuseArguments('The pattern must be a constant')
   return [...constant.replaceAll(/\\./g, '').matchAll(/\((?!\?)|\(\?P?</g)].length
 }
 
-/** One list per group, each with what it caught in every match. */
+/** One list per group, with its capture of every match. */
 function groupLists(call: Apply, context: CompileContext): readonly ResolvedExpr[] {
   const [value = NULL_VALUE, pattern = NULL_VALUE] = call.args
   const text = asText(value, context)
@@ -198,7 +198,7 @@ const groupsByMatch: Lowering = (call, context) => {
   )
 }
 
-/** What searches in text. */
+/** Search functions. Adding one means adding a line. */
 export const SEARCH: readonly FunctionDef[] = [
   scalar('~position|positionUTF8', '2-3', position, find(same)),
   scalar('~locate', '2-3', position, find(same, true)),

@@ -1,4 +1,7 @@
-/** Patterns of sequenceMatch: read, turned into a regular expression over letters, or into numbers where they look at the clock. */
+/**
+ * Patterns of sequenceMatch: parsed, and translated to a regular expression over letters, or to
+ * numbers for patterns with times.
+ */
 
 import { STEP_KINDS } from '../scalars/sequences.ts'
 
@@ -10,7 +13,7 @@ export type PatternStep =
 
 const STEP = /\(\?(\d+)\)|\(\?t(<=|>=|==|<|>)(\d+)\)|(\.\*)|(\.)/y
 
-/** The steps of a pattern over so many conditions; null when it is none. */
+/** Parses a pattern over a number of conditions; null when it is invalid. */
 export function readPattern(text: string, conditions: number): readonly PatternStep[] | null {
   const steps: PatternStep[] = []
   const reader = new RegExp(STEP)
@@ -29,7 +32,7 @@ export function readPattern(text: string, conditions: number): readonly PatternS
   return inside && steps.length > 0 ? steps : null
 }
 
-/** The same over letters that stand for sets of conditions, the code of a letter being 19968 and the set's bits. */
+/** The regular expression. A letter is a set of conditions: code point 19968 plus the set's bits. */
 export function patternText(steps: readonly PatternStep[], conditions: number): string {
   return steps.map((step) => stepText(step, conditions)).join('')
 }
@@ -50,7 +53,7 @@ function stepText(step: PatternStep, conditions: number): string {
   }
 }
 
-/** The steps as pairs of numbers, lengths of time in the units of the clock. */
+/** The steps as pairs of numbers; durations in units of the time argument. */
 export function patternNumbers(steps: readonly PatternStep[], unit: number): readonly bigint[] {
   return steps.flatMap((step) => {
     if (step.kind === 'time')

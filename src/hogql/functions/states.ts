@@ -1,4 +1,4 @@
-/** -State and -Merge: a half-done aggregate as a value of the engine, and the aggregate over several of them. */
+/** -State and -Merge: partial aggregates as values of the engine, and the aggregate over several of them. */
 
 import { asFloat } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -10,7 +10,10 @@ import type { FunctionDef, TypedCall } from './definition.ts'
 import { bitmapSize, mergeBitmaps } from './list-aggregates.ts'
 import { mapOf } from './list-combinators.ts'
 
-/** How an aggregate is kept half-done and put together again; `state` is the merged one's argument. */
+/**
+ * How an aggregate is split: its partial value, and the merge of those; `state` is the argument of
+ * the merge.
+ */
 type Halves = {
   readonly state: (call: Apply) => ResolvedExpr
   readonly merge: (call: Apply, state: ResolvedExpr) => ResolvedExpr
@@ -22,7 +25,7 @@ const all = (call: Apply, value: ResolvedExpr): ResolvedExpr =>
 const joined = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
   sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
-/** The same aggregate twice: extremes, sums, bits. */
+/** Aggregates that merge by themselves: extremes, sums, bits. */
 function again(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
   return {
     state: (call) => aggregateCall(name, call, [argument(call)]),
@@ -103,7 +106,7 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
   }
 }
 
-/** A bitmap of bitmaps is one again. */
+/** A bitmap of bitmaps is a bitmap. */
 function overlaid(name: Parameters<typeof mergeBitmaps>[0]): Halves {
   return {
     state: (call) => mergeBitmaps(name, call, argument(call)),
@@ -111,12 +114,12 @@ function overlaid(name: Parameters<typeof mergeBitmaps>[0]): Halves {
   }
 }
 
-/** What one row adds to a list: its argument, its keys and values as a map. */
+/** The contribution of one row to a list: its argument, or its keys and values as a map. */
 function rowOf(call: Apply): ResolvedExpr {
   return call.args.length === 2 ? mapOf(call.args) : argument(call)
 }
 
-/** The type of the rows that a state holds. */
+/** The row type of a state. */
 function rowsType(state: Type): Type {
   if (state.kind !== 'state') return UNKNOWN
   return arrayType(rowOf({ ...EMPTY_CALL, args: nullsOf(state.args) }).type)
@@ -134,7 +137,7 @@ const EMPTY_CALL: Apply = {
   type: UNKNOWN,
 }
 
-/** All values, and the base aggregate over them at the end. */
+/** The state is the list of all values, and the merge the base aggregate over them. */
 function kept(base: FunctionDef): Halves | null {
   const { over_list } = base
   if (over_list === null) return null
@@ -181,7 +184,7 @@ function halvesOf(base: FunctionDef): Halves | null {
   return (name === undefined ? null : HALVES[name]) ?? kept(base)
 }
 
-/** `sumState(x)`: a value that `sumMerge` finishes. */
+/** `sumState(x)`: a partial value for `sumMerge`. */
 export function asState(base: FunctionDef): FunctionDef | null {
   const halves = halvesOf(base)
   if (halves === null) return null

@@ -1,4 +1,4 @@
-/** Quantiles, moments, regression: aggregates that are formulas over others. */
+/** Quantiles, moments, regression: aggregates computed from others. */
 
 import { asFloat } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -8,7 +8,7 @@ import { aggregateCall, listOf, orEmpty } from './aggregate-helpers.ts'
 import { asNumber } from './arithmetic.ts'
 import type { Lowering, OverList } from './definition.ts'
 
-/** The level of a quantile: the parameter, or the one its name says. */
+/** The level of a quantile: the parameter, or the one in its name. */
 function level(call: Apply, fixed: number | null): ResolvedExpr {
   return fixed === null ? (call.params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
 }
@@ -20,7 +20,7 @@ export function quantile(
   return (call) => {
     const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
     const at = level(call, fixed)
-    // The engine's t-digest takes its level as a float of 32 bits.
+    // The engine's t-digest requires a 32-bit level.
     const wanted = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
     return orEmpty(aggregateCall(name, call, [value, wanted]), call.type)
   }
@@ -51,7 +51,7 @@ export const quantiles: Lowering = (call) => {
   return sql`coalesce(${aggregateCall('quantile_cont', call, [value, levels])}, ${none})`(call.type)
 }
 
-/** An element, not a mean of two: the one at floor(level × n), counted from 0. */
+/** An element, not an interpolation: the one at floor(level × n), from 0. */
 export const exact =
   (fixed: number | null): Lowering =>
   (call) => {
@@ -92,7 +92,7 @@ export const regression: Lowering = (call) => {
   return { kind: 'tuple', items, type: call.type }
 }
 
-/** Central moment of a float over the rows, from power sums. */
+/** The central moment of a float over the rows, from power sums. */
 export function moment(value: ResolvedExpr, power: 2 | 3 | 4, call: Apply): ResolvedExpr {
   const mean = (of: ResolvedExpr): ResolvedExpr => aggregateCall('avg', call, [of], FLOAT64)
   const m1 = mean(value)

@@ -1,4 +1,4 @@
-/** Text: case, padding, cutting, replacing, splitting, encoding. */
+/** STRINGS: case, padding, substrings, replacement, splitting, encoding. */
 
 import { asText } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
@@ -34,7 +34,7 @@ function isList(type: Type): boolean {
   return type.kind === 'array' || type.kind === 'map'
 }
 
-/** Spells one thing for lists and another for text; values of other types are turned into text. */
+/** One lowering for lists and another for text; other values are converted to text. */
 function byShape(
   forText: (text: ResolvedExpr, type: Type) => ResolvedExpr,
   forList: (list: ResolvedExpr, type: Type) => ResolvedExpr,
@@ -49,7 +49,7 @@ function byShape(
 const listOrText: TypeRule = ({ args }) =>
   isList(typeOf(args[0])) ? typeOf(args[0]) : withNull(STRING, typeOf(args[0]).nullable)
 
-/** Every argument as text, NULL as '': `||`, string templates. */
+/** Every argument as text, NULL as '': also `||` and string templates. */
 const concat: Lowering = (call, context) => {
   const parts = call.args.map((arg) => {
     const part = asText(arg, context)
@@ -72,7 +72,7 @@ const concatWithSeparator: Lowering = (call, context) => {
 
 const HOLE = /\{(\d*)\}|\{\{|\}\}/g
 
-/** `format('{} {0}', …)` with a constant form is a concatenation. */
+/** `format('{} {0}', …)` with a constant format is a concatenation. */
 const format: Lowering = (call, context) => {
   const form = constantText(call.args[0])
   if (form === null) return refuseArguments('format needs a constant first argument')
@@ -133,7 +133,10 @@ const lengthOf = byShape(
     list.type.kind === 'map' ? sql`cardinality(${list})::BIGINT`(type) : sql`len(${list})`(type),
 )
 
-/** Text. Lengths and positions count bytes only where ClickHouse's do and the engine can. */
+/**
+ * String functions; adding one means adding a line. Lengths and positions are in bytes only where
+ * ClickHouse's are and the engine can.
+ */
 export const STRINGS: readonly FunctionDef[] = [
   scalar('~length|octet_length', '1', asDeclared(UINT64), lengthOf),
   scalar('lengthUTF8|char_length|character_length', '1', asDeclared(UINT64), 'length($1)'),
@@ -247,7 +250,7 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('bar', '3-4', text, (call) => bar(call.args, call.type)),
 ]
 
-/** A line of blocks as long as the value's share of the range. */
+/** A bar of block characters, proportional to the value within the range. */
 function bar(args: readonly ResolvedExpr[], type: Type): ResolvedExpr {
   const [value, low, high, width] = args
   return sql`ch_bar(${value ?? NULL_VALUE}, ${low ?? NULL_VALUE}, ${high ?? NULL_VALUE}, ${width ?? bindInt(80)})`(

@@ -1,4 +1,4 @@
-/** Milliseconds and microseconds: times are counted in them, though no clock shows where they begin. */
+/** Milliseconds and microseconds: `dateDiff` and `age` count in them; they are not calendar units. */
 
 import { asInstant } from '../convert.ts'
 import { bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
@@ -6,7 +6,7 @@ import { INT64 } from '../types.ts'
 import { nullableLike } from './date-parts.ts'
 import type { Lowering } from './definition.ts'
 
-/** As queries write them, in any case. */
+/** Names in any case. */
 const UNITS: ReadonlyMap<string, string> = new Map([
   ['millisecond', 'millisecond'],
   ['milliseconds', 'millisecond'],
@@ -17,12 +17,12 @@ const UNITS: ReadonlyMap<string, string> = new Map([
   ['u', 'microsecond'],
 ])
 
-/** The small unit of that name, in the engine's word. */
+/** The engine's name of such a unit; null for others. */
 export function subsecondUnit(name: string): string | null {
   return UNITS.get(name.toLowerCase()) ?? null
 }
 
-/** `dateDiff` and `age` count in small units by instants alone; all others are left to `lower`. */
+/** `dateDiff` and `age` in such units, on instants; other units use `lower`. */
 export function countedSmall(engine: 'date_diff' | 'date_sub', lower: Lowering): Lowering {
   return (call, context) => {
     const [name, from = NULL_VALUE, to = NULL_VALUE] = call.args

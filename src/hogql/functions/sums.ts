@@ -1,4 +1,7 @@
-/** Adding and multiplying what is not only numbers: dates with intervals, intervals with each other, tuples item by item. */
+/**
+ * Addition and multiplication of other than numbers: dates with intervals, intervals, tuples item
+ * by item.
+ */
 
 import { addUnits } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
@@ -25,7 +28,7 @@ import {
 } from '../types.ts'
 import { isNullable, type Lowering, type TypeRule, typeOf } from './definition.ts'
 
-/** Units that move a date on the calendar; the shorter ones move an instant by seconds. */
+/** Calendar units; shorter ones move an instant by seconds. */
 const CALENDAR: ReadonlySet<IntervalUnit> = new Set(['Day', 'Week', 'Month', 'Quarter', 'Year'])
 
 /** The type of a sum or difference. */
@@ -61,7 +64,7 @@ function addedType(
 
 type InstantType = Type & { readonly kind: 'datetime' }
 
-/** Seconds between two instants, with as many digits behind the point as the finer one has. */
+/** Seconds between two instants, with the sub-second digits of the finer one. */
 function distance(left: InstantType, right: InstantType): Type {
   const scale = Math.max(left.precision, right.precision)
   return scale === 0
@@ -123,7 +126,7 @@ function operate(name: string, left: ResolvedExpr, right: ResolvedExpr, type: Ty
   }
 }
 
-/** A date plus days, an instant plus seconds, or the distance of two. */
+/** A date plus days, an instant plus seconds, or the difference of two. */
 function shiftByNumber(call: Apply, time: ResolvedExpr, other: ResolvedExpr): ResolvedExpr {
   const minus = call.name === 'minus'
   if (time.type.kind === 'date' && other.type.kind === 'date') {
@@ -147,7 +150,7 @@ function apart(time: ResolvedExpr, other: ResolvedExpr, type: Type): ResolvedExp
   return joinFragments(['', '', `::${duckdbName(type)}`], [seconds], type)
 }
 
-/** Moves a date or instant by an interval: by the calendar of its zone from a day up, by seconds below. */
+/** A date or instant plus an interval: in local time from a day up, by seconds below. */
 export function shiftTime(
   time: ResolvedExpr,
   by: ResolvedExpr,
@@ -175,7 +178,7 @@ export function shiftTime(
   return fromLocal(shift(toLocal(instant, context), type), timezone, context)
 }
 
-/** A constant time moved by a constant interval is a constant: what ranges over it is known before the engine looks. */
+/** Folds a constant time plus a constant interval, so that time ranges are known before files are chosen. */
 function foldedShift(
   time: ResolvedExpr,
   by: ResolvedExpr,

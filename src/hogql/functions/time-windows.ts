@@ -1,4 +1,4 @@
-/** Windows of time that a moment falls into: tumble, hop, slots, bins. */
+/** TIME_WINDOWS: the time windows that contain an instant: tumble, hop, slots, bins. */
 
 import type { CompileContext } from '../context.ts'
 import { asInstant, tupleOf } from '../convert.ts'
@@ -10,7 +10,7 @@ import { instantLike, startOfInterval } from './date-starts.ts'
 import { type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
 import { lowerSum } from './sums.ts'
 
-/** The start of the window of the given width. */
+/** The start of the window of a width. */
 function startOf(call: Apply, width: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const [at = NULL_VALUE] = call.args
   return startOfInterval({ ...call, args: [at, width] }, context)
@@ -37,7 +37,7 @@ const tumbleStart: Lowering = (call, context) => startOf(call, call.args[1] ?? N
 const tumbleEnd: Lowering = (call, context) =>
   moved('plus', tumbleStart(call, context), call.args[1] ?? NULL_VALUE, context)
 
-/** The first of the overlapping windows: it ends where the step of the moment ends. */
+/** The first of the overlapping windows: it ends where the hop of the instant ends. */
 const hopEnd: Lowering = (call, context) => {
   const [, step = NULL_VALUE] = call.args
   return moved('plus', startOf(call, step, context), step, context)
@@ -55,7 +55,7 @@ function both(start: Lowering, end: Lowering): Lowering {
   }
 }
 
-/** The starts of all slots that a duration touches. */
+/** The starts of all slots that a duration overlaps. */
 const slots: Lowering = (call, context) => {
   const [at = NULL_VALUE, duration = NULL_VALUE, size = bindInt(1800, true)] = call.args
   const moment = asInstant(at, context.timezone, context)
@@ -64,7 +64,7 @@ const slots: Lowering = (call, context) => {
 const slotsType: TypeRule = ({ args, context }) =>
   arrayType(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0))
 
-/** Bins of a width, counted from an origin. */
+/** Bins of a width from an origin. */
 const bin: Lowering = (call, context) => {
   const [width = NULL_VALUE, at = NULL_VALUE, origin = NULL_VALUE] = call.args
   const [moment, from] = [at, origin].map((one) => asInstant(one, context.timezone, context))
@@ -72,7 +72,7 @@ const bin: Lowering = (call, context) => {
 }
 const binType: TypeRule = (call) => instantLike({ ...call, args: call.args.slice(1) })
 
-/** Windows of time. */
+/** Time window functions. Adding one means adding a line. */
 export const TIME_WINDOWS: readonly FunctionDef[] = [
   scalar('tumbleStart', '2', instantLike, tumbleStart),
   scalar('tumbleEnd', '2', instantLike, tumbleEnd),

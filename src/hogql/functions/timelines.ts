@@ -1,4 +1,7 @@
-/** What insights alone may call: one actor's events packed into a sorted list, and the folds over it. */
+/**
+ * TIMELINES: internal functions of insights: one actor's events packed into a sorted list, and the
+ * folds over it.
+ */
 
 import { asCondition } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -27,12 +30,15 @@ import { type FunctionDef, type Lowering, nonNull, scalar, type TypeRule } from 
 
 const NUMBERS = arrayType(FLOAT64)
 const WIDE = intType(128, true)
-/** A path's item and its marks have so many bits below the time: as many as a double holds. */
+/** Bits below the time for a path's item and marks: the bits of an exact double. */
 const CODE_BITS = 53
-/** An item is known by so many bits of its hash; two bits are left for its marks. */
+/** Bits of an item's hash; two remain for its marks. */
 const ITEM_BITS = 51
 
-/** `actor_timeline(origin_us, is_wide)(at, bit 0, bit 1, …)`: microseconds after the origin, the bits below them. */
+/**
+ * `actor_timeline(origin_us, is_wide)(at, bit 0, bit 1, …)`: microseconds after the origin, with
+ * the bits below.
+ */
 const timeline: Lowering = (call) => {
   const [at = NULL_VALUE, ...conditions] = call.args
   const { packed, is_wide } = packedEvent(call, at, conditions)
@@ -40,7 +46,10 @@ const timeline: Lowering = (call) => {
   return is_wide ? sql`(${sorted})::HUGEINT[]`(call.type) : sql`(${sorted})::DOUBLE[]`(call.type)
 }
 
-/** `actor_values(origin_us, is_wide)(at, value, has value, bit 0, …)`: the texts of the events that have one, in that order. */
+/**
+ * `actor_values(origin_us, is_wide)(at, value, has value, bit 0, …)`: the texts of the events that
+ * have one, in the same order.
+ */
 const timelineValues: Lowering = (call) => {
   const [at = NULL_VALUE, value = NULL_VALUE, has_value = NULL_VALUE, ...conditions] = call.args
   const { packed } = packedEvent(call, at, conditions)
@@ -89,14 +98,14 @@ const pathSteps: Lowering = (call) => {
   return sql`js_path_steps(${spec}, ${at}, ${codes})`(call.type)
 }
 
-/** A number for a text, of 51 bits and never 0: of a million texts two share one once in 4,000 times. */
+/** A 51-bit hash of a text, never 0. Among a million texts the probability of any collision is 1 in 4,000. */
 const itemNumber: Lowering = (call) => {
   const [text = NULL_VALUE] = call.args
   const bits = bindInt(BigInt(64 - ITEM_BITS))
   return sql`greatest((hash(${text}) >> ${bits}::UBIGINT)::BIGINT, 1)`(call.type)
 }
 
-/** A list of numbers by threes. */
+/** A list of numbers in groups of three. */
 const triples: Lowering = (call) => {
   const [list = NULL_VALUE] = call.args
   return sql`list_transform(range(1, len(${list}), 3), lambda i: {'1': (${list})[i], '2': (${list})[i + 1], '3': (${list})[i + 2]})`(
@@ -106,7 +115,7 @@ const triples: Lowering = (call) => {
 
 const isWide = (type: Type): boolean => type.kind === 'array' && type.of.kind === 'int'
 
-/** Folds are computed by functions of the engine that this program registers, one for each size. */
+/** The registered scalars of the folds, one per list size. */
 const FOLDS = {
   steps: (list: ResolvedExpr, spec: ResolvedExpr) =>
     isWide(list.type)
@@ -125,7 +134,7 @@ function folded(fold: keyof typeof FOLDS): Lowering {
   }
 }
 
-/** The same with the values of events, for each value. */
+/** The same with values of events, per value. */
 const VALUE_FOLDS = {
   steps: (list: ResolvedExpr, values: ResolvedExpr, spec: ResolvedExpr) =>
     isWide(list.type)
@@ -144,7 +153,7 @@ function foldedByValue(fold: keyof typeof VALUE_FOLDS): Lowering {
   }
 }
 
-/** Lists of integers are the wide ones: `is_wide` is the second parameter. */
+/** Wide lists are 128-bit integers: `is_wide` is the second parameter. */
 const timelineType: TypeRule = ({ params }) =>
   arrayType(constantInt(params[1]) === 1n ? WIDE : FLOAT64)
 
@@ -165,7 +174,7 @@ const LINES: readonly FunctionDef[] = [
   scalar('path_item', '1', nonNull(INT64), itemNumber),
 ]
 
-/** None of them can be written: their texts and numbers are those of trees that this program builds. */
+/** Not callable from texts: their arguments are made by trees of this program. */
 export const TIMELINES: readonly FunctionDef[] = LINES.map((line) => ({
   ...line,
   is_internal: true,

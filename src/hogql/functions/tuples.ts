@@ -1,4 +1,4 @@
-/** Tuples, maps and vectors. */
+/** TUPLES: tuples, maps and vectors. */
 
 import { convert, tupleItem, tupleOf } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
@@ -29,7 +29,7 @@ import { lowerSum } from './sums.ts'
 
 const tuple: TypeRule = ({ args }) => tupleType(args.map(typeOf))
 
-/** Item by item as the operator of the same name. */
+/** Applies the operator of the same name item by item. */
 const itemwise: TypeRule = (call) => {
   const [left, right] = call.args
   const type = typeOf(left)
@@ -104,7 +104,7 @@ const fromArrays: TypeRule = ({ args }) => ({
   nullable: false,
 })
 
-/** The numbers of a vector, given as an array or as a tuple, as a list. */
+/** The numbers of a vector, an array or a tuple, as a list. */
 function vector(expr: ResolvedExpr | undefined): ResolvedExpr {
   const type = arrayType(FLOAT64)
   if (expr?.type.kind === 'tuple') {
@@ -133,7 +133,7 @@ const hamming: Lowering = (call) => {
   return joinFragments(['(', ' + ', ')'], differences, call.type)
 }
 
-/** Tuples, maps and vectors. */
+/** Tuple functions. Adding one means adding a line. */
 export const TUPLES: readonly FunctionDef[] = [
   scalar('~tuple', '0+', tuple, (call) => tupleOf(call.args, call.type)),
   scalar('tupleElement', '2-3', elementOfTuple, tupleElement),

@@ -1,16 +1,16 @@
-/** Functions that other servers of HogQL know and this one cannot answer: they are refused by name, never guessed. */
+/** Functions of other HogQL servers that cannot be supported here: refused by name, never approximated. */
 
-/** Names of functions that are not supported. */
+/** Patterns of their names. Adding one means adding a line. */
 const IMPOSSIBLE: readonly RegExp[] = [
   /^(h3\w+|geoToH3|stringToH3)$/,
   /^multiFuzzyMatch(Any|AnyIndex|AllIndices)$/,
   /^reinterpretAsU?Int256$/,
   /^(embedText|jev)$/,
-  // No exchange rates are kept here.
+  // There are no exchange rates.
   /^convertCurrency$/,
 ]
 
-/** Whether the name is known to be beyond this server. */
+/** Whether a name is known to be unsupported. */
 export function isImpossible(name: string): boolean {
   return IMPOSSIBLE.some((pattern) => pattern.test(name))
 }

@@ -1,4 +1,4 @@
-/** Parts of web addresses. */
+/** URLS: parts of URLs. */
 
 import { bindInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, intType, STRING, type Type } from '../types.ts'
@@ -8,7 +8,7 @@ const UINT16 = intType(16, false)
 const text = asDeclared(STRING)
 const texts: Type = arrayType(STRING)
 
-/** Parts of web addresses; '' where there is none. */
+/** URL functions; '' for missing parts. Adding one means adding a line. */
 export const URLS: readonly FunctionDef[] = [
   scalar('protocol', '1', text, "regexp_extract($1, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"),
   scalar('domain', '1', text, 'ch_domain($1)'),

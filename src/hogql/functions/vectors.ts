@@ -1,4 +1,4 @@
-/** Vectors scaled and compared, maps added and filled, tuples as lists of pairs. */
+/** SERIES: functions of whole vectors, maps and tuples. */
 
 import { tupleItem, tupleOf } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
@@ -25,7 +25,7 @@ import {
   typeOf,
 } from './definition.ts'
 
-/** The numbers of a vector, given as an array or as a tuple, as a list. */
+/** The numbers of a vector, an array or a tuple, as a list. */
 function numbersOf(expr: ResolvedExpr | undefined): ResolvedExpr {
   const type = arrayType(FLOAT64)
   if (expr?.type.kind !== 'tuple') return sql`(${expr ?? NULL_VALUE})::DOUBLE[]`(type)
@@ -114,7 +114,7 @@ function textList(texts: readonly string[]): ResolvedExpr {
   return joinFragments(['[', ', ', ']'], texts.map(bindText), arrayType(STRING))
 }
 
-/** English names of the languages with two letters. */
+/** English names of two-letter language codes. */
 const languageNames: Lowering = (call) => {
   const names = textList(LANGUAGE_CODES.map((code) => LANGUAGES.of(code) ?? ''))
   return sql`coalesce((${names})[list_position(${textList(LANGUAGE_CODES)}, ${call.args[0] ?? NULL_VALUE})], 'Unknown')`(
@@ -122,7 +122,7 @@ const languageNames: Lowering = (call) => {
   )
 }
 
-/** What the interface shows as a picture: a tagged tuple. */
+/** A value that clients display as a graphic: a tagged tuple. */
 function tagged(tag: string, keys: readonly string[]): FunctionDef['lower'] {
   return (call) => {
     const members = call.args.flatMap((arg, index) => [bindText(keys[index] ?? ''), arg])
@@ -132,7 +132,7 @@ function tagged(tag: string, keys: readonly string[]): FunctionDef['lower'] {
 const taggedType: TypeRule = ({ args }) =>
   tupleType([STRING, STRING, ...args.flatMap((arg) => [STRING, arg.type])])
 
-/** Vectors, maps and tuples as a whole. */
+/** Vector, map and tuple functions. Adding one means adding a line. */
 export const SERIES: readonly FunctionDef[] = [
   scalar(
     'L1Normalize|normalizeL1',

@@ -1,4 +1,4 @@
-/** Functions that only make sense over a window. */
+/** WINDOWS: functions that require OVER. */
 
 import { defaultOf, orDefault } from '../convert.ts'
 import type { EngineAggregate, ResolvedExpr } from '../ir.ts'
@@ -37,7 +37,7 @@ const maybeFirst: TypeRule = ({ args }) => {
 }
 const first: TypeRule = ({ args }) => typeOf(args[0])
 
-/** ClickHouse's frame-bound forms give the type's default where there is no such row. */
+/** ClickHouse's frame-bound forms return the type's default where there is no such row. */
 const inFrame =
   (name: 'lag' | 'lead'): Lowering =>
   (call) => {
@@ -47,7 +47,7 @@ const inFrame =
 
 const missing = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE : defaultOf(type))
 
-/** A row of the frame, which may have none. */
+/** A row of the frame, which may be missing. */
 const ofFrame =
   (name: EngineAggregate): Lowering =>
   (call) =>
@@ -55,7 +55,7 @@ const ofFrame =
 
 const bounded = (type: Type): TypeRule => nonNull(type)
 
-/** Functions over windows. Aggregates over windows are the aggregates themselves. */
+/** Window functions. Aggregates with OVER are in AGGREGATES. */
 export const WINDOWS: readonly FunctionDef[] = [
   window('row_number|rowNumber', '0', bounded(UINT64), plain('row_number')),
   window('rank', '0', bounded(UINT64), plain('rank')),

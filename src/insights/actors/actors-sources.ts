@@ -1,7 +1,4 @@
-/**
- * SOURCES: where the actors of a list come from: a number of an insight, or a HogQL query. Adding a
- * source means adding a line.
- */
+/** The sources of an actor list: a number of an insight (a line per kind in `treeOf`), or a HogQL query. */
 import type { ActorsInsight, ActorsSource } from '../../contract/insights/actors.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, OrderExpr, Select } from '../../hogql/ast.ts'

@@ -3,7 +3,7 @@
 import type { ExperimentTrial } from './exposure.ts'
 import type { ExperimentMetric } from './metric.ts'
 import { type ResultVerdict, verdictOf } from './results.ts'
-import { isHeldAgainstBefore } from './trees.ts'
+import { hasLookback } from './trees.ts'
 import { figuresOf, type VariantFigures } from './variant-figures.ts'
 
 /** The figures of all variants, from the rows of a metric's query. */
@@ -12,7 +12,7 @@ export function figuresIn(
   { variants, settings }: ExperimentTrial,
   rows: readonly (readonly unknown[])[],
 ): readonly VariantFigures[] {
-  const has_covariate = isHeldAgainstBefore(metric, settings)
+  const has_covariate = hasLookback(metric, settings)
   return figuresOf(rows, variants, { has_covariate }).map((figures) => ({
     ...figures,
     // A variant without exposures has no row.
@@ -36,7 +36,7 @@ export function comparisonOf(
     variant_results: others.map((stats, index) => ({
       ...stats,
       method: settings.method,
-      ...judgedOf(verdicts[index + 1], settings.method),
+      ...significanceOf(verdicts[index + 1], settings.method),
     })),
   }
 }
@@ -68,7 +68,10 @@ function statsOf(model: ExperimentMetric['model'], figures: VariantFigures): obj
 }
 
 /** The significance of a variant's difference, and its interval. */
-function judgedOf(verdict: ResultVerdict | undefined, method: 'bayesian' | 'frequentist'): object {
+function significanceOf(
+  verdict: ResultVerdict | undefined,
+  method: 'bayesian' | 'frequentist',
+): object {
   const judgement = verdict?.judgement ?? null
   const interval = judgement?.interval ?? null
   const significant = judgement?.significant ?? null

@@ -19,7 +19,7 @@ export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
   // Answers about running experiments are cached as long as any without an end.
   rangeOf: () => ({ interval: null, ends_at_ms: null }),
   answer: async (query, context, ask) => {
-    const trial = readQuestion(query, context)
+    const trial = readTrial(query, context)
     const { variants } = trial
     const { rows, hogql } = await ask(dailyExposuresTree(trial, context))
     const range = rangeOfTrial(trial, context)
@@ -72,7 +72,7 @@ function timeseriesOf(
 }
 
 /** The experiment of the query, with the query's overrides. */
-function readQuestion(query: ExperimentExposureQuery, context: InsightContext): ExperimentTrial {
+function readTrial(query: ExperimentExposureQuery, context: InsightContext): ExperimentTrial {
   const { experiment_id, exposure_criteria, start_date, end_date } = query
   if (experiment_id === null || experiment_id === undefined) {
     throw new Refusal('required', 'experiment_id is required.', { attr: 'query__experiment_id' })

@@ -35,7 +35,7 @@ export function personTree(
   const before =
     lookback_days === null || first === undefined
       ? []
-      : [alias(figureOf(first, 0, shortlyBefore(lookback_days)), 'before_0')]
+      : [alias(figureOf(first, 0, isInLookback(lookback_days)), 'before_0')]
   return select`
     select shown.actor as actor, any(shown.variant) as variant, ${[...figures, ...before]}
     from ${exposures(trial, meant, context, window_s)} as shown
@@ -83,11 +83,8 @@ function soonAfter(window_s: number | null): Expr {
   return expr`${since} and dateDiff('second', shown.first_at, done.timestamp) <= ${seconds}`
 }
 
-/**
- * Events count after exposure only while the experiment ran or within the window; in the lookback
- * before it too.
- */
-function shortlyBefore(lookback_days: number): Expr {
+/** The condition that an event is in the lookback before the actor's exposure. */
+function isInLookback(lookback_days: number): Expr {
   return isBefore(field(['done', 'timestamp']), field(['shown', 'first_at']), lookback_days)
 }
 

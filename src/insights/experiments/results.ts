@@ -20,7 +20,7 @@ export function resultOf(
   const judged =
     settings.method === 'bayesian'
       ? comparePosteriors(model, figures, samples, settings.level)
-      : testedOf(figures, samples, verdicts)
+      : testSummaryOf(figures, samples, verdicts)
   return {
     name,
     uuid,
@@ -112,7 +112,7 @@ function samplesOf(
 }
 
 /** Over all variants: whether any is significant, and which leads. */
-function testedOf(
+function testSummaryOf(
   figures: readonly VariantFigures[],
   samples: readonly (MetricSums | null)[],
   verdicts: readonly ResultVerdict[],

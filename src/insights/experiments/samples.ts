@@ -30,7 +30,7 @@ export function shareSample(successes: number, people: number): MetricSums | nul
 export function meanSample(sum: number, sum_of_squares: number, people: number): MetricSums | null {
   if (people === 0) return null
   const mean = sum / people
-  return { people, mean, variance: spreadOf(sum_of_squares / people - mean * mean, people) }
+  return { people, mean, variance: sampleVariance(sum_of_squares / people - mean * mean, people) }
 }
 
 /**
@@ -47,11 +47,11 @@ export function ratioSample(sums: FigureSums): MetricSums | null {
     sums.sum_of_squares -
     2 * mean * sums.product_total +
     mean * mean * sums.denominator_sum_of_squares
-  return { people, mean, variance: spreadOf(squares / people, people) / (below * below) }
+  return { people, mean, variance: sampleVariance(squares / people, people) / (below * below) }
 }
 
 /** The sample variance (Bessel's correction) from the population variance. */
-function spreadOf(variance: number, people: number): number {
+function sampleVariance(variance: number, people: number): number {
   return (Math.max(0, variance) * people) / Math.max(1, people - 1)
 }
 
@@ -101,7 +101,7 @@ function adjusted(
   { theta, mean_before }: Adjustment,
 ): MetricSums {
   const before = total / people
-  const variance_before = spreadOf(sum_of_squares / people - before * before, people)
+  const variance_before = sampleVariance(sum_of_squares / people - before * before, people)
   const covariance = (product_total - people * mean * before) / Math.max(1, people - 1)
   return {
     people,

@@ -28,7 +28,7 @@ export function metricTree(
   context: InsightContext,
 ): SelectQuery {
   const { model, retention, in_any_order } = metric
-  const held = isHeldAgainstBefore(metric, trial.settings)
+  const held = hasLookback(metric, trial.settings)
     ? trial
     : { ...trial, settings: { ...trial.settings, lookback_days: null } }
   if (retention !== null) return retentionTree(retention, held, context)
@@ -37,7 +37,7 @@ export function metricTree(
 }
 
 /** Whether rows include figures before exposure; ratios, retentions and unordered funnels do not. */
-export function isHeldAgainstBefore(
+export function hasLookback(
   { model, in_any_order, threshold }: ExperimentMetric,
   { lookback_days }: StatsSettings,
 ): boolean {
@@ -110,9 +110,9 @@ function anyOrderTree(
   const level = measures
     .map((_measure, index): Expr => field([`figure_${index}`]))
     .reduce((left, right) => expr`${left} + ${right}`)
-  const by_step = measures.map((_measure, index) => alias(reached(index + 1), `reached_${index}`))
+  const by_step = measures.map((_measure, index) => alias(tookSteps(index + 1), `reached_${index}`))
   return select`
-    select variant, count(), ${reached(measures.length)} as done, done,
+    select variant, count(), ${tookSteps(measures.length)} as done, done,
       0 as no_denominator, 0 as no_squares, 0 as no_product,
       0 as before_total, 0 as before_squares, 0 as before_product, ${by_step}
     from (
@@ -122,7 +122,7 @@ function anyOrderTree(
 }
 
 /** Actors who took that many steps. */
-function reached(steps: number): Expr {
+function tookSteps(steps: number): Expr {
   return expr`countIf(level >= ${constant(BigInt(steps))})`
 }
 

@@ -69,11 +69,11 @@ const OPERATORS: Readonly<Record<string, InsightOperator>> = {
   max: ordered('<='),
   between: (side, value) => {
     const [low, high] = bounds(side, value)
-    return call('and', [inOrder(side, '>=', low), inOrder(side, '<=', high)])
+    return call('and', [compareOrdered(side, '>=', low), compareOrdered(side, '<=', high)])
   },
   not_between: (side, value) => {
     const [low, high] = bounds(side, value)
-    return call('or', [inOrder(side, '<', low), inOrder(side, '>', high)])
+    return call('or', [compareOrdered(side, '<', low), compareOrdered(side, '>', high)])
   },
   is_set: ({ expr }) => call('isNotNull', [expr]),
   is_not_set: ({ expr }) => call('isNull', [expr]),
@@ -134,11 +134,11 @@ export const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : [value]
 
 function ordered(op: CompareOperator): InsightOperator {
-  return (side, value) => inOrder(side, op, listOf(value)[0])
+  return (side, value) => compareOrdered(side, op, listOf(value)[0])
 }
 
 /** Compares numbers as numbers, also where the property's type is text. */
-function inOrder(side: OperandSide, op: CompareOperator, value: unknown): Expr {
+function compareOrdered(side: OperandSide, op: CompareOperator, value: unknown): Expr {
   if (typeof value !== 'number' || side.type === 'Numeric') {
     return compare(side.expr, op, literal(side, value))
   }

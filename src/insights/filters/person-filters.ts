@@ -42,7 +42,7 @@ export function searchPersons(search: string, prefix: readonly string[] = []): E
 export function searchGroups(search: string, prefix: readonly string[] = []): Expr | null {
   return or([
     ...named(['name'], search, prefix),
-    compare(field([...prefix, 'key']), 'ilike', constant(`%${escaped(search)}%`)),
+    compare(field([...prefix, 'key']), 'ilike', constant(`%${escapeLike(search)}%`)),
   ])
 }
 
@@ -53,12 +53,12 @@ function named(
 ): readonly Expr[] {
   return names.map((name) => {
     const value = call('JSONExtractString', [field([...prefix, 'properties']), constant(name)])
-    return compare(value, 'ilike', constant(`%${escaped(search)}%`))
+    return compare(value, 'ilike', constant(`%${escapeLike(search)}%`))
   })
 }
 
 /** Escapes wildcards of LIKE. */
-const escaped = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
+const escapeLike = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
 /** Filters of persons: properties and cohorts. Refuses other filters. */
 export function personCondition(filters: unknown, context: ActorFilterContext): Expr | null {
@@ -72,7 +72,7 @@ export function groupCondition(filters: unknown, context: ActorFilterContext): E
     if (type !== undefined && type !== 'group') {
       throw refuse('Groups are filtered by their properties only.', context)
     }
-    return ofTable(filter, `group_${Number(group_type_index ?? 0)}`, context)
+    return asTableFilter(filter, `group_${Number(group_type_index ?? 0)}`, context)
   }
   return condition(filters, { one, context, depth: 0 })
 }
@@ -106,7 +106,7 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
   switch (type) {
     case undefined:
     case 'person':
-      return ofTable(filter, 'person', context)
+      return asTableFilter(filter, 'person', context)
     case 'cohort':
     case 'precalculated-cohort':
     case 'static-cohort': {
@@ -120,7 +120,11 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
 }
 
 /** A filter on the table's own properties, expressed as one on an event's. */
-function ofTable(filter: PersonFilter, owner: string, context: ActorFilterContext): Expr | null {
+function asTableFilter(
+  filter: PersonFilter,
+  owner: string,
+  context: ActorFilterContext,
+): Expr | null {
   const own = [...context.property_types].flatMap(([name, type]) =>
     name.startsWith(`${owner}:`) ? [[`event:${name.slice(owner.length + 1)}`, type] as const] : [],
   )

@@ -67,7 +67,7 @@ function bitsOf(steps: readonly bigint[], sign: -1n | 1n): number {
 const STEP = /^step_(\d+)$/
 
 /** The timeline and attribution for one breakdown value. */
-function attributed(timeline: Timeline, request: FunnelArguments, value: string) {
+function withAttribution(timeline: Timeline, request: FunnelArguments, value: string) {
   const step = STEP.exec(request.attribution)?.[1]
   return {
     timeline: request.attribution === 'all_events' ? withValue(timeline, value) : timeline,
@@ -75,14 +75,18 @@ function attributed(timeline: Timeline, request: FunnelArguments, value: string)
   }
 }
 
-function stepsTaken(all: Timeline, request: FunnelArguments, value: string): TakenSteps | null {
-  const { timeline, attribution } = attributed(all, request, value)
+function foldStepsOf(all: Timeline, request: FunnelArguments, value: string): TakenSteps | null {
+  const { timeline, attribution } = withAttribution(all, request, value)
   if (request.order === 'unordered') return foldUnordered(timeline, { ...request, attribution })
   return foldSteps(timeline, { ...request, is_strict: request.order === 'strict', attribution })
 }
 
-function entrancesOf(all: Timeline, request: FunnelArguments, value: string): readonly Entrance[] {
-  const { timeline, attribution } = attributed(all, request, value)
+function foldEntrancesOf(
+  all: Timeline,
+  request: FunnelArguments,
+  value: string,
+): readonly Entrance[] {
+  const { timeline, attribution } = withAttribution(all, request, value)
   const funnel = { ...request, attribution, buckets: [] }
   if (request.order === 'unordered') return foldUnorderedEntrances(timeline, funnel)
   return foldEntrances(timeline, { ...funnel, is_strict: request.order === 'strict' })
@@ -111,14 +115,20 @@ type StepsArguments = readonly [
  * bits of steps.
  */
 function computeSteps(...args: StepsArguments): readonly ScalarValue[] {
-  const [step_count, window_s, attribution, order, values, optional, times_s] = args
-  const [, , , , , , , sent_uuids, event_values, steps] = args
-  const { timeline, uuids } = timelineOf({
+  const [
+    step_count,
+    window_s,
+    attribution,
+    order,
+    values,
+    optional,
     times_s,
-    uuids: sent_uuids,
-    values: event_values,
+    event_uuids,
+    event_values,
     steps,
-  })
+  ] = args
+  const input = { times_s, uuids: event_uuids, values: event_values, steps }
+  const { timeline, uuids } = timelineOf(input)
   const request: FunnelArguments = {
     step_count: requireSteps(step_count),
     window_us: window_s * SECOND_US,
@@ -128,7 +138,7 @@ function computeSteps(...args: StepsArguments): readonly ScalarValue[] {
     from_step: 0,
   }
   return values.map((value, index) => {
-    const taken = stepsTaken(timeline, request, value)
+    const taken = foldStepsOf(timeline, request, value)
     if (taken === null) return [-1n, BigInt(index + 1), [], [], 0n]
     const times = taken.at_us.filter((at_us) => at_us !== null)
     return [
@@ -157,9 +167,20 @@ type EntrancesArguments = readonly [
 
 /** Per value and bucket: its begin, 1 for converted and −1 for others, index of the value, event. */
 function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
-  const [from_step, to_step, window_s, attribution, order, values, times_s] = args
-  const [, , , , , , , buckets, sent_uuids, event_values, steps] = args
-  const input = { times_s, uuids: sent_uuids, values: event_values, steps, buckets }
+  const [
+    from_step,
+    to_step,
+    window_s,
+    attribution,
+    order,
+    values,
+    times_s,
+    buckets,
+    event_uuids,
+    event_values,
+    steps,
+  ] = args
+  const input = { times_s, uuids: event_uuids, values: event_values, steps, buckets }
   const { timeline, uuids } = timelineOf(input)
   const request: FunnelArguments = {
     step_count: requireSteps(to_step + 1n),
@@ -170,7 +191,7 @@ function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
     from_step: Number(from_step),
   }
   return values.flatMap((value, index) =>
-    entrancesOf(timeline, request, value).map(({ bucket, is_through, event }) => [
+    foldEntrancesOf(timeline, request, value).map(({ bucket, is_through, event }) => [
       BigInt(bucket),
       is_through ? 1n : -1n,
       BigInt(index + 1),

@@ -126,10 +126,10 @@ function enter(walk: EntranceWalk, event: number): void {
   entered.set(id, bucket)
   waiting[1]?.add(bucket)
   // A funnel of one step converts when it is entered.
-  if (funnel.step_count === 1) come(walk, bucket, event)
+  if (funnel.step_count === 1) convert(walk, bucket, event)
 }
 
-function come(walk: EntranceWalk, bucket: EntranceBucket, event: number): void {
+function convert(walk: EntranceWalk, bucket: EntranceBucket, event: number): void {
   forget(walk, bucket)
   walk.entered.delete(bucket.id)
   walk.through.set(bucket.id, event)
@@ -142,7 +142,7 @@ function forget({ waiting }: EntranceWalk, bucket: EntranceBucket): void {
 function advance(walk: EntranceWalk, bucket: EntranceBucket, event: number, step: number): void {
   const { funnel, waiting } = walk
   const { levels, best } = bucket
-  const before = whoWaits(walk, bucket, event, step)
+  const before = takeWaitingChain(walk, bucket, event, step)
   if (before === null) return
   const next = step + 1
   if (!before.is_excluded) {
@@ -150,14 +150,14 @@ function advance(walk: EntranceWalk, bucket: EntranceBucket, event: number, step
     waiting[step]?.delete(bucket)
     waiting[next]?.add(bucket)
   }
-  if (levels[funnel.step_count] !== null) return come(walk, bucket, event)
+  if (levels[funnel.step_count] !== null) return convert(walk, bucket, event)
   if (next > best.level || (next === best.level && best.excluded === 'partly')) {
     bucket.best = { level: next, event, excluded: before.is_excluded ? 'fully' : 'no' }
   }
 }
 
 /** The chain that waits for `step`; late chains, and those that have taken it, are removed. */
-function whoWaits(
+function takeWaitingChain(
   walk: EntranceWalk,
   bucket: EntranceBucket,
   event: number,
@@ -174,7 +174,7 @@ function whoWaits(
 
 function exclude(walk: EntranceWalk, bucket: EntranceBucket, event: number, step: number): void {
   const { levels, best } = bucket
-  const before = whoWaits(walk, bucket, event, step)
+  const before = takeWaitingChain(walk, bucket, event, step)
   if (before === null || before.is_excluded) return
   levels[step] = { ...before, is_excluded: true }
   const { at_us } = walk.timeline

@@ -17,10 +17,10 @@ const readFold = readOnce<FunnelFold>((text) => JSON.parse(text))
  * Limit of steps × events × values per actor, beyond any person; a robot's history must not block
  * the worker.
  */
-const LOOKS_MAX = 100_000_000
+const FOLD_WORK_MAX = 100_000_000
 
 /** The result of an actor who took no step. */
-const NOBODY: readonly number[] = [-1, 0]
+const NO_STEPS: readonly number[] = [-1, 0]
 
 type FoldedStep = { readonly step: number; readonly value: string } | null
 
@@ -31,7 +31,7 @@ type FoldedStep = { readonly step: number; readonly value: string } | null
 function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: FoldedStep): readonly number[] {
   const taken = takenSteps(timeline, fold, attribution)
   return taken === null
-    ? NOBODY
+    ? NO_STEPS
     : [taken.furthest, taken.bits, ...taken.at_us.map((at_us) => at_us ?? -1)]
 }
 
@@ -104,14 +104,14 @@ function overValues(name: string, fold: Fold, { ending, packed }: SizedList): Sc
     compute: (text: string, events: readonly Packed[], sent_values: readonly string[]) => {
       const spec = readFold(text)
       const values = [...new Set(sent_values)]
-      if (values.length * events.length > LOOKS_MAX) {
+      if (values.length * events.length > FOLD_WORK_MAX) {
         throw new ScalarRefusal('One actor has too many values to be broken down by.')
       }
       const timeline = readTimeline(events, packingOf(spec), sent_values)
       const step = spec.attribution_step ?? 0
       return values
         .map((value) => [value, fold(timeline, spec, { step, value })] as const)
-        .filter(([, result]) => result !== NOBODY && result.length > 0)
+        .filter(([, result]) => result !== NO_STEPS && result.length > 0)
     },
   }
 }

@@ -43,7 +43,7 @@ type PathVisit = { readonly at_us: number[]; readonly codes: number[] }
 export function foldPaths(way: ActorPath, fold: PathFold): readonly PathStep[] {
   return visitsOf(way, fold).flatMap((visit) => {
     const cut = cutVisit(visit, fold)
-    return cut === null ? [] : stepsOf(shortened(cut, fold))
+    return cut === null ? [] : stepsOf(limitSteps(cut, fold))
   })
 }
 
@@ -79,7 +79,7 @@ function cutVisit({ at_us, codes }: PathVisit, { has_start, has_end }: PathFold)
  * Keeps the last steps with an end, else the first; with both, as many of either, and a pseudo item
  * between them.
  */
-function shortened(visit: PathVisit, { step_limit, has_start, has_end }: PathFold): PathVisit {
+function limitSteps(visit: PathVisit, { step_limit, has_start, has_end }: PathFold): PathVisit {
   const { at_us, codes } = visit
   if (codes.length <= step_limit) return visit
   if (!has_end) return { at_us: at_us.slice(0, step_limit), codes: codes.slice(0, step_limit) }

@@ -110,12 +110,12 @@ function advance(walk: FunnelWalk, event: number, step: number, is_moment: boole
   const { timeline, levels, best } = walk
   const before = beforeStep(walk, step, timeline.at_us[event] ?? 0)
   if (before === null) return
-  const { level, who } = before
+  const { level, who: waiting_chain } = before
   // The same chain is already at that level: its earlier event remains.
-  if (levels[step + 1]?.start_us === who.start_us) return
-  if (isOtherValue(walk, level, event) || (is_moment && hasUsed(who.link, event))) return
-  const next: FunnelLevel = { ...who, link: { event, step, before: who.link } }
-  if (!who.is_excluded) levels[step + 1] = next
+  if (levels[step + 1]?.start_us === waiting_chain.start_us) return
+  if (isOtherValue(walk, level, event) || (is_moment && hasUsed(waiting_chain.link, event))) return
+  const next: FunnelLevel = { ...waiting_chain, link: { event, step, before: waiting_chain.link } }
+  if (!waiting_chain.is_excluded) levels[step + 1] = next
   if (step + 1 > best.level || (step + 1 === best.level && best.reached.is_excluded)) {
     walk.best = { level: step + 1, reached: next }
   }
@@ -131,7 +131,7 @@ function isOtherValue({ funnel, timeline }: FunnelWalk, level: number, event: nu
 }
 
 function hasUsed(link: StepLink | null, event: number): boolean {
-  for (let one = link; one !== null; one = one.before) if (one.event === event) return true
+  for (let used = link; used !== null; used = used.before) if (used.event === event) return true
   return false
 }
 

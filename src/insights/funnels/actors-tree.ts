@@ -121,15 +121,15 @@ function oneValue(item: BreakdownItem, edges: readonly number[] | null, has_othe
 function valueOf(funnel: Funnel): Expr {
   const value = eventValue(funnel)
   if (!hasValues(funnel) || funnel.attribution.kind === 'all_events') return value
-  const is_any = compare(value, '!=', constant(nothing(funnel)))
+  const is_any = compare(value, '!=', constant(missingValue(funnel)))
   const touch = funnel.attribution.kind === 'last_touch' ? 'argMaxIf' : 'argMinIf'
   const touched = call(touch, [value, field(['timestamp']), is_any])
-  const none = constant(nothing(funnel))
+  const none = constant(missingValue(funnel))
   return expr`if(countIf(${is_any}) > 0, ${touched}, ${none})`
 }
 
 /** The value of events without any. */
-function nothing({ breakdowns }: Funnel): string {
+function missingValue({ breakdowns }: Funnel): string {
   if (breakdowns?.kind !== 'values' || breakdowns.items.length < 2) return ''
   return JSON.stringify(breakdowns.items.map(() => ''))
 }

@@ -47,13 +47,13 @@ function requireFits(exclusion: FunnelExclusion, index: number, query: FunnelsQu
   if (query.funnelsFilter?.funnelOrderType === 'unordered' && !is_whole) {
     throw refuse('Partial Exclusions not allowed in unordered funnels', '__funnelFromStep')
   }
-  if (query.series.slice(from, to + 1).some((step) => covers(exclusion, step))) {
+  if (query.series.slice(from, to + 1).some((step) => includesEvery(exclusion, step))) {
     throw refuse("Exclusion steps cannot contain an event that's part of funnel steps.", '')
   }
 }
 
 /** Whether every event of the step is also one of the exclusion, as far as names tell. */
-function covers(exclusion: Series, step: Series): boolean {
+function includesEvery(exclusion: Series, step: Series): boolean {
   if (hasFilters(exclusion)) return false
   if (exclusion.kind === 'ActionsNode') {
     return step.kind === 'ActionsNode' && step.id === exclusion.id

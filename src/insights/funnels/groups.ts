@@ -43,7 +43,10 @@ export async function queryGroups(
   if (rows.length <= limit || breakdowns.hides_other) return { groups, hogql }
   const named = first.map(([value]) => constant(String(value)))
   const others = await ask(othersTree(grouped, named))
-  const other = { breakdown: listed(funnel, OTHER), breakdown_value: listed(funnel, OTHER) }
+  const other = {
+    breakdown: serializeValue(funnel, OTHER),
+    breakdown_value: serializeValue(funnel, OTHER),
+  }
   return { groups: [...groups, ...others.rows.map((row) => ({ named: other, row }))], hogql }
 }
 
@@ -86,12 +89,12 @@ function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): S
 
 /** A value as in answers. */
 function nameOf(funnel: Funnel, value: string) {
-  const named = listed(funnel, value)
+  const named = serializeValue(funnel, value)
   return { breakdown: named, breakdown_value: named }
 }
 
 /** Values of events and persons are lists, as there may be several; a group property is not. */
-function listed({ breakdowns }: Funnel, value: string): unknown {
+function serializeValue({ breakdowns }: Funnel, value: string): unknown {
   if (breakdowns?.kind !== 'values') return value
   const [first, ...others] = breakdowns.items
   if (others.length > 0) return value === OTHER ? [OTHER] : JSON.parse(value)

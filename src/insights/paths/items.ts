@@ -12,22 +12,22 @@ const isEvent = (name: string): Expr => compare(field(['event']), '==', constant
 
 /** The item of an event; never null. */
 export function pathItem({ pathsFilter }: PathsQuery, context: InsightContext): Expr {
-  const named = grouped(cleaned(rawItem(pathsFilter), pathsFilter, context), pathsFilter)
+  const named = groupItem(cleanItem(rawItem(pathsFilter), pathsFilter, context), pathsFilter)
   return expr`ifNull(${named}, '')`
 }
 
 function rawItem(filter: PathsFilter): Expr {
   const { pathsHogQLExpression: text } = filter
   let item: Expr = field(['event'])
-  if (text && isMeant(filter, 'hogql')) {
+  if (text && isIncluded(filter, 'hogql')) {
     const written = readExpression(text, `${FILTER}__pathsHogQLExpression`)
     item = expr`toString(${written})`
   }
-  if (isMeant(filter, '$pageview')) {
+  if (isIncluded(filter, '$pageview')) {
     const url = expr`replaceRegexpOne(ifNull(toString(properties.$current_url), ''), '(.)/$', '\\\\1')`
     item = expr`if(${isEvent('$pageview')}, ${url}, ${item})`
   }
-  if (isMeant(filter, '$screen')) {
+  if (isIncluded(filter, '$screen')) {
     item = expr`if(${isEvent('$screen')}, toString(properties.$screen_name), ${item})`
   }
   return expr`ifNull(${item}, '')`
@@ -36,13 +36,13 @@ function rawItem(filter: PathsFilter): Expr {
 type EventType = NonNullable<PathsFilter['includeEventTypes']>[number]
 
 /** Without a choice all event types but the excluded ones are included. */
-function isMeant({ includeEventTypes, excludeEvents }: PathsFilter, type: EventType): boolean {
+function isIncluded({ includeEventTypes, excludeEvents }: PathsFilter, type: EventType): boolean {
   if (!includeEventTypes?.length) return excludeEvents?.includes(type) !== true
   return includeEventTypes.includes(type)
 }
 
 /** Applies the project's cleaning rules, if requested, then the query's own. */
-function cleaned(item: Expr, filter: PathsFilter, context: InsightContext): Expr {
+function cleanItem(item: Expr, filter: PathsFilter, context: InsightContext): Expr {
   const of_project =
     filter.pathReplacements === true
       ? cleanPath(item, context.path_cleaning_filters, 'path_cleaning_filters')
@@ -53,7 +53,7 @@ function cleaned(item: Expr, filter: PathsFilter, context: InsightContext): Expr
 }
 
 /** An item that matches groupings gets the name of the first. */
-function grouped(item: Expr, { pathGroupings }: PathsFilter): Expr {
+function groupItem(item: Expr, { pathGroupings }: PathsFilter): Expr {
   if (!pathGroupings?.length) return item
   const cases = pathGroupings.flatMap((glob) => [
     call('match', [item, constant(globPattern(glob))]),

@@ -89,7 +89,7 @@ const itemsTree = (request: PathsRequest): SelectQuery =>
 
 /** The same per event. */
 const numberedItems = (request: PathsRequest): SelectQuery =>
-  select`select item, ${NUMBER} as number from ${happenings(request)}`
+  select`select item, ${NUMBER} as number from ${itemEvents(request)}`
 
 /** A number is a hash of the item, so that none has to be looked up: there may be millions of items. */
 const NUMBER = call('path_item', [field(['item'])])
@@ -112,11 +112,11 @@ function numberedSteps(request: PathsRequest): SelectQuery {
   return select`select actor_id, intDiv(toInt(told.1) % ${STEP_SIZE}, 2) as step,
       toInt(told.1) % 2 = 1 as is_last, intDiv(toInt(told.1), ${STEP_SIZE}) as took_us,
       toInt(told.3) as item, toInt(told.2) as before
-    from (select actor_id, ${alias(triples, 'told')} from ${foldedWays(request)})`
+    from (select actor_id, ${alias(triples, 'told')} from ${foldedSteps(request)})`
 }
 
 /** Rows of `actor_id` and `steps`: three numbers each, see `js_path_steps`. */
-function foldedWays(request: PathsRequest): SelectQuery {
+function foldedSteps(request: PathsRequest): SelectQuery {
   const { pathsFilter } = request.query
   const [start, end] = [pathPoint(pathsFilter.startPoint), pathPoint(pathsFilter.endPoint)]
   const fold: PathFold = {
@@ -131,7 +131,7 @@ function foldedWays(request: PathsRequest): SelectQuery {
     params: [constant(request.range.from_us < 0n ? 0n : request.range.from_us), constant(1n)],
   }
   const steps = call('path_steps', [field(['timeline']), constant(JSON.stringify(fold))])
-  const numbered = select`select actor_id, at, ${alias(code, 'code')} from ${ways(request)}`
+  const numbered = select`select actor_id, at, ${alias(code, 'code')} from ${itemsOfActors(request)}`
   return select`select actor_id, ${alias(steps, 'steps')}
     from (select actor_id, ${alias(timeline, 'timeline')} from ${numbered} group by actor_id)`
 }
@@ -140,14 +140,14 @@ const mark = (point: string | null, weight: bigint): Expr =>
   point === null ? constant(0n) : expr`if(item = ${constant(point)}, ${constant(weight)}, 0)`
 
 /** Items of all actors, or of a funnel's actors in the chosen part. */
-function ways(request: PathsRequest): SelectQuery {
+function itemsOfActors(request: PathsRequest): SelectQuery {
   const { funnelPathsFilter } = request.query
-  if (!funnelPathsFilter) return happenings(request)
-  return funnelPaths(happenings(request), funnelPathsFilter, request.context)
+  if (!funnelPathsFilter) return itemEvents(request)
+  return funnelPaths(itemEvents(request), funnelPathsFilter, request.context)
 }
 
 /** Rows of `actor_id`, `at` and `item`. */
-function happenings({ query, context, range }: PathsRequest): SelectQuery {
+function itemEvents({ query, context, range }: PathsRequest): SelectQuery {
   const { aggregation_group_type_index: group_type, pathsFilter } = query
   const left_out = (pathsFilter.excludeEvents ?? []).map((name) => constant(name))
   const condition = allOf(

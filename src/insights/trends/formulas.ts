@@ -2,7 +2,7 @@
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { type Formula, readFormula } from './formula.ts'
 import { type AnsweredLine, formulaResult, type TrendsResult } from './results.ts'
-import { placeOf, sumOf } from './values.ts'
+import { rankOf, sumOf } from './values.ts'
 
 type LabeledFormula = { readonly label: string; readonly formula: Formula }
 
@@ -72,7 +72,7 @@ const NATURAL = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 function byRank(a: AnsweredLine, b: AnsweredLine): number {
   return (
     Number(a.plan.compare_label === 'previous') - Number(b.plan.compare_label === 'previous') ||
-    placeOf(a.line.values) - placeOf(b.line.values) ||
+    rankOf(a.line.values) - rankOf(b.line.values) ||
     b.line.total - a.line.total ||
     NATURAL.compare(a.line.values.join('::'), b.line.values.join('::'))
   )

@@ -7,7 +7,7 @@ import { firstEvent, type InsightDateRange } from '../date-range.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
 import { seriesLabel } from '../series.ts'
 import { queryAll, splitOf } from '../trends.ts'
-import { isTotal, linesOf, trendsBreakdowns, trendsRange } from './plan.ts'
+import { isTotal, planLines, trendsBreakdowns, trendsRange } from './plan.ts'
 import { trendsTree } from './trees.ts'
 import { linesOfRows } from './values.ts'
 
@@ -52,7 +52,7 @@ async function valueOptions(
   }
   const split = await splitOf(query, { context, range, ask })
   const match: (readonly string[])[] = []
-  for (const plan of linesOf({ ...query, compareFilter: null }, context, range, split)) {
+  for (const plan of planLines({ ...query, compareFilter: null }, context, range, split)) {
     const { rows } = await queryAll(trendsTree(plan), context, ask)
     match.push(...linesOfRows(plan, rows).map(({ values }) => values))
   }

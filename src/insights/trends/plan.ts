@@ -87,7 +87,7 @@ export function timesOf(
 }
 
 /** The lines of a query: first those of its own range, then those of the comparison period. */
-export function linesOf(
+export function planLines(
   query: TrendsQuery,
   context: InsightContext,
   range: InsightDateRange,

@@ -64,14 +64,14 @@ export function recentActorsTree(plan: TrendsPlan, days: number): SelectQuery {
   const changes = select`select ${[...names, field(['step'])]},
       [(greatest(step, 0), 1), (${until}, -1)] as comes_and_goes from ${nexts}
     where ${until} > 0`
-  return countedTree(plan, changes, buckets.length)
+  return runningSumsTree(plan, changes, buckets.length)
 }
 
 /**
  * Running sums of the actors who enter and leave the window: a few rows per actor, however long the
  * window.
  */
-function countedTree(plan: TrendsPlan, changes: SelectQuery, step_count: number): SelectQuery {
+function runningSumsTree(plan: TrendsPlan, changes: SelectQuery, step_count: number): SelectQuery {
   const names = splitNames(plan)
   const sums = select`select ${[...names, expr`change.1 as since`]}, sum(change.2) as more
     from ${changes} array join comes_and_goes as change

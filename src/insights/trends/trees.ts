@@ -73,7 +73,7 @@ function perActorTree(plan: TrendsPlan, aggregate: SeriesAggregate): SelectQuery
   const counts = select`select ${[...keyColumns(plan), actor]}, count() as events
     from ${eventsOf(plan.query)} where ${eventsCondition(plan)}
     group by ${[...keys, field(['actor'])]}`
-  return grouped(keys, aggregate(field(['events'])), counts)
+  return groupBy(keys, aggregate(field(['events'])), counts)
 }
 
 function perSessionTree(
@@ -84,7 +84,7 @@ function perSessionTree(
   const counts = select`select ${[...keyColumns(plan), expr`$session_id`]}, any(${of}) as number
     from ${eventsOf(plan.query)} where ${eventsCondition(plan)} and $session_id != ''
     group by ${[...keys, expr`$session_id`]}`
-  return grouped(keys, aggregate(field(['number'])), counts)
+  return groupBy(keys, aggregate(field(['number'])), counts)
 }
 
 /** Each actor in the bucket of their first event; the running sum is the cumulative number of actors. */
@@ -102,7 +102,7 @@ function newActorsTree(plan: TrendsPlan): SelectQuery {
 }
 
 /** `select keys, value from rows group by keys`, also without keys. */
-function grouped(keys: readonly Expr[], value: Expr, rows: SelectQuery): SelectQuery {
+function groupBy(keys: readonly Expr[], value: Expr, rows: SelectQuery): SelectQuery {
   const columns = [...keys, alias(expr`ifNull(${value}, 0)`, 'value')]
   return { ...select`select ${columns} from ${rows}`, group_by: keys }
 }

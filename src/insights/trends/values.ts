@@ -34,7 +34,7 @@ function totalsOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): read
   return count_tree.map((row) => ({
     values: row.slice(0, -1).map(String),
     data: [],
-    total: inFull(plan, numberOf(row.at(-1))),
+    total: scaledValue(plan, numberOf(row.at(-1))),
   }))
 }
 
@@ -56,7 +56,7 @@ function seriesOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): read
   return [...match.values()].map(({ values, data }) => {
     const shown = shownData(
       plan,
-      data.map((value) => inFull(plan, value)),
+      data.map((value) => scaledValue(plan, value)),
     )
     const total = isCumulative(plan.query) ? (shown.at(-1) ?? 0) : sumOf(shown)
     return { values, data: shown, total }
@@ -75,14 +75,14 @@ function stepFinder(
 }
 
 function shownData({ query }: TrendsPlan, data: readonly number[]): readonly number[] {
-  const smooth = smoothed(data, query.trendsFilter?.smoothingIntervals ?? 1)
+  const smooth = movingAverage(data, query.trendsFilter?.smoothingIntervals ?? 1)
   if (!isCumulative(query)) return smooth
   let sum = 0
   return smooth.map((value) => (sum += value))
 }
 
 /** Moving average of the last `count` values, truncated; fewer at the beginning. */
-function smoothed(data: readonly number[], count: number): readonly number[] {
+function movingAverage(data: readonly number[], count: number): readonly number[] {
   if (count <= 1) return data
   return data.map((_, index) => {
     const window = data.slice(Math.max(0, index - count + 1), index + 1)
@@ -90,7 +90,7 @@ function smoothed(data: readonly number[], count: number): readonly number[] {
   })
 }
 
-function inFull({ query, series, range }: TrendsPlan, value: number): number {
+function scaledValue({ query, series, range }: TrendsPlan, value: number): number {
   return isScaled(mathOf(series, range.interval)) ? scaleSample(value, query) : value
 }
 
@@ -106,14 +106,14 @@ function numberOf(value: unknown): number {
 /** Larger sums first, then by name; no value and all others are last. */
 function byRank(a: TrendsLine, b: TrendsLine): number {
   return (
-    placeOf(a.values) - placeOf(b.values) ||
+    rankOf(a.values) - rankOf(b.values) ||
     b.total - a.total ||
     compareTexts(a.values.join('::'), b.values.join('::'))
   )
 }
 
 /** 0 for ordinary values, 1 for none, 2 for all others. */
-export function placeOf(values: readonly string[]): number {
+export function rankOf(values: readonly string[]): number {
   if (values.includes(OTHER_VALUES)) return 2
   return values.includes(NO_VALUE) ? 1 : 0
 }

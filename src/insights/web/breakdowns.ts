@@ -21,47 +21,47 @@ const path = (split: WebSplit): WebSplit => ({ ...split, is_path: true })
 const ofSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: true })
 
 /** Empty values are null. */
-const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
+const nullIfEmpty = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 
-const campaign = (value: Expr): Expr => expr`ifNull(${said(value)}, '(none)')`
+const campaign = (value: Expr): Expr => expr`ifNull(${nullIfEmpty(value)}, '(none)')`
 
 export const WEB_BREAKDOWNS: {
   readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: WebSplit
 } = {
-  Browser: known(said(expr`properties.$browser`)),
+  Browser: known(nullIfEmpty(expr`properties.$browser`)),
   City: known(
-    expr`if(isNull(${said(expr`properties.$geoip_city_name`)}), NULL,
-      tuple(${said(expr`properties.$geoip_country_code`)}, ${said(expr`properties.$geoip_city_name`)}))`,
+    expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_city_name`)}), NULL,
+      tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_city_name`)}))`,
   ),
-  Country: known(said(expr`properties.$geoip_country_code`)),
-  DeviceType: known(said(expr`properties.$device_type`)),
-  ExitClick: knownOfSession(said(expr`session.$last_external_click_url`)),
-  ExitPage: path(knownOfSession(said(expr`session.$end_pathname`))),
+  Country: known(nullIfEmpty(expr`properties.$geoip_country_code`)),
+  DeviceType: known(nullIfEmpty(expr`properties.$device_type`)),
+  ExitClick: knownOfSession(nullIfEmpty(expr`session.$last_external_click_url`)),
+  ExitPage: path(knownOfSession(nullIfEmpty(expr`session.$end_pathname`))),
   InitialChannelType: knownOfSession(expr`session.$channel_type`),
-  InitialPage: path(knownOfSession(said(expr`session.$entry_pathname`))),
-  InitialReferringDomain: ofSession(said(expr`session.$entry_referring_domain`)),
-  InitialUTMCampaign: ofSession(said(expr`session.$entry_utm_campaign`)),
-  InitialUTMContent: ofSession(said(expr`session.$entry_utm_content`)),
-  InitialUTMMedium: ofSession(said(expr`session.$entry_utm_medium`)),
-  InitialUTMSource: ofSession(said(expr`session.$entry_utm_source`)),
+  InitialPage: path(knownOfSession(nullIfEmpty(expr`session.$entry_pathname`))),
+  InitialReferringDomain: ofSession(nullIfEmpty(expr`session.$entry_referring_domain`)),
+  InitialUTMCampaign: ofSession(nullIfEmpty(expr`session.$entry_utm_campaign`)),
+  InitialUTMContent: ofSession(nullIfEmpty(expr`session.$entry_utm_content`)),
+  InitialUTMMedium: ofSession(nullIfEmpty(expr`session.$entry_utm_medium`)),
+  InitialUTMSource: ofSession(nullIfEmpty(expr`session.$entry_utm_source`)),
   InitialUTMSourceMediumCampaign: ofSession(
     expr`concat(${campaign(expr`session.$entry_utm_source`)}, ' / ',
       ${campaign(expr`session.$entry_utm_medium`)}, ' / ', ${campaign(expr`session.$entry_utm_campaign`)})`,
   ),
-  InitialUTMTerm: ofSession(said(expr`session.$entry_utm_term`)),
-  Language: known(said(expr`properties.$browser_language`)),
-  OS: known(said(expr`properties.$os`)),
-  Page: path(known(said(expr`properties.$pathname`))),
-  PreviousPage: path(known(said(expr`properties.$prev_pageview_pathname`))),
+  InitialUTMTerm: ofSession(nullIfEmpty(expr`session.$entry_utm_term`)),
+  Language: known(nullIfEmpty(expr`properties.$browser_language`)),
+  OS: known(nullIfEmpty(expr`properties.$os`)),
+  Page: path(known(nullIfEmpty(expr`properties.$pathname`))),
+  PreviousPage: path(known(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
   Region: known(
-    expr`if(isNull(${said(expr`properties.$geoip_subdivision_1_code`)}), NULL,
-      tuple(${said(expr`properties.$geoip_country_code`)}, ${said(expr`properties.$geoip_subdivision_1_code`)},
-        ${said(expr`properties.$geoip_subdivision_1_name`)}))`,
+    expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)}), NULL,
+      tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)},
+        ${nullIfEmpty(expr`properties.$geoip_subdivision_1_name`)}))`,
   ),
-  ScreenName: known(said(expr`properties.$screen_name`)),
-  Timezone: known(said(expr`properties.$timezone`)),
+  ScreenName: known(nullIfEmpty(expr`properties.$screen_name`)),
+  Timezone: known(nullIfEmpty(expr`properties.$timezone`)),
   Viewport: known(
-    expr`if(isNull(${said(expr`properties.$viewport_width`)}) or isNull(${said(expr`properties.$viewport_height`)}), NULL,
-      concat(${said(expr`properties.$viewport_width`)}, 'x', ${said(expr`properties.$viewport_height`)}))`,
+    expr`if(isNull(${nullIfEmpty(expr`properties.$viewport_width`)}) or isNull(${nullIfEmpty(expr`properties.$viewport_height`)}), NULL,
+      concat(${nullIfEmpty(expr`properties.$viewport_width`)}, 'x', ${nullIfEmpty(expr`properties.$viewport_height`)}))`,
   ),
 }
