@@ -85,7 +85,6 @@ describe('questions of real requests', () => {
   })
 
   test.each([
-    [{ ...trends, series: [] }, 'query__series'],
     [{ ...trends, interval: 'fortnight' }, 'query__interval'],
     [{ ...trends, colour: 'red' }, 'query__colour'],
     [{ ...trends, samplingFactor: 2 }, 'query__samplingFactor'],
