@@ -1,4 +1,4 @@
-/** How much of a project its members may use: a level for everybody, and levels of single members. */
+/** Access levels of members within a project: a default per resource, and overrides of single members. */
 import { and, eq, inArray } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
@@ -18,10 +18,10 @@ const access_controls = sqliteTable(
   (table) => [primaryKey({ columns: [table.project_id, table.resource, table.user_id] })],
 )
 
-/** The project as a whole is a resource like those in it. */
+/** The resource that stands for the project as a whole. */
 export const PROJECT_RESOURCE = 'project'
 
-/** From least to most, as clients name them. */
+/** In ascending order, by the API's names. */
 export const PROJECT_LEVELS = ['none', 'member', 'admin'] as const
 export const RESOURCE_LEVELS = ['none', 'viewer', 'editor'] as const
 
@@ -29,19 +29,19 @@ export type ProjectLevel = (typeof PROJECT_LEVELS)[number]
 export type ResourceLevel = (typeof RESOURCE_LEVELS)[number]
 export type AccessLevel = ProjectLevel | ResourceLevel
 
-/** Everything in a project that has a level of its own. */
+/** The resources in a project that have levels. */
 export const RESOURCES: readonly string[] = OBJECTS.filter(
   (object) => !['organization', 'organization_member', 'project', 'user'].includes(object),
 )
 
-/** Whom a level is for when it is for everybody. */
+/** The user id of a default level, which is valid for all members without an override. */
 export const EVERYBODY = 0
 
 const DEFAULT_LEVELS = { project: 'member', resource: 'editor' } as const
 
 export type AccessControl = typeof access_controls.$inferSelect
 
-/** What is set for a project, the level for everybody first. */
+/** The stored levels of a project, defaults first. */
 export function listAccessControls(db: ControlDB, project_id: number): readonly AccessControl[] {
   return db
     .select()
@@ -51,25 +51,29 @@ export function listAccessControls(db: ControlDB, project_id: number): readonly 
     .all()
 }
 
-/** The level of whoever has none of their own. */
+/** The level of a member without an override. */
 export function defaultLevel(set: readonly AccessControl[], resource: string): AccessLevel {
-  const row = set.find((one) => one.resource === resource && one.user_id === EVERYBODY)
-  if (row !== undefined) return row.access_level
+  const stored = set.find(
+    (control) => control.resource === resource && control.user_id === EVERYBODY,
+  )
+  if (stored !== undefined) return stored.access_level
   return resource === PROJECT_RESOURCE ? DEFAULT_LEVELS.project : DEFAULT_LEVELS.resource
 }
 
-/** What a plain member has. */
+/** The level of a member who is not an administrator. */
 export function levelOf(
   set: readonly AccessControl[],
   resource: string,
   user_id: number,
 ): AccessLevel {
-  const own = set.find((one) => one.resource === resource && one.user_id === user_id)
-  return own?.access_level ?? defaultLevel(set, resource)
+  const override = set.find(
+    (control) => control.resource === resource && control.user_id === user_id,
+  )
+  return override?.access_level ?? defaultLevel(set, resource)
 }
 
 /**
- * How much a user is in each of some projects, by project id; projects they may not see are missing.
+ * A user's level in each of some projects, by project id; projects that the user may not see are missing.
  * Administrators of the organization are administrators of all its projects.
  */
 export function levelsInProjects(
@@ -93,37 +97,37 @@ export function levelsInProjects(
           .all()
   const levels = new Map<number, MemberLevel>()
   for (const { id, level } of projects) {
-    const its = set.filter(({ project_id }) => project_id === id)
-    const own = level >= ADMIN ? 'admin' : levelOf(its, PROJECT_RESOURCE, user_id)
-    if (own === 'admin') levels.set(id, level >= ADMIN ? level : ADMIN)
-    else if (own !== 'none') levels.set(id, MEMBER)
+    const controls = set.filter(({ project_id }) => project_id === id)
+    const access = level >= ADMIN ? 'admin' : levelOf(controls, PROJECT_RESOURCE, user_id)
+    if (access === 'admin') levels.set(id, level >= ADMIN ? level : ADMIN)
+    else if (access !== 'none') levels.set(id, MEMBER)
   }
   return levels
 }
 
-/** Levels by resource; null for administrators, whom no level limits. */
+/** Levels by resource; null for administrators, who have no limits. */
 export type Levels = ReadonlyMap<string, AccessLevel> | null
 
 /** The levels of a member in a project. */
 export function levelsOf(
   db: ControlDB,
-  who: { readonly user_id: number; readonly project_id: number; readonly level: MemberLevel },
+  member: { readonly user_id: number; readonly project_id: number; readonly level: MemberLevel },
 ): Levels {
-  if (who.level >= ADMIN) return null
-  const set = listAccessControls(db, who.project_id)
-  return new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, who.user_id)]))
+  if (member.level >= ADMIN) return null
+  const set = listAccessControls(db, member.project_id)
+  return new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, member.user_id)]))
 }
 
-/** The refusal of a member whose levels do not allow what a scope is for; null when they do. */
+/** The refusal of a member whose level of a resource is too low for a scope; null if it is sufficient. */
 export function refusalByLevels(levels: Levels, scope: Scope): Refusal | null {
   const [object = '', action] = scope.split(':')
-  const held = levels?.get(object) ?? 'editor'
-  if (held === 'editor' || (held === 'viewer' && action === 'read')) return null
+  const level = levels?.get(object) ?? 'editor'
+  if (level === 'editor' || (level === 'viewer' && action === 'read')) return null
   const needed = action === 'read' ? 'viewer' : 'editor'
   return new Refusal('permission_denied', `You do not have ${needed} access to this resource.`)
 }
 
-/** Sets a level, or takes it back with null. `user_id` may be EVERYBODY. Answers what was set before. */
+/** Stores a level, or deletes it with null. `user_id` may be EVERYBODY. Returns the level before. */
 export function setAccessLevel(
   db: Pick<ControlDB, 'delete' | 'insert' | 'select'>,
   which: { readonly project_id: number; readonly resource: string; readonly user_id: number },

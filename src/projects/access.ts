@@ -1,4 +1,4 @@
-/** Who is asking, and which organizations and projects exist for them. */
+/** Authentication of callers, and the organizations and projects that a caller can see. */
 import { and, asc, eq, inArray } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -16,17 +16,17 @@ export type Caller = Pick<
   'expires_at' | 'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'
 >
 
-/** The database all of this is kept in, for those who hand it in. */
+/** The type of control.db, for rooms that get it as an argument. */
 export type { ControlDB }
 
-/** Something the caller may see, and how much they are in its organization. */
+/** A project or organization that the caller can see, with the caller's level in its organization. */
 export type VisibleProjects<Thing> = { readonly thing: Thing; readonly level: MemberLevel }
 
-/** The id by which callers mean the first one they can see. */
+/** The id of the current project or organization, by default the first that the caller can see. */
 const CURRENT = '@current'
 const ID_DIGITS = /^[1-9]\d{0,14}$/
 
-/** Finds out who is asking. Refuses a missing and an unknown key. */
+/** Authenticates a personal API key. Refuses a missing, unknown or expired one. */
 export function getAsker(db: ControlDB, key: string | null, now: Date): Caller {
   if (key === null) {
     throw new Refusal('not_authenticated', 'Authentication credentials were not provided.')
@@ -37,15 +37,15 @@ export function getAsker(db: ControlDB, key: string | null, now: Date): Caller {
   throw new Refusal('authentication_failed', detail)
 }
 
-/** Refuses when the caller's key does not hold the scope. */
+/** Refuses a caller whose key lacks the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
   const refusal = refusalByScopes(caller.scopes, scope)
   if (refusal !== null) throw refusal
 }
 
 /**
- * The project named in a path. To the caller, projects of organizations they cannot see do not exist;
- * a sibling of the projects their key is limited to is refused as such.
+ * The project named in a path. Refuses a project of an organization that the caller cannot see as `not_found`, and a
+ * project that the caller sees beyond the key's limit as `permission_denied`.
  */
 export function getVisibleProject(
   db: ControlDB,
@@ -62,47 +62,47 @@ export function getVisibleProject(
   return { thing: project, level }
 }
 
-/** The organization named in a path; one the caller cannot see does not exist. */
+/** The organization named in a path. Refuses (`not_found`) one that the caller cannot see. */
 export function getVisibleOrganization(
   db: ControlDB,
   caller: Caller,
   id: string,
 ): VisibleProjects<Organization> {
-  const seen = listVisibleOrganizations(db, caller)
+  const visible_organizations = listVisibleOrganizations(db, caller)
   const visible =
     id === CURRENT
-      ? currentOrganization(db, caller, seen)
-      : seen.find(({ thing: item }) => item.id === id.toLowerCase())
+      ? currentOrganization(db, caller, visible_organizations)
+      : visible_organizations.find(({ thing: item }) => item.id === id.toLowerCase())
   if (visible === undefined) throw new Refusal('not_found', 'Organization not found.')
   return visible
 }
 
-/** Refuses a key that is limited to projects where the whole organization is concerned. */
+/** Refuses a key that is limited to projects, on routes about a whole organization. */
 export function requireWholeOrganization(caller: Caller): void {
   if (caller.scoped_projects === null) return
   const detail = 'API keys with scoped projects are only supported on project-based endpoints.'
   throw new Refusal('permission_denied', detail)
 }
 
-/** Refuses a key that is limited to organizations or projects where all of its user is concerned. */
+/** Refuses a key that is limited to organizations or projects, on routes about its user. */
 export function requireWholeUser(caller: Caller): void {
   if (caller.scoped_projects === null && caller.scoped_organizations === null) return
   const detail = 'This needs an API key that is not limited to organizations or projects.'
   throw new Refusal('permission_denied', detail)
 }
 
-/** Refuses whoever is less than `level` where that much is needed. */
-export function requireLevel(held: MemberLevel, level: MemberLevel): void {
-  if (held >= level) return
+/** Refuses a caller whose level is below `level_min`. */
+export function requireLevel(level: MemberLevel, level_min: MemberLevel): void {
+  if (level >= level_min) return
   throw new Refusal('permission_denied', 'Your organization access level is insufficient.')
 }
 
-/** Every organization the caller can see, the one joined first first. */
+/** Every organization that the caller can see, by date of joining. */
 export function listVisibleOrganizations(
   db: ControlDB,
   caller: Caller,
 ): readonly VisibleProjects<Organization>[] {
-  const its = organizationsOfProjects(db, caller)
+  const allowed = organizationsOfProjects(db, caller)
   return db
     .select({ thing: organizations, level: memberships.level })
     .from(memberships)
@@ -110,7 +110,9 @@ export function listVisibleOrganizations(
     .where(eq(memberships.user_id, caller.user_id))
     .orderBy(asc(memberships.joined_at), asc(organizations.id))
     .all()
-    .filter(({ thing: item }) => reaches(caller, item.id) && (its === null || its.has(item.id)))
+    .filter(
+      ({ thing: item }) => reaches(caller, item.id) && (allowed === null || allowed.has(item.id)),
+    )
 }
 
 /** The organizations of the projects that a key is limited to; null for a key without that limit. */
@@ -127,12 +129,12 @@ function organizationsOfProjects(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Every project the caller can see, oldest first. */
+/** Every project that the caller can see, oldest first. */
 export function listVisibleProjects(db: ControlDB, caller: Caller): readonly Project[] {
   return listProjectsWithLevel(db, caller).map(({ thing: item }) => item)
 }
 
-/** Every project the caller can see and how much they are in it, oldest first. */
+/** Every project that the caller can see, with the caller's level, oldest first. */
 export function listProjectsWithLevel(
   db: ControlDB,
   caller: Caller,
@@ -140,36 +142,39 @@ export function listProjectsWithLevel(
   const organization_levels = new Map(
     listVisibleOrganizations(db, caller).map(({ thing: item, level }) => [item.id, level]),
   )
-  const inSight = and(
+  const in_reach = and(
     inArray(projects.organization_id, [...organization_levels.keys()]),
     caller.scoped_projects === null ? undefined : inArray(projects.id, [...caller.scoped_projects]),
   )
-  const all = db.select().from(projects).where(inSight).orderBy(asc(projects.id)).all()
-  const asked = all.flatMap(({ id, organization_id }) => {
+  const all = db.select().from(projects).where(in_reach).orderBy(asc(projects.id)).all()
+  const candidates = all.flatMap(({ id, organization_id }) => {
     const level = organization_levels.get(organization_id)
     return level === undefined ? [] : [{ id, level }]
   })
-  const levels = levelsInProjects(db, caller.user_id, asked)
+  const levels = levelsInProjects(db, caller.user_id, candidates)
   return all.flatMap((item) => {
     const level = levels.get(item.id)
     return level === undefined ? [] : [{ thing: item, level }]
   })
 }
 
-/** What the user has chosen last, if this key reaches it; otherwise the first it reaches. */
+/** The user's last choice if this key reaches it, otherwise the first project that it reaches. */
 function findCurrentProject(db: ControlDB, caller: Caller): Project | undefined {
-  const seen = listVisibleProjects(db, caller)
-  const chosen = findUser(db, caller.user_id)?.current_project_id
-  return seen.find(({ id }) => id === chosen) ?? seen[0]
+  const visible = listVisibleProjects(db, caller)
+  const current_id = findUser(db, caller.user_id)?.current_project_id
+  return visible.find(({ id }) => id === current_id) ?? visible[0]
 }
 
 function currentOrganization(
   db: ControlDB,
   caller: Caller,
-  seen: readonly VisibleProjects<Organization>[],
+  visible_organizations: readonly VisibleProjects<Organization>[],
 ): VisibleProjects<Organization> | undefined {
-  const chosen = findUser(db, caller.user_id)?.current_organization_id
-  return seen.find(({ thing: item }) => item.id === chosen) ?? seen[0]
+  const current_id = findUser(db, caller.user_id)?.current_organization_id
+  return (
+    visible_organizations.find(({ thing: item }) => item.id === current_id) ??
+    visible_organizations[0]
+  )
 }
 
 function findProjectByText(db: ControlDB, id: string): Project | null {

@@ -1,4 +1,4 @@
-/** Who changed what: written beside every change made through the management API, read back page by page. */
+/** The activity log: an entry with the changed fields for every change made through the API, read in pages. */
 import { and, count, desc, eq, isNull, notInArray } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -16,7 +16,7 @@ const activity_log = sqliteTable('activity_log', {
   created_at: timestamp().notNull(),
 })
 
-/** What activities are about, as clients name it. */
+/** The kinds of items in the log, by the API's names. */
 export type ActivityScope =
   | 'Action'
   | 'Annotation'
@@ -40,7 +40,7 @@ export type ActivityScope =
   | 'PropertyDefinition'
   | 'Survey'
 
-/** One field that is different now. */
+/** A changed field. */
 export type ActivityChange = {
   readonly type: ActivityScope
   readonly action: 'changed' | 'created' | 'deleted'
@@ -56,37 +56,39 @@ export type ActivityEntry = {
   readonly scope: ActivityScope
   readonly item_id: string
   readonly activity: 'created' | 'deleted' | 'merge_undone' | 'split_person' | 'updated'
-  /** What the thing is called. */
+  /** The item's name. */
   readonly name: string
   readonly changes: readonly ActivityChange[]
 }
 
-/** Which part of the log is asked for; pages count from 1. */
+/** A filter and page of the log; pages count from 1. */
 export type ActivityQuery = {
-  /** Null asks about what belongs to the organization itself. */
+  /** Null selects entries of the organization itself. */
   readonly project_id: number | null
-  /** To be named when no project is. */
+  /** Required without a project. */
   readonly organization_id?: string
-  /** Null asks about things of all kinds. */
+  /** Null selects all kinds of items. */
   readonly scope: ActivityScope | null
-  /** What nothing is to be told of. */
+  /** Kinds that are left out. */
   readonly hidden?: readonly ActivityScope[]
-  /** Whether the caller may read the values of a change, not only that there was one; `field` null: what things are called. */
+  /**
+   * Whether the caller may read the values of a change, or only that there was one. `field` null means items' names.
+   */
   readonly showsValues: (scope: ActivityScope, field: string | null) => boolean
-  /** Null asks about all things of the scope. */
+  /** Null selects all items of the scope. */
   readonly item_id: string | null
   readonly page: number
   readonly limit: number
 }
 
-/** Characters of the JSON of one value that are kept, and of all values of one entry. */
+/** Characters of the JSON of one value, and of all values of one entry; longer ones are shortened. */
 const VALUE_CHARS_MAX = 16_384
 const ENTRY_CHARS_MAX = 32_768
-/** Of a longer value, or of every value of an entry that is longer. */
+/** Characters that are stored of a shortened value. */
 const START_CHARS = 500
 const NAME_CHARS_MAX = 1000
 
-/** Notes an activity, long values shortened; call it in the transaction of the change itself. */
+/** Adds an entry with long values shortened. Call it in the transaction of the change. */
 export function recordActivity(
   db: Pick<ControlDB, 'insert'>,
   { name: full_name, changes: all, ...activity }: ActivityEntry,
@@ -111,15 +113,15 @@ function shortenChanges(changes: readonly ActivityChange[]): readonly ActivityCh
   return JSON.stringify(shortened).length > ENTRY_CHARS_MAX ? to(START_CHARS) : shortened
 }
 
-/** A value whose JSON is short enough as it is; of any other a text: how it begins, and how long it is. */
+/** A value with short JSON as it is; of a long one the beginning as text, with its length. */
 function shorten(value: Json, chars_max: number): Json {
   const written = JSON.stringify(value)
   if (written.length <= chars_max) return value
-  // Half a surrogate pair is no text.
+  // The cut may split a surrogate pair.
   return `${written.slice(0, START_CHARS).toWellFormed()}… (${written.length} characters)`
 }
 
-/** A page of activities, newest first, as they go over the wire, and how many there are in all. */
+/** A page of entries in the form of the API, newest first, with the total number. */
 export function listActivity(
   db: ControlDB,
   activity_query: ActivityQuery,
@@ -158,12 +160,12 @@ export function listActivity(
   return { results, total_count: total }
 }
 
-/** The detail of an entry, without the values that the caller may not read. */
+/** The detail of an entry, without values that the caller may not read. */
 function shownDetail(
   { scope, detail }: Pick<typeof activity_log.$inferSelect, 'detail' | 'scope'>,
   showsValues: ActivityQuery['showsValues'],
 ): object {
-  // As `recordActivity` has written both.
+  // `recordActivity` wrote both.
   const kind = scope as ActivityScope
   const { name, changes, ...rest } = detail as unknown as {
     readonly name: string
@@ -178,15 +180,15 @@ function shownDetail(
   }
 }
 
-/** What happened to one thing at once. */
+/** The changes of one item at one time. */
 export type PastActivity = {
-  /** Null for whoever is gone. */
+  /** Null for a deleted user. */
   readonly user_id: number | null
   readonly created_at: Date
   readonly changes: readonly ActivityChange[]
 }
 
-/** What happened to a thing of a project, the last first, so many times at most. */
+/** The changes of an item of a project, the last first, at most `limit`. */
 export function listPast(
   db: ControlDB,
   item: { readonly project_id: number; readonly scope: ActivityScope; readonly item_id: string },
@@ -199,20 +201,20 @@ export function listPast(
   )
   const rows = db.select().from(activity_log).where(its).orderBy(desc(activity_log.id)).limit(limit)
   return rows.all().map(({ user_id, created_at, detail }) => {
-    // As `recordActivity` has written it.
+    // `recordActivity` wrote it.
     const { changes } = detail as unknown as { readonly changes: readonly ActivityChange[] }
     return { user_id, created_at, changes }
   })
 }
 
-/** The fields of a thing that differ, in the order of the newer one. */
+/** The fields that differ between two versions of an item, in the order of the newer one. */
 export function changesBetween(
   scope: ActivityScope,
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): readonly ActivityChange[] {
   return Object.keys(after).flatMap((field): ActivityChange[] => {
-    // Members are named by whoever sent them: objects have others of their own, like `constructor`.
+    // Names come from requests: an inherited member such as `constructor` must not count.
     const old = asJson(Object.hasOwn(before, field) ? before[field] : null)
     const now = asJson(after[field])
     if (Bun.deepEquals(old, now)) return []
@@ -221,7 +223,7 @@ export function changesBetween(
   })
 }
 
-/** As it was stored: dates as text, nothing as null. */
+/** A value as stored: dates as text, undefined as null. */
 function asJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value ?? null)) as Json
 }

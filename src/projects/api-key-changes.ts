@@ -1,4 +1,4 @@
-/** What users do with their personal API keys: list, make, change, roll and revoke them. */
+/** Operations of users on their personal API keys: list, create, change, roll and revoke. */
 import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -13,7 +13,7 @@ import { personal_api_keys } from './tables.ts'
 
 const KEYS_MAX = 10
 
-/** What may be said of a key; what is left out stays, or is unlimited in a new one. */
+/** The editable fields of a key. A missing field keeps its value; in a new key it means no limit. */
 export type KeyFields = {
   readonly label?: string
   readonly scopes?: readonly string[]
@@ -22,10 +22,10 @@ export type KeyFields = {
   readonly expires_at?: Date | null
 }
 
-/** A key and its value, which is told this once. */
+/** A key with its value, which is shown only once. */
 export type NewApiKey = { readonly key: ApiKey; readonly value: string }
 
-/** The keys of the caller's user that may do no more than the one that asks, oldest first. */
+/** The keys of the caller's user that have no more rights than the caller's key, oldest first. */
 export function listApiKeys(db: ControlDB, caller: Caller): readonly ApiKey[] {
   return db
     .select()
@@ -36,39 +36,39 @@ export function listApiKeys(db: ControlDB, caller: Caller): readonly ApiKey[] {
     .filter((key) => isWithin(caller, key))
 }
 
-/** A key of the caller's user; `@current` is the one that asks. Refuses others, and keys that may do more than the one that asks. */
+/** A key of the caller's user; `@current` is the caller's key. Refuses keys of others, and keys with more rights. */
 export function getApiKey(db: ControlDB, caller: Caller, id: string): ApiKey {
-  const wanted = and(
+  const by_id = and(
     eq(personal_api_keys.id, id === '@current' ? caller.id : id),
     eq(personal_api_keys.user_id, caller.user_id),
   )
-  const key = db.select().from(personal_api_keys).where(wanted).get()
+  const key = db.select().from(personal_api_keys).where(by_id).get()
   if (key === undefined) throw new Refusal('not_found', 'Not found.')
   if (isWithin(caller, key)) return key
   throw new Refusal('permission_denied', 'This key may do more than the one that asks.')
 }
 
-/** Whether a key does nothing that the caller's own does not. */
+/** Whether a key has no right beyond the caller's key. */
 function isWithin(caller: Caller, key: ApiKey): boolean {
   return (
-    key.scopes.every((scope) => isHeld(caller, scope)) &&
+    key.scopes.every((scope) => hasScope(caller, scope)) &&
     isPart(key.scoped_organizations, caller.scoped_organizations) &&
     isPart(key.scoped_projects, caller.scoped_projects)
   )
 }
 
-/** Whether a limit is as narrow as another; null is no limit. */
+/** Whether a limit is contained in another; null is no limit. */
 function isPart<T>(limit: readonly T[] | null, whole: readonly T[] | null): boolean {
-  return whole === null || (limit?.every((one) => whole.includes(one)) ?? false)
+  return whole === null || (limit?.every((item) => whole.includes(item)) ?? false)
 }
 
-const isHeld = (caller: Caller, scope: Scopes[number]): boolean =>
+const hasScope = (caller: Caller, scope: Scopes[number]): boolean =>
   scope === '*' ? caller.scopes.includes('*') : allows(caller.scopes, scope)
 
-/** Makes a key that may do no more than the one that asks for it. */
+/** Creates a key with no right beyond the caller's key. */
 export function addApiKey(db: ControlDB, caller: Caller, fields: KeyFields, now: Date): NewApiKey {
   const value = makePersonalKey()
-  const made = {
+  const columns = {
     label: parseName(fields.label ?? '', LABEL_LENGTH_MAX, 'label'),
     ...parseReach(db, caller, {
       scopes: fields.scopes ?? [],
@@ -88,11 +88,11 @@ export function addApiKey(db: ControlDB, caller: Caller, fields: KeyFields, now:
           key_hash: hashKey(value),
           mask_value: maskKey(value),
           created_at: now,
-          ...made,
+          ...columns,
         })
         .returning()
         .get()
-      note(tx, caller, { before: null, after: inserted }, now)
+      addActivity(tx, caller, { before: null, after: inserted }, now)
       return inserted
     },
     { behavior: 'immediate' },
@@ -100,7 +100,7 @@ export function addApiKey(db: ControlDB, caller: Caller, fields: KeyFields, now:
   return { key, value }
 }
 
-/** Changes a key; nobody gives a key more than the one that asks has. */
+/** Changes a key. Refuses rights beyond the caller's key. */
 export function changeApiKey(
   db: ControlDB,
   caller: Caller,
@@ -118,9 +118,9 @@ export function changeApiKey(
   return write(db, caller, { before, changes }, now)
 }
 
-/** Gives a key a new value; the old one ends with the commit. */
+/** Gives a key a new value; the old one is invalid from the commit on. */
 export function rollApiKey(db: ControlDB, caller: Caller, before: ApiKey, now: Date): NewApiKey {
-  // Who holds less than the key must not come to hold it.
+  // A caller with fewer rights than the key must not get its value.
   parseReach(db, caller, before)
   requireNoLater(caller, before.expires_at)
   const value = makePersonalKey()
@@ -133,11 +133,11 @@ export function rollApiKey(db: ControlDB, caller: Caller, before: ApiKey, now: D
   return { key: write(db, caller, { before, changes }, now), value }
 }
 
-/** Ends a key. */
+/** Deletes a key. */
 export function revokeApiKey(db: ControlDB, caller: Caller, key: ApiKey, now: Date): void {
   db.transaction(
     (tx) => {
-      note(tx, caller, { before: key, after: null }, now)
+      addActivity(tx, caller, { before: key, after: null }, now)
       tx.delete(personal_api_keys).where(eq(personal_api_keys.id, key.id)).run()
     },
     { behavior: 'immediate' },
@@ -159,7 +159,7 @@ function write(
         .returning()
         .get()
       if (after === undefined) throw new Refusal('not_found', 'Not found.')
-      note(tx, caller, { before, after }, now)
+      addActivity(tx, caller, { before, after }, now)
       return after
     },
     { behavior: 'immediate' },
@@ -172,23 +172,25 @@ type Reach = {
   readonly scoped_projects: readonly number[] | null
 }
 
-/** Refuses scopes that do not exist, and everything beyond the caller's own key. */
+/** Parses scopes and limits. Refuses unknown ones, and rights beyond the caller's key. */
 function parseReach(db: ControlDB, caller: Caller, reach: Reach) {
   const scopes = parseScopes(reach.scopes)
   requireScopesOf(caller, scopes)
   const organizations = reach.scoped_organizations?.length ? reach.scoped_organizations : null
   const projects = reach.scoped_projects?.length ? reach.scoped_projects : null
-  const seen = new Set(listVisibleOrganizations(db, caller).map(({ thing: item }) => item.id))
-  const stranger = organizations?.find((id) => !seen.has(id))
-  if (stranger !== undefined) {
-    throw new Refusal('does_not_exist', `There is no organization ${stranger.slice(0, 100)}.`, {
+  const visible = new Set(listVisibleOrganizations(db, caller).map(({ thing: item }) => item.id))
+  const unknown_organization = organizations?.find((id) => !visible.has(id))
+  if (unknown_organization !== undefined) {
+    const shown = unknown_organization.slice(0, 100)
+    throw new Refusal('does_not_exist', `There is no organization ${shown}.`, {
       attr: 'scoped_organizations',
     })
   }
   const ids = new Set(listVisibleProjects(db, caller).map(({ id }) => id))
-  const alien = projects?.find((id) => !ids.has(id))
-  if (alien !== undefined) {
-    throw new Refusal('does_not_exist', `There is no project ${alien}.`, { attr: 'scoped_teams' })
+  const unknown_project = projects?.find((id) => !ids.has(id))
+  if (unknown_project !== undefined) {
+    const detail = `There is no project ${unknown_project}.`
+    throw new Refusal('does_not_exist', detail, { attr: 'scoped_teams' })
   }
   if (caller.scoped_organizations !== null && organizations === null) throw beyond('organizations')
   if (caller.scoped_projects !== null && projects === null) throw beyond('projects')
@@ -196,7 +198,7 @@ function parseReach(db: ControlDB, caller: Caller, reach: Reach) {
 }
 
 function requireScopesOf(caller: Caller, scopes: Scopes): void {
-  const missing = scopes.find((scope) => !isHeld(caller, scope))
+  const missing = scopes.find((scope) => !hasScope(caller, scope))
   if (missing !== undefined) throw beyond(`scope '${missing}'`)
 }
 
@@ -212,25 +214,25 @@ function parseExpiry(caller: Caller, expires_at: Date | null, now: Date): Date |
   return expires_at
 }
 
-/** Refuses an end (null: none) after that of the key that asks: who has less time must not come to have more. */
-function requireNoLater({ expires_at: own }: Caller, expires_at: Date | null): void {
-  if (own !== null && (expires_at === null || expires_at > own)) throw beyond('time')
+/** Refuses an expiry (null: never) after that of the caller's key. */
+function requireNoLater({ expires_at: caller_end }: Caller, expires_at: Date | null): void {
+  if (caller_end !== null && (expires_at === null || expires_at > caller_end)) throw beyond('time')
 }
 
 function requireRoom(db: Pick<ControlDB, 'select'>, user_id: number): void {
-  const held =
+  const keys =
     db
-      .select({ held: count() })
+      .select({ keys: count() })
       .from(personal_api_keys)
       .where(eq(personal_api_keys.user_id, user_id))
-      .get()?.held ?? 0
-  if (held < KEYS_MAX) return
+      .get()?.keys ?? 0
+  if (keys < KEYS_MAX) return
   const detail = `You can only have ${KEYS_MAX} personal API keys. Remove an existing key before creating a new one.`
   throw new Refusal('invalid_input', detail)
 }
 
-/** Noted for every organization of the user's; the hash of a value is nobody's business. */
-function note(
+/** Adds an entry to the activity log of every organization of the user, without the key's hash. */
+function addActivity(
   db: ControlDB,
   { user_id }: Caller,
   { before, after }: { readonly before: ApiKey | null; readonly after: ApiKey | null },
@@ -266,7 +268,7 @@ function publicOf({ label, mask_value, scopes, ...rest }: ApiKey) {
   return { label, mask_value, scopes, scoped_organizations, scoped_projects, expires_at }
 }
 
-/** Without what was not said. */
+/** Removes undefined members. */
 function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>

@@ -1,4 +1,4 @@
-/** Personal API keys: made, shown once, kept as a hash, and recognised again. */
+/** Personal API keys: created, shown once, stored as a hash, and recognized by it. */
 import { asc, eq } from 'drizzle-orm'
 import { isStorageTrouble, Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -19,16 +19,16 @@ export type ApiKeyRequest = {
   readonly user_id: number
   readonly label: string
   readonly scopes: readonly string[]
-  /** The only organization it may touch; null for all of the user's. */
+  /** The only organization that it reaches; null for all of the user's. */
   readonly organization_id: string | null
-  /** The only project of that organization it may touch; null for all. */
+  /** The only project of that organization that it reaches; null for all. */
   readonly project_id: number | null
-  /** Preset by an unattended install; a new one otherwise. */
+  /** A value preset by an unattended install; generated if missing. */
   readonly value?: string
 }
 
 /**
- * Creates a key; `value` is told here and never again.
+ * Creates a key; its `value` is returned here only.
  * Refuses unknown scopes, organizations and projects, and a project of another organization.
  */
 export function createApiKey(
@@ -58,7 +58,7 @@ export function createApiKey(
   return { key, value }
 }
 
-/** Finds the key that was given out as `value`; null when there is none or its time is over. Notes its use at most once an hour. */
+/** Finds the key with this value; null if it is unknown or expired. Records its use, at most once an hour. */
 export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | null {
   const key_hash = hashKey(value)
   const key = createLookups(db).key.get({ key_hash })
@@ -68,7 +68,7 @@ export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | nu
   return key
 }
 
-/** A disk that is full keeps nobody from reading: then it is noted another time. */
+/** Records the use of a key. A full disk must not prevent reads: then the next use is recorded. */
 function noteUse(db: ControlDB, { id, last_used_at }: ApiKey, now: Date): void {
   const used_ms = last_used_at?.getTime() ?? 0
   if (now.getTime() - used_ms < USED_STEP_MS) return
@@ -82,7 +82,7 @@ function noteUse(db: ControlDB, { id, last_used_at }: ApiKey, now: Date): void {
   }
 }
 
-/** All keys of all users, oldest first, as far as they may be shown. */
+/** All keys of all users, oldest first, without their hashes. */
 export function listAllKeys(db: ControlDB): readonly Omit<ApiKey, 'key_hash'>[] {
   return db
     .select()
@@ -92,7 +92,7 @@ export function listAllKeys(db: ControlDB): readonly Omit<ApiKey, 'key_hash'>[] 
     .map(({ key_hash: _hash, ...shown }) => shown)
 }
 
-/** Gives any key a new value, for those who hold the data folder. Refuses an unknown one. */
+/** Gives any key a new value, for the command line. Refuses an unknown one. */
 export function rollKeyById(db: ControlDB, id: string, now: Date): string {
   const value = makePersonalKey()
   const changes = {
@@ -107,7 +107,7 @@ export function rollKeyById(db: ControlDB, id: string, now: Date): string {
   return value
 }
 
-/** Ends any key, for those who hold the data folder. Refuses an unknown one. */
+/** Deletes any key, for the command line. Refuses an unknown one. */
 export function revokeKeyById(db: ControlDB, id: string): void {
   const [gone] = db.delete(personal_api_keys).where(eq(personal_api_keys.id, id)).returning().all()
   if (gone === undefined) throw new Refusal('not_found', 'There is no such key.')

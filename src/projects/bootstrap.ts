@@ -1,4 +1,4 @@
-/** The first start on an empty data folder: one organization, one project, one owner with a key for everything. */
+/** The first start on an empty data folder: creates an organization, a project, an owner and a key with all rights. */
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { createApiKey } from './api-key.ts'
 import { createOrganization, listOrganizations } from './organization.ts'
@@ -7,13 +7,13 @@ import { ensureOwner } from './user.ts'
 
 const ORGANIZATION_NAME_DEFAULT = 'Default organization'
 
-/** Keys that an unattended install has chosen; null for a new one. */
+/** Keys preset by an unattended install; null generates one. */
 export type Presets = {
   readonly api_token: string | null
   readonly personal_api_key: string | null
 }
 
-/** What the first start made, with the key's value, which is told only here. */
+/** The objects that the first start created, with the key's value, which is shown only here. */
 export type FirstObjects = {
   readonly organization_id: string
   readonly project_id: number
@@ -21,7 +21,7 @@ export type FirstObjects = {
   readonly personal_api_key: string
 }
 
-/** Creates the first things in one transaction; null when there is an organization already. */
+/** Creates them in one transaction; null if there is an organization already. */
 export function createFirstThings(db: ControlDB, presets: Presets, now: Date): FirstObjects | null {
   return db.transaction(
     (tx) => {

@@ -1,4 +1,4 @@
-/** Which projects are being given demo data, and how far that is. */
+/** Stored runs of the demo data generator, one per project, with their progress. */
 import { eq } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
@@ -27,27 +27,29 @@ const demo_runs = sqliteTable('demo_runs', {
 
 export type DemoRun = typeof demo_runs.$inferSelect
 
-/** The last demo data of a project; null when it never had any. */
+/** The last run of a project; null if there is none. */
 export function findDemoRun(db: ControlDB, project_id: number): DemoRun | null {
   return db.select().from(demo_runs).where(eq(demo_runs.project_id, project_id)).get() ?? null
 }
 
-/** Runs that a stop of the server has cut off. */
+/** Runs that a stop of the server interrupted. */
 export function listUnfinishedDemoRuns(db: ControlDB): readonly DemoRun[] {
   return db.select().from(demo_runs).where(eq(demo_runs.state, 'running')).all()
 }
 
-/** What may be said of demo data; the same again gives the same events. */
+/** The parameters of demo data. Equal parameters give equal events. */
 export type DemoRequest = {
   readonly project_id: number
   readonly seed?: string | undefined
   readonly persons?: number | undefined
   readonly days?: number | undefined
-  /** Nothing happens after this; the last full hour when not said. */
+  /** The end of the timeline; the default is the last full hour. */
   readonly end_at?: Date | undefined
 }
 
-/** Orders demo data, in the place of the project's last; a running server carries it out. Refuses a second one meanwhile. */
+/**
+ * Requests demo data, which a running server generates, and replaces the project's last run. Refuses a parallel one.
+ */
 export function requestDemoData(db: ControlDB, request: DemoRequest, now: Date): DemoRun {
   const { project_id, seed = 'tidemark' } = request
   const persons = requireWithin(request.persons ?? PERSONS_DEFAULT, PERSONS_MAX, 'persons')
@@ -78,7 +80,7 @@ function requireWithin(number: number, max: number, attr: string): number {
   throw new Refusal('invalid_input', `Ensure this value is from 1 to ${max}.`, { attr })
 }
 
-/** Notes how far a run is, or that it has ended. */
+/** Records the progress or the end of a run. */
 export function recordDemoRun(
   db: ControlDB,
   project_id: number,
@@ -89,7 +91,7 @@ export function recordDemoRun(
   db.update(demo_runs).set(change).where(eq(demo_runs.project_id, project_id)).run()
 }
 
-/** A run as it goes over the wire. */
+/** A run in the form of the API. */
 export function serializeDemoRun(run: DemoRun): object {
   const { state, seed, done_events, total_events, error, started_at, finished_at } = run
   const progress = total_events === 0 ? 0 : done_events / total_events

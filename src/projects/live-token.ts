@@ -1,4 +1,4 @@
-/** Tokens that let a page follow a project's events as they come, signed and good for some days. */
+/** Signed tokens with which a page may follow a project's live events for seven days. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
@@ -16,7 +16,7 @@ const SECRET_BYTES = 32
 const VALID_S = 7 * 24 * 60 * 60
 const HEADER = encode({ alg: 'HS256', typ: 'JWT' })
 
-/** What a token says. */
+/** The payload of a token. */
 type LiveClaims = {
   readonly team_id: number
   readonly api_token: string
@@ -49,7 +49,7 @@ function secretOf(db: ControlDB): string {
     .get()
   if (stored !== undefined) return stored.value
   const value = randomBytes(SECRET_BYTES).toString('base64url')
-  // Two processes may both be the first: what stands there afterwards is what both use.
+  // Two processes may generate one at once: both use the stored one.
   db.insert(instance_secrets).values({ name: SECRET_NAME, value }).onConflictDoNothing().run()
   return secretOf(db)
 }

@@ -1,20 +1,20 @@
-/** The look-ups that every request of the management API makes, built once: building one costs ten times its run. */
+/** Prepared statements that every request of the management API runs: building one costs ten times its execution. */
 import { and, eq, sql } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { memberships, personal_api_keys, projects } from './tables.ts'
 
-// A statement is a constant of its database, so remembering it changes no answer.
-const known = new WeakMap<ControlDB, Lookups>()
+/** Statements by database. */
+const cache = new WeakMap<ControlDB, Lookups>()
 
 export type Lookups = ReturnType<typeof buildLookups>
 
-/** The look-ups of a database; of a transaction's too, where they are built again. */
+/** The statements of a database. A transaction is another object, for which they are built again. */
 export function createLookups(db: ControlDB): Lookups {
-  const found = known.get(db)
-  if (found !== undefined) return found
-  const built = buildLookups(db)
-  known.set(db, built)
-  return built
+  const cached = cache.get(db)
+  if (cached !== undefined) return cached
+  const lookups = buildLookups(db)
+  cache.set(db, lookups)
+  return lookups
 }
 
 function buildLookups(db: ControlDB) {

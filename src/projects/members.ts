@@ -1,4 +1,4 @@
-/** Who is in an organization, and how others come in: members with their levels, and invites by link. */
+/** Members of an organization with their levels, and invites by link. */
 import { and, asc, count, eq, gt, gte, ne, type SQL } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
@@ -26,7 +26,7 @@ const invites = sqliteTable('organization_invites', {
 export type Invite = typeof invites.$inferSelect
 export type Member = { readonly membership: Membership; readonly user: User }
 
-/** Whoever changes something: what they are in the organization bounds what they may give. */
+/** The user who makes a change, with a level that bounds the levels this user may give. */
 export type MemberActor = { readonly user_id: number; readonly level: MemberLevel }
 
 const FIRST_NAME_LENGTH_MAX = 30
@@ -34,7 +34,7 @@ const INVITES_MAX = 1000
 const VALID_MS = 3 * 24 * 60 * 60 * 1000
 const TRANSACTION = { behavior: 'immediate' } as const
 
-/** Everybody in an organization, the one who joined first first. */
+/** The members of an organization, by date of joining. */
 export function listMembers(db: ControlDB, organization_id: string): readonly Member[] {
   return db
     .select({ membership: memberships, user: users })
@@ -45,7 +45,7 @@ export function listMembers(db: ControlDB, organization_id: string): readonly Me
     .all()
 }
 
-/** The member with a user's uuid. Refuses one who is not in the organization. */
+/** The member with a user's uuid. Refuses (`not_found`) a user outside of the organization. */
 export function getMember(db: ControlDB, organization_id: string, uuid: string): Member {
   const its = and(
     eq(memberships.organization_id, organization_id),
@@ -61,7 +61,7 @@ export function getMember(db: ControlDB, organization_id: string, uuid: string):
   return member
 }
 
-/** Changes a member's level: administrators do, up to their own. The last owner stays one. */
+/** Changes a member's level. Takes an administrator, up to that one's level. The last owner stays owner. */
 export function changeLevel(
   db: ControlDB,
   actor: MemberActor,
@@ -75,12 +75,12 @@ export function changeLevel(
   db.transaction((tx) => {
     if (membership.level === OWNER && level !== OWNER) requireOtherOwner(tx, membership)
     if (level < membership.level) dropInvitesOf(tx, membership)
-    tx.update(memberships).set({ level }).where(whose(membership)).run()
+    tx.update(memberships).set({ level }).where(byMembership(membership)).run()
     note(tx, actor, { membership, user, activity: 'updated', after: { level } }, now)
   }, TRANSACTION)
 }
 
-/** Takes a member out: administrators others, everybody themselves. The last owner stays. */
+/** Removes a member. Administrators may remove others, every member may leave. The last owner stays. */
 export function removeMember(
   db: ControlDB,
   actor: MemberActor,
@@ -91,18 +91,18 @@ export function removeMember(
   db.transaction((tx) => {
     if (membership.level === OWNER) requireOtherOwner(tx, membership)
     dropInvitesOf(tx, membership)
-    tx.delete(memberships).where(whose(membership)).run()
+    tx.delete(memberships).where(byMembership(membership)).run()
     note(tx, actor, { membership, user, activity: 'deleted', after: null }, now)
   }, TRANSACTION)
 }
 
-/** Invites that are still good, newest last. */
+/** Valid invites, newest last. */
 export function listInvites(db: ControlDB, organization_id: string, now: Date): readonly Invite[] {
-  return goodInvites(db, eq(invites.organization_id, organization_id), now)
+  return validInvites(db, eq(invites.organization_id, organization_id), now)
 }
 
-/** Invites that are not too old, and whose makers may still make them: an invite ends with its maker's right. */
-function goodInvites(db: ControlDB, its: SQL, now: Date): readonly Invite[] {
+/** Invites that have not expired, and whose creators may still create them: an invite ends with its creator's right. */
+function validInvites(db: ControlDB, filter: SQL, now: Date): readonly Invite[] {
   const by_maker = and(
     eq(memberships.organization_id, invites.organization_id),
     eq(memberships.user_id, invites.created_by),
@@ -113,17 +113,17 @@ function goodInvites(db: ControlDB, its: SQL, now: Date): readonly Invite[] {
     .select({ invite: invites })
     .from(invites)
     .innerJoin(memberships, by_maker)
-    .where(and(its, gt(invites.expires_at, now)))
+    .where(and(filter, gt(invites.expires_at, now)))
     .orderBy(asc(invites.created_at))
     .all()
     .map(({ invite }) => invite)
 }
 
-/** Makes an invite; whoever has its token may join, until it is used or too old. The token is told this once. */
+/** Creates an invite: a user with its token may join, once, until it expires. The token is returned only here. */
 export function createInvite(
   db: ControlDB,
   actor: MemberActor,
-  wanted: {
+  draft: {
     readonly organization_id: string
     readonly target_email: string | null
     readonly first_name: string
@@ -131,15 +131,15 @@ export function createInvite(
   },
   now: Date,
 ): { readonly invite: Invite; readonly token: string } {
-  requirePower(actor, wanted.level, wanted.level)
-  if (listInvites(db, wanted.organization_id, now).length >= INVITES_MAX) {
+  requirePower(actor, draft.level, draft.level)
+  if (listInvites(db, draft.organization_id, now).length >= INVITES_MAX) {
     throw new Refusal('invalid_input', `There are ${INVITES_MAX} invites already.`)
   }
   const token = makeInviteToken()
   const invite = db
     .insert(invites)
     .values({
-      ...wanted,
+      ...draft,
       id: Bun.randomUUIDv7(),
       token_hash: hashKey(token),
       created_by: actor.user_id,
@@ -152,21 +152,21 @@ export function createInvite(
   return { invite, token }
 }
 
-/** Takes an invite back. Refuses one of another organization. */
+/** Deletes an invite. Refuses one of another organization. */
 export function deleteInvite(db: ControlDB, organization_id: string, id: string): void {
   const its = and(eq(invites.id, id), eq(invites.organization_id, organization_id))
   const [gone] = db.delete(invites).where(its).returning().all()
   if (gone === undefined) throw new Refusal('not_found', 'Not found.')
 }
 
-/** The invite that a link leads to. Refuses one that is used up, taken back or too old. */
+/** The invite of a link's token. Refuses one that was used, deleted or has expired. */
 export function getInvite(db: ControlDB, token: string, now: Date): Invite {
-  const [invite] = goodInvites(db, eq(invites.token_hash, hashKey(token)), now)
+  const [invite] = validInvites(db, eq(invites.token_hash, hashKey(token)), now)
   if (invite === undefined) throw new Refusal('not_found', 'The invite is not valid any more.')
   return invite
 }
 
-/** Who comes back later does not bring old invites back. */
+/** Deletes a member's invites, so that they are not valid again if the member returns. */
 function dropInvitesOf(
   db: Pick<ControlDB, 'delete'>,
   { organization_id, user_id }: Membership,
@@ -175,7 +175,7 @@ function dropInvitesOf(
   db.delete(invites).where(its).run()
 }
 
-/** Lets a user in and uses the invite up. Call it in the transaction that has read the invite. */
+/** Adds a user to the organization and deletes the invite. Call it in the transaction that read the invite. */
 export function acceptInvite(
   db: ControlDB,
   invite: Invite,
@@ -195,7 +195,9 @@ export function acceptInvite(
   db.delete(invites).where(eq(invites.id, invite.id)).run()
 }
 
-/** Addresses are not verified: they name a member among those of an organization, and nothing beyond. */
+/**
+ * Refuses an address that another member has. Addresses are not verified: they only have to be unique among members.
+ */
 function requireOwnAddress(
   db: ControlDB,
   organization_id: string,
@@ -218,7 +220,7 @@ function requireOwnAddress(
   throw new Refusal('unique', detail, { attr: 'email' })
 }
 
-/** The name somebody goes by. */
+/** Parses a first name. */
 export const parseFirstName = (name: string): string =>
   parseName(name, FIRST_NAME_LENGTH_MAX, 'first_name')
 
@@ -229,12 +231,13 @@ function requirePower({ level }: MemberActor, before: MemberLevel, after: Member
 
 function requireOtherOwner(db: Pick<ControlDB, 'select'>, { organization_id }: Membership): void {
   const owners = and(eq(memberships.organization_id, organization_id), eq(memberships.level, OWNER))
-  const held = db.select({ held: count() }).from(memberships).where(owners).get()?.held ?? 0
-  if (held > 1) return
+  const owner_count =
+    db.select({ members: count() }).from(memberships).where(owners).get()?.members ?? 0
+  if (owner_count > 1) return
   throw new Refusal('invalid_input', 'An organization needs an owner.', { attr: 'level' })
 }
 
-function whose({ organization_id, user_id }: Membership) {
+function byMembership({ organization_id, user_id }: Membership) {
   return and(eq(memberships.organization_id, organization_id), eq(memberships.user_id, user_id))
 }
 

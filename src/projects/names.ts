@@ -1,9 +1,9 @@
-/** What may be a name of an organization, a project or a key. */
+/** Validates names of organizations, projects and keys. */
 import { Refusal } from '../errors.ts'
 
 /**
- * Reads a name: blanks around it are cut, everything in it is well-formed text.
- * Refuses an empty one and one of more than `length_max` characters; `attr` is the field it was given in.
+ * Trims a name and makes it well-formed text. Refuses an empty one, and one with more than `length_max` characters;
+ * `attr` is the refused field.
  */
 export function parseName(text: string, length_max: number, attr = 'name'): string {
   const name = text.trim().toWellFormed().replaceAll('\0', '')

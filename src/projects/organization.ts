@@ -1,4 +1,4 @@
-/** Organizations: who projects belong to. */
+/** Organizations, which own projects and have members. */
 import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -14,13 +14,16 @@ export type Membership = typeof memberships.$inferSelect
 
 const NAME_LENGTH_MAX = 64
 
-/** Creates an organization that a user owns; nobody named, the instance's owner. Refuses a blank or overlong name, and one too many. */
+/**
+ * Creates an organization for a user, by default the owner of the instance. Refuses a blank or too long name, and an
+ * organization beyond the limit.
+ */
 export function createOrganization(
   db: ControlDB,
   wanted: {
     readonly name: string
     readonly user_id?: number
-    /** Organizations that the user may own, this one included. */
+    /** Limit of organizations that a user owns, with this one. */
     readonly owned_max?: number
   },
   now: Date,
@@ -46,12 +49,12 @@ export function createOrganization(
         .run()
       return organization
     },
-    // One that reads first and writes later fails at once when another process has written in between.
+    // A transaction that reads first and writes later fails at once if another process has written in between.
     { behavior: 'immediate' },
   )
 }
 
-/** Finds an organization by id; null when there is none. */
+/** Finds an organization by id; null if there is none. */
 export function findOrganization(db: ControlDB, id: string): Organization | null {
   return db.select().from(organizations).where(eq(organizations.id, id)).get() ?? null
 }
@@ -61,7 +64,7 @@ export function listOrganizations(db: ControlDB): readonly Organization[] {
   return db.select().from(organizations).orderBy(asc(organizations.created_at)).all()
 }
 
-/** What a user is in an organization; null when nothing. */
+/** A user's membership of an organization; null without one. */
 export function findMembership(
   db: ControlDB,
   organization_id: string,
@@ -70,12 +73,12 @@ export function findMembership(
   return createLookups(db).membership.get({ organization_id, user_id }) ?? null
 }
 
-/** Every organization a user is in. */
+/** All memberships of a user. */
 export function findMembershipsOf(db: ControlDB, user_id: number): readonly Membership[] {
   return db.select().from(memberships).where(eq(memberships.user_id, user_id)).all()
 }
 
-/** Renames an organization. Refuses a blank or overlong name. */
+/** Renames an organization. Refuses a blank or too long name. */
 export function renameOrganization(
   db: ControlDB,
   before: Organization,
@@ -114,31 +117,31 @@ export function renameOrganization(
   )
 }
 
-/** Deletes an organization with its projects; answers their numbers, whose data is to be removed. */
+/** Deletes an organization with its projects, and queues their data for removal. Returns the project ids. */
 export function deleteOrganization(db: ControlDB, id: string, now: Date): readonly number[] {
   return db.transaction(
     (tx) => {
-      const its = tx
+      const project_ids = tx
         .select({ id: projects.id })
         .from(projects)
         .where(eq(projects.organization_id, id))
         .all()
         .map((project) => project.id)
       tx.delete(organizations).where(eq(organizations.id, id)).run()
-      listForRemoval(tx, its, now)
-      return its
+      listForRemoval(tx, project_ids, now)
+      return project_ids
     },
     { behavior: 'immediate' },
   )
 }
 
-/** How many users are in an organization. */
+/** Number of members of an organization. */
 export function countMembers(db: ControlDB, organization_id: string): number {
   const its = eq(memberships.organization_id, organization_id)
   return db.select({ members: count() }).from(memberships).where(its).get()?.members ?? 0
 }
 
-/** The user who owns an organization, the longest-standing one if there are several. Refuses an unknown organization. */
+/** The owner of an organization, of several the one who joined first. Refuses an unknown organization. */
 export function getOrganizationOwner(db: ControlDB, organization_id: string): number {
   const owner = db
     .select()
@@ -151,7 +154,7 @@ export function getOrganizationOwner(db: ControlDB, organization_id: string): nu
   throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
 }
 
-/** The name as it may stand in an address, with the end of the id where another organization has it. */
+/** The name as a URL slug: `Acme, Inc.` → `acme-inc`, with the end of the id if another organization has that slug. */
 function freeSlug(db: Pick<ControlDB, 'select'>, name: string, id: string): string {
   const plain = name
     .toLowerCase()

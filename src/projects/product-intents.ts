@@ -1,4 +1,4 @@
-/** Which products a project's people mean to use, and which of them they have been shown around in. */
+/** Product intents: the products that a project's users want to use, and finished onboardings. */
 import { and, asc, eq } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -22,14 +22,14 @@ const product_intents = sqliteTable(
 export type IntentRequest = {
   readonly project_id: number
   readonly product_type: string
-  /** Where the intent was shown. */
+  /** The place in the UI that recorded the intent. */
   readonly context: string
   readonly metadata: Readonly<Record<string, Json>>
 }
 
 type IntentWriter = ControlDB
 
-/** The intents of a project as they go over the wire, oldest first. */
+/** The intents of a project in the form of the API, oldest first. */
 export function listProductIntents(db: ControlDB, project_id: number): readonly object[] {
   return db
     .select()
@@ -40,7 +40,7 @@ export function listProductIntents(db: ControlDB, project_id: number): readonly 
     .map(({ project_id: _project, ...intent }) => intent)
 }
 
-/** Notes an intent; one that is known keeps its beginning and counts the context once more. */
+/** Records an intent. An existing one keeps its creation date and counts the context. */
 export function addProductIntent(db: IntentWriter, request: IntentRequest, now: Date): void {
   const { project_id, product_type, context } = request
   const its = whichIntent(request)
@@ -58,7 +58,7 @@ export function addProductIntent(db: IntentWriter, request: IntentRequest, now: 
     .run()
 }
 
-/** Notes that people have been shown around in a product, of the intent and of the project. */
+/** Records a finished onboarding of a product, on the intent and the project. */
 export function completeOnboarding(db: IntentWriter, request: IntentRequest, now: Date): void {
   addProductIntent(db, request, now)
   db.update(product_intents).set({ onboarding_completed_at: now }).where(whichIntent(request)).run()

@@ -1,4 +1,4 @@
-/** Changes of projects, each with its entry in the activity log. */
+/** Creates, changes and deletes projects, each with an entry in the activity log. */
 import { count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -13,14 +13,14 @@ import { chooseProject } from './user.ts'
 
 const TRANSACTION = { behavior: 'immediate' } as const
 
-/** Creates a project as its creator's current one. Refuses fields that break a rule, and one too many. */
+/** Creates a project and makes it its creator's current one. Refuses invalid fields, and a project beyond the limit. */
 export function addProject(
   db: ControlDB,
   wanted: {
     readonly organization_id: string
     readonly user_id: number
     readonly sent: SentFields
-    /** Projects that the organization may have, this one included. */
+    /** Limit of projects of the organization, with this one. */
     readonly projects_max: number
   },
   now: Date,
@@ -48,7 +48,7 @@ export function addProject(
   }, TRANSACTION)
 }
 
-/** Changes some fields of a project, the others stay. Refuses fields that break a rule. */
+/** Changes some fields of a project. Refuses invalid fields. */
 export function changeProject(
   db: ControlDB,
   project_id: number,
@@ -68,7 +68,7 @@ export function changeProject(
   }, TRANSACTION)
 }
 
-/** Gives a project a new token; with the commit the old one is nobody's. */
+/** Gives a project a new token; the old one is invalid from the commit on. */
 export function resetToken(db: ControlDB, project_id: number, user_id: number, now: Date): Project {
   return db.transaction((tx) => {
     const project = write(tx, project_id, { api_token: makeProjectToken(), updated_at: now })
@@ -78,7 +78,7 @@ export function resetToken(db: ControlDB, project_id: number, user_id: number, n
   }, TRANSACTION)
 }
 
-/** Sets or takes back an access level, as an entry of the project's activity. */
+/** Stores or deletes an access level, with an entry in the activity log. */
 export function changeAccess(
   db: ControlDB,
   project: Project,
@@ -104,7 +104,7 @@ export function changeAccess(
   }, TRANSACTION)
 }
 
-/** Deletes a project: token and name are free with the commit, its data is listed for removal. */
+/** Deletes a project and queues its data for removal. Its token and name are free from the commit on. */
 export function deleteProject(db: ControlDB, project: Project, user_id: number, now: Date): void {
   db.transaction((tx) => {
     tx.delete(projects).where(eq(projects.id, project.id)).run()
@@ -142,7 +142,7 @@ function write(
   return project
 }
 
-/** The field of the interface and the level for everybody are one thing: a private project is `none` for others. */
+/** Keeps the field `access_control` and the default level equal: a private project has the default level `none`. */
 function syncAccess(
   db: Pick<ControlDB, 'delete' | 'insert' | 'select'>,
   { id, access_control }: Project,

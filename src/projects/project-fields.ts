@@ -1,11 +1,11 @@
-/** What may be said of a project: the rules of single fields that a schema cannot tell. */
+/** Editable fields of a project, with the rules that a schema cannot express. */
 import { Refusal } from '../errors.ts'
 import { parseName } from './names.ts'
 import type { Json, projects } from './tables.ts'
 
 type ProjectRow = typeof projects.$inferSelect
 
-/** The fields a caller may set. */
+/** The fields that a caller may set. */
 export type ProjectFields = Partial<
   Omit<
     ProjectRow,
@@ -13,7 +13,7 @@ export type ProjectFields = Partial<
   >
 >
 
-/** Fields as they were sent: of the right types, not checked any further. */
+/** Sent fields, of the right types, otherwise unchecked. */
 export type SentFields = Readonly<Record<string, Json>>
 
 type FieldCheck = (value: Json, field: string, before: Json) => Json
@@ -30,7 +30,7 @@ const REPLAY_AI_KEYS = [
   'important_user_properties',
 ]
 
-/** The fields whose values have rules of their own; the others are taken as they are. */
+/** Parsers of fields with rules; other fields are stored as sent. */
 const CHECKS: Readonly<Record<string, FieldCheck>> = {
   name: (value) => parseName(textOf(value), NAME_LENGTH_MAX),
   timezone: requireTimezone,
@@ -45,7 +45,7 @@ const CHECKS: Readonly<Record<string, FieldCheck>> = {
   week_start_day: requireWeekStart,
 }
 
-/** Every field that may be set; everything else that is sent is ignored. */
+/** Every field that may be set; others are ignored. */
 const SETTABLE = [
   'name',
   'product_description',
@@ -89,7 +89,7 @@ const SETTABLE = [
   'flags_persistence_default',
 ] as const satisfies readonly (keyof ProjectFields)[]
 
-/** Reads the fields that were sent. Refuses the first that breaks a rule; `before` is what is stored now. */
+/** Parses the sent fields. Refuses the first invalid one. `before` are the stored fields. */
 export function parseProjectFields(
   sent: SentFields,
   before: Readonly<Record<string, unknown>>,
@@ -112,7 +112,7 @@ function refuse(attr: string, detail: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }
 
-/** Zones are told by name, spelt as in the time-zone database; offsets, which Intl takes too, are none. */
+/** Parses the name of a time zone, in the spelling of the database. Refuses offsets, which `Intl` accepts too. */
 function requireTimezone(value: Json, attr: string): Json {
   const name = textOf(value)
   if (/^[A-Za-z]/.test(name) && resolvedZone(name) === name) return name
@@ -140,7 +140,7 @@ function requireErrorsToIgnore(value: Json, attr: string): Json {
   return value
 }
 
-/** Kept as text with two decimals, as clients read it. */
+/** Formats a number as text with two decimals, the form that clients read. */
 function parseSampleRate(value: Json, attr: string): Json {
   if (value === null) return null
   const text = textOf(value).trim()
@@ -185,7 +185,7 @@ function requirePayloadConfig(value: Json, attr: string): Json {
   )
 }
 
-/** What is sent is laid over what is stored, also one level down; null takes everything back. */
+/** Merges sent members into the stored object, two levels deep; null deletes all. */
 function mergeReplayConfig(value: Json, attr: string, before: Json): Json {
   if (value === null) return null
   if (!keysOf(value, attr).every((key) => REPLAY_KEYS.has(key))) {
@@ -221,7 +221,7 @@ function requireWeekStart(value: Json, attr: string): Json {
   throw new Refusal('invalid_choice', detail, { attr })
 }
 
-/** Text and numbers as text; the schema has refused everything else. */
+/** Converts text and numbers to text; the schema refuses everything else. */
 function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,4 +1,4 @@
-/** Projects: what events belong to and questions are about. */
+/** Projects, the unit of isolation of events and queries. */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -18,15 +18,15 @@ const NAME_LENGTH_MAX = 200
 export type ProjectRequest = {
   readonly organization_id: string
   readonly name: string
-  /** Preset by an unattended install; a new one otherwise. */
+  /** A token preset by an unattended install; generated if missing. */
   readonly api_token?: string
-  /** Whose colleagues are no users of the product. */
+  /** The creator's address: users of its domain are filtered as test accounts. */
   readonly creator_email?: string | null
-  /** What differs from the defaults of the interface. */
+  /** Overrides of the API's defaults. */
   readonly fields?: ProjectFields
 }
 
-/** Creates a project. Refuses an unknown organization and a blank or overlong name. */
+/** Creates a project. Refuses an unknown organization, and a blank or too long name. */
 export function createProject(db: ControlDB, request: ProjectRequest, now: Date): Project {
   const name = parseName(request.name, NAME_LENGTH_MAX)
   if (findOrganization(db, request.organization_id) === null) {
@@ -40,25 +40,25 @@ export function createProject(db: ControlDB, request: ProjectRequest, now: Date)
       api_token: request.api_token ?? makeProjectToken(),
       test_account_filters: testAccountFilters(request.creator_email ?? null),
       ...request.fields,
-      // The one rule of names holds for both ways of giving one.
+      // One rule of names for both parameters.
       name,
       created_at: now,
       updated_at: now,
     })
     .returning({ id: projects.id })
     .get()
-  // With what the database has added: its first dashboard.
+  // Read again: a trigger has added the first dashboard.
   const project = db.select().from(projects).where(eq(projects.id, id)).get()
   if (project === undefined) throw new Error(`project ${id} is gone as soon as it was made`)
   return project
 }
 
-/** Finds a project by id; null when there is none. */
+/** Finds a project by id; null if there is none. */
 export function findProject(db: ControlDB, id: number): Project | null {
   return createLookups(db).project.get({ id }) ?? null
 }
 
-/** Finds the project that events of a token belong to; null when there is none. */
+/** Finds a project by its token; null if there is none. */
 export function findProjectByToken(db: ControlDB, api_token: string): Project | null {
   return db.select().from(projects).where(eq(projects.api_token, api_token)).get() ?? null
 }
@@ -73,7 +73,7 @@ export function listProjects(db: ControlDB, organization_id: string): readonly P
     .all()
 }
 
-/** Notes that a project has received its first event. Does nothing the second time. */
+/** Records that a project has received its first event. Idempotent. */
 export function markIngested(db: ControlDB, id: number): void {
   const unmarked = and(eq(projects.id, id), eq(projects.ingested_event, false))
   db.update(projects).set({ ingested_event: true }).where(unmarked).run()

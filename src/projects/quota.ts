@@ -1,27 +1,27 @@
-/** How many things of one kind a project may keep, and how large: each is listed, shown and looked through as a whole. */
+/** Quotas of definitions per project: number and size of items of one kind, since lists are read as a whole. */
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 
-/** The table of things of one kind; where there is no `deleted`, they are gone when they are deleted. */
+/** The table of one kind of items. Without a column `deleted` deletions remove the row. */
 export type LimitedTable = SQLiteTable & {
   readonly project_id: SQLiteColumn
   readonly deleted?: SQLiteColumn
 }
 
-/** Whose room, and how much: null for what the program makes by itself. */
+/** The project and its quota. `saved_max` is null for items that the program creates. */
 export type QuotaScope = {
   readonly project: { readonly id: number }
   readonly saved_max: number | null
-  /** What all things of a kind take, in bytes. */
+  /** Bytes of all items of a kind. */
   readonly saved_bytes_max: number
 }
 
-/** Characters of one member: texts as they are, everything else as JSON. */
+/** Characters of one member: of a text, and of the JSON of any other value. */
 const TEXT_CHARS_MAX = 50_000
 const JSON_CHARS_MAX = 512 * 1024
-/** Members that may have more or less, by their name. */
+/** Limits of single members, by name. */
 const CHARS_MAX: ReadonlyMap<string, number> = new Map([
   ['description', 20_000],
   ['filters', 1024 * 1024],
@@ -29,27 +29,28 @@ const CHARS_MAX: ReadonlyMap<string, number> = new Map([
   ['tags', 20_000],
 ])
 
-/** Refuses what is one thing too many; call it in the transaction that made it. */
+/** Refuses an item beyond the quota. Call it in the transaction that inserted it. */
 export function requireRoom(
   db: Pick<ControlDB, 'select'>,
   table: LimitedTable,
   { project, saved_max }: QuotaScope,
 ): void {
   if (saved_max === null) return
-  const its = eq(table.project_id, project.id)
-  const present = table.deleted === undefined ? its : and(its, eq(table.deleted, false))
-  const kept = db.select({ count: count() }).from(table).where(present).get()?.count ?? 0
-  if (kept <= saved_max) return
+  const in_project = eq(table.project_id, project.id)
+  const present =
+    table.deleted === undefined ? in_project : and(in_project, eq(table.deleted, false))
+  const items = db.select({ count: count() }).from(table).where(present).get()?.count ?? 0
+  if (items <= saved_max) return
   const detail = `A project may keep ${saved_max} of these: delete some that are not needed.`
   throw new Refusal('invalid_input', detail)
 }
 
-/** A thing before and after an edit, with its members as they are kept; `before` is null for a new one. */
+/** An item before and after an edit, in its stored form; `before` is null for a new one. */
 export type SizedEdit = { readonly before: object | null; readonly after: object }
 
 /**
- * Refuses a member that has grown too large, by its name, and a thing that the project has no bytes left for; call it in
- * the transaction that wrote it. What was larger before may shrink.
+ * Refuses a member that has grown beyond its limit, by its name, and an item beyond the project's bytes. Call it in the
+ * transaction that wrote the item. A member that was larger before may shrink.
  */
 export function requireSize(
   db: Pick<ControlDB, 'select'>,
@@ -58,10 +59,10 @@ export function requireSize(
   { before, after }: SizedEdit,
 ): void {
   if (saved_max === null) return
-  const had = charsByMember(before)
+  const chars_before = charsByMember(before)
   let growth = 0
   for (const [name, chars] of charsByMember(after)) {
-    const more = chars - (had.get(name) ?? 0)
+    const more = chars - (chars_before.get(name) ?? 0)
     growth += more
     const is_text = typeof (after as Readonly<Record<string, unknown>>)[name] === 'string'
     const chars_max = CHARS_MAX.get(name) ?? (is_text ? TEXT_CHARS_MAX : JSON_CHARS_MAX)
@@ -84,7 +85,7 @@ function charsByMember(item: object | null): ReadonlyMap<string, number> {
   return new Map(members)
 }
 
-/** SQLite knows lengths without reading the texts. */
+/** Bytes of all items. `octet_length` reads the length from the row's header, not the text. */
 function bytesIn(db: Pick<ControlDB, 'select'>, table: LimitedTable, project_id: number): number {
   const lengths = Object.values(getTableColumns(table)).flatMap((column) =>
     column.getSQLType() === 'text' ? sql`coalesce(octet_length(${column}), 0)` : [],

@@ -1,4 +1,4 @@
-/** Projects that are gone, remembered until all of their data is gone too. */
+/** The queue of deleted projects whose data is still to be removed. */
 import { asc, eq } from 'drizzle-orm'
 import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -9,7 +9,7 @@ const removed_projects = sqliteTable('removed_projects', {
   removed_at: timestamp().notNull(),
 })
 
-/** Projects that are gone and whose data may not be, oldest first. */
+/** The queue, oldest first. */
 export function listRemovedProjects(db: ControlDB): readonly number[] {
   return db
     .select()
@@ -19,7 +19,7 @@ export function listRemovedProjects(db: ControlDB): readonly number[] {
     .map(({ project_id }) => project_id)
 }
 
-/** Notes which projects' data is to be removed; call it in the transaction that deletes them. */
+/** Enqueues projects. Call it in the transaction that deletes them. */
 export function listForRemoval(
   db: Pick<ControlDB, 'insert'>,
   project_ids: readonly number[],
@@ -32,7 +32,7 @@ export function listForRemoval(
     .run()
 }
 
-/** Nothing of the project is left anywhere. */
+/** Dequeues a project, all of whose data is removed. */
 export function deleteRemovedProject(db: ControlDB, project_id: number): void {
   db.delete(removed_projects).where(eq(removed_projects.project_id, project_id)).run()
 }

@@ -1,4 +1,4 @@
-/** For how long projects keep their events. */
+/** Retention: the number of months for which a project keeps its events. */
 import { eq } from 'drizzle-orm'
 import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
@@ -10,12 +10,12 @@ const project_retention = sqliteTable('project_retention', {
   months: integer().notNull(),
 })
 
-/** A hundred years are for ever. */
+/** Months that count as unlimited: a hundred years. */
 export const RETENTION_MONTHS_MAX = 1200
 
 /**
- * How many whole months of events before the running one a project keeps: its own number, else `fallback`; null for
- * ever, which is what 0 means for both.
+ * The number of whole months before the current one whose events a project keeps: the project's setting, else
+ * `fallback`. 0 in both means unlimited, which is returned as null.
  */
 export function retentionMonths(
   db: ControlDB,
@@ -31,7 +31,7 @@ export function retentionMonths(
   return months === 0 ? null : months
 }
 
-/** Sets a project's own number of months, 0 for ever; null takes it back. Refuses a project that is not there. */
+/** Stores a project's number of months, 0 for unlimited; null deletes the setting. Refuses an unknown project. */
 export function setRetention(db: ControlDB, project_id: number, months: number | null): void {
   if (findProject(db, project_id) === null) {
     throw new Refusal('not_found', `There is no project ${project_id}.`)

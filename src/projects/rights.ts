@@ -1,4 +1,6 @@
-/** What one caller may do in one project: the scopes of their key and the levels of their membership, which count together. */
+/**
+ * Rights of a caller in a project: scopes of the key and levels of the membership, both of which must allow an access.
+ */
 import type { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type Caller, getVisibleProject } from './access.ts'
@@ -20,10 +22,10 @@ export type Rights = {
   readonly levels: Levels
 }
 
-/** The rights of what the program does by itself. */
+/** The rights of the program's background work. */
 export const ALL_RIGHTS: Rights = { scopes: ['*'], levels: null }
 
-/** The rights of a caller who is this much in a project. */
+/** The rights of a caller with this level in a project. */
 export function rightsAt(
   db: ControlDB,
   caller: Caller,
@@ -50,26 +52,26 @@ export function requireRight(rights: Rights, need: Need): void {
   if (refusal !== null) throw refusal
 }
 
-/** Whether a caller is shown a member of answers that tells of another resource. */
+/** Whether a caller may see a member of answers with data of another resource. */
 export function isShown(rights: Rights, way: MemberWay): boolean {
   return hasRight(rights, MEMBER_WAYS[way])
 }
 
-/** The tables that a caller's queries may not read, in order. */
+/** The tables that a caller's queries may not read, in the order of `TABLE_WAYS`. */
 export function hiddenTables(rights: Rights): readonly string[] {
   return [...TABLE_WAYS].flatMap(([table, needs]) =>
     needs.every((need) => hasRight(rights, need)) ? [] : [table],
   )
 }
 
-/** What an edit is about. */
+/** The item of an edit. */
 export type EditedThing = {
   readonly scope: ActivityScope
-  /** The thing before the edit, or the new one. */
+  /** The item before the edit, or the new one. */
   readonly thing: object
 }
 
-/** Refuses an edit of a caller who may not change such things, on whatever way the edit came about. */
+/** Refuses an edit without the right to write such items, whatever route leads to it. */
 export function requireEdit(rights: Rights, { scope, thing: item }: EditedThing): void {
   const owner =
     scope === 'FeatureFlag' && 'creation_context' in item
@@ -82,8 +84,8 @@ export function requireEdit(rights: Rights, { scope, thing: item }: EditedThing)
 const writing = (resource: Resource): Need => ({ scope: `${resource}:write`, by: 'key_and_level' })
 
 /**
- * Whether a caller may read what a flag asks about. A flag that another thing made for itself belongs to what the key
- * reads with that thing, but never to members from whom flags are hidden.
+ * Whether a caller may read a flag's filters. The right to read a survey, experiment or early access feature includes
+ * the flag that it created, except for members whose level hides flags.
  */
 export function mayReadFlag(
   rights: Rights,
@@ -99,7 +101,7 @@ export function mayReadFlag(
   )
 }
 
-/** Whether a caller may read the things that activities of a kind are about. */
+/** Whether a caller may read items of a kind, and so their values in the activity log. */
 export function mayReadThings(rights: Rights, scope: ActivityScope): boolean {
   return hasRight(rights, { scope: `${RESOURCE_OF[scope]}:read`, by: 'key_and_level' })
 }

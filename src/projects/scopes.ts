@@ -1,7 +1,7 @@
-/** What a key may do: scopes `<object>:<read|write>`, where write implies read, or `*` for everything. */
+/** Scopes of keys: `<object>:<read|write>`, where write implies read, or `*` for everything. */
 import { Refusal } from '../errors.ts'
 
-/** Everything a scope can be about. */
+/** The objects of scopes. */
 export const OBJECTS = [
   'action',
   'activity_log',
@@ -34,13 +34,13 @@ export const OBJECTS = [
   'webhook',
 ] as const
 
-/** What scopes are about, and levels of members, as clients name it. */
+/** An object of scopes and levels, by the API's name. */
 export type Resource = (typeof OBJECTS)[number]
 
-/** What a route demands. */
+/** The scope that a route needs. */
 export type Scope = `${Resource}:${'read' | 'write'}`
 
-/** What a key holds. */
+/** The scopes of a key. */
 export type Scopes = readonly (Scope | '*')[]
 
 const SCOPES: ReadonlySet<string> = new Set([
@@ -48,20 +48,20 @@ const SCOPES: ReadonlySet<string> = new Set([
   ...OBJECTS.flatMap((object) => [`${object}:read`, `${object}:write`]),
 ])
 
-/** True when a key with these scopes may do what needs `scope`. */
+/** Whether scopes include `scope`. */
 export function allows(scopes: Scopes, scope: Scope): boolean {
   if (scopes.includes('*') || scopes.includes(scope)) return true
   const [object, action] = scope.split(':')
   return action === 'read' && scopes.some((held) => held === `${object}:write`)
 }
 
-/** The refusal of a key that lacks a scope; null when it holds it. */
+/** The refusal of a key that lacks a scope; null if it has it. */
 export function refusalByScopes(scopes: Scopes, scope: Scope): Refusal | null {
   if (allows(scopes, scope)) return null
   return new Refusal('permission_denied', `API key missing required scope '${scope}'`)
 }
 
-/** Reads scopes as somebody wrote them. Refuses an empty list and any scope that does not exist. */
+/** Parses scopes. Refuses an empty list and unknown scopes. */
 export function parseScopes(texts: readonly string[]): Scopes {
   const scopes = [...new Set(texts)]
   if (scopes.length === 0) throw new Refusal('required', 'A key needs a scope.', { attr: 'scopes' })

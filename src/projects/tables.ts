@@ -1,8 +1,8 @@
-/** The tables of control.db as drizzle knows them; sql/control has the truth about types and checks. */
+/** drizzle's view of control.db's tables; the migrations in sql/control define types and checks. */
 import { customType, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Scopes } from './scopes.ts'
 
-/** Whatever JSON can say. */
+/** Any JSON value. */
 export type Json =
   | null
   | boolean
@@ -13,20 +13,20 @@ export type Json =
 
 const MICROSECONDS = 1000
 
-/** A moment, kept as microseconds since 1970 UTC. */
+/** A moment, stored as microseconds since 1970 UTC. */
 export const timestamp = customType<{ data: Date; driverData: number }>({
   dataType: () => 'integer',
   toDriver: (date) => date.getTime() * MICROSECONDS,
   fromDriver: (microseconds) => new Date(microseconds / MICROSECONDS),
 })
 
-/** Yes or no. */
+/** A boolean, stored as 0 or 1. */
 export const flag = () => integer({ mode: 'boolean' })
 
-/** Whatever JSON can say, as text. */
+/** Any JSON value, stored as text. */
 export const json = () => text({ mode: 'json' }).$type<Json>()
 
-/** A list of strings, as JSON text. */
+/** A list of strings, stored as JSON text. */
 export const strings = () => text({ mode: 'json' }).$type<readonly string[]>()
 
 export const organizations = sqliteTable('organizations', {
@@ -41,7 +41,7 @@ export const users = sqliteTable('users', {
   id: integer().primaryKey({ autoIncrement: true }),
   uuid: text().notNull(),
   distinct_id: text().notNull(),
-  /** As its user says; nobody has verified it. */
+  /** Not verified. */
   email: text('address'),
   first_name: text().notNull(),
   last_name: text().notNull().default(''),
@@ -50,7 +50,7 @@ export const users = sqliteTable('users', {
   current_project_id: integer(),
 })
 
-/** What a user may do in an organization, as numbers that grow with the power. */
+/** A user's level in an organization; a higher number has more rights. */
 export const MEMBER = 1
 export const ADMIN = 8
 export const OWNER = 15
@@ -68,7 +68,7 @@ export const memberships = sqliteTable(
   (table) => [primaryKey({ columns: [table.organization_id, table.user_id] })],
 )
 
-/** What is worked out instead of stored is not here. */
+/** Stored columns only; computed members of the API are not here. */
 export const projects = sqliteTable('projects', {
   id: integer().primaryKey({ autoIncrement: true }),
   uuid: text().notNull(),

@@ -1,6 +1,6 @@
-/** Whom a new project takes for its own people: filters that leave them out of its figures. */
+/** Default test account filters of a new project, which exclude its own staff from insights. */
 
-/** A developer's own machine. */
+/** Excludes events of a developer's machine. */
 const OWN_MACHINE = {
   key: '$host',
   operator: 'not_regex',
@@ -8,7 +8,7 @@ const OWN_MACHINE = {
   type: 'event',
 }
 
-/** A property filter as questions read it. */
+/** A property filter in the form of queries. */
 export type TestAccountFilter = {
   readonly key: string
   readonly operator: string
@@ -16,7 +16,7 @@ export type TestAccountFilter = {
   readonly type: string
 }
 
-/** Where everybody may have an address: it tells nobody's colleagues. */
+/** Public mail domains, which identify no company. */
 const PUBLIC_DOMAINS: ReadonlySet<string> = new Set([
   'aol.com',
   'duck.com',
@@ -50,10 +50,10 @@ const PUBLIC_DOMAINS: ReadonlySet<string> = new Set([
   '126.com',
 ])
 
-/** A whole domain behind the last @, with a dot. */
+/** A domain after the last @, with a dot. */
 const DOMAIN = /@([a-z0-9-]+(?:\.[a-z0-9-]+)+)$/
 
-/** The filters of a new project; with the creator's address their colleagues are left out too. */
+/** The filters of a new project; the creator's address excludes colleagues too. */
 export function testAccountFilters(email: string | null): TestAccountFilter[] {
   const domain = DOMAIN.exec((email ?? '').toLowerCase())?.[1]
   if (domain === undefined || PUBLIC_DOMAINS.has(domain)) return [OWN_MACHINE]

@@ -1,19 +1,19 @@
-/** What control.db lets go of: things that were deleted some days ago, and the oldest end of the activity log. */
+/** Garbage collection of control.db: items deleted some days ago, and the oldest entries of the activity log. */
 import { sql } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
 
-/** How much stays. */
+/** Limits of what is kept. */
 export type TidySettings = {
   readonly deleted_days: number
   readonly activity_days: number
-  /** Of one organization. */
+  /** Per organization. */
   readonly activity_rows_max: number
   readonly activity_bytes_max: number
 }
 
 /**
- * Tables whose things are marked when they are deleted, each before those it refers to. A flag stays as long as an
- * experiment has it, which would go with it.
+ * Tables with soft deletion, each before those it refers to. A flag stays as long as an experiment has it, because its
+ * row's deletion would cascade to the experiment.
  */
 const DELETED: readonly { readonly table: string; readonly unless?: string }[] = [
   { table: 'annotations' },
@@ -27,15 +27,15 @@ const DELETED: readonly { readonly table: string; readonly unless?: string }[] =
   },
 ]
 
-/** Rows that are removed within one turn of the event loop. */
+/** Rows removed within one turn of the event loop. */
 const SLICE = 200
 const DAY_MS = 86_400_000
 const US_PER_MS = 1000
 
-/** A step of tidying: removes a slice of rows, and answers whether there may be more. */
+/** A step: removes a slice of rows. True if there may be more. */
 export type TidyStep = () => boolean
 
-/** The steps that remove what was deleted, other than cohorts, whose members have to go first. */
+/** The steps of the tables above. Cohorts are separate: their members have to be deleted first. */
 export function removalSteps(db: ControlDB, settings: TidySettings, now: Date): TidyStep[] {
   const before_us = cutoff(settings.deleted_days, now)
   return DELETED.map(({ table, unless }) => {
@@ -50,7 +50,7 @@ export function removalSteps(db: ControlDB, settings: TidySettings, now: Date): 
   })
 }
 
-/** Cohorts that were deleted long enough ago. */
+/** Cohorts that were deleted before the limit. */
 export function listDueCohorts(
   db: ControlDB,
   { deleted_days }: TidySettings,
@@ -60,16 +60,16 @@ export function listDueCohorts(
     select id, project_id from cohorts where deleted = 1 and deleted_at < ${cutoff(deleted_days, now)} limit ${SLICE}`)
 }
 
-/** Removes a cohort for good. */
+/** Removes a cohort's row. */
 export function removeCohort(db: ControlDB, id: number): void {
   db.run(sql`delete from cohorts where id = ${id} and deleted = 1`)
 }
 
-/** Trims the activity log: by age, and for organizations that have written since the last time by rows and bytes. */
+/** Trims the activity log by age, and by rows and bytes for organizations with new entries. */
 export class ActivityTrimmer {
   readonly #db: ControlDB
   readonly #settings: TidySettings
-  /** The latest entry of each organization when it was looked at. */
+  /** The latest entry of each organization at the last run. */
   readonly #latest = new Map<string, number>()
 
   constructor(db: ControlDB, settings: TidySettings) {
@@ -77,7 +77,7 @@ export class ActivityTrimmer {
     this.#settings = settings
   }
 
-  /** The steps that are due now. */
+  /** The steps that are due. */
   steps(now: Date): TidyStep[] {
     const before_us = cutoff(this.#settings.activity_days, now)
     const organizations = this.#db.all<{ id: string }>(sql`select id from organizations`)

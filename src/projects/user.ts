@@ -1,16 +1,16 @@
-/** Users: the people behind keys. The first one owns the instance. */
+/** Users, who own keys and are members of organizations. The first one owns the instance. */
 import { asc, eq } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { users } from './tables.ts'
 
 export type User = typeof users.$inferSelect
 
-/** Finds a user by id; null when there is none. */
+/** Finds a user by id; null if there is none. */
 export function findUser(db: ControlDB, id: number): User | null {
   return db.select().from(users).where(eq(users.id, id)).get() ?? null
 }
 
-/** The owner of the instance: the first user, made when there is none yet. */
+/** The owner of the instance: the first user, created if there is none. */
 export function ensureOwner(db: ControlDB, now: Date): User {
   const first = db.select().from(users).orderBy(asc(users.id)).limit(1).get()
   if (first !== undefined) return first
@@ -22,7 +22,7 @@ export function ensureOwner(db: ControlDB, now: Date): User {
     .get()
 }
 
-/** Makes a project, and with it its organization, what `@current` means for a user. */
+/** Makes a project and its organization the user's `@current` ones. */
 export function chooseProject(
   db: Pick<ControlDB, 'update'>,
   user_id: number,
@@ -34,7 +34,7 @@ export function chooseProject(
     .run()
 }
 
-/** Makes an organization what `@current` means for a user, with the first of its projects they see. */
+/** Makes an organization the user's `@current` one, with the first of its projects that the user can see. */
 export function chooseOrganization(
   db: Pick<ControlDB, 'update'>,
   user_id: number,
@@ -49,12 +49,12 @@ export function chooseOrganization(
     .run()
 }
 
-/** The user with a uuid; null when there is none. */
+/** Finds a user by uuid; null if there is none. */
 export function findUserByUuid(db: ControlDB, uuid: string): User | null {
   return db.select().from(users).where(eq(users.uuid, uuid)).get() ?? null
 }
 
-/** Makes a user. Addresses are not verified, so that of another user is no obstacle, and no claim on what is theirs. */
+/** Creates a user. Addresses are not verified: two users may have the same one, which gives neither a right. */
 export function createUser(
   db: ControlDB,
   wanted: { readonly email: string; readonly first_name: string },
@@ -69,7 +69,7 @@ export function createUser(
     .get()
 }
 
-/** Changes what a user is called. */
+/** Renames a user. */
 export function renameUser(
   db: Pick<ControlDB, 'update'>,
   id: number,

@@ -1,16 +1,16 @@
 /**
- * WAYS: every way that leads to a resource beside the routes of its own scope, and the right that each way takes. The code
- * checks by these tables, and a test walks each line of them with each right missing.
+ * WAYS: every route, table and member of an answer that leads to a resource beside the routes of its scope, and the
+ * right that it takes. The code checks by these tables; a test tries every line with each right missing.
  */
 import type { ActivityScope } from './activity.ts'
 import type { Resource, Scope } from './scopes.ts'
 
-/** A right that a way takes. */
+/** A right that is needed. */
 export type Need = {
   readonly scope: Scope
   /**
-   * `key_and_level`: the key has to hold the scope, and the member the level. `level`: only the member's level counts,
-   * where clients come with keys that hold the scope of the route alone.
+   * `key_and_level`: the key needs the scope, and the member the level. `level`: the member's level only, on routes
+   * whose clients have keys with the scope of the route alone.
    */
   readonly by: 'key_and_level' | 'level'
 }
@@ -18,18 +18,20 @@ export type Need = {
 const right = (scope: Scope): Need => ({ scope, by: 'key_and_level' })
 const level = (scope: Scope): Need => ({ scope, by: 'level' })
 
-/** What computing an answer takes, wherever the question was saved; the key has the scope of the route that computes. */
+/** The right to compute an answer, wherever its query is saved; the key has the scope of the route. */
 export const QUERY_READ = level('query:read')
 
-/** Routes of projects that lead to more than the resource of their scope; the call is refused. Adding a route here guards it. */
+/**
+ * Routes that lead to a resource beyond their scope. Without the right the call is refused. A new line guards a route.
+ */
 export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
-  // Lists of one resource that another is named in.
+  // Lists of one resource selected by another.
   ['GET cohorts/:id/persons/', [right('person:read')]],
   ['GET persons/cohorts/', [right('cohort:read')]],
   ['POST feature_flags/:id/create_static_cohort_for_flag/', [right('feature_flag:read')]],
-  // Counts by conditions on properties of persons.
+  // Counts of persons by conditions.
   ['POST feature_flags/user_blast_radius/', [level('person:read')]],
-  // Routes that compute what `query/` would compute.
+  // Routes that compute the same as `query/`.
   ['GET insights/trend/', [QUERY_READ]],
   ['POST insights/trend/', [QUERY_READ]],
   ['GET insights/funnel/', [QUERY_READ]],
@@ -52,8 +54,8 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
 ])
 
 /**
- * Tables that queries read, and what they tell; a query that reads one without the right is refused, also where a
- * property, a cohort, a breakdown or a filter joins the table in.
+ * Tables of queries. A query that reads one without the right is refused, also if a property, a cohort, a breakdown or
+ * a filter joins the table.
  */
 export const TABLE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   ['persons', [level('person:read')]],
@@ -71,26 +73,26 @@ export const TABLE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   ['log_entries', [right('plugin:read')]],
 ])
 
-/** Members of answers that show another resource; without the right they are left out, null or shortened. */
+/** Members of answers with data of another resource; without the right they are left out, null or shortened. */
 export const MEMBER_WAYS = {
-  /** The filters of a flag, where surveys, experiments and early access features show the flags they stand on. */
+  /** The filters of the flags of surveys, experiments and early access features. */
   'linked_flag.filters': right('feature_flag:read'),
   /** The person of each event, in lists of events. */
   'event.person': level('person:read'),
-  /** The persons that came with a group. */
+  /** The persons of a group. */
   'groups/related.persons': right('person:read'),
-  /** The values that a flag that is tried out read of the person, and of groups. */
+  /** The properties of persons and groups that the test of a flag reads. */
   'test_evaluation.person': right('person:read'),
   'test_evaluation.group': right('group:read'),
-  /** The address that holds its own secret. */
+  /** The webhook URL, which contains a secret. */
   'project.slack_incoming_webhook': right('project:write'),
-  /** What hangs on a flag, by name. */
+  /** The names of objects that use a flag. */
   'flag.surveys': level('survey:read'),
   'flag.features': level('early_access_feature:read'),
-  /** What an annotation is about, by name. */
+  /** The name of an annotation's insight or dashboard. */
   'annotation.insight': level('insight:read'),
   'annotation.dashboard': level('dashboard:read'),
-  /** The answers of saved insights, in lists and on dashboards too. */
+  /** The results of saved insights, in lists and on dashboards too. */
   'insight.result': QUERY_READ,
   /** The insights on a dashboard. */
   'dashboard.insight': level('insight:read'),
@@ -99,8 +101,8 @@ export const MEMBER_WAYS = {
 export type MemberWay = keyof typeof MEMBER_WAYS
 
 /**
- * The resource that each edit changes and each entry of the activity log is about: whatever route leads to an edit, its
- * caller needs `<resource>:write`; and the values in the log are told to those with `<resource>:read`.
+ * The resource of each kind of edit and of log entry. Whatever route leads to an edit, its caller needs
+ * `<resource>:write`; values in the activity log need `<resource>:read`.
  */
 export const RESOURCE_OF = {
   Action: 'action',
@@ -126,7 +128,7 @@ export const RESOURCE_OF = {
   Survey: 'survey',
 } as const satisfies Readonly<Record<ActivityScope, Resource>>
 
-/** Flags that another thing made for itself, by their `creation_context`: who may change the thing may change its flag. */
+/** Owners of flags by `creation_context`: the right to change a survey, say, includes the flag that it created. */
 export const OWNERS_OF_FLAGS: ReadonlyMap<unknown, Resource> = new Map<unknown, Resource>([
   ['early_access_features', 'early_access_feature'],
   ['experiments', 'experiment'],
