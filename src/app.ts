@@ -38,6 +38,7 @@ import { PERSON_PROPERTY_ROUTES } from './http/persons/person-properties.ts'
 import { PERSON_ROUTES } from './http/persons/persons.ts'
 import { RELATED_GROUP_ROUTES } from './http/persons/related-groups.ts'
 import { captureEndpoints } from './http/public/capture.ts'
+import { captureV1Endpoints } from './http/public/capture-v1.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/public/flag-definitions.ts'
 import { flagEndpoints } from './http/public/flags.ts'
 import { publicListEndpoints } from './http/public/public-lists.ts'
@@ -72,6 +73,7 @@ import { nameWork, runWork } from './threads/this-thread.ts'
 /** The public endpoints, which need no personal API key: one line per family. */
 const PUBLIC = [
   captureEndpoints,
+  captureV1Endpoints,
   flagEndpoints,
   remoteConfigEndpoints,
   webClientEndpoints,
