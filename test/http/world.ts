@@ -1,6 +1,6 @@
 /** A whole server without its socket: real databases in a folder of their own, requests through `app.handle`. */
 import { Database, type SQLQueryBindings } from 'bun:sqlite'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
@@ -84,6 +84,8 @@ export async function openWorld(
   asked?: Pick<QueryEngine, 'ask'>,
 ): Promise<World> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-http-'))
+  // The worker is confined to the folders that are there when it starts, as after the start of a server.
+  mkdirSync(join(data_dir, 'files'))
   const log_lines: string[] = []
   const log = openLog('debug', [], { write: (line) => log_lines.push(line) })
   const control = openControl(data_dir)

@@ -1,6 +1,15 @@
 /** The query endpoint as a service: refresh, cache, background queries, cancelling, limits. */
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test'
 import { join } from 'node:path'
 import { createApp } from '../../../src/app.ts'
 import { createApiKey } from '../../../src/projects/api-key.ts'
@@ -24,11 +33,18 @@ const HOUR = 60 * MINUTE
 let world: World
 /** The world's clock: it stands still until a test moves it. */
 let now_ms: number
-beforeEach(async () => {
+beforeEach(() => {
   now_ms = Date.UTC(2024, 5, 15, 12)
-  world = await openWorld({ now: () => new Date(now_ms) })
 })
-afterEach(() => world.close())
+
+/** Opens a world for each test around here, or one for all of them. */
+function openWorldFor(who: 'all tests' | 'each test'): void {
+  const [before, after] = who === 'all tests' ? [beforeAll, afterAll] : [beforeEach, afterEach]
+  before(async () => {
+    world = await openWorld({ now: () => new Date(now_ms) })
+  })
+  after(() => world.close())
+}
 
 type Body = {
   readonly results?: readonly (readonly unknown[])[]
@@ -88,7 +104,8 @@ const idOf = (body: Body): string => String(body.query_status?.['id'])
 const COUNT = 'SELECT count() FROM events'
 
 /** Every cell: what the cache has when the query comes, the refresh value, and what is answered. */
-describe('a question', () => {
+describe('a question, by what the cache has', () => {
+  openWorldFor('all tests')
   const FRESH = { is_cached: true, results: [[0]] }
   const COMPUTED = { is_cached: false, results: [[1]] }
   const RUNNING = { complete: false, error: false, results: null, query_async: true }
@@ -133,13 +150,15 @@ describe('a question', () => {
   test.each(CELLS)(
     'with a cache that is %s and refresh %p is answered %j',
     async (cache, refresh, told) => {
+      const user = crypto.randomUUID()
+      const COUNT_OF_USER = `SELECT count() FROM events WHERE distinct_id = '${user}'`
       const age_ms = AGES[cache]
       if (age_ms !== null) {
-        expect(await ask(COUNT)).toMatchObject({ is_cached: false, results: [[0]] })
+        expect(await ask(COUNT_OF_USER)).toMatchObject({ is_cached: false, results: [[0]] })
         now_ms += age_ms
       }
-      await capture('u')
-      const body = await ask(COUNT, { refresh })
+      await capture(user)
+      const body = await ask(COUNT_OF_USER, { refresh })
       expect(body).toMatchObject(told)
       expect(body.cache_key).toMatch(/^cache_[0-9a-f]{32}$/)
       expect('results' in body).toBe('results' in told)
@@ -150,9 +169,13 @@ describe('a question', () => {
       const { results } = await statusOf(idOf(body))
       expect(results).toMatchObject(COMPUTED)
       // What was computed in the background is what the cache has now.
-      expect(await ask(COUNT)).toMatchObject({ is_cached: true, results: [[1]] })
+      expect(await ask(COUNT_OF_USER)).toMatchObject({ is_cached: true, results: [[1]] })
     },
   )
+})
+
+describe('a question', () => {
+  openWorldFor('each test')
 
   test.each([
     ['blocking', 'HogQLQuery'],
@@ -206,6 +229,8 @@ describe('a question', () => {
 })
 
 describe('a cached answer', () => {
+  openWorldFor('each test')
+
   test('says so, when it was computed and when it is stale', async () => {
     const first = await ask(COUNT)
     now_ms += 5 * SECOND
@@ -304,6 +329,8 @@ describe('a cached answer', () => {
 })
 
 describe('a background question', () => {
+  openWorldFor('each test')
+
   test('has a status with every field, and the whole answer inside it', async () => {
     const asked = await ask('SELECT 7 AS seven', { refresh: 'async', client_query_id: 'mine' })
     expect(asked.query_status).toEqual({
@@ -465,6 +492,8 @@ describe('a background question', () => {
 })
 
 describe('DELETE', () => {
+  openWorldFor('each test')
+
   const stop = (id: string) => send('DELETE', `${PATH}${id}/`)
 
   test('answers 204 and frees the engine, once and again, and for ids nobody knows', async () => {
@@ -535,6 +564,8 @@ describe('DELETE', () => {
 })
 
 describe('a caller who waits', () => {
+  openWorldFor('each test')
+
   test('and hangs up stops the work, unless another waits for the same', async () => {
     const [first, second] = [new AbortController(), new AbortController()]
     const asked = [first, second].map(({ signal }) => post(LONG, {}, { signal }).catch(() => null))
@@ -600,6 +631,8 @@ describe('a caller who waits', () => {
 })
 
 describe('a key with limits', () => {
+  openWorldFor('each test')
+
   const limited = async (settings: { running_max: number; per_minute: number }) => {
     await world.close()
     const now = () => new Date(now_ms)
@@ -639,6 +672,8 @@ describe('a key with limits', () => {
 })
 
 describe('rows sent as they come', () => {
+  openWorldFor('each test')
+
   const rows = `SELECT number, 'some text to fill the parts with' FROM numbers(400000)`
   const path = `${PATH}?format=ndjson`
   const exportRows = (query: string) => send('POST', path, { query: { kind: 'HogQLQuery', query } })
@@ -687,111 +722,116 @@ describe('rows sent as they come', () => {
   })
 })
 
-test('an empty id is none', async () => {
-  const { query_status } = await ask('SELECT 1', { refresh: 'async', client_query_id: '' })
-  expect(query_status).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) })
-})
+describe('any question', () => {
+  openWorldFor('each test')
 
-test('a background question whose end cannot be kept has failed, and can be asked again', async () => {
-  await world.close()
-  const gate = Promise.withResolvers<void>()
-  world = await openWorld(
-    { now: () => new Date(now_ms) },
-    { ask: (question, options) => gate.promise.then(() => world.engine.ask(question, options)) },
-  )
-  await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
-  const db = new Database(join(world.data_dir, 'cache.db'))
-  db.run("create trigger full before insert on statuses begin select raise(abort, 'full'); end")
-  gate.resolve()
-  await complete('a')
-  expect(await statusOf('a')).toMatchObject({
-    error: true,
-    error_message: 'The end of the query could not be kept. Ask it again.',
+  test('an empty id is none', async () => {
+    const { query_status } = await ask('SELECT 1', { refresh: 'async', client_query_id: '' })
+    expect(query_status).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) })
   })
-  // Nor can anything else be asked in the background, and nothing is left behind.
-  expect((await post('SELECT 2', { refresh: 'async' })).status).toBe(503)
-  await until(() => world.service.state.requests === 0 && world.engine.state.running === 0)
-  db.run('drop trigger full')
-  db.close()
-  const again = await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })
-  expect(again.query_status).toMatchObject({ complete: true, error: true })
-  await send('DELETE', `${PATH}a/`)
-  await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })
-  await complete('a')
-  expect(await statusOf('a')).toMatchObject({ error: false, results: { results: [[3]] } })
-})
 
-test('what was worked out in the background of data that is deleted is told to nobody', async () => {
-  await world.close()
-  const gate = Promise.withResolvers<void>()
-  let is_held = false
-  world = await openWorld(
-    {},
-    {
-      ask: async (question, options) => {
-        const answer = await world.engine.ask(question, options)
-        if (is_held) await gate.promise
-        return answer
+  test('a background question whose end cannot be kept has failed, and can be asked again', async () => {
+    await world.close()
+    const gate = Promise.withResolvers<void>()
+    world = await openWorld(
+      { now: () => new Date(now_ms) },
+      { ask: (question, options) => gate.promise.then(() => world.engine.ask(question, options)) },
+    )
+    await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
+    const db = new Database(join(world.data_dir, 'cache.db'))
+    db.run("create trigger full before insert on statuses begin select raise(abort, 'full'); end")
+    gate.resolve()
+    await complete('a')
+    expect(await statusOf('a')).toMatchObject({
+      error: true,
+      error_message: 'The end of the query could not be kept. Ask it again.',
+    })
+    // Nor can anything else be asked in the background, and nothing is left behind.
+    expect((await post('SELECT 2', { refresh: 'async' })).status).toBe(503)
+    await until(() => world.service.state.requests === 0 && world.engine.state.running === 0)
+    db.run('drop trigger full')
+    db.close()
+    const again = await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })
+    expect(again.query_status).toMatchObject({ complete: true, error: true })
+    await send('DELETE', `${PATH}a/`)
+    await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })
+    await complete('a')
+    expect(await statusOf('a')).toMatchObject({ error: false, results: { results: [[3]] } })
+  })
+
+  test('what was worked out in the background of data that is deleted is told to nobody', async () => {
+    await world.close()
+    const gate = Promise.withResolvers<void>()
+    let is_held = false
+    world = await openWorld(
+      {},
+      {
+        ask: async (question, options) => {
+          const answer = await world.engine.ask(question, options)
+          if (is_held) await gate.promise
+          return answer
+        },
       },
-    },
-  )
-  await ask('SELECT 1', { refresh: 'async', client_query_id: 'before' })
-  await complete('before')
-  is_held = true
-  await ask('SELECT 2', { refresh: 'async', client_query_id: 'meanwhile' })
-  await until(async () => (await statusOf('meanwhile'))['pickup_time'] !== null)
-  world.service.forgetAnswers(1)
-  expect((await send('GET', `${PATH}before/`)).status).toBe(404)
-  gate.resolve()
-  await complete('meanwhile')
-  expect(await statusOf('meanwhile')).toMatchObject({ error: true, results: null })
-  expect(await ask('SELECT 2')).toMatchObject({ is_cached: false, results: [[2]] })
-})
+    )
+    await ask('SELECT 1', { refresh: 'async', client_query_id: 'before' })
+    await complete('before')
+    is_held = true
+    await ask('SELECT 2', { refresh: 'async', client_query_id: 'meanwhile' })
+    await until(async () => (await statusOf('meanwhile'))['pickup_time'] !== null)
+    world.service.forgetAnswers(1)
+    expect((await send('GET', `${PATH}before/`)).status).toBe(404)
+    gate.resolve()
+    await complete('meanwhile')
+    expect(await statusOf('meanwhile')).toMatchObject({ error: true, results: null })
+    expect(await ask('SELECT 2')).toMatchObject({ is_cached: false, results: [[2]] })
+  })
 
-test('a question can be cancelled while nothing can be written', async () => {
-  await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
-  await complete('a')
-  const db = new Database(join(world.data_dir, 'cache.db'))
-  db.run("create trigger full before delete on statuses begin select raise(abort, 'full'); end")
-  expect((await send('DELETE', `${PATH}a/`)).status).toBe(204)
-  db.run('drop trigger full')
-  db.close()
-})
+  test('a question can be cancelled while nothing can be written', async () => {
+    await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
+    await complete('a')
+    const db = new Database(join(world.data_dir, 'cache.db'))
+    db.run("create trigger full before delete on statuses begin select raise(abort, 'full'); end")
+    expect((await send('DELETE', `${PATH}a/`)).status).toBe(204)
+    db.run('drop trigger full')
+    db.close()
+  })
 
-test('a cache that breaks while the server runs fails no question', async () => {
-  await ask(COUNT)
-  const db = new Database(join(world.data_dir, 'cache.db'))
-  db.run('drop table answers')
-  db.close()
-  for (let round = 0; round < 2; round++) {
-    expect(await ask(COUNT)).toMatchObject({ is_cached: false, results: [[0]] })
-  }
-  expect(world.log_lines.join()).toContain('cache.db cannot be used')
-})
+  test('a cache that breaks while the server runs fails no question', async () => {
+    await ask(COUNT)
+    const db = new Database(join(world.data_dir, 'cache.db'))
+    db.run('drop table answers')
+    db.close()
+    for (let round = 0; round < 2; round++) {
+      expect(await ask(COUNT)).toMatchObject({ is_cached: false, results: [[0]] })
+    }
+    expect(world.log_lines.join()).toContain('cache.db cannot be used')
+  })
 
-test('a fault of the engine is answered 500 with nothing but an id, under which the log has it', async () => {
-  await world.close()
-  const ask_faulty = () => Promise.reject(new EngineFault('INTERNAL Error: vector 3 of events_of'))
-  world = await openWorld({}, { ask: ask_faulty })
-  const answer = await post('SELECT 1')
-  const body = JSON.parse(await answer.text())
-  expect([answer.status, body]).toEqual([
-    500,
-    {
-      type: 'server_error',
-      code: 'error',
-      detail: 'A server error occurred.',
-      attr: null,
-      extra: { error_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
-    },
-  ])
-  const line = world.log_lines.find((text) => text.includes(body.extra.error_id))
-  expect(line).toContain('vector 3 of events_of')
+  test('a fault of the engine is answered 500 with nothing but an id, under which the log has it', async () => {
+    await world.close()
+    const ask_faulty = () =>
+      Promise.reject(new EngineFault('INTERNAL Error: vector 3 of events_of'))
+    world = await openWorld({}, { ask: ask_faulty })
+    const answer = await post('SELECT 1')
+    const body = JSON.parse(await answer.text())
+    expect([answer.status, body]).toEqual([
+      500,
+      {
+        type: 'server_error',
+        code: 'error',
+        detail: 'A server error occurred.',
+        attr: null,
+        extra: { error_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      },
+    ])
+    const line = world.log_lines.find((text) => text.includes(body.extra.error_id))
+    expect(line).toContain('vector 3 of events_of')
 
-  await ask('SELECT 1', { refresh: 'async', client_query_id: 'faulty' })
-  await complete('faulty')
-  const { error_message } = await statusOf('faulty')
-  expect(error_message).toMatch(/^A server error occurred\. \(error id [0-9a-f-]{36}\)$/)
-  const id = String(error_message).slice(-37, -1)
-  expect(world.log_lines.find((text) => text.includes(id))).toContain('vector 3 of events_of')
+    await ask('SELECT 1', { refresh: 'async', client_query_id: 'faulty' })
+    await complete('faulty')
+    const { error_message } = await statusOf('faulty')
+    expect(error_message).toMatch(/^A server error occurred\. \(error id [0-9a-f-]{36}\)$/)
+    const id = String(error_message).slice(-37, -1)
+    expect(world.log_lines.find((text) => text.includes(id))).toContain('vector 3 of events_of')
+  })
 })
