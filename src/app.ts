@@ -50,7 +50,7 @@ import { ACTION_ROUTES } from './http/targeting/actions.ts'
 import { COHORT_ROUTES } from './http/targeting/cohorts/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/targeting/early-access.ts'
 import { EXPERIMENT_IMPLEMENTATION_ROUTES } from './http/targeting/experiments/experiment-implementation.ts'
-import { EXPERIMENT_TURN_ROUTES } from './http/targeting/experiments/experiment-lifecycle.ts'
+import { EXPERIMENT_LIFECYCLE_ROUTES } from './http/targeting/experiments/experiment-lifecycle.ts'
 import { EXPERIMENT_LIST_ROUTES } from './http/targeting/experiments/experiment-lists.ts'
 import { EXPERIMENT_RESULT_ROUTES } from './http/targeting/experiments/experiment-results.ts'
 import { EXPERIMENT_TIMESERIES_ROUTES } from './http/targeting/experiments/experiment-timeseries.ts'
@@ -63,7 +63,7 @@ import { FLAG_ACTION_ROUTES } from './http/targeting/flags/flag-actions.ts'
 import { FLAG_BULK_ROUTES } from './http/targeting/flags/flag-bulk.ts'
 import { FLAG_COPY_ROUTES } from './http/targeting/flags/flag-copies.ts'
 import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flags/flag-dashboard.ts'
-import { FLAG_TURN_ROUTES } from './http/targeting/flags/flag-lifecycle.ts'
+import { FLAG_LIFECYCLE_ROUTES } from './http/targeting/flags/flag-lifecycle.ts'
 import { SCHEDULED_CHANGE_ROUTES } from './http/targeting/flags/scheduled-changes.ts'
 import { SURVEY_ACTION_ROUTES } from './http/targeting/surveys/survey-actions.ts'
 import { SURVEY_STATS_ROUTES } from './http/targeting/surveys/survey-stats.ts'
@@ -100,7 +100,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...EXPERIMENT_LIST_ROUTES,
   ...EXPERIMENT_IMPLEMENTATION_ROUTES,
   ...EXPERIMENT_ROUTES,
-  ...EXPERIMENT_TURN_ROUTES,
+  ...EXPERIMENT_LIFECYCLE_ROUTES,
   ...EXPERIMENT_RESULT_ROUTES,
   ...EXPERIMENT_TIMESERIES_ROUTES,
   ...GROUP_ROUTES,
@@ -117,7 +117,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...FLAG_BULK_ROUTES,
   ...FLAG_COPY_ROUTES,
   ...FLAG_DASHBOARD_ROUTES,
-  ...FLAG_TURN_ROUTES,
+  ...FLAG_LIFECYCLE_ROUTES,
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,

@@ -27,7 +27,7 @@ type BoardItem = {
 const UNREMARKABLE: ReadonlySet<string> = new Set(['last_modified_at', 'last_modified_by'])
 
 /** Tables of objects whose number is limited, by scope. */
-const KEPT: Partial<Record<ActivityScope, LimitedTable>> = {
+const LIMITED_TABLES: Partial<Record<ActivityScope, LimitedTable>> = {
   Annotation: annotations,
   Dashboard: dashboards,
   Insight: insights,
@@ -60,7 +60,7 @@ export function recordBoardEdit(
   if (before !== null && changes.length === 0) return
   requireEdit(editor.rights, { scope, thing: before ?? after })
   const is_more = !after.deleted && (before === null || before.deleted)
-  const table = KEPT[scope]
+  const table = LIMITED_TABLES[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
   requireSize(db, table, editor, { before, after })
   const is_deleted = after.deleted && before?.deleted === false

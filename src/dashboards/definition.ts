@@ -39,7 +39,10 @@ const NOTHING: DefinitionNotes = {
 }
 
 /** Returns a lookup of a project's definitions by id. */
-export function readSaid(db: ControlDB, project_id: number): (id: string) => DefinitionNotes {
+export function readDefinitions(
+  db: ControlDB,
+  project_id: number,
+): (id: string) => DefinitionNotes {
   const rows = db.select().from(definitions).where(eq(definitions.project_id, project_id)).all()
   const stored = new Map(rows.map((row) => [row.id, row]))
   return (id) => stored.get(id) ?? NOTHING

@@ -37,7 +37,7 @@ export function listTiles(db: TileReader, dashboard_id: number): readonly Tile[]
 }
 
 /** Returns a lookup of the dashboards and tiles of each insight of a project. */
-export function readPlaces(
+export function readTilesOfInsights(
   db: TileReader,
   project_id: number,
 ): (insight_id: number) => readonly { readonly id: number; readonly dashboard_id: number }[] {

@@ -65,8 +65,13 @@ export function updateVariable(
 export function deleteVariable(editor: BoardEditor, variable: Variable, now: Date): void {
   editor.control.transaction((tx) => {
     tx.delete(insight_variables).where(eq(insight_variables.id, variable.id)).run()
-    const after = { ...shown(variable), deleted: true }
-    recordBoardEdit(tx, editor, { scope: 'InsightVariable', before: shown(variable), after }, now)
+    const after = { ...loggedVariable(variable), deleted: true }
+    recordBoardEdit(
+      tx,
+      editor,
+      { scope: 'InsightVariable', before: loggedVariable(variable), after },
+      now,
+    )
   })
 }
 
@@ -120,11 +125,11 @@ function requireShort(wanted: VariableChanges): void {
 }
 
 /** Adds `deleted`, so that the activity log shows a deletion as a change. */
-function shown(variable: Variable) {
+function loggedVariable(variable: Variable) {
   return { ...variable, deleted: false }
 }
 
 function editOf(before: Variable | null, after: Variable) {
-  const was = before === null ? null : shown(before)
-  return { scope: 'InsightVariable', before: was, after: shown(after) } as const
+  const was = before === null ? null : loggedVariable(before)
+  return { scope: 'InsightVariable', before: was, after: loggedVariable(after) } as const
 }

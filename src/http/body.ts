@@ -36,7 +36,7 @@ const EMPTY = new Uint8Array(0)
 /** Creates the reader for one server. */
 export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits): Bodies {
   let receiving_bytes = 0
-  const allReceived = turnEnds()
+  const allReceived = turnEndWaiter()
   const receive = (bytes: number): void => {
     if (receiving_bytes + bytes > receiving_bytes_max) throw tooMuchAtOnce()
     receiving_bytes += bytes
@@ -108,7 +108,7 @@ export async function readJson<Schema extends TSchema>(
 }
 
 /** Wraps a reader so that an empty body counts as `{}`, for routes whose body is optional. */
-export function orNothing(bodies: Bodies): Bodies {
+export function allowEmptyBody(bodies: Bodies): Bodies {
   return {
     async read(request) {
       const bytes = await bodies.read(request)
@@ -122,7 +122,7 @@ export function orNothing(bodies: Bodies): Bodies {
  * it together run more code than the processor's near caches hold; alternating between them evicts that code
  * each time. Receiving all requests of a turn first and then answering all takes half the time.
  */
-function turnEnds(): () => Promise<void> {
+function turnEndWaiter(): () => Promise<void> {
   let end: Promise<void> | null = null
   return () => {
     end ??= new Promise((resolve) => {

@@ -20,7 +20,7 @@ import { type Need, ROUTE_WAYS } from '../projects/ways.ts'
 import { currentRequestId, noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
 import type { AppContext } from './app-context.ts'
-import { orNothing, readJson } from './body.ts'
+import { allowEmptyBody, readJson } from './body.ts'
 import type { ClientSocket, Endpoint, PathParams } from './endpoint.ts'
 import { answerError, type Report } from './refusals.ts'
 import type { Validator } from './shape.ts'
@@ -209,7 +209,7 @@ function routeUnder<Subject, Schema extends TSchema>(
     needs: more,
     body: shape,
     async run(app, request, params, socket) {
-      const caller = getAskerOf(app, request, socket)
+      const caller = getRequestCaller(app, request, socket)
       const leave = app.call_limits.enter(caller.id)
       try {
         const subject = find(app, caller, params)
@@ -220,7 +220,7 @@ function routeUnder<Subject, Schema extends TSchema>(
           for (const need of [own_level, ...more]) requireRight(rights, need)
         }
         if (shape !== null) requireJson(request)
-        const bodies = is_body_optional === true ? orNothing(app.bodies) : app.bodies
+        const bodies = is_body_optional === true ? allowEmptyBody(app.bodies) : app.bodies
         const body = shape === null ? null : await readJson(bodies, request, shape)
         resumeWork()
         const call = { ...subject, caller, body, params, request, socket }
@@ -233,7 +233,7 @@ function routeUnder<Subject, Schema extends TSchema>(
 }
 
 /** Finds the caller by the request's key. Refuses a missing key, an unknown one, and too many unknown ones. */
-export function getAskerOf(app: AppContext, request: Request, socket: ClientSocket): Caller {
+export function getRequestCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
   const key = bearerOf(request)
   const look = (): Caller => getAsker(app.control, key, app.now())
   // A request without a key guesses nothing, so it is not charged.

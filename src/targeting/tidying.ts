@@ -8,7 +8,7 @@ import {
 } from '../projects/tidying.ts'
 import { Slices } from '../threads/slices.ts'
 import { emptyCohort, type MemberContext } from './cohorts/cohort-members.ts'
-import { Rounds } from './shared/periodic-task.ts'
+import { PeriodicTask } from './shared/periodic-task.ts'
 
 export type TidyingNeeds = MemberContext & {
   readonly settings: TidySettings
@@ -20,7 +20,7 @@ export type TidyingNeeds = MemberContext & {
 const LOOKED_EVERY_MS = 60_000
 
 /** Looks for removable objects from `start` to `close`. */
-export class Tidying extends Rounds {
+export class Tidying extends PeriodicTask {
   readonly #context: TidyingNeeds
   readonly #trimmer: ActivityTrimmer
 

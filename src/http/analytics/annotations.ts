@@ -52,7 +52,7 @@ export const ANNOTATION_ROUTES = [
         request,
         app.publicUrl(),
         result,
-        annotationShower(app, { caller, project }),
+        annotationSerializer(app, { caller, project }),
       )
     },
   }),
@@ -65,8 +65,8 @@ export const ANNOTATION_ROUTES = [
     answers: { 201: AnnotationAnswer },
     answer: (app, { body, project, caller }) => {
       const editor = boardEditor(app, project, caller)
-      const annotation = createAnnotation(editor, wantedAnnotation(body), app.now())
-      return answerJson(annotationShower(app, { caller, project })(annotation), 201)
+      const annotation = createAnnotation(editor, readAnnotationChanges(body), app.now())
+      return answerJson(annotationSerializer(app, { caller, project })(annotation), 201)
     },
   }),
   projectRoute({
@@ -77,7 +77,7 @@ export const ANNOTATION_ROUTES = [
     answers: { 200: AnnotationAnswer },
     answer: (app, { params, caller, project }) => {
       const annotation = getAnnotation(app.control, project.id, parseNumberId(params))
-      return answerJson(annotationShower(app, { caller, project })(annotation))
+      return answerJson(annotationSerializer(app, { caller, project })(annotation))
     },
   }),
   projectRoute({
@@ -90,8 +90,8 @@ export const ANNOTATION_ROUTES = [
     answer: (app, { body, params, project, caller }) => {
       const before = getAnnotation(app.control, project.id, parseNumberId(params))
       const editor = boardEditor(app, project, caller)
-      const annotation = updateAnnotation(editor, before, wantedAnnotation(body), app.now())
-      return answerJson(annotationShower(app, { caller, project })(annotation))
+      const annotation = updateAnnotation(editor, before, readAnnotationChanges(body), app.now())
+      return answerJson(annotationSerializer(app, { caller, project })(annotation))
     },
   }),
   projectRoute({
@@ -110,7 +110,7 @@ export const ANNOTATION_ROUTES = [
 ] as const
 
 /** Returns a function that serializes annotations during one request. */
-function annotationShower(
+function annotationSerializer(
   app: AppContext,
   { caller, project }: ShownTo,
 ): (annotation: Annotation) => object {
@@ -140,7 +140,7 @@ function annotationShower(
 }
 
 /** Reads the stored members from a body. */
-function wantedAnnotation(body: Static<typeof AnnotationBody>): AnnotationChanges {
+function readAnnotationChanges(body: Static<typeof AnnotationBody>): AnnotationChanges {
   const wanted = {
     content: body.content,
     date_marker: parseTimestamp(body.date_marker, 'date_marker'),

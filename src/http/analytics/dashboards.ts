@@ -34,7 +34,7 @@ import {
   type InsightCall,
   insightSerializer,
   NO_RESULT,
-  overridesIn,
+  readOverrides,
   readRefresh,
   tryInsight,
 } from './insight-results.ts'
@@ -72,8 +72,8 @@ export const DASHBOARD_ROUTES = [
     answer: async (app, call) => {
       const { body, project, caller } = call
       const editor = boardEditor(app, project, caller)
-      const dashboard = createDashboard(editor, wantedDashboard(body), app.now())
-      return answerJson(await whole(app, call, dashboard, false), 201)
+      const dashboard = createDashboard(editor, readDashboardChanges(body), app.now())
+      return answerJson(await serializeWholeDashboard(app, call, dashboard, false), 201)
     },
   }),
   projectRoute({
@@ -86,7 +86,7 @@ export const DASHBOARD_ROUTES = [
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
       const dashboard = getDashboard(app.control, call.project.id, parseNumberId(call.params))
-      return answerJsonWithRaw(await whole(app, call, dashboard, true))
+      return answerJsonWithRaw(await serializeWholeDashboard(app, call, dashboard, true))
     },
   }),
   projectRoute({
@@ -100,8 +100,8 @@ export const DASHBOARD_ROUTES = [
       const { body, params, project, caller } = call
       const before = getDashboard(app.control, project.id, parseNumberId(params))
       const editor = boardEditor(app, project, caller)
-      const dashboard = updateDashboard(editor, before, wantedDashboard(body), app.now())
-      return answerJson(await whole(app, call, dashboard, false))
+      const dashboard = updateDashboard(editor, before, readDashboardChanges(body), app.now())
+      return answerJson(await serializeWholeDashboard(app, call, dashboard, false))
     },
   }),
   projectRoute({
@@ -118,7 +118,7 @@ export const DASHBOARD_ROUTES = [
       const tiles = layoutTiles(listTiles(app.control, before.id), body.tile_order)
       const editor = boardEditor(app, project, caller)
       const dashboard = updateDashboard(editor, before, { tiles }, app.now())
-      return answerJson(await whole(app, call, dashboard, false))
+      return answerJson(await serializeWholeDashboard(app, call, dashboard, false))
     },
   }),
   projectRoute({
@@ -157,7 +157,7 @@ function listed(dashboard: Dashboard, nameAuthor: FindAuthor): object {
  * Serializes a dashboard with its tiles. Insights run one after the other, so that one dashboard occupies one
  * query slot.
  */
-async function whole(
+async function serializeWholeDashboard(
   app: AppContext,
   call: InsightCall,
   dashboard: Dashboard,
@@ -166,7 +166,7 @@ async function whole(
   const { project, request } = call
   const show = insightSerializer(app, project)
   const { filters, variables } = dashboard
-  const provided_fields = overridesIn(request)
+  const provided_fields = readOverrides(request)
   const overrides = {
     filters: { ...Object(filters), ...Object(provided_fields.filters) },
     variables: { ...Object(variables), ...Object(provided_fields.variables) },
@@ -197,7 +197,7 @@ async function whole(
 }
 
 /** Reads the stored members from a body. */
-function wantedDashboard(body: Static<typeof DashboardBody>): DashboardChanges {
+function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChanges {
   const wanted = {
     name: body.name,
     description: body.description ?? undefined,

@@ -26,7 +26,7 @@ import {
   serializeEventDefinition,
   serializePropertyDefinition,
 } from './definition-names.ts'
-import { nameIn } from './definitions.ts'
+import { getDefinitionInPath } from './definitions.ts'
 import { boardEditor } from './insights.ts'
 
 export const DEFINITION_CHANGE_ROUTES = [
@@ -38,9 +38,12 @@ export const DEFINITION_CHANGE_ROUTES = [
     body: validatorOf(EventDefinitionBody),
     answers: { 200: EventDefinitionItem },
     answer: (app, { caller, body, params, project }) => {
-      const event = nameIn(params, detectedEvents(app, project))
+      const event = getDefinitionInPath(params, detectedEvents(app, project))
       requireMember(app, project, body.owner ?? null)
-      const wanted = { ...saidIn(body), ...(body.owner === undefined ? {} : { owner: body.owner }) }
+      const wanted = {
+        ...readDefinitionChanges(body),
+        ...(body.owner === undefined ? {} : { owner: body.owner }),
+      }
       const editor = boardEditor(app, project, caller)
       const provided_fields = changeDefinition(
         editor,
@@ -60,7 +63,7 @@ export const DEFINITION_CHANGE_ROUTES = [
     summary: 'Take a name of events out of the lists until it is seen again; its events stay.',
     answers: { 204: null },
     answer: (app, { caller, params, project }) => {
-      const event = nameIn(params, detectedEvents(app, project))
+      const event = getDefinitionInPath(params, detectedEvents(app, project))
       deleteDefinition(
         boardEditor(app, project, caller),
         named(event, 'EventDefinition'),
@@ -77,14 +80,19 @@ export const DEFINITION_CHANGE_ROUTES = [
     body: validatorOf(PropertyDefinitionBody),
     answers: { 200: PropertyDefinitionItem },
     answer: (app, { caller, body, params, project }) => {
-      const property = nameIn(params, allDetectedProperties(app, project))
+      const property = getDefinitionInPath(params, allDetectedProperties(app, project))
       if (body.property_type !== undefined && body.property_type !== property.property_type) {
         const detail = 'The type of a property is that of the values it has had.'
         throw new Refusal('invalid_input', detail, { attr: 'property_type' })
       }
       const editor = boardEditor(app, project, caller)
       const about = named(property, 'PropertyDefinition')
-      const provided_fields = changeDefinition(editor, about, saidIn(body), app.now())
+      const provided_fields = changeDefinition(
+        editor,
+        about,
+        readDefinitionChanges(body),
+        app.now(),
+      )
       return answerJson(
         serializePropertyDefinition({ ...property, said: provided_fields }, authorFinder(app)),
       )
@@ -97,7 +105,7 @@ export const DEFINITION_CHANGE_ROUTES = [
     summary: 'Take a property out of the lists until it is seen again; its values stay.',
     answers: { 204: null },
     answer: (app, { caller, params, project }) => {
-      const property = nameIn(params, allDetectedProperties(app, project))
+      const property = getDefinitionInPath(params, allDetectedProperties(app, project))
       const editor = boardEditor(app, project, caller)
       deleteDefinition(editor, named(property, 'PropertyDefinition'), app.now())
       return answerNothing()
@@ -113,7 +121,12 @@ function named(
 }
 
 /** Reads the stored members from a body; undefined members were not sent. */
-function saidIn({ description, tags, hidden, verified }: DefinitionChanges): DefinitionChanges {
+function readDefinitionChanges({
+  description,
+  tags,
+  hidden,
+  verified,
+}: DefinitionChanges): DefinitionChanges {
   return {
     ...(description === undefined ? {} : { description }),
     ...(tags === undefined ? {} : { tags }),

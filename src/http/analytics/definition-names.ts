@@ -1,6 +1,6 @@
 /** Detected events and properties of a project joined with their definitions, as the API serializes them. */
 import { createHash } from 'node:crypto'
-import { type DefinitionNotes, readSaid } from '../../dashboards/definition.ts'
+import { type DefinitionNotes, readDefinitions } from '../../dashboards/definition.ts'
 import type { Project } from '../../projects/project.ts'
 import type { DetectedOwner } from '../../query/definitions.ts'
 import type { AppContext } from '../app-context.ts'
@@ -28,10 +28,10 @@ const OWNERS: readonly DetectedOwner[] = [
 
 /** Lists a project's events, by name. */
 export function detectedEvents(app: AppContext, project: Project): readonly DetectedEvent[] {
-  const saidOf = readSaid(app.control, project.id)
+  const saidOf = readDefinitions(app.control, project.id)
   return app.definitions.listEvents(project.id).flatMap((event) => {
     const id = idOf([project.id, 'name', event.name])
-    return whereThere({ ...event, id, said: saidOf(id) })
+    return ifPresent({ ...event, id, said: saidOf(id) })
   })
 }
 
@@ -41,10 +41,10 @@ export function detectedProperties(
   project: Project,
   owner: DetectedOwner,
 ): readonly DetectedProperty[] {
-  const saidOf = readSaid(app.control, project.id)
+  const saidOf = readDefinitions(app.control, project.id)
   return app.definitions.listProperties(project.id, owner).flatMap((property) => {
     const id = idOf([project.id, owner.kind, owner.group_type_index, property.name])
-    return whereThere({ ...property, id, said: saidOf(id) })
+    return ifPresent({ ...property, id, said: saidOf(id) })
   })
 }
 
@@ -57,7 +57,7 @@ export function allDetectedProperties(
 }
 
 /** Drops a name that was deleted and not seen since. `last_seen` is written about once an hour. */
-function whereThere<Name extends DetectedName>(one: Name): readonly Name[] {
+function ifPresent<Name extends DetectedName>(one: Name): readonly Name[] {
   const { deleted_at } = one.said
   const is_there = deleted_at === null || one.last_seen > deleted_at.getTime() * MICROSECONDS
   return is_there ? [one] : []
@@ -68,7 +68,7 @@ export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindA
   const last_seen_at = new Date(event.last_seen / MICROSECONDS)
   const { owner, updated_at } = event.said
   return {
-    ...saidOnWire(event, nameAuthor),
+    ...definitionMembers(event, nameAuthor),
     owner: nameAuthor(owner),
     created_at: new Date(event.first_seen / MICROSECONDS),
     updated_at: updated_at ?? last_seen_at,
@@ -85,7 +85,7 @@ export function serializePropertyDefinition(
 ) {
   const { property_type } = property
   return {
-    ...saidOnWire(property, nameAuthor),
+    ...definitionMembers(property, nameAuthor),
     is_numerical: property_type === 'Numeric',
     property_type,
     updated_at: property.said.updated_at,
@@ -93,7 +93,10 @@ export function serializePropertyDefinition(
   }
 }
 
-function saidOnWire({ id, name, said: provided_fields }: DetectedName, nameAuthor: FindAuthor) {
+function definitionMembers(
+  { id, name, said: provided_fields }: DetectedName,
+  nameAuthor: FindAuthor,
+) {
   const { description, tags, hidden, verified, verified_at } = provided_fields
   return {
     id,

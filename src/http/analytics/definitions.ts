@@ -73,7 +73,7 @@ export const DEFINITION_ROUTES = [
     summary: 'One name that events have had.',
     answers: { 200: EventDefinitionItem },
     answer: (app, { project, params }) => {
-      const event = nameIn(params, detectedEvents(app, project))
+      const event = getDefinitionInPath(params, detectedEvents(app, project))
       return answerJson(serializeEventDefinition(event, authorFinder(app)))
     },
   }),
@@ -93,14 +93,14 @@ export const DEFINITION_ROUTES = [
     summary: 'One property that events, persons or groups have had.',
     answers: { 200: PropertyDefinitionItem },
     answer: (app, { project, params }) => {
-      const property = nameIn(params, allDetectedProperties(app, project))
+      const property = getDefinitionInPath(params, allDetectedProperties(app, project))
       return answerJson(serializePropertyDefinition(property, authorFinder(app)))
     },
   }),
 ] as const
 
 /** Returns the name that has the id of the path. Refuses an unknown id. */
-export function nameIn<Name extends DetectedName>(
+export function getDefinitionInPath<Name extends DetectedName>(
   params: PathParams,
   names: readonly Name[],
 ): Name {
@@ -113,9 +113,9 @@ export function nameIn<Name extends DetectedName>(
 /** Lists properties; with a filter by events, the properties of these come first, or alone. */
 async function listProperties(app: AppContext, call: TreeCall): Promise<Response> {
   const { project, request } = call
-  const stored = detectedProperties(app, project, ownerIn(request))
+  const stored = detectedProperties(app, project, readOwner(request))
   const wanted = filterProperties(request, stored)
-  const events = eventsIn(request)
+  const events = readEvents(request)
   const seen = events.length === 0 ? null : await propertiesOf(app, call, events)
   const isSeen = ({ name }: DetectedProperty): boolean => seen?.has(name) === true
   const others = legacyBoolean(queryValues(request), 'filter_by_event_names')
@@ -139,7 +139,7 @@ async function propertiesOf(
 }
 
 /** Reads the events in the filter. Refuses anything but a list of texts. */
-function eventsIn(request: Request): readonly string[] {
+function readEvents(request: Request): readonly string[] {
   const named = listOf(queryValues(request), 'event_names')
   const events = named.filter((name) => typeof name === 'string')
   if (events.length === named.length && events.length <= EVENTS_MAX) return events
@@ -148,7 +148,7 @@ function eventsIn(request: Request): readonly string[] {
 }
 
 /** Reads the owner of the properties; events by default. */
-function ownerIn(request: Request): DetectedOwner {
+function readOwner(request: Request): DetectedOwner {
   const kind = queryValue(request, 'type') ?? 'event'
   if (kind === 'event' || kind === 'person') return { kind, group_type_index: -1 }
   if (kind !== 'group') {

@@ -22,7 +22,7 @@ export type EditorQueryCall = {
 }
 
 /** Answers an editor's query. Refuses an invalid shape, and positions outside of its text. */
-export async function answerEditorQuestion(
+export async function answerEditorQuery(
   app: AppContext,
   asks: QueryCaller,
   { kind, query, refuse }: EditorQueryCall,

@@ -47,7 +47,7 @@ export const ELEMENT_ROUTES = [
       const input = readPage(request)
       const limit = queryValue(request, 'limit') === null ? PAGE_DEFAULT : input.limit
       const page = { offset: input.offset, limit: Math.min(limit, PAGE_MAX) }
-      const tree = clickedTree(conditionsOf(app, call, eventsIn(request)), page)
+      const tree = clickedTree(readConditions(app, call, readEvents(request)), page)
       const { rows } = await runTree(app, call, 'elements/stats', tree)
       const { offset } = page
       const address = (at: number): string =>
@@ -80,7 +80,7 @@ export const ELEMENT_ROUTES = [
         throw new Refusal('invalid_choice', detail, { attr: 'key' })
       }
       const page = { limit: CHAINS_MAX, offset: 0 }
-      const tree = clickedTree(conditionsOf(app, call, EVENTS), page)
+      const tree = clickedTree(readConditions(app, call, EVENTS), page)
       const { rows } = await runTree(app, call, 'elements/values', tree)
       const containing = (queryValue(request, 'value') ?? '').toLowerCase()
       const counted = new Map<string, number>()
@@ -111,7 +111,7 @@ const some = (text: string | null): readonly string[] =>
   text === null || text === '' ? [] : [text]
 
 /** Reads the events to count. Refuses others. */
-function eventsIn(request: Request): readonly string[] {
+function readEvents(request: Request): readonly string[] {
   const requested = new URLSearchParams(queryOf(request.url)).getAll('include')
   const unknown = requested.find((name) => !EVENTS.some((event) => event === name))
   if (unknown !== undefined) {
@@ -122,7 +122,7 @@ function eventsIn(request: Request): readonly string[] {
 }
 
 /** Reads the conditions on events. Refuses malformed dates and filters. */
-function conditionsOf(
+function readConditions(
   app: AppContext,
   { project, request }: TreeCall,
   events: readonly string[],

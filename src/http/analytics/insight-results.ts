@@ -2,7 +2,7 @@
 
 import { REFRESH_MODES } from '../../contract/analytics/query.ts'
 import type { SavedInsight } from '../../dashboards/insight.ts'
-import { readPlaces } from '../../dashboards/tile.ts'
+import { readTilesOfInsights } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
 import { isMembers, legacyJson } from '../../insights/legacy-filters.ts'
 import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
@@ -78,7 +78,7 @@ export function refreshByName(search_text: string, fallback: RefreshMode): Refre
  * Reads overrides of stored members from the address, as JSON. Refuses anything but an object, naming the
  * parameter.
  */
-export function overridesIn(request: Request): {
+export function readOverrides(request: Request): {
   readonly filters: Json
   readonly variables: Json
 } {
@@ -178,7 +178,7 @@ export function insightSerializer(
   project: Project,
 ): (insight: SavedInsight, result: InsightResult) => object {
   const nameAuthor = authorFinder(app)
-  const places = readPlaces(app.control, project.id)
+  const places = readTilesOfInsights(app.control, project.id)
   return (insight, result) => {
     const { project_id: _project, ...stored } = insight
     const tiles = places(insight.id)

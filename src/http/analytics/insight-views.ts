@@ -72,7 +72,7 @@ export const INSIGHT_VIEW_ROUTES = [
     query: TrendingQuery,
     answers: { 200: pageOfItems(TrendingInsight) },
     answer: (app, { project, request }) => {
-      const since = new Date(app.now().getTime() - daysIn(request) * DAY_MS)
+      const since = new Date(app.now().getTime() - readDays(request) * DAY_MS)
       const show = insightSerializer(app, project)
       const nameAuthor = authorFinder(app)
       const trending = listTrending(app.control, project.id, since)
@@ -86,7 +86,7 @@ export const INSIGHT_VIEW_ROUTES = [
 ] as const
 
 /** Reads the number of days. Refuses anything else. */
-function daysIn(request: Request): number {
+function readDays(request: Request): number {
   const text = queryValue(request, 'days') || String(DAYS_DEFAULT)
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
   const detail = 'Must be a whole number from 1 to 999.'

@@ -18,7 +18,7 @@ import {
   type SavedInsightChanges,
   updateInsight,
 } from '../../dashboards/insight.ts'
-import { readPlaces } from '../../dashboards/tile.ts'
+import { readTilesOfInsights } from '../../dashboards/tile.ts'
 import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import { rightsIn } from '../../projects/rights.ts'
@@ -36,7 +36,7 @@ import {
   type InsightResult,
   insightSerializer,
   NO_RESULT,
-  overridesIn,
+  readOverrides,
   readRefresh,
   tryInsight,
 } from './insight-results.ts'
@@ -63,7 +63,7 @@ export const INSIGHT_ROUTES = [
     answers: { 201: InsightAnswer },
     answer: (app, { body, project, caller }) => {
       const editor = boardEditor(app, project, caller)
-      const insight = createInsight(editor, wantedInsight(body), app.now())
+      const insight = createInsight(editor, readInsightChanges(body), app.now())
       return answerJson(insightSerializer(app, project)(insight, NO_RESULT), 201)
     },
   }),
@@ -77,7 +77,7 @@ export const INSIGHT_ROUTES = [
     answer: async (app, call) => {
       const { params, project } = call
       const insight = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
-      const requested = { mode: readRefresh(call.request), overrides: overridesIn(call.request) }
+      const requested = { mode: readRefresh(call.request), overrides: readOverrides(call.request) }
       const result = await computeInsight(app, call, insight, requested)
       return answerJsonWithRaw(insightSerializer(app, project)(insight, result))
     },
@@ -93,7 +93,7 @@ export const INSIGHT_ROUTES = [
     answer: (app, { body, params, project, caller }) => {
       const before = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
       const editor = boardEditor(app, project, caller)
-      const insight = updateInsight(editor, before, wantedInsight(body), app.now())
+      const insight = updateInsight(editor, before, readInsightChanges(body), app.now())
       return answerJson(insightSerializer(app, project)(insight, NO_RESULT))
     },
   }),
@@ -127,7 +127,7 @@ export function boardEditor(app: AppContext, project: Project, caller: Caller): 
 /** Lists insights. They run one after the other, so that one list occupies one query slot. */
 async function answerInsights(app: AppContext, call: InsightCall): Promise<Response> {
   const { caller, project, request } = call
-  const places = readPlaces(app.control, project.id)
+  const places = readTilesOfInsights(app.control, project.id)
   const all = listInsightHeads(app.control, project.id).map((insight) => ({
     ...insight,
     dashboards: places(insight.id).map(({ dashboard_id }) => dashboard_id),
@@ -152,7 +152,7 @@ async function answerInsights(app: AppContext, call: InsightCall): Promise<Respo
 }
 
 /** Reads the stored members from a body. */
-function wantedInsight(body: Static<typeof InsightBody>): SavedInsightChanges {
+function readInsightChanges(body: Static<typeof InsightBody>): SavedInsightChanges {
   const wanted = {
     name: body.name,
     description: body.description ?? undefined,

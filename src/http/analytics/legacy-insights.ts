@@ -17,14 +17,14 @@ import { prepareSaved } from './query.ts'
 const BODY = validatorOf(DirectInsightBody)
 
 /** The routes: the path, and the values of `insight` that it accepts; the first is the default. */
-const PLACES: readonly (readonly [path: string, insights: readonly string[]])[] = [
+const LEGACY_ROUTES: readonly (readonly [path: string, insights: readonly string[]])[] = [
   ['trend', ['TRENDS', 'STICKINESS', 'LIFECYCLE']],
   ['funnel', ['FUNNELS']],
   ['retention', ['RETENTION']],
   ['path', ['PATHS']],
 ]
 
-export const DIRECT_INSIGHT_ROUTES = PLACES.flatMap(([path, insights]): readonly Route[] => {
+export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, insights]): readonly Route[] => {
   const declared = {
     path: `insights/${path}/`,
     scope: 'insight:read',

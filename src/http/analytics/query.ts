@@ -25,7 +25,7 @@ import type { AppContext } from '../app-context.ts'
 import { IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { projectRoute } from '../route.ts'
 import { type Fault, type Validator, validatorOf } from '../shape.ts'
-import { answerEditorQuestion } from './editor-queries.ts'
+import { answerEditorQuery } from './editor-queries.ts'
 import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
 import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
 
@@ -54,7 +54,7 @@ export const QUERY_ROUTES = [
       // Queries may take longer than the timeout of idle connections.
       socket?.timeout(request, 0)
       try {
-        const { response, is_over } = await answerQuestion(app, call, leave)
+        const { response, is_over } = await answerQuery(app, call, leave)
         // Rows continue as a stream, which keeps the key's slot until its end.
         if (!is_over) return response
         socket?.timeout(request, IDLE_TIMEOUT_S)
@@ -114,7 +114,7 @@ type QueryCall = QueryCaller & {
 type QueryResponse = { readonly response: Response; readonly is_over: boolean }
 
 /** Answers a query. `onEnd` is called when a streamed answer ends after this function returned. */
-async function answerQuestion(
+async function answerQuery(
   app: AppContext,
   asks: QueryCall,
   onEnd: () => void,
@@ -124,7 +124,7 @@ async function answerQuestion(
   if (isEditorKind(kind)) {
     const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
     const requested = { kind, query: body.query, refuse }
-    return { response: await answerEditorQuestion(app, asks, requested), is_over: true }
+    return { response: await answerEditorQuery(app, asks, requested), is_over: true }
   }
   const format = formatOf(request)
   const query = prepare(app, asks, body)
@@ -171,14 +171,14 @@ function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): P
   const { filters_override: filters, variables_override: variables } = body
   const query = overrideFilters(input, filters)
   const overrides = { filters, variables }
-  return prepareQuery(requireShape(kind, query, depth), overrides, queryContext(app, asks))
+  return prepareQuery(requireKindSchema(kind, query, depth), overrides, queryContext(app, asks))
 }
 
 /**
  * Validates a query against the schema of its kind. Refuses others, naming the invalid field below the
  * wrappers.
  */
-function requireShape(kind: QueryKind, query: object, depth: number): QueryNode {
+function requireKindSchema(kind: QueryKind, query: object, depth: number): QueryNode {
   const shape = KIND_SHAPES.get(kind)
   if (shape === undefined) throw new Error(`no shape for ${kind}`)
   return shape.require(query, (fault) => refuseRequest(inWrappers(fault, depth))) as QueryNode

@@ -39,7 +39,7 @@ export const VARIABLE_ROUTES = [
     answers: { 200: VariablePage },
     answer: (app, { request, project }) => {
       const result = listVariables(app.control, project.id)
-      return answerPage(request, app.publicUrl(), result, variableShower(app))
+      return answerPage(request, app.publicUrl(), result, variableSerializer(app))
     },
   }),
   projectRoute({
@@ -50,9 +50,9 @@ export const VARIABLE_ROUTES = [
     body: NEW_VARIABLE,
     answers: { 201: VariableAnswer },
     answer: (app, { body, project, caller }) => {
-      const wanted = { ...wantedVariable(body), name: body.name, type: body.type }
+      const wanted = { ...readVariableChanges(body), name: body.name, type: body.type }
       const variable = createVariable(boardEditor(app, project, caller), wanted, app.now())
-      return answerJson(variableShower(app)(variable), 201)
+      return answerJson(variableSerializer(app)(variable), 201)
     },
   }),
   projectRoute({
@@ -63,7 +63,7 @@ export const VARIABLE_ROUTES = [
     answers: { 200: VariableAnswer },
     answer: (app, { params, project }) => {
       const variable = getVariable(app.control, project.id, parseUuidId(params))
-      return answerJson(variableShower(app)(variable))
+      return answerJson(variableSerializer(app)(variable))
     },
   }),
   projectRoute({
@@ -76,8 +76,8 @@ export const VARIABLE_ROUTES = [
     answer: (app, { body, params, project, caller }) => {
       const before = getVariable(app.control, project.id, parseUuidId(params))
       const editor = boardEditor(app, project, caller)
-      const variable = updateVariable(editor, before, wantedVariable(body), app.now())
-      return answerJson(variableShower(app)(variable))
+      const variable = updateVariable(editor, before, readVariableChanges(body), app.now())
+      return answerJson(variableSerializer(app)(variable))
     },
   }),
   projectRoute({
@@ -95,7 +95,7 @@ export const VARIABLE_ROUTES = [
 ] as const
 
 /** Returns a function that serializes variables during one request. */
-function variableShower(app: AppContext): (variable: Variable) => object {
+function variableSerializer(app: AppContext): (variable: Variable) => object {
   const nameAuthor = authorFinder(app)
   return ({ project_id: _project, ...variable }) => ({
     ...variable,
@@ -104,7 +104,7 @@ function variableShower(app: AppContext): (variable: Variable) => object {
 }
 
 /** Reads the stored members from a body. */
-function wantedVariable(body: VariableChange): VariableChanges {
+function readVariableChanges(body: VariableChange): VariableChanges {
   const wanted = {
     name: body.name,
     type: body.type,

@@ -16,7 +16,7 @@ import type { AppContext } from '../app-context.ts'
 import { readJson } from '../body.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
 import { answerError } from '../refusals.ts'
-import { bearerOf, getAskerOf } from '../route.ts'
+import { bearerOf, getRequestCaller } from '../route.ts'
 import { validatorOf } from '../shape.ts'
 
 const BODY = validatorOf(SignupBody)
@@ -55,7 +55,7 @@ async function join(app: AppContext, requested: EndpointCall): Promise<Response>
   // The invite is checked before the body is read, so that a bad link costs no more.
   requireInvite(app, requested)
   const now = app.now()
-  const caller = bearerOf(request) === null ? null : getAskerOf(app, request, socket)
+  const caller = bearerOf(request) === null ? null : getRequestCaller(app, request, socket)
   const stored = caller === null ? null : joiner(app, caller)
   const body = stored === null ? await readJson(app.bodies, request, BODY) : null
   const joined = app.control.transaction(

@@ -24,7 +24,7 @@ import { answerActors } from './actors.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 
 /** The path of each analysis below a project, its summary, and its parameters. */
-const PLACES = [
+const ANALYSIS_ROUTES = [
   [
     'correlation',
     'funnel/correlation/',
@@ -41,12 +41,12 @@ const PLACES = [
 ] as const
 
 export const PERSON_ANALYTICS_ROUTES = [
-  ...PLACES.map(([analysis, path, says, sourceOf]) =>
+  ...ANALYSIS_ROUTES.map(([analysis, path, summary, sourceOf]) =>
     projectRoute({
       method: 'GET',
       path: `persons/${path}`,
       scope: 'person:read',
-      summary: says,
+      summary: summary,
       query: analysisQuery(analysis),
       answers: { 200: PeopleBehind },
       answer: (app, call) => {

@@ -26,7 +26,7 @@ export const RELATED_GROUP_ROUTES = [
     query: RelatedQuery,
     answers: { 200: RelatedList },
     answer: async (app, call) => {
-      const one = oneIn(call.request)
+      const one = readActor(call.request)
       const { project, caller } = call
       const shows_persons = isShown(rightsAt(app.control, caller, call), 'groups/related.persons')
       if (one.kind === 'person' && !shows_persons) throw noPersons()
@@ -48,7 +48,7 @@ const noPersons = (): Refusal =>
   )
 
 /** Reads the actor; a person without a group type. Refuses a malformed id. */
-function oneIn(request: Request): ActorKey {
+function readActor(request: Request): ActorKey {
   const id = queryValue(request, 'id') ?? ''
   if (id === '') throw new Refusal('required', 'This field is required.', { attr: 'id' })
   const is_group = (queryValue(request, 'group_type_index') ?? '') !== ''

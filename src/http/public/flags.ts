@@ -22,6 +22,8 @@ type FlagDialect = {
   readonly no_key: string
   readonly wrong_key: string
   readonly no_distinct_id: string
+  /** The member of an answer without flags, as JSON text. */
+  readonly no_flags: string
   /** Serializes the answer, from an evaluation or null. */
   readonly compose: (call: FlagCall, evaluation: Evaluation | null, now: Date) => string
 }
@@ -39,6 +41,7 @@ const DECIDE: FlagDialect = {
   no_key: 'No project API key provided. You can find your project API key in the project settings.',
   wrong_key: 'Project API key invalid. You can find your project API key in the project settings.',
   no_distinct_id: 'Decide requires a distinct_id.',
+  no_flags: '"featureFlags":{}',
   compose: composeDecide,
 }
 
@@ -47,6 +50,7 @@ const FLAGS: FlagDialect = {
   wrong_key:
     'The provided API key is invalid or has expired. Please check your API key and try again.',
   no_distinct_id: 'The distinct_id field is missing from the request. Please include a valid one.',
+  no_flags: '"flags":{}',
   compose: composeFlags,
 }
 
@@ -62,11 +66,11 @@ const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
 export function flagEndpoints(app: AppContext): readonly Endpoint[] {
   return PATHS.flatMap(([path, dialect]) => {
     const answer: Endpoint['answer'] = (request, _params, socket) =>
-      answerQuestion(app, dialect, request, socket)
+      answerFlagRequest(app, dialect, request, socket)
     return [
       { method: 'POST', path, answer },
-      { method: 'GET', path, answer: (request) => answerNobody(request, dialect) },
-      { method: 'HEAD', path, answer: (request) => answerNobody(request, dialect) },
+      { method: 'GET', path, answer: (request) => answerWithoutProject(request, dialect) },
+      { method: 'HEAD', path, answer: (request) => answerWithoutProject(request, dialect) },
       { method: 'OPTIONS', path, answer: answerPreflight },
     ] as const
   })
@@ -75,7 +79,7 @@ export function flagEndpoints(app: AppContext): readonly Endpoint[] {
 /**
  * Answers one request. This is a hot path: texts that do not depend on the person are built once per project.
  */
-async function answerQuestion(
+async function answerFlagRequest(
   app: AppContext,
   dialect: FlagDialect,
   request: Request,
@@ -190,9 +194,8 @@ async function storeOverrides(
 }
 
 /** Answers a connectivity check, which names no project, with members that are equal for every project. */
-function answerNobody(request: Request, { compose }: FlagDialect): Response {
-  const none = compose === composeDecide ? '"featureFlags":{}' : '"flags":{}'
-  const text = `{${none},"errorsWhileComputingFlags":false,${siteConfigText(null, '')}}`
+function answerWithoutProject(request: Request, { no_flags }: FlagDialect): Response {
+  const text = `{${no_flags},"errorsWhileComputingFlags":false,${siteConfigText(null, '')}}`
   return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
 }
 

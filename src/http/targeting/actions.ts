@@ -56,7 +56,7 @@ export const ACTION_ROUTES = [
     body: NEW_ACTION,
     answers: { 201: ActionAnswer },
     answer: (app, { body, project, caller }) => {
-      const wanted = { ...wantedAction(body), name: body.name }
+      const wanted = { ...readActionChanges(body), name: body.name }
       return answerAction(app, createAction(editorOf(app, project, caller), wanted, app.now()), 201)
     },
   }),
@@ -79,7 +79,7 @@ export const ACTION_ROUTES = [
     answer: (app, { body, params, project, caller }) => {
       const before = getAction(app.control, project.id, parseNumberId(params))
       const editor = editorOf(app, project, caller)
-      return answerAction(app, updateAction(editor, before, wantedAction(body), app.now()))
+      return answerAction(app, updateAction(editor, before, readActionChanges(body), app.now()))
     },
   }),
   projectRoute({
@@ -117,12 +117,12 @@ function onWire(action: Action, nameAuthor: FindAuthor): object {
 }
 
 /** Reads the stored members from a body. */
-function wantedAction(body: Static<typeof ActionChange>): ActionChanges {
+function readActionChanges(body: Static<typeof ActionChange>): ActionChanges {
   const wanted = {
     name: body.name,
     description: body.description ?? undefined,
     tags: body.tags,
-    steps: body.steps?.map(wantedStep),
+    steps: body.steps?.map(readStep),
     post_to_slack: body.post_to_slack,
     slack_message_format: body.slack_message_format ?? undefined,
     deleted: body.deleted,
@@ -136,7 +136,7 @@ function wantedAction(body: Static<typeof ActionChange>): ActionChanges {
 type ActionStepBody = NonNullable<Static<typeof ActionChange>['steps']>[number]
 
 /** Forms send an empty text for a condition that is not set. */
-function wantedStep(step: ActionStepBody): StoredActionStep {
+function readStep(step: ActionStepBody): StoredActionStep {
   return {
     event: step.event ?? null,
     properties: step.properties ?? [],

@@ -67,7 +67,7 @@ const KINDS: Readonly<Record<string, (leaf: BehaviorLeaf) => BehaviorWindow>> = 
     since: null,
     having: `min(timestamp) >= ${sinceOf(leaf)}`,
   }),
-  performed_event_regularly: (leaf) => regularly(leaf),
+  performed_event_regularly: (leaf) => regularWindow(leaf),
   performed_event_sequence: (leaf) => ({
     since: sinceOf(leaf),
     having: '',
@@ -78,11 +78,11 @@ const KINDS: Readonly<Record<string, (leaf: BehaviorLeaf) => BehaviorWindow>> = 
     },
   }),
   stopped_performing_event: (leaf) => {
-    const [since, recently] = [sinceOf(leaf), recentlyOf(leaf)]
+    const [since, recently] = [sinceOf(leaf), recentSince(leaf)]
     return { since, having: `countIf(timestamp > ${recently}) = 0` }
   },
   restarted_performing_event: (leaf) => {
-    const [since, recently] = [sinceOf(leaf), recentlyOf(leaf)]
+    const [since, recently] = [sinceOf(leaf), recentSince(leaf)]
     const paused = `countIf(timestamp > ${since} and timestamp <= ${recently}) = 0`
     const having = `min(timestamp) <= ${since} and ${paused} and countIf(timestamp > ${recently}) > 0`
     return { since: null, having }
@@ -109,7 +109,7 @@ export function readBehavior(leaf: BehaviorLeaf): Behavior {
   return {
     query: `
 select person
-from (${next === undefined ? rows : followed(rows, next.within)})
+from (${next === undefined ? rows : onlyFollowed(rows, next.within)})
 where did
 group by person${having === '' ? '' : `\nhaving ${having}`}
 order by person
@@ -117,7 +117,7 @@ limit ${PEOPLE_PER_PAGE}`,
     values: {
       event: asText(leaf['key']),
       ...(next === undefined ? {} : { then_event: asText(next.event) }),
-      ...momentsOf(leaf),
+      ...placeholderTimes(leaf),
     },
     properties,
     action_ids: [
@@ -135,7 +135,7 @@ export function hasBehavior(node: unknown): boolean {
 }
 
 /** Restricts rows to those that the second event follows within the time limit. */
-function followed(rows: string, within: string): string {
+function onlyFollowed(rows: string, within: string): string {
   return `
   select person, timestamp, did and next_at <= timestamp + ${within} as did
   from (
@@ -150,7 +150,7 @@ function followed(rows: string, within: string): string {
 /**
  * Conditions on regular behavior: often enough in at least `min_periods` of the last `total_periods` periods.
  */
-function regularly(leaf: BehaviorLeaf): BehaviorWindow {
+function regularWindow(leaf: BehaviorLeaf): BehaviorWindow {
   const total = countOf(leaf['total_periods'], PERIODS_MAX)
   const least = countOf(leaf['min_periods'], PERIODS_MAX)
   const length = countOf(leaf['time_value'], TIME_VALUE_MAX)
@@ -208,7 +208,7 @@ function momentText(said: unknown, name: string): string {
 }
 
 /** Values of the placeholders `{since}` and `{until}`. */
-function momentsOf(leaf: BehaviorLeaf): Readonly<Record<string, string>> {
+function placeholderTimes(leaf: BehaviorLeaf): Readonly<Record<string, string>> {
   const bounds = { since: leaf['explicit_datetime'], until: leaf['explicit_datetime_to'] }
   return Object.fromEntries(
     Object.entries(bounds).flatMap(([name, said]) => {
@@ -219,7 +219,7 @@ function momentsOf(leaf: BehaviorLeaf): Readonly<Record<string, string>> {
 }
 
 /** HogQL of the time that separates before and after, for behaviors with a pause. */
-function recentlyOf(leaf: BehaviorLeaf): string {
+function recentSince(leaf: BehaviorLeaf): string {
   return `now() - ${spanOf(leaf['seq_time_value'], leaf['seq_time_interval'])}`
 }
 

@@ -7,7 +7,7 @@ import { matchesFilter } from '../../flags/match.ts'
 import { type FlagPerson, openSubject } from '../../flags/subject.ts'
 import { Slices } from '../../threads/slices.ts'
 import type { FlagDefinitions } from '../flags/flag-definitions.ts'
-import { Rounds } from '../shared/periodic-task.ts'
+import { PeriodicTask } from '../shared/periodic-task.ts'
 import type { ListedPerson } from '../shared/person-reads.ts'
 import { cohorts } from '../tables.ts'
 import { hasBehavior } from './behavior.ts'
@@ -40,7 +40,7 @@ type DueCohort = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_i
  * One calculation at a time. From `start` on it looks for due cohorts every few minutes; `close` ends after the
  * current slice.
  */
-export class CohortCalculator extends Rounds {
+export class CohortCalculator extends PeriodicTask {
   readonly #context: CalculatorContext
 
   constructor(context: CalculatorContext) {

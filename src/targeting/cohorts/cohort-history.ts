@@ -7,7 +7,7 @@ import { cohort_calculations } from '../tables.ts'
 export type Calculation = typeof cohort_calculations.$inferSelect
 
 /** The most calculations stored per cohort; older ones are deleted. */
-const KEPT = 100
+const CALCULATIONS_MAX = 100
 
 /** The outcome of a calculation. */
 export type CalculationEnd = Pick<Calculation, 'count' | 'error'>
@@ -39,7 +39,7 @@ export function endCalculation(db: ControlDB, id: number, end: CalculationEnd, n
     .where(its)
     .orderBy(desc(cohort_calculations.id))
     .limit(1)
-    .offset(KEPT)
+    .offset(CALCULATIONS_MAX)
     .get()
   if (oldest === undefined) return
   db.delete(cohort_calculations)

@@ -130,7 +130,7 @@ function requireSound(
   if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
     throw refused("Filters must be a dictionary with a 'properties' key.")
   }
-  for (const id of actionsAskedFor(cohort.filters['properties'])) {
+  for (const id of behavioralActions(cohort.filters['properties'])) {
     const its = and(eq(actions.project_id, project.id), eq(actions.id, id))
     if (control.select().from(actions).where(its).get() !== undefined) continue
     throw new Refusal('does_not_exist', `There is no action with ID ${id}.`, { attr: 'filters' })
@@ -156,9 +156,9 @@ const LEAVES: ReadonlySet<unknown> = new Set([
  * Returns the actions in behavioral conditions. Refuses conditions that no event query can answer, and other
  * types.
  */
-function actionsAskedFor(node: unknown): readonly number[] {
+function behavioralActions(node: unknown): readonly number[] {
   if (!isRecord(node)) return []
-  if (Array.isArray(node['values'])) return node['values'].flatMap(actionsAskedFor)
+  if (Array.isArray(node['values'])) return node['values'].flatMap(behavioralActions)
   const type = node['type'] ?? 'person'
   if (!LEAVES.has(type)) {
     const detail = `Filters of type ${asText(type)} are not known.`

@@ -26,7 +26,7 @@ export function copyExperiment(
   now: Date,
 ): Experiment {
   const { control, project } = editor
-  requireToday(source)
+  requireCurrentMetrics(source)
   const is_here = project.id === source.project_id
   const flag = getFlag(control, source.project_id, source.feature_flag_id)
   const key = feature_flag_key || flag.key
@@ -59,7 +59,7 @@ export function copyExperiment(
 }
 
 /** Refuses metrics of legacy kinds, whose queries name their experiment. */
-function requireToday({ metrics, secondary_metrics }: Experiment): void {
+function requireCurrentMetrics({ metrics, secondary_metrics }: Experiment): void {
   const is_old = [metrics, secondary_metrics]
     .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
     .some((metric) => isRecord(metric) && metric['kind'] !== 'ExperimentMetric')

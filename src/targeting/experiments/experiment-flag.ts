@@ -52,7 +52,7 @@ export function syncExperimentFlag(
   now: Date,
 ): void {
   const filters = isRecord(flag.filters) ? flag.filters : {}
-  const wanted = followed(editor, filters, request)
+  const wanted = followExperiment(editor, filters, request)
   const active = flag.active || request.is_on
   const is_moved = !Bun.deepEquals(filters, wanted)
   if (!is_moved && active === flag.active) return
@@ -213,7 +213,7 @@ function keyOf(variant: unknown): readonly string[] {
 }
 
 /** Returns filters that follow an edit of the experiment. */
-function followed(
+function followExperiment(
   editor: TargetingEditor,
   filters: Readonly<Record<string, unknown>>,
   { parameters, holdout_id }: ExperimentFlagRequest,

@@ -14,7 +14,7 @@ export type Conclusion = Pick<ExperimentChanges, 'conclusion' | 'conclusion_comm
 type ExperimentState = { readonly experiment: Experiment; readonly flag: Flag }
 
 type ExperimentTransition = {
-  readonly says: string
+  readonly summary: string
   /** The reason why the transition is impossible; null where it is possible. */
   readonly fault: (at: ExperimentState) => string | null
   readonly changes: (now: Date) => ExperimentChanges
@@ -25,25 +25,25 @@ type ExperimentTransition = {
 /** TRANSITIONS that need no further input. A line adds one, and its route. */
 export const TRANSITIONS = {
   launch: {
-    says: 'Begin an experiment that is a draft: its flag is switched on.',
+    summary: 'Begin an experiment that is a draft: its flag is switched on.',
     fault: ({ experiment }) =>
       experiment.start_date === null ? null : 'Experiment has already been launched.',
     changes: (now) => ({ start_date: now }),
   },
   pause: {
-    says: 'Switch the flag of a running experiment off.',
+    summary: 'Switch the flag of a running experiment off.',
     fault: (at) => faultOfRunning(at, 'Experiment is already paused.', true),
     changes: () => ({}),
     flag_active: false,
   },
   resume: {
-    says: 'Switch the flag of a paused experiment on again.',
+    summary: 'Switch the flag of a paused experiment on again.',
     fault: (at) => faultOfRunning(at, 'Experiment is not paused.', false),
     changes: () => ({}),
     flag_active: true,
   },
   reset: {
-    says: 'Make an experiment a draft again; its flag stays as it is.',
+    summary: 'Make an experiment a draft again; its flag stays as it is.',
     fault: ({ experiment }) =>
       experiment.start_date === null ? 'Experiment is already in draft state.' : null,
     changes: () => ({
@@ -55,7 +55,7 @@ export const TRANSITIONS = {
     }),
   },
   archive: {
-    says: 'Put an experiment that ended away: lists leave it out.',
+    summary: 'Put an experiment that ended away: lists leave it out.',
     fault: ({ experiment }) => {
       if (experiment.archived) return 'Experiment is already archived.'
       return experiment.end_date === null
@@ -65,7 +65,7 @@ export const TRANSITIONS = {
     changes: () => ({ archived: true }),
   },
   unarchive: {
-    says: 'Take an experiment that was put away out again.',
+    summary: 'Take an experiment that was put away out again.',
     fault: ({ experiment }) => (experiment.archived ? null : 'Experiment is not archived.'),
     changes: () => ({ archived: false }),
   },

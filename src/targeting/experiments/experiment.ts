@@ -87,7 +87,7 @@ export function createExperiment(
       .get()
     requireComparable(bare, flag)
     setLinks(control, bare, saved_metrics, now)
-    const experiment = write(control, arranged(control, bare))
+    const experiment = write(control, orderMetrics(control, bare))
     recordEdit(control, editor, editOf(null, experiment), now)
     return experiment
   })
@@ -117,17 +117,17 @@ export function updateExperiment(
     if (!has_begun || moves_flag) {
       syncExperimentFlag(editor, { id: before.id, flag }, { ...said, is_on: begins }, now)
     }
-    const shared_before = sharedIn(control, before)
+    const shared_before = linkedMetrics(control, before)
     if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
     const changed = { ...before, ...said, updated_at: now }
     if (said.parameters !== undefined || said.stats_config !== undefined) {
       requireComparable(changed, getFlag(control, project.id, flag.id))
     }
-    const is_arranged = ARRANGED.some((name) => Object.hasOwn(changes, name))
-    const experiment = write(control, is_arranged ? arranged(control, changed) : changed)
+    const is_arranged = ORDERING_MEMBERS.some((name) => Object.hasOwn(changes, name))
+    const experiment = write(control, is_arranged ? orderMetrics(control, changed) : changed)
     const edit = editOf(
       { ...before, saved_metrics: shared_before },
-      { ...experiment, saved_metrics: sharedIn(control, experiment) },
+      { ...experiment, saved_metrics: linkedMetrics(control, experiment) },
     )
     recordEdit(control, editor, edit, now)
     return experiment
@@ -135,7 +135,7 @@ export function updateExperiment(
 }
 
 /** Members whose change requires metrics to be ordered again. */
-const ARRANGED = [
+const ORDERING_MEMBERS = [
   'metrics',
   'primary_metrics_ordered_uuids',
   'saved_metrics',
@@ -144,7 +144,7 @@ const ARRANGED = [
 ] as const
 
 /** Gives every metric a unique uuid and a position in the display order. */
-function arranged(db: ControlDB, experiment: Experiment): Experiment {
+function orderMetrics(db: ControlDB, experiment: Experiment): Experiment {
   const links = listLinks(db, experiment.project_id).get(experiment.id) ?? []
   const taken = new Set(links.flatMap(({ metric }) => uuidOf(metric.query) ?? []))
   const metrics = withUuids(experiment.metrics, taken)
@@ -163,7 +163,7 @@ function arranged(db: ControlDB, experiment: Experiment): Experiment {
 }
 
 /** The linked saved metrics, as the activity log records them. */
-function sharedIn(db: ControlDB, { project_id, id }: Experiment): readonly object[] {
+function linkedMetrics(db: ControlDB, { project_id, id }: Experiment): readonly object[] {
   const links = listLinks(db, project_id).get(id) ?? []
   return links.map(({ metric, metadata }) => ({ id: metric.id, name: metric.name, metadata }))
 }

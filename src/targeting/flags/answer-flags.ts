@@ -63,7 +63,7 @@ export function answerFlags(
 }
 
 /** Builds the person that flags evaluate: stored properties overlaid with the request's. */
-export function findAsked(
+export function findFlagPerson(
   persons: PersonSource,
   flags: ProjectFlags,
   asked: FlagQuery,
@@ -105,7 +105,7 @@ function readStored(
   asked: FlagQuery,
 ): StoredFlagInputs {
   try {
-    const person = isPersonAsked(flags, asked)
+    const person = needsPerson(flags, asked)
       ? persons.findPerson(flags.project_id, identifierOf(asked.distinct_id))
       : null
     const groups = readGroups(persons, flags, asked)
@@ -119,7 +119,7 @@ function readStored(
 /**
  * Whether the stored person is needed. A request with all properties that the flags read is answered without.
  */
-function isPersonAsked({ reads }: ProjectFlags, asked: FlagQuery): boolean {
+function needsPerson({ reads }: ProjectFlags, asked: FlagQuery): boolean {
   if (reads.needs_person) return true
   const { person_properties } = asked
   if (!isRecord(person_properties)) return reads.person_keys.length > 0

@@ -37,7 +37,7 @@ export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
   const { project_id, name, ensure_experience_continuity, bucketing_identifier } = flag
   requirePortable({ control: context.control, project_id, seen: new Map() }, flag.filters, 0)
   const active = flag.active && context.is_disabled !== true
-  const filters = filtersThere({ ...context, from: project_id, copied: new Map() }, flag, 0)
+  const filters = targetFilters({ ...context, from: project_id, copied: new Map() }, flag, 0)
   const wanted = { name, filters, active, ensure_experience_continuity, bucketing_identifier }
   const { editor, control, now } = context
   const there = findFlagByKey(control, editor().project.id, flag.key)
@@ -55,30 +55,30 @@ type Copying = FlagCopyContext & {
 }
 
 /** Returns the target filters, without early access and holdouts, which belong to their project. */
-function filtersThere(copying: Copying, flag: Flag, depth: number): unknown {
+function targetFilters(copying: Copying, flag: Flag, depth: number): unknown {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const { super_groups: _early, holdout_groups: _held, holdout: _out, ...rest } = filters
-  return translate(rest, (filter) => filterThere(copying, filter, depth))
+  return translate(rest, (filter) => targetFilter(copying, filter, depth))
 }
 
 type CopiedFilter = Readonly<Record<string, unknown>>
 
 /** Translates a filter's id to that of the target project. */
-function filterThere(copying: Copying, filter: CopiedFilter, depth: number): unknown {
+function targetFilter(copying: Copying, filter: CopiedFilter, depth: number): unknown {
   if (depth > DEPTH_MAX) throw nestedTooDeeply()
   switch (filter['type']) {
     case 'cohort':
     case 'precalculated-cohort':
-      return { ...filter, value: cohortThere(copying, Number(filter['value']), depth + 1) }
+      return { ...filter, value: targetCohortId(copying, Number(filter['value']), depth + 1) }
     case 'flag':
-      return { ...filter, key: String(flagThere(copying, String(filter['key']), depth + 1)) }
+      return { ...filter, key: String(targetFlagId(copying, String(filter['key']), depth + 1)) }
     default:
       return filter
   }
 }
 
 /** Returns the target id of a cohort: one of the same name, else a copy. */
-function cohortThere(copying: Copying, id: number, depth: number): number {
+function targetCohortId(copying: Copying, id: number, depth: number): number {
   const { control, editor, from, copied } = copying
   const stored = copied.get(`cohort ${id}`)
   if (stored !== undefined) return stored
@@ -96,12 +96,12 @@ function cohortThere(copying: Copying, id: number, depth: number): number {
 
 /** The editor is created last, so that its definitions include the cohorts that this one uses. */
 function makeCohort(copying: Copying, { name, description, ...cohort }: CohortRow, depth: number) {
-  const filters = translate(cohort.filters, (filter) => filterThere(copying, filter, depth))
+  const filters = translate(cohort.filters, (filter) => targetFilter(copying, filter, depth))
   return createCohort(copying.editor(), { name, description, filters }, copying.now).id
 }
 
 /** Returns the target id of a flag: one of the same key, else a copy. */
-function flagThere(copying: Copying, reference: string, depth: number): number {
+function targetFlagId(copying: Copying, reference: string, depth: number): number {
   const { control, editor, from, copied } = copying
   const stored = copied.get(`flag ${reference}`)
   if (stored !== undefined) return stored
@@ -114,7 +114,7 @@ function flagThere(copying: Copying, reference: string, depth: number): number {
 
 function makeFlag(copying: Copying, flag: Flag, depth: number): number {
   const { key, name, active } = flag
-  const filters = filtersThere(copying, flag, depth)
+  const filters = targetFilters(copying, flag, depth)
   return createFlag(copying.editor(), { key, name, active, filters }, copying.now).id
 }
 

@@ -4,12 +4,12 @@ import { Refusal } from '../../errors.ts'
 import { findProject } from '../../projects/project.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { editorFor, type TargetingEditor } from '../shared/editor.ts'
-import { Rounds } from '../shared/periodic-task.ts'
+import { PeriodicTask } from '../shared/periodic-task.ts'
 import { scheduled_changes } from '../tables.ts'
 import { getFlag, updateFlag } from './flag.ts'
 import type { FlagDefinitions } from './flag-definitions.ts'
 import { nextTime } from './recurrence.ts'
-import { isHeld, type ScheduledChange, scheduledChanges } from './scheduled-change.ts'
+import { isPaused, type ScheduledChange, scheduledChanges } from './scheduled-change.ts'
 
 export type FlagScheduleContext = {
   readonly control: ControlDB
@@ -25,7 +25,7 @@ const SLICE = 50
 const TRIES_MAX = 5
 
 /** Looks for due changes from `start` to `close`; first for those that came due while the server was down. */
-export class FlagSchedule extends Rounds {
+export class FlagSchedule extends PeriodicTask {
   readonly #context: FlagScheduleContext
 
   constructor(context: FlagScheduleContext) {
@@ -56,7 +56,7 @@ export class FlagSchedule extends Rounds {
       .where(is_due)
       .orderBy(asc(scheduled_at), asc(id))
       .all()
-      .filter((change) => !isHeld(change))
+      .filter((change) => !isPaused(change))
   }
 
   #tryOne(change: ScheduledChange, now: Date): void {
@@ -82,7 +82,7 @@ export class FlagSchedule extends Rounds {
       }
       updateFlag(editor, flag, scheduledChanges(change.payload, flag), now)
       this.#set(change, {
-        ...afterwards(change, now),
+        ...nextExecution(change, now),
         last_executed_at: now,
         failures: 0,
         failure_reason: null,
@@ -95,7 +95,7 @@ export class FlagSchedule extends Rounds {
     const failures = change.failures + 1
     const is_over = is_refused || failures >= TRIES_MAX
     const failure_reason = is_refused ? error.detail : 'Something went wrong on our side.'
-    const times = is_over ? { ...afterwards(change, now), failures: 0 } : { failures }
+    const times = is_over ? { ...nextExecution(change, now), failures: 0 } : { failures }
     this.#set(change, { ...times, failure_reason })
   }
 
@@ -120,7 +120,7 @@ export class FlagSchedule extends Rounds {
 }
 
 /** The next execution; a change that does not recur is marked as executed. */
-function afterwards(change: ScheduledChange, now: Date): Partial<ScheduledChange> {
+function nextExecution(change: ScheduledChange, now: Date): Partial<ScheduledChange> {
   const next = change.is_recurring ? nextTime(change, change.scheduled_at, now) : null
   return next === null ? { executed_at: now } : { scheduled_at: next }
 }

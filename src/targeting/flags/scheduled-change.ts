@@ -162,12 +162,12 @@ export function listPlans(
 /** Lists a flag's pending changes, oldest first, without paused ones. */
 export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly ScheduledChange[] {
   return listPlans(db, project_id, id)
-    .filter((change) => change.executed_at === null && !isHeld(change))
+    .filter((change) => change.executed_at === null && !isPaused(change))
     .toReversed()
 }
 
 /** Whether a recurring change is paused. */
-export function isHeld(change: ScheduledChange): boolean {
+export function isPaused(change: ScheduledChange): boolean {
   return !change.is_recurring && comesBack(change)
 }
 

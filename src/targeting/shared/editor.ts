@@ -79,7 +79,7 @@ const UNREMARKABLE: ReadonlySet<string> = new Set([
 ])
 
 /** Tables of objects whose number is limited, by scope. */
-const KEPT: Partial<Record<ActivityScope, LimitedTable>> = {
+const LIMITED_TABLES: Partial<Record<ActivityScope, LimitedTable>> = {
   Action: actions,
   Cohort: cohorts,
   EarlyAccessFeature: early_access_features,
@@ -105,7 +105,7 @@ export function recordEdit<Thing extends object>(
   const is_edit = before === null || changes.length > 0
   if (is_edit) requireEdit(editor.rights, { scope, thing: before ?? after })
   const is_more = !isDeleted(after) && (before === null || isDeleted(before))
-  const table = KEPT[scope]
+  const table = LIMITED_TABLES[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
   requireSize(db, table, editor, { before, after })
   editor.expectChange()

@@ -1,6 +1,6 @@
 /** A periodic task: rounds of work, one at a time, from `start` to `close`. */
 
-export type RoundsOptions = {
+export type PeriodicTaskOptions = {
   readonly every_ms: number
   /** Log message for a failed round. The next round comes all the same. */
   readonly failure: string
@@ -8,14 +8,14 @@ export type RoundsOptions = {
 }
 
 /** Runs rounds on demand, at the start and periodically. */
-export class Rounds {
-  readonly #options: RoundsOptions
+export class PeriodicTask {
+  readonly #options: PeriodicTaskOptions
   readonly #round: () => Promise<void>
   #timer: Timer | null = null
   #work: Promise<void> = Promise.resolve()
   #is_open = true
 
-  constructor(options: RoundsOptions, round: () => Promise<void>) {
+  constructor(options: PeriodicTaskOptions, round: () => Promise<void>) {
     this.#options = options
     this.#round = round
   }

@@ -8,7 +8,7 @@ import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { AskEvents } from '../cohorts/behavioral-cohort.ts'
 import type { FlagDefinitions } from '../flags/flag-definitions.ts'
 import { editorFor } from '../shared/editor.ts'
-import { Rounds } from '../shared/periodic-task.ts'
+import { PeriodicTask } from '../shared/periodic-task.ts'
 import { surveys } from '../tables.ts'
 import { getSurvey, iterationAt, type SurveyChanges, updateSurvey } from './survey.ts'
 
@@ -31,7 +31,7 @@ from events
 where event = 'survey sent' and properties.$survey_id = {survey} and timestamp >= toDateTime({from})`
 
 /** Checks surveys from `start` to `close`; first for iterations that began while the server was down. */
-export class SurveyLifecycle extends Rounds {
+export class SurveyLifecycle extends PeriodicTask {
   readonly #context: SurveyLifecycleContext
 
   constructor(context: SurveyLifecycleContext) {

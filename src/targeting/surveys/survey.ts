@@ -62,7 +62,7 @@ export function createSurvey(
       updated_at: now,
     }
     const bare = control.insert(surveys).values(draft).returning().get()
-    const survey = keepFlags(editor, withIterations(bare, now), wanted, now)
+    const survey = syncFlags(editor, withIterations(bare, now), wanted, now)
     recordEdit(control, editor, editOf(null, survey), now)
     followSurveys(editor)
     return survey
@@ -81,7 +81,7 @@ export function updateSurvey(
   return control.transaction(() => {
     const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...said } = changes
     const changed = { ...before, ...said, updated_at: now }
-    const survey = keepFlags(editor, withIterations(changed, now), changes, now)
+    const survey = syncFlags(editor, withIterations(changed, now), changes, now)
     recordEdit(control, editor, editOf(before, survey), now)
     followSurveys(editor)
     return survey
@@ -94,7 +94,7 @@ export function removeSurvey(editor: TargetingEditor, survey: Survey, now: Date)
   control.transaction(() => {
     control.delete(surveys).where(eq(surveys.id, survey.id)).run()
     for (const flag_id of [survey.targeting_flag_id, survey.internal_targeting_flag_id]) {
-      dropOwnFlag(editor, flag_id, now)
+      removeOwnFlag(editor, flag_id, now)
     }
     recordRemoval(control, editor, { scope: 'Survey', item_id: survey.id, name: survey.name }, now)
     followSurveys(editor)
@@ -148,14 +148,14 @@ function startsOf(survey: Survey): readonly Date[] | null {
 }
 
 /** Updates the survey's own flags and stores it. */
-function keepFlags(
+function syncFlags(
   editor: TargetingEditor,
   survey: Survey,
   changes: SurveyChanges,
   now: Date,
 ): Survey {
-  const targeting_flag_id = keepTargetingFlag(editor, survey, changes, now)
-  const internal_targeting_flag_id = keepInternalFlag(editor, survey, now)
+  const targeting_flag_id = syncTargetingFlag(editor, survey, changes, now)
+  const internal_targeting_flag_id = syncInternalFlag(editor, survey, now)
   return editor.control
     .update(surveys)
     .set({ ...survey, targeting_flag_id, internal_targeting_flag_id })
@@ -164,7 +164,7 @@ function keepFlags(
     .get()
 }
 
-function keepTargetingFlag(
+function syncTargetingFlag(
   editor: TargetingEditor,
   survey: Survey,
   changes: SurveyChanges,
@@ -177,7 +177,7 @@ function keepTargetingFlag(
     // The survey lets go of it first.
     const its = eq(surveys.id, survey.id)
     control.update(surveys).set({ targeting_flag_id: null }).where(its).run()
-    dropOwnFlag(editor, targeting_flag_id, now)
+    removeOwnFlag(editor, targeting_flag_id, now)
     return null
   }
   const active = isRunning(survey)
@@ -201,7 +201,7 @@ function keepTargetingFlag(
 }
 
 /** Deletes a flag, unless it was created independently of the survey. */
-function dropOwnFlag(editor: TargetingEditor, flag_id: number | null, now: Date): void {
+function removeOwnFlag(editor: TargetingEditor, flag_id: number | null, now: Date): void {
   if (flag_id === null) return
   const flag = getFlag(editor.control, editor.project.id, flag_id)
   if (isOwn(flag)) removeFlag(editor, flag, now)
@@ -227,7 +227,7 @@ function followSurveys({ control, project }: TargetingEditor): void {
 }
 
 /** Updates the flag that excludes persons who answered or dismissed the survey, until the next iteration. */
-function keepInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): number {
+function syncInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): number {
   const turn = survey.current_iteration === null ? '' : `/${survey.current_iteration}`
   const properties = ['dismissed', 'responded'].map((what) => ({
     key: `$survey_${what}/${survey.id}${turn}`,

@@ -25,8 +25,8 @@ export const EXPERIMENT_IMPLEMENTATION_ROUTES = [
     answers: { 200: ImplementationAnswer },
     answer: async (app, { request, project }) => {
       const names = [
-        ...entitiesIn(request, 'events').flatMap((id) => (typeof id === 'string' ? id : [])),
-        ...eventsOfActions(app, project.id, entitiesIn(request, 'actions')),
+        ...readEntities(request, 'events').flatMap((id) => (typeof id === 'string' ? id : [])),
+        ...eventsOfActions(app, project.id, readEntities(request, 'actions')),
       ]
       const [row] =
         names.length === 0
@@ -54,7 +54,7 @@ function eventsOfActions(
 }
 
 /** Reads the ids of a list of legacy filters: `[{"id": "$pageview"}]`. Refuses anything else. */
-function entitiesIn(request: Request, name: string): readonly unknown[] {
+function readEntities(request: Request, name: string): readonly unknown[] {
   const text = queryValue(request, name)
   if (text === null || text === '') return []
   const list = listIn(text)

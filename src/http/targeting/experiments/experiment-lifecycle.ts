@@ -37,13 +37,13 @@ const SHIPMENT = validatorOf(VariantShipment)
 const COPY = validatorOf(ExperimentCopy)
 const TRANSFER = validatorOf(ExperimentTransfer)
 
-export const EXPERIMENT_TURN_ROUTES = [
-  ...Object.entries(TRANSITIONS).map(([name, { says }]) =>
+export const EXPERIMENT_LIFECYCLE_ROUTES = [
+  ...Object.entries(TRANSITIONS).map(([name, { summary }]) =>
     projectRoute({
       method: 'POST',
       path: `experiments/:id/${name}/`,
       scope: 'experiment:write',
-      summary: says,
+      summary: summary,
       answers: { 200: ExperimentAnswer },
       answer: (app, { params, project, caller }) => {
         const editor = editorOf(app, project, caller)

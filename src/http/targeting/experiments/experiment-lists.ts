@@ -114,7 +114,7 @@ export function findExperiments(
   const query = new URLSearchParams(queryOf(request.url))
   const archived = query.get('archived')?.toLowerCase() === 'true'
   const order = query.get('order') || '-created_at'
-  const rankOf = orderIn(ORDERS, order)
+  const rankOf = findOrder(ORDERS, order)
   const filters = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
     const value = query.get(name)
     return value === null || value === '' ? [] : [wishFor(value)]
@@ -201,7 +201,7 @@ const FLAG_ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {
 function findEligible(app: AppContext, project: Project, query: URLSearchParams): readonly Flag[] {
   const linksOf = readLinks(app.control, project.id)
   const order = query.get('order') || '-created_at'
-  const rankOf = orderIn(FLAG_ORDERS, order)
+  const rankOf = findOrder(FLAG_ORDERS, order)
   const sign = order.startsWith('-') ? -1 : 1
   const filters = Object.entries(FLAG_FILTERS).flatMap(([name, wishFor]) => {
     const value = query.get(name)
@@ -218,7 +218,7 @@ function findEligible(app: AppContext, project: Project, query: URLSearchParams)
 }
 
 /** Finds the rank function of an order; a `-` before its name is ignored here. Refuses unknown names. */
-function orderIn<Rank>(orders: Readonly<Record<string, Rank>>, order: string): Rank {
+function findOrder<Rank>(orders: Readonly<Record<string, Rank>>, order: string): Rank {
   const name = order.replace('-', '')
   const rank = Object.hasOwn(orders, name) ? orders[name] : undefined
   if (rank !== undefined) return rank

@@ -114,7 +114,7 @@ async function askExposures(
   call: TreeCall,
   trial: ExperimentTrial,
 ): Promise<object> {
-  const tree = exposuresTree(trial, contextOf(app, call.project))
+  const tree = exposuresTree(trial, insightContextOf(app, call.project))
   const { rows } = await runTree(app, call, 'experiments/exposures', tree)
   return Object.fromEntries(rows.map(([key, persons]) => [String(key), persons]))
 }
@@ -136,7 +136,7 @@ function namesOf(metric: unknown): {
 }
 
 /** Refusals that concern one metric only; they become its result. */
-const TOLD_IN_PLACE: ReadonlySet<string> = new Set(['invalid_input', 'permission_denied'])
+const METRIC_REFUSALS: ReadonlySet<string> = new Set(['invalid_input', 'permission_denied'])
 
 /** Computes metrics one after the other: each is a query, and a refused one reports its refusal. */
 async function resultsOf(
@@ -149,11 +149,11 @@ async function resultsOf(
   for (const saved of metrics.slice(0, METRICS_MAX)) {
     try {
       const metric = readMetric(saved, 'metrics')
-      const query = metricTree(metric, trial, contextOf(app, call.project))
+      const query = metricTree(metric, trial, insightContextOf(app, call.project))
       const { rows } = await runTree(app, call, `experiments/${metric.model}`, query)
       results.push(resultOf(metric, figuresIn(metric, trial, rows), trial.settings))
     } catch (error) {
-      if (!(error instanceof Refusal) || !TOLD_IN_PLACE.has(error.code)) throw error
+      if (!(error instanceof Refusal) || !METRIC_REFUSALS.has(error.code)) throw error
       results.push({ ...namesOf(saved), error: error.detail })
     }
   }
@@ -161,7 +161,7 @@ async function resultsOf(
 }
 
 /** The context of an experiment's queries: the project's data. */
-export function contextOf(app: AppContext, project: Project): InsightContext {
+export function insightContextOf(app: AppContext, project: Project): InsightContext {
   return {
     project_id: project.id,
     timezone: project.timezone,

@@ -16,7 +16,7 @@ import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { queryValue } from '../../pages.ts'
 import { projectRoute } from '../../route.ts'
-import { contextOf, experimentInPath, metricsOf } from './experiment-results.ts'
+import { experimentInPath, insightContextOf, metricsOf } from './experiment-results.ts'
 
 /** The most days; each is a query. */
 const TIMESERIES_DAYS_MAX = 60
@@ -60,7 +60,7 @@ function metricOf(app: AppContext, experiment: Experiment, uuid: string): unknow
 /** Runs one query for each of the last days, over the data up to the day's end. Earlier days are omitted. */
 async function seriesOf(app: AppContext, call: TreeCall, trial: ExperimentTrial, raw: unknown) {
   const metric = readMetric(raw, 'metric_uuid')
-  const context = contextOf(app, call.project)
+  const context = insightContextOf(app, call.project)
   const days = daysOf(trial, context)
   const timeseries: Record<string, object | null> = {}
   for (const [index, { day, ends_at }] of days.entries()) {

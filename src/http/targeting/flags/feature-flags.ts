@@ -46,7 +46,7 @@ export const FEATURE_FLAG_ROUTES = [
     body: NEW_FLAG,
     answer: (app, { body, project, caller }) => {
       requireDashboards(app, project.id, body.analytics_dashboards)
-      const wanted = { ...wantedFlag(body), key: body.key }
+      const wanted = { ...readFlagChanges(body), key: body.key }
       const flag = createFlag(editorOf(app, project, caller), wanted, app.now())
       return answerJson(flagSerializer(app, { caller, project })(flag), 201)
     },
@@ -69,7 +69,7 @@ export const FEATURE_FLAG_ROUTES = [
     summary: 'Change members of a feature flag; deleting is a change of `deleted`.',
     answers: { 200: FlagAnswer },
     body: FLAG_CHANGE,
-    answer: (app, call) => changeFlag(app, call, wantedFlag(call.body)),
+    answer: (app, call) => changeFlag(app, call, readFlagChanges(call.body)),
   }),
   projectRoute({
     method: 'PUT',
@@ -78,7 +78,7 @@ export const FEATURE_FLAG_ROUTES = [
     summary: 'Change a feature flag, naming its key.',
     answers: { 200: FlagAnswer },
     body: NEW_FLAG,
-    answer: (app, call) => changeFlag(app, call, wantedFlag(call.body)),
+    answer: (app, call) => changeFlag(app, call, readFlagChanges(call.body)),
   }),
 ] as const
 
@@ -123,7 +123,7 @@ function requireDashboards(app: AppContext, project_id: number, ids: unknown): v
 }
 
 /** Reads the stored members from a body; for most members null means the default of a new flag. */
-function wantedFlag(body: Static<typeof FlagChange>): FlagChanges {
+function readFlagChanges(body: Static<typeof FlagChange>): FlagChanges {
   const contexts = body.evaluation_contexts ?? body.evaluation_tags
   const wanted = {
     key: body.key,

@@ -48,13 +48,13 @@ export const FLAG_ACTION_ROUTES = [
       const distinct_id = findUser(app.control, caller.user_id)?.distinct_id ?? ''
       const { results } = evaluateFor(app, project.id, {
         distinct_id,
-        groups: groupsIn(request),
+        groups: readGroups(request),
         flag_keys: null,
       })
       const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
       const show = flagSerializer(app, { caller, project })
       const linksOf = readLinks(app.control, project.id)
-      const keys = keysIn(request)
+      const keys = readFlagKeys(request)
       const flags = listFlags(app.control, project.id).filter(
         ({ id, key }) => !linksOf(id).is_of_survey && keys?.includes(key) !== false,
       )
@@ -77,8 +77,8 @@ export const FLAG_ACTION_ROUTES = [
       if (distinct_id === null || distinct_id === '') {
         throw new Refusal('required', 'User distinct_id is required', { attr: 'distinct_id' })
       }
-      const flag_keys = keysIn(request)
-      const groups = groupsIn(request)
+      const flag_keys = readFlagKeys(request)
+      const groups = readGroups(request)
       const { results } = evaluateFor(app, project.id, { distinct_id, groups, flag_keys })
       const disabled = listFlags(app.control, project.id).filter(
         (flag) => !flag.active && flag_keys?.includes(flag.key) !== false,
@@ -186,7 +186,7 @@ type EvaluationBody = {
 }
 
 /** Reads the flags of a request; null for all. */
-function keysIn(request: Request): readonly string[] | null {
+function readFlagKeys(request: Request): readonly string[] | null {
   const named = new URLSearchParams(queryOf(request.url)).getAll('flag_keys')
   const keys = named.flatMap((text) => text.split(',')).filter((key) => key !== '')
   return keys.length === 0 ? null : keys
@@ -213,7 +213,7 @@ function evaluateFor(
 }
 
 /** Reads `groups`, an object as JSON. */
-function groupsIn(request: Request): unknown {
+function readGroups(request: Request): unknown {
   const text = new URLSearchParams(queryOf(request.url)).get('groups') ?? '{}'
   try {
     return JSON.parse(text)

@@ -135,7 +135,7 @@ async function flagsToDelete(
     throw new Refusal('invalid_input', detail, { attr: is_both ? 'filters' : 'ids' })
   }
   if (provided_fields.length > 0) {
-    return { flags: await findFlags(app, requested, filtersSaid(provided_fields)), errors: [] }
+    return { flags: await findFlags(app, requested, readFilters(provided_fields)), errors: [] }
   }
   const { ids, strange } = idsIn(wanted)
   const stored = listFlagsById(app.control, requested.project.id)
@@ -155,7 +155,7 @@ async function flagsToDelete(
 }
 
 /** Reads filters. An unknown one would select too many flags, so it is refused. */
-function filtersSaid(
+function readFilters(
   provided_fields: readonly (readonly [string, unknown])[],
 ): ReadonlyMap<string, string> {
   const unknown = provided_fields.map(([name]) => name).filter((name) => !FLAG_FILTERS.has(name))

@@ -9,7 +9,7 @@ import { FlagAnswer } from '../../../contract/targeting/flags.ts'
 import { Refusal } from '../../../errors.ts'
 import { valueOf } from '../../../flags/result.ts'
 import { isShown, type Rights, rightsAt } from '../../../projects/rights.ts'
-import { findAsked } from '../../../targeting/flags/answer-flags.ts'
+import { findFlagPerson } from '../../../targeting/flags/answer-flags.ts'
 import {
   type EvaluatedProperty,
   explainFlag,
@@ -31,22 +31,23 @@ import { pathNames, projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
 import { editorOf } from './feature-flags.ts'
 
-const TRIAL_QUESTION = validatorOf(FlagTrialQuestion)
+const EVALUATION_BODY = validatorOf(FlagTrialQuestion)
 
-/** TURNS: the last segment of the path, the change, and the summary. A line adds a route. */
-const TURNS: readonly (readonly [turn: string, wanted: FlagChanges, says: string])[] = [
-  ['enable', { active: true }, 'Switch a flag on.'],
-  ['disable', { active: false }, 'Switch a flag off.'],
-  ['archive', { archived: true }, 'Switch a flag off and leave it out of lists.'],
-  ['unarchive', { archived: false }, 'Put an archived flag back into lists; it stays off.'],
-]
+/** TRANSITIONS: the last segment of the path, the change, and the summary. A line adds a route. */
+const TRANSITIONS: readonly (readonly [segment: string, changes: FlagChanges, summary: string])[] =
+  [
+    ['enable', { active: true }, 'Switch a flag on.'],
+    ['disable', { active: false }, 'Switch a flag off.'],
+    ['archive', { archived: true }, 'Switch a flag off and leave it out of lists.'],
+    ['unarchive', { archived: false }, 'Put an archived flag back into lists; it stays off.'],
+  ]
 
-const TURN_ROUTES = TURNS.map(([turn, changes, says]) =>
+const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changes, summary]) =>
   projectRoute({
     method: 'POST',
-    path: `feature_flags/:id/${turn}/`,
+    path: `feature_flags/:id/${segment}/`,
     scope: 'feature_flag:write',
-    summary: says,
+    summary: summary,
     answers: { 200: FlagAnswer },
     answer: (app, { params, project, caller }) => {
       const before = getFlag(app.control, project.id, parseNumberId(params))
@@ -63,8 +64,8 @@ const TURN_ROUTES = TURNS.map(([turn, changes, says]) =>
   }),
 )
 
-export const FLAG_TURN_ROUTES = [
-  ...TURN_ROUTES,
+export const FLAG_LIFECYCLE_ROUTES = [
+  ...TRANSITION_ROUTES,
   projectRoute({
     method: 'POST',
     path: 'feature_flags/:id/has_active_dependents/',
@@ -107,7 +108,7 @@ export const FLAG_TURN_ROUTES = [
     path: 'feature_flags/:id/test_evaluation/',
     scope: 'feature_flag:read',
     summary: 'Read what a flag is for somebody, and what came of each of its conditions.',
-    body: TRIAL_QUESTION,
+    body: EVALUATION_BODY,
     answers: { 200: FlagTrialAnswer },
     answer: (app, { body, params, ...caller }) => {
       const { project } = caller
@@ -122,7 +123,7 @@ export const FLAG_TURN_ROUTES = [
         distinct_id: distinctIdOf(app, project.id, body),
         groups: body.groups ?? {},
       }
-      const person = findAsked(app.persons, flags, requested, app.now())
+      const person = findFlagPerson(app.persons, flags, requested, app.now())
       const tried = explainFlag(flags, flag, person)
       const rights = rightsAt(app.control, caller.caller, caller)
       const { result, sets, person_properties } = withoutHidden(tried, rights)

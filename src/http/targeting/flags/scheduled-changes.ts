@@ -63,7 +63,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
       const editor = { ...editorOf(app, project, caller), timezone: project.timezone }
       const { payload } = body
       const scheduled_at = parseTimestamp(body.scheduled_at, 'scheduled_at') ?? app.now()
-      const wanted = { ...timesIn(body), payload, scheduled_at }
+      const wanted = { ...readTimes(body), payload, scheduled_at }
       const plan = scheduleChange(editor, flag, wanted, app.now())
       return answerJson(onWire(plan, authorFinder(app)), 201)
     },
@@ -93,7 +93,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
         const detail = 'Cannot change the target record of an existing scheduled change.'
         throw new Refusal('invalid_input', detail, { attr: 'record_id' })
       }
-      const wanted = { ...timesIn(body), ...(body.payload ? { payload: body.payload } : {}) }
+      const wanted = { ...readTimes(body), ...(body.payload ? { payload: body.payload } : {}) }
       const plan = updateSchedule(editorOf(app, project, caller), before, wanted, app.now())
       return answerJson(onWire(plan, authorFinder(app)))
     },
@@ -123,7 +123,7 @@ function onWire(plan: ScheduledChange, nameAuthor: FindAuthor): object {
 }
 
 /** Reads the times from a body. */
-function timesIn(body: Static<typeof ScheduledChangeChange>): ScheduleChanges {
+function readTimes(body: Static<typeof ScheduledChangeChange>): ScheduleChanges {
   const wanted = {
     scheduled_at: parseTimestamp(body.scheduled_at, 'scheduled_at'),
     is_recurring: body.is_recurring,

@@ -22,38 +22,39 @@ const SURVEY_COPY = validatorOf(SurveyCopy)
 
 type SurveyAction = (survey: Survey, now: Date) => SurveyChanges
 
-/** TURNS: the last segment of the path, the change, and the summary. Repeating one changes nothing. */
-const TURNS: readonly (readonly [turn: string, wanted: SurveyAction, says: string])[] = [
+/** TRANSITIONS: the last segment of the path, the change, and the summary. Repeating one changes nothing. */
+const TRANSITIONS: readonly (readonly [segment: string, changes: SurveyAction, summary: string])[] =
   [
-    'launch',
-    (survey, now) => {
-      if (survey.archived) throw refused('An archived survey cannot be launched.')
-      const is_running = survey.start_date !== null && survey.end_date === null
-      return is_running ? {} : { start_date: survey.start_date ?? now, end_date: null }
-    },
-    'Begin to ask, or go on with it.',
-  ],
-  [
-    'stop',
-    (survey, now) => {
-      if (survey.start_date === null) throw refused('The survey has not been launched.')
-      return survey.end_date === null ? { end_date: now } : {}
-    },
-    'Ask nobody any more.',
-  ],
-]
+    [
+      'launch',
+      (survey, now) => {
+        if (survey.archived) throw refused('An archived survey cannot be launched.')
+        const is_running = survey.start_date !== null && survey.end_date === null
+        return is_running ? {} : { start_date: survey.start_date ?? now, end_date: null }
+      },
+      'Begin to ask, or go on with it.',
+    ],
+    [
+      'stop',
+      (survey, now) => {
+        if (survey.start_date === null) throw refused('The survey has not been launched.')
+        return survey.end_date === null ? { end_date: now } : {}
+      },
+      'Ask nobody any more.',
+    ],
+  ]
 
-const TURN_ROUTES = TURNS.map(([turn, wantedFor, says]) =>
+const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changesFor, summary]) =>
   projectRoute({
     method: 'POST',
-    path: `surveys/:id/${turn}/`,
+    path: `surveys/:id/${segment}/`,
     scope: 'survey:write',
-    summary: says,
+    summary: summary,
     answers: { 200: SurveyAnswer },
     answer: (app, { params, project, caller }) => {
       const before = getSurvey(app.control, project.id, parseUuidId(params))
       const now = app.now()
-      const changes = wantedFor(before, now)
+      const changes = changesFor(before, now)
       const editor = editorOf(app, project, caller)
       const is_same = Object.keys(changes).length === 0
       const survey = is_same ? before : updateSurvey(editor, before, changes, now)
@@ -63,7 +64,7 @@ const TURN_ROUTES = TURNS.map(([turn, wantedFor, says]) =>
 )
 
 export const SURVEY_ACTION_ROUTES = [
-  ...TURN_ROUTES,
+  ...TRANSITION_ROUTES,
   projectRoute({
     method: 'POST',
     path: 'surveys/:id/duplicate_to_projects/',

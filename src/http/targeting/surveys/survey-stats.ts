@@ -111,7 +111,7 @@ export const SURVEY_STATS_ROUTES = [
  * SDKs that send partial answers repeat the whole answer each time, under one submission id; the last event
  * counts.
  */
-const LAST_OF_SUBMISSION = `uuid in (
+const IS_LAST_OF_SUBMISSION = `uuid in (
   select argMax(uuid, timestamp)
   from events
   where event = 'survey sent'
@@ -121,32 +121,32 @@ const LAST_OF_SUBMISSION = `uuid in (
 const COUNTS = `
 select properties.$survey_id, count()
 from events
-where event = 'survey sent' and ${LAST_OF_SUBMISSION}
+where event = 'survey sent' and ${IS_LAST_OF_SUBMISSION}
 group by properties.$survey_id
 limit 10000`
 
 /** A partial answer is sent as dismissed too, and is no dismissal. */
-const ABOUT_SURVEYS = `
+const SURVEY_EVENTS = `
 event in ('survey shown', 'survey dismissed', 'survey sent')
 and properties.$survey_id in {surveys}
 and timestamp >= toDateTime64({from}, 3, 'UTC') and timestamp <= toDateTime64({until}, 3, 'UTC')
 and toString(uuid) not in {archived}
 and (event != 'survey dismissed' or coalesce(toString(properties.$survey_partially_completed), 'false') != 'true')
-and (event != 'survey sent' or ${LAST_OF_SUBMISSION})`
+and (event != 'survey sent' or ${IS_LAST_OF_SUBMISSION})`
 
 const STATS = `
 select event, count(), count(distinct person_id), min(timestamp), max(timestamp)
 from events
-where ${ABOUT_SURVEYS}
+where ${SURVEY_EVENTS}
 group by event`
 
 /** Persons who dismissed and then answered count as answered. */
-const BOTH = `
+const DISMISSED_AND_SENT = `
 select count()
 from (
   select person_id
   from events
-  where ${ABOUT_SURVEYS} and event != 'survey shown'
+  where ${SURVEY_EVENTS} and event != 'survey shown'
   group by person_id
   having countIf(event = 'survey dismissed') > 0 and countIf(event = 'survey sent') > 0
 )`
@@ -154,7 +154,7 @@ from (
 const RESPONSES = `
 select uuid, timestamp, distinct_id, person_id, properties
 from events
-where event = 'survey sent' and ${ABOUT_SURVEYS}
+where event = 'survey sent' and ${SURVEY_EVENTS}
 order by timestamp desc, uuid
 limit {limit} offset {offset}`
 
@@ -171,10 +171,10 @@ async function readStats(
   const values = {
     surveys: namesOf(surveys),
     archived: archivedFor(app, call.request, surveys),
-    ...spanIn(call.request, 'date_from', 'date_to'),
+    ...readTimeRange(call.request, 'date_from', 'date_to'),
   }
   const rows = await queryEvents(app, { ...call, values }, STATS)
-  const [[both = 0] = []] = await queryEvents(app, { ...call, values }, BOTH)
+  const [[both = 0] = []] = await queryEvents(app, { ...call, values }, DISMISSED_AND_SENT)
   const stored = new Map(
     rows.map(([event, total, persons, first, last]) => [
       event,
@@ -235,7 +235,7 @@ async function answerResponses(
   const values = {
     surveys: namesOf([survey]),
     archived: archivedFor(app, request, [survey]),
-    ...spanIn(request, 'since', 'until'),
+    ...readTimeRange(request, 'since', 'until'),
     limit: limit + 1,
     offset,
   }
@@ -277,22 +277,22 @@ function answersIn(
 }
 
 /** Placeholder for an empty list, which engines treat differently. */
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+const NO_SURVEY = '00000000-0000-0000-0000-000000000000'
 
 function namesOf(surveys: readonly Survey[]): readonly string[] {
-  return surveys.length === 0 ? [NOBODY] : surveys.map(({ id }) => id)
+  return surveys.length === 0 ? [NO_SURVEY] : surveys.map(({ id }) => id)
 }
 
 function archivedFor(app: AppContext, request: Request, surveys: readonly Survey[]): string[] {
-  if (queryValue(request, 'exclude_archived') !== 'true') return [NOBODY]
-  return [NOBODY, ...surveys.flatMap(({ id }) => listArchived(app.control, id))]
+  if (queryValue(request, 'exclude_archived') !== 'true') return [NO_SURVEY]
+  return [NO_SURVEY, ...surveys.flatMap(({ id }) => listArchived(app.control, id))]
 }
 
 const LONG_AGO = '1970-01-01T00:00:00.000Z'
 const FAR_OFF = '2199-12-31T23:59:59.000Z'
 
 /** Reads the time range of a request. Refuses a range that ends before it begins. */
-function spanIn(request: Request, from_name: string, until_name: string) {
+function readTimeRange(request: Request, from_name: string, until_name: string) {
   const read = (name: string) => parseTimestamp(queryValue(request, name) || null, name) ?? null
   const from = read(from_name)
   const until = read(until_name)

@@ -78,7 +78,7 @@ export const SURVEY_ROUTES = [
     body: NEW_SURVEY,
     answer: (app, { body, project, caller }) => {
       const { name, type } = body
-      const wanted = { ...wantedSurvey(app, project.id, body), name, type }
+      const wanted = { ...readSurveyChanges(app, project.id, body), name, type }
       const survey = createSurvey(editorOf(app, project, caller), wanted, app.now())
       return answerJson(surveySerializer(app, { caller, project })(survey), 201)
     },
@@ -103,7 +103,7 @@ export const SURVEY_ROUTES = [
     body: SURVEY_CHANGE,
     answer: (app, { body, params, project, caller }) => {
       const before = getSurvey(app.control, project.id, parseUuidId(params))
-      const changes = wantedSurvey(app, project.id, body)
+      const changes = readSurveyChanges(app, project.id, body)
       const survey = updateSurvey(editorOf(app, project, caller), before, changes, app.now())
       return answerJson(surveySerializer(app, { caller, project })(survey))
     },
@@ -136,7 +136,7 @@ export const SURVEY_ROUTES = [
 ] as const
 
 /** Reads the stored members from a body. Refuses missing flags. */
-function wantedSurvey(
+function readSurveyChanges(
   app: AppContext,
   project_id: number,
   body: Static<typeof SurveyChange>,
