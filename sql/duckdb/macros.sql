@@ -73,22 +73,29 @@ create or replace macro ch_readable_quantity(x) as trim(ch_scaled(x, 1000, ['', 
 -- text
 
 create or replace macro ch_repeat(s, n) as repeat(s, greatest(ch_size(n, 1000000 // greatest(strlen(s), 1)), 0)::bigint);
-create or replace macro ch_lpad(s, n, pad) as lpad(s, ch_size(n, 1000000)::integer, pad);
-create or replace macro ch_rpad(s, n, pad) as rpad(s, ch_size(n, 1000000)::integer, pad);
+create or replace macro ch_lpad(s, n, pad) as lpad(s, ch_size(n, 1000000)::integer, case when pad = '' then ' ' else pad end);
+create or replace macro ch_rpad(s, n, pad) as rpad(s, ch_size(n, 1000000)::integer, case when pad = '' then ' ' else pad end);
 create or replace macro ch_bar(x, lo, hi, width) as repeat('█', greatest(least(round((x - lo)::double / (hi - lo) * ch_size(width, 1000)), width), 0)::bigint);
 create or replace macro ch_substring(s, start, n) as case when start = 0 then '' when n < 0 then substring(s, start::bigint, greatest(length(s) + n - (case when start < 0 then length(s) + start else start - 1 end), 0)::bigint) else substring(s, start::bigint, n::bigint) end;
-create or replace macro ch_replace(s, a, b) as case when a = '' then s when strlen(b) > strlen(a) and strlen(s) // strlen(a) * strlen(b) > 100000000 then error('The result would be too large') else replace(s, a, b) end;
-create or replace macro ch_regexp_replace_all(s, re, b) as case when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 'gs') end;
-create or replace macro ch_regexp_replace_one(s, re, b) as case when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 's') end;
+create or replace macro ch_replace(s, a, b) as case when b is null then null when a = '' then s when strlen(b) > strlen(a) and strlen(s) // strlen(a) * strlen(b) > 100000000 then error('The result would be too large') else replace(s, a, b) end;
+create or replace macro ch_regexp_replace_all(s, re, b) as case when b is not null and re = '' then s when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 'gs') end;
+create or replace macro ch_regexp_replace_one(s, re, b) as case when b is not null and re = '' then s when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 's') end;
 create or replace macro ch_replace_one(s, a, b) as case when s is null or a is null or b is null then null when a = '' or strpos(s, a) = 0 then s else concat(left(s, strpos(s, a) - 1), b, substring(s, strpos(s, a) + length(a))) end;
-create or replace macro ch_append_trailing(s, c) as case when s is null then null when s = '' or ends_with(s, c) then s else concat(s, c) end;
+create or replace macro ch_append_trailing(s, c) as case when s is null or c is null then null when s = '' or ends_with(s, c) then s else concat(s, c) end;
 create or replace macro ch_xml_escape(s) as replace(replace(replace(replace(replace(s, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&apos;');
-create or replace macro ch_initcap(s) as array_to_string(list_transform(regexp_extract_all(s, '[0-9A-Za-z]+|[^0-9A-Za-z]+'), lambda e: concat(upper(e[1]), lower(e[2:]))), '');
+create or replace macro ch_ascii_lower(s) as translate(s, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz');
+create or replace macro ch_ascii_upper(s) as translate(s, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+create or replace macro ch_lower(s) as list_transform([s], lambda t: case when strlen(t) = length(t) then lower(t) else ch_ascii_lower(t) end)[1];
+create or replace macro ch_upper(s) as list_transform([s], lambda t: case when strlen(t) = length(t) then upper(t) else ch_ascii_upper(t) end)[1];
+create or replace macro ch_initcap(s) as array_to_string(list_transform(regexp_extract_all(s, '[0-9A-Za-z]+|[^0-9A-Za-z]+'), lambda e: case when ascii(e) < 128 then concat(upper(e[1]), lower(e[2:])) else e end), '');
+create or replace macro ch_initcap_utf8(s) as array_to_string(list_transform(regexp_extract_all(s, '[\p{L}\p{N}]+|[^\p{L}\p{N}]+'), lambda e: concat(case when length(upper(e[1])) = 1 and e[1] <> 'ß' then upper(e[1]) else e[1] end, lower(e[2:]))), '');
 create or replace macro ch_position_from(h, n, start) as case when strpos(substring(h, greatest(start, 1)::bigint), n) = 0 then 0 else strpos(substring(h, greatest(start, 1)::bigint), n) + greatest(start, 1) - 1 end;
 create or replace macro ch_count_substrings(h, n) as case when n = '' then 0 else (strlen(h) - strlen(replace(h, n, ''))) // strlen(n) end;
+-- What was found in turn, up to the first time that nothing was: `whole` says what the pattern took each time.
+create or replace macro ch_until_empty(found, whole) as case when list_contains(whole, '') then found[:list_position(whole, '') - 1] else found end;
 create or replace macro ch_has_group(re) as regexp_matches(re, '(^|[^\\])\(($|[^?]|\?P?<)');
 create or replace macro ch_extract(s, re) as case when ch_has_group(re) then regexp_extract(s, re, 1, 's') else regexp_extract(s, re, 0, 's') end;
-create or replace macro ch_extract_all(s, re) as case when ch_has_group(re) then regexp_extract_all(s, re, 1, 's') else regexp_extract_all(s, re, 0, 's') end;
+create or replace macro ch_extract_all(s, re) as ch_until_empty(case when ch_has_group(re) then regexp_extract_all(s, re, 1, 's') else regexp_extract_all(s, re, 0, 's') end, regexp_extract_all(s, re, 0, 's'));
 create or replace macro ch_subsequence(s) as array_to_string(list_transform(string_split(s, ''), lambda e: regexp_escape(e)), '.*');
 create or replace macro ch_ngrams(s, n) as list_transform(range(1, length(s) - n + 2), lambda i: substring(s, i, n::bigint));
 create or replace macro ch_hexint(x) as case when length(hex(x)) % 2 = 1 then concat('0', hex(x)) else hex(x) end;

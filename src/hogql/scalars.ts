@@ -5,6 +5,7 @@ import { CITY_HASH } from './scalars/city-hash.ts'
 import { DECIMALS } from './scalars/decimals.ts'
 import type { ScalarFunction } from './scalars/definition.ts'
 import { GEOHASHES } from './scalars/geohashes.ts'
+import { CASE_SCALARS } from './scalars/letters.ts'
 import { SEQUENCES } from './scalars/sequences.ts'
 import { WINDOW_FUNNEL } from './scalars/window-funnel.ts'
 
@@ -17,6 +18,7 @@ export const HOGQL_SCALARS: readonly ScalarFunction[] = [
   ...BYTES,
   ...GEOHASHES,
   ...DECIMALS,
+  ...CASE_SCALARS,
   ...WINDOW_FUNNEL,
   ...SEQUENCES,
 ]

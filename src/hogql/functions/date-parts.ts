@@ -5,8 +5,8 @@ import { asInstant } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
 import { DAY_US, toLocal } from '../local-time.ts'
 import { isTimeValue, startOfTime } from '../relative-time.ts'
-import { bind, bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
-import { type IntervalUnit, type Type, withNull } from '../types.ts'
+import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
+import { INT64, type IntervalUnit, isText, type Type, withNull } from '../types.ts'
 import { refuseArguments } from './argument-errors.ts'
 
 /** Units in any case, singular or plural. */
@@ -52,8 +52,16 @@ export function unitNamed(name: string): IntervalUnit | null {
   return (Object.hasOwn(UNITS, singular) ? UNITS[singular] : undefined) ?? null
 }
 
+/** `toIntervalDay('1')`: a text counts as the number it holds. */
+function countedIn(text: ResolvedExpr): ResolvedExpr {
+  const constant = constantText(text)
+  if (constant !== null && /^[+-]?\d{1,18}$/.test(constant)) return bindInt(BigInt(constant), true)
+  return sql`ch_toint(${text})`(withNull(INT64))
+}
+
 /** `count` units as the engine's interval. */
 export function intervalOf(count: ResolvedExpr, unit: IntervalUnit): ResolvedExpr {
+  if (isText(count.type)) return intervalOf(countedIn(count), unit)
   const type: Type = { kind: 'interval', unit, nullable: count.type.nullable }
   if (count.kind === 'value' && typeof count.value === 'bigint') return bind(count.value, type)
   switch (unit) {

@@ -61,9 +61,24 @@ export const startOfDay: Lowering = (call, context) => {
   return fromLocal(local, zoneOf(value, context), context)
 }
 
+/** The last day that ClickHouse's Date holds: 2149-06-06. */
+const LAST_DAY = 65535n
+
+/** ClickHouse's Date begins in 1970: the Monday of 1970-01-01 is that day itself. Its Date32 holds all days. */
+export function clampDate(date: ResolvedExpr, type: Type): ResolvedExpr {
+  if (type.kind !== 'date' || type.wide === true) return date
+  if (date.kind === 'value' && typeof date.value === 'bigint') {
+    const day = date.value < 0n ? 0n : date.value
+    return bind(day > LAST_DAY ? LAST_DAY : day, type)
+  }
+  const clamped = sql`least(greatest(${date}, DATE '1970-01-01'), DATE '2149-06-06')`(type)
+  return type.nullable ? sql`CASE WHEN ${date} IS NOT NULL THEN ${clamped} END`(type) : clamped
+}
+
 /** Truncates to a week or longer; the result is a date. */
 export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering {
-  return (call, context) => cutLocal(localOf(call.args[0], context), unit, call.type)
+  return (call, context) =>
+    clampDate(cutLocal(localOf(call.args[0], context), unit, call.type), call.type)
 }
 
 /** Mode 0 and other even modes start weeks on Sunday; without a mode the project's setting applies. */
@@ -72,7 +87,10 @@ function weekStartsMonday(mode: ResolvedExpr | undefined, context: CompileContex
   return number === null ? context.week_start_day === 1 : number % 2n === 1n
 }
 
-export const startOfWeek: Lowering = (call, context) => {
+export const startOfWeek: Lowering = (call, context) =>
+  clampDate(weekStart(call, context), call.type)
+
+const weekStart: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
   if (weekStartsMonday(call.args[1], context)) return cutLocal(local, 'Week', call.type)
   if (local.kind === 'value' && isTimeValue(local.value)) {
@@ -87,9 +105,8 @@ export const startOfWeek: Lowering = (call, context) => {
 
 export const lastDayOfWeek: Lowering = (call, context) => {
   const [value, mode = bindInt(0)] = call.args
-  return sql`(${startOfWeek({ ...call, args: [value ?? NULL_VALUE, mode] }, context)} + 6)::DATE`(
-    call.type,
-  )
+  const start = weekStart({ ...call, args: [value ?? NULL_VALUE, mode] }, context)
+  return clampDate(sql`(${start} + 6)::DATE`(call.type), call.type)
 }
 
 export const dateLike: TypeRule = ({ args }) => nullableLike(DATE, args)
@@ -156,7 +173,7 @@ export const startOfInterval: Lowering = (call, context) => {
   }
   const local = sql`(${localOf(value, context)})::TIMESTAMP`(call.type)
   const bucket = sql`time_bucket(${width}, ${local}, ${bucketOrigin(unit)})`(call.type)
-  if (call.type.kind === 'date') return sql`${bucket}::DATE`(call.type)
+  if (call.type.kind === 'date') return clampDate(sql`${bucket}::DATE`(call.type), call.type)
   return fromLocal(bucket, zoneOf(value, context), context)
 }
 

@@ -34,6 +34,7 @@ import {
 import { localOf, nullableLike, readUnit, zoneOf } from './date-parts.ts'
 import { addedType, dateAdd, shifts } from './date-shifts.ts'
 import {
+  clampDate,
   dateLike,
   dateTrunc,
   instantLike,
@@ -67,6 +68,14 @@ function part(names: string, type: Type, text: string): FunctionDef {
   const spell = printedAs(text)
   return scalar(names, '1-2', asDeclared(type), (call, context) =>
     spell({ ...call, args: [localOf(call.args[0], context)] }, context),
+  )
+}
+
+/** The first or last day of a span of the local clock. */
+function edge(names: string, text: string): FunctionDef {
+  const print = printedAs(text)
+  return scalar(names, '1-2', asDeclared(DATE), (call, context) =>
+    clampDate(print({ ...call, args: [localOf(call.args[0], context)] }, context), call.type),
   )
 }
 
@@ -181,8 +190,8 @@ export const DATES: readonly FunctionDef[] = [
   part('toYYYYMMDD', UINT32, '(year($1) * 10000 + month($1) * 100 + day($1))'),
   part('toYYYYMMDDhhmmss', UINT64, "strftime($1, '%Y%m%d%H%M%S')::BIGINT"),
   part('monthName', STRING, 'monthname($1)'),
-  part('toStartOfISOYear', DATE, 'ch_start_of_isoyear($1)'),
-  part('toLastDayOfMonth|last_day', DATE, 'last_day($1)'),
+  edge('toStartOfISOYear', 'ch_start_of_isoyear($1)'),
+  edge('toLastDayOfMonth|last_day', 'last_day($1)'),
   scalar('toWeek|week', '1-3', asDeclared(UINT8), week),
   scalar('toYearWeek|yearweek', '1-3', asDeclared(UINT32), yearWeek),
   scalar('toUnixTimestamp', '1-2', asDeclared(UINT32), unixSeconds),

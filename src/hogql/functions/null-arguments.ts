@@ -5,17 +5,17 @@
 
 import { defaultOf } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
-import { joinFragments, sql } from '../sql-fragments.ts'
-import { TRUTH, withNull } from '../types.ts'
+import { joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
+import { NULL, TRUTH, withNull } from '../types.ts'
 import { type FunctionDef, isNullable } from './definition.ts'
 
 /** Functions that return NULL when any argument is NULL. */
 const NULL_GIVES_NULL =
-  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_date|to(Int|Float)OrZero|toJSONString)$/
+  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|countSubstrings\w*|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_date|to(Int|Float)OrZero|toJSONString)$/
 
 /** Functions that return arrays and treat a NULL text as ''. */
 const NULL_IS_EMPTY =
-  /^(extractAll|splitBy\w+|alphaTokens|tokens|ngrams|extractURLParameter(s|Names)|URL(Path)?Hierarchy|multiSearchAllPositions\w*|extractAllGroupsHorizontal)$/
+  /^(extractAll|splitBy\w+|alphaTokens|tokens|ngrams|extractURLParameter(s|Names)|URL(Path)?Hierarchy|multiSearchAllPositions\w*|multiMatchAllIndices|extractAllGroupsHorizontal)$/
 
 /** Applies the NULL rules to a table of functions. */
 export function withNullRules(defs: readonly FunctionDef[]): readonly FunctionDef[] {
@@ -46,9 +46,16 @@ function nullGivesNull(def: FunctionDef): FunctionDef {
 function nullIsEmpty(def: FunctionDef): FunctionDef {
   return {
     ...def,
-    lower: (call, context) => def.lower({ ...call, args: call.args.map(emptyForNull) }, context),
+    returns: (call) => (call.args.some(isNull) ? NULL : def.returns(call)),
+    lower: (call, context) =>
+      call.args.some(isNull)
+        ? NULL_VALUE
+        : def.lower({ ...call, args: call.args.map(emptyForNull) }, context),
   }
 }
+
+/** The constant NULL alone makes the result NULL. */
+const isNull = (arg: ResolvedExpr): boolean => arg.type.kind === 'null'
 
 function emptyForNull(arg: ResolvedExpr): ResolvedExpr {
   if (!arg.type.nullable || arg.type.kind === 'array' || arg.type.kind === 'null') return arg

@@ -18,6 +18,7 @@ import { HIGHER_ORDER } from './higher-order.ts'
 import { INNER } from './internal.ts'
 import { COMPUTED } from './javascript-scalars.ts'
 import { JSON_FUNCTIONS } from './json.ts'
+import { CASE_FUNCTIONS } from './letters.ts'
 import { GROUPINGS } from './list-aggregates.ts'
 import { LOGIC } from './logic.ts'
 import { NETWORKS } from './networks.ts'
@@ -39,6 +40,7 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...ROUNDING,
   ...BITS,
   ...STRINGS,
+  ...CASE_FUNCTIONS,
   ...SEARCH,
   ...CONVERSIONS,
   ...ADDRESSES,

@@ -14,6 +14,7 @@ import {
   nullable,
   scalar,
 } from './definition.ts'
+import { asciiLower, fullLower } from './letters.ts'
 
 const position = asDeclared(UINT64)
 const truth = asDeclared(TRUTH)
@@ -33,7 +34,6 @@ function find(fold: (text: ResolvedExpr) => ResolvedExpr, swapped = false): Lowe
 }
 
 const same = (text: ResolvedExpr): ResolvedExpr => text
-const lower = (text: ResolvedExpr): ResolvedExpr => sql`lower(${text})`(text.type)
 
 type Like = { readonly negated: boolean; readonly any_case: boolean }
 
@@ -105,14 +105,26 @@ const extract: Lowering = (call, context) => {
     : sql`regexp_extract(${text}, ${pattern}, 0, 's')`(call.type)
 }
 
+/** Whether a pattern may find an empty text; only rows know what a pattern that is no constant may find. */
+function mayFindNothing(pattern: ResolvedExpr): boolean {
+  const constant = constantText(pattern)
+  if (constant === null || /\\[bB]/.test(constant)) return true
+  try {
+    return new RegExp(constant, 's').test('')
+  } catch {
+    return true
+  }
+}
+
+/** ClickHouse ends its search where the pattern first finds an empty text. */
 const extractAll: Lowering = (call, context) => {
   const [value, pattern = NULL_VALUE] = call.args
   const text = asText(value ?? NULL_VALUE, context)
   const group = takesGroup(pattern)
   if (group === null) return sql`ch_extract_all(${text}, ${pattern})`(call.type)
-  return group
-    ? sql`regexp_extract_all(${text}, ${pattern}, 1, 's')`(call.type)
-    : sql`regexp_extract_all(${text}, ${pattern}, 0, 's')`(call.type)
+  const whole = sql`regexp_extract_all(${text}, ${pattern}, 0, 's')`(call.type)
+  const found = group ? sql`regexp_extract_all(${text}, ${pattern}, 1, 's')`(call.type) : whole
+  return mayFindNothing(pattern) ? sql`ch_until_empty(${found}, ${whole})`(call.type) : found
 }
 
 const regexpExtract: Lowering = (call, context) => {
@@ -128,22 +140,22 @@ type Needles = (haystack: ResolvedExpr, needles: ResolvedExpr, type: Type) => Re
 /** Functions of a text and several needles, in their four variants. */
 function several(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
   const lowering =
-    (fold: boolean): Lowering =>
+    (fold: (text: ResolvedExpr) => ResolvedExpr): Lowering =>
     (call, context) => {
       const haystack = asText(call.args[0] ?? NULL_VALUE, context)
       const needles = convert(call.args[1] ?? NULL_VALUE, arrayType(STRING), context)
-      if (!fold) return build(haystack, needles, call.type)
-      const lowered = sql`list_transform(${needles}, lambda e: lower(e))`(arrayType(STRING))
-      return build(lower(haystack), lowered, call.type)
+      if (fold === same) return build(haystack, needles, call.type)
+      const needle: ResolvedExpr = { kind: 'local', id: -79, type: STRING }
+      const folded = sql`list_transform(${needles}, lambda ${needle}: ${fold(needle)})`(
+        arrayType(STRING),
+      )
+      return build(fold(haystack), folded, call.type)
     }
+  const type = asDeclared(returns)
   return [
-    scalar(`${name}|${name}UTF8`, '2', asDeclared(returns), lowering(false)),
-    scalar(
-      `${name}CaseInsensitive|${name}CaseInsensitiveUTF8`,
-      '2',
-      asDeclared(returns),
-      lowering(true),
-    ),
+    scalar(`${name}|${name}UTF8`, '2', type, lowering(same)),
+    scalar(`${name}CaseInsensitive`, '2', type, lowering(asciiLower)),
+    scalar(`${name}CaseInsensitiveUTF8`, '2', type, lowering(fullLower)),
   ]
 }
 
@@ -202,7 +214,8 @@ const groupsByMatch: Lowering = (call, context) => {
 export const SEARCH: readonly FunctionDef[] = [
   scalar('~position|positionUTF8', '2-3', position, find(same)),
   scalar('~locate', '2-3', position, find(same, true)),
-  scalar('positionCaseInsensitive|positionCaseInsensitiveUTF8', '2-3', position, find(lower)),
+  scalar('positionCaseInsensitive', '2-3', position, find(asciiLower)),
+  scalar('positionCaseInsensitiveUTF8', '2-3', position, find(fullLower)),
   scalar('like', '2', none, like({ negated: false, any_case: false })),
   scalar('ilike', '2', none, like({ negated: false, any_case: true })),
   scalar('notLike', '2', none, like({ negated: true, any_case: false })),
@@ -233,8 +246,18 @@ export const SEARCH: readonly FunctionDef[] = [
   scalar('extract|regexp_extract', '2', asDeclared(STRING), extract),
   scalar('extractAll', '2', nonNull(arrayType(STRING)), extractAll),
   scalar('regexpExtract', '2-3', asDeclared(STRING), regexpExtract),
-  scalar('countMatches', '2', position, "len(regexp_extract_all($1, $2, 0, 's'))"),
-  scalar('countMatchesCaseInsensitive', '2', position, "len(regexp_extract_all($1, $2, 0, 'si'))"),
+  scalar(
+    'countMatches',
+    '2',
+    position,
+    "len(list_filter(regexp_extract_all($1, $2, 0, 's'), lambda e: e <> ''))",
+  ),
+  scalar(
+    'countMatchesCaseInsensitive',
+    '2',
+    position,
+    "len(list_filter(regexp_extract_all($1, $2, 0, 'si'), lambda e: e <> ''))",
+  ),
   scalar('countSubstrings', '2-3', position, (call) => {
     const [text = NULL_VALUE, sought = NULL_VALUE, start = bindInt(1)] = call.args
     return sql`ch_count_substrings(substring(${text}, greatest(${start}, 1)::BIGINT), ${sought})`(
@@ -242,10 +265,16 @@ export const SEARCH: readonly FunctionDef[] = [
     )
   }),
   scalar(
-    'countSubstringsCaseInsensitive|countSubstringsCaseInsensitiveUTF8',
+    'countSubstringsCaseInsensitive',
     '2',
     position,
-    'ch_count_substrings(lower($1), lower($2))',
+    'ch_count_substrings(ch_lower($1), ch_lower($2))',
+  ),
+  scalar(
+    'countSubstringsCaseInsensitiveUTF8',
+    '2',
+    position,
+    'ch_count_substrings(js_lower($1), js_lower($2))',
   ),
   scalar(
     'hasTokenOrNull',

@@ -51,9 +51,19 @@ function itemOperation(name: string, left: Type, right: Type): Type {
 }
 
 const elementOfTuple: TypeRule = ({ args }) => {
-  const type = typeOf(args[0])
+  return elementOf(typeOf(args[0]), position(args[1]))
+}
+
+/** The type of the element at a 1-based position; of an array of tuples, an array of the elements. */
+export function elementOf(type: Type, at: number): Type {
+  if (type.kind === 'array' && isOfTuples(type)) return arrayType(elementOf(type.of, at))
   if (type.kind !== 'tuple') return elementType(type)
-  return type.items[position(args[1]) - 1] ?? withNull(STRING)
+  return type.items[at - 1] ?? withNull(STRING)
+}
+
+/** Whether a type is an array of tuples, or of arrays of them. */
+export function isOfTuples(type: Type): boolean {
+  return type.kind === 'array' && (type.of.kind === 'tuple' || isOfTuples(type.of))
 }
 
 function position(index: ResolvedExpr | undefined): number {
@@ -61,9 +71,18 @@ function position(index: ResolvedExpr | undefined): number {
   return Number(constantInt(index) ?? 0n)
 }
 
+function elementsOf(of: ResolvedExpr, at: number, type: Type): ResolvedExpr {
+  if (of.type.kind !== 'array' || type.kind !== 'array') return tupleItem(of, at, type)
+  // Each level of arrays has its own parameter.
+  const id = of.type.of.kind === 'array' ? -78 : -77
+  const item: ResolvedExpr = { kind: 'local', id, type: of.type.of }
+  return sql`list_transform(${of}, lambda ${item}: ${elementsOf(item, at, type.of)})`(type)
+}
+
 const tupleElement: Lowering = (call) => {
   const [of, index] = call.args
-  if (of?.type.kind === 'tuple') return tupleItem(of, position(index), call.type)
+  if (of !== undefined && (of.type.kind === 'tuple' || isOfTuples(of.type)))
+    return elementsOf(of, position(index), call.type)
   return sql`(${of ?? NULL_VALUE})[${index ?? NULL_VALUE}]`(call.type)
 }
 

@@ -11,7 +11,7 @@ const text = (value: string): string => `'${value}'`
 function lookup(pairs: readonly (readonly [words: string, answer: string])[]): string {
   const branches = pairs.map(
     ([words, answer]) =>
-      `match(lower(ifNull({a}, '')), '(^|[^a-z])(${words})([^a-z]|$)'), ${text(answer)}`,
+      `match(_lower(ifNull({a}, '')), '(^|[^a-z])(${words})([^a-z]|$)'), ${text(answer)}`,
   )
   return `multiIf(${branches.join(', ')}, NULL)`
 }

@@ -2,6 +2,7 @@
 
 import type * as ast from '../ast.ts'
 import { tupleItem } from '../convert.ts'
+import { elementOf, isOfTuples } from '../functions/tuples.ts'
 import type { Property, ResolvedExpr } from '../ir.ts'
 import { applyFragment, bindInt, bindText } from '../sql-fragments.ts'
 import {
@@ -153,6 +154,9 @@ function follow(at: ScopeMember, part: string, { node, resolver }: MemberAccess)
   return { kind: 'value', expr: accessMember(at.expr, part, { node, resolver }) }
 }
 
+/** No tuple is wider. */
+const TUPLE_ITEMS_MAX = 10_000
+
 /** A member of a value by name (JSON, map) or number (tuple). */
 export function accessMember(
   of: ResolvedExpr,
@@ -169,6 +173,12 @@ export function accessMember(
       position < 0 ? type.items.length + position + 1 : position,
       withNull(item, item.nullable || type.nullable),
     )
+  }
+  if (isOfTuples(type)) {
+    const at = Number(key)
+    if (!Number.isInteger(at) || at < 1 || at > TUPLE_ITEMS_MAX)
+      throw refuse(`Tuple has no element ${key}`, node)
+    return applyFragment('tupleElement', [of, bindInt(at, true)], elementOf(type, at))
   }
   if (type.kind === 'map') {
     const name = typeof key === 'number' ? bindInt(key, true) : bindText(key)

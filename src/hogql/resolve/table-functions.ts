@@ -12,10 +12,35 @@ import { openColumns } from './sources.ts'
 /** Maximum rows of a table function. */
 const SERIES_ROWS_MAX = 10_000_000n
 
+/** A table function counts no further than the engine's integers do. */
+const NUMBER_MAX = 2n ** 62n
+
 type TableFunctionContext = { readonly scope: NameScope; readonly resolver: Resolver }
 
 /** The right side of a join with how it is joined. */
 export type Joined = Pick<Join, 'join' | 'on' | 'right'>
+
+/** What can be computed of constant whole numbers before any row is read. Adding a function means adding a line. */
+const FOLDS: Readonly<Record<string, (a: bigint, b: bigint) => bigint | null>> = {
+  plus: (a, b) => a + b,
+  minus: (a, b) => a - b,
+  multiply: (a, b) => a * b,
+  intDiv: (a, b) => (b === 0n ? null : a / b),
+  modulo: (a, b) => (b === 0n ? null : a % b),
+  least: (a, b) => (a < b ? a : b),
+  greatest: (a, b) => (a > b ? a : b),
+}
+
+/** The whole number that a constant expression is, null for any other. */
+function foldInt(expr: ResolvedExpr): bigint | null {
+  if (expr.kind !== 'apply') return constantInt(expr)
+  const [left, right] = expr.args.map(foldInt)
+  const fold = Object.hasOwn(FOLDS, expr.name) ? FOLDS[expr.name] : undefined
+  if (fold === undefined || expr.args.length !== 2) return null
+  if (left === undefined || left === null || right === undefined || right === null) return null
+  const folded = fold(left, right)
+  return folded === null || folded > NUMBER_MAX || folded < -NUMBER_MAX ? null : folded
+}
 
 /**
  * numbers(n), numbers(from, n), generateSeries(from, to[, step]): constant arguments, a limited
@@ -32,7 +57,7 @@ export function openSeries(
     const hint = suggestName(name, ['numbers', 'generateSeries'])
     throw refuse(`Unknown table function \`${name}\`${hint === '' ? '.' : hint}`, table)
   }
-  const bounds = (node.table_args ?? []).map((arg) => constantInt(resolver.expr(arg, scope)))
+  const bounds = (node.table_args ?? []).map((arg) => foldInt(resolver.expr(arg, scope)))
   const given = bounds.filter((bound) => bound !== null)
   const wanted = series
     ? bounds.length === 2 || bounds.length === 3

@@ -33,9 +33,9 @@ export const MEDIUMS: readonly {
   { words: 'referral|app|link', paid: null, organic: 'Referral' },
 ]
 
-const source = "lower(coalesce(`$entry_utm_source`, `$entry_referring_domain`, ''))"
-const medium = "lower(coalesce(`$entry_utm_medium`, ''))"
-const campaign = "lower(coalesce(`$entry_utm_campaign`, ''))"
+const source = "_lower(coalesce(`$entry_utm_source`, `$entry_referring_domain`, ''))"
+const medium = "_lower(coalesce(`$entry_utm_medium`, ''))"
+const campaign = "_lower(coalesce(`$entry_utm_campaign`, ''))"
 
 /** Whether one of the words is part of the source: `m.facebook.com`, `t.co`. */
 const names = (words: string): string =>
@@ -51,7 +51,7 @@ const isPaid = [
 const isDirect = [
   "(`$entry_referring_domain` IS NULL or `$entry_referring_domain` = '$direct')",
   `${medium} IN ('', '(none)', '(not set)')`,
-  "lower(coalesce(`$entry_utm_source`, '')) IN ('', 'direct', '(direct)')",
+  "_lower(coalesce(`$entry_utm_source`, '')) IN ('', 'direct', '(direct)')",
   '`$entry_fbclid` IS NULL',
 ].join(' and ')
 

@@ -67,9 +67,9 @@ LIMIT $7::BIGINT
 
 -- months
 select toStartOfMonth(timestamp) as m, count() from events group by m order by m with fill from toDate('2024-04-01') to toDate('2024-08-01') step interval 1 month
-WITH q1 AS MATERIALIZED (SELECT date_trunc($1::VARCHAR, t1."timestamp")::DATE AS c1, count(*) AS c2, date_trunc($1::VARCHAR, t1."timestamp")::DATE AS c3
+WITH q1 AS MATERIALIZED (SELECT least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06') AS c1, count(*) AS c2, least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06') AS c3
   FROM events_lean_of($2::BIGINT) AS t1
-  GROUP BY date_trunc($1::VARCHAR, t1."timestamp")::DATE) SELECT t8."c4" AS c18, t8."c5" AS c19
+  GROUP BY least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06')) SELECT t8."c4" AS c18, t8."c5" AS c19
 FROM ((SELECT t2."c1" AS c4, t2."c2" AS c5, t2."c3" AS c6, $6::BIGINT AS c7
   FROM q1 AS t2) UNION ALL (SELECT t6."c12" AS c14, $3::BIGINT AS c15, t6."c12" AS c16, $3::BIGINT AS c17
   FROM (SELECT t4."c9" AS c11, t5."c1" AS c12

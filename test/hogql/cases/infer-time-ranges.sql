@@ -18,7 +18,7 @@ LIMIT $6::BIGINT
 select count() from events where toDate('2024-06-01') <= toStartOfMonth(timestamp) and event = 'purchase'
 SELECT count(*) AS c1
 FROM events_lean_of($1::BIGINT) AS t1
-WHERE (($2::DATE <= date_trunc($3::VARCHAR, t1."timestamp")::DATE) AND (t1."event" = $4::VARCHAR) AND (t1."timestamp" >= $5::TIMESTAMP))
+WHERE (($2::DATE <= least(greatest(date_trunc($3::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06')) AND (t1."event" = $4::VARCHAR) AND (t1."timestamp" >= $5::TIMESTAMP))
 LIMIT $6::BIGINT
 -- [["2"]]
 
@@ -26,7 +26,7 @@ LIMIT $6::BIGINT
 select count() from events where toStartOfWeek(timestamp) = '2024-06-09'
 SELECT count(*) AS c1
 FROM events_lean_of($1::BIGINT) AS t1
-WHERE (((t1."timestamp"::DATE - dayofweek(t1."timestamp")::INTEGER) = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP))
+WHERE ((least(greatest((t1."timestamp"::DATE - dayofweek(t1."timestamp")::INTEGER), DATE '1970-01-01'), DATE '2149-06-06') = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP))
 LIMIT $5::BIGINT
 -- [["2"]]
 

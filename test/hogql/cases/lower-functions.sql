@@ -1,6 +1,6 @@
 -- a line of SQL with holes
 select upper(event), length(event) from events order by timestamp limit 1
-SELECT upper(t1."event") AS c1, strlen(t1."event") AS c2
+SELECT CASE WHEN strlen(t1."event") = length(t1."event") THEN upper(t1."event") ELSE ch_ascii_upper(t1."event") END AS c1, strlen(t1."event") AS c2
 FROM events_lean_of($1::BIGINT) AS t1
 ORDER BY t1."timestamp"
 LIMIT $2::BIGINT
@@ -14,9 +14,9 @@ LIMIT $3::BIGINT
 
 -- a truncated time
 select toStartOfMonth(timestamp) as month, count() from events group by month order by month
-SELECT date_trunc($1::VARCHAR, t1."timestamp")::DATE AS c1, count(*) AS c2
+SELECT least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06') AS c1, count(*) AS c2
 FROM events_lean_of($2::BIGINT) AS t1
-GROUP BY date_trunc($1::VARCHAR, t1."timestamp")::DATE
+GROUP BY least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06')
 ORDER BY 1
 LIMIT $3::BIGINT
 -- [["2024-06-01","5"]]
