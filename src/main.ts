@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
-/** The entry of every process of Tidemark: a child starts its own work at once, everything else is the command line. */
+/** The entry of every process: a hidden command runs a child process, any other one the command line. */
 
-/** Children of the server are this same program, told apart by a command that nobody types. */
+/** The hidden commands of child processes, which run the same executable. */
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   'query-process': async (args) => (await import('./query/worker/main.ts')).runQueryProcess(args),
   'query-confinement-probe': async (args) =>
@@ -9,7 +9,7 @@ const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   'snapshot-process': async () => (await import('./snapshots/process.ts')).runSnapshotProcess(),
 }
 
-/** Every file that we, our threads and our children make has no rights for group and others. */
+/** Files of this process, its threads and its children have no rights for group and others. */
 const UMASK = 0o077
 
 async function main(argv: readonly string[]): Promise<void> {

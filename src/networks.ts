@@ -1,13 +1,13 @@
-/** IP addresses and networks: the one file that parses them, for settings, proxies, metrics and webhooks. */
+/** Parses IP addresses and networks, for settings, proxies, metrics and webhooks. */
 import { BlockList, isIP } from 'node:net'
 
-/** Tells whether an address is in one of some networks; what is no address is in none. */
+/** Tests whether an address is in one of several networks; an invalid address is in none. */
 export type IsInNetworks = (address: string) => boolean
 
 const MAPPED = '::ffff:'
 const BITS_MAX = { 4: 32, 6: 128 } as const
 
-/** Whether a text is an address or a network, as 10.0.0.0/8. */
+/** Whether a text is an address or a network such as 10.0.0.0/8. */
 export function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const family = isIP(address)
@@ -15,7 +15,7 @@ export function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= BITS_MAX[family])
 }
 
-/** Makes the test for a list of addresses and networks, as 10.0.0.0/8. IPv4 addresses may come mapped into IPv6. */
+/** Builds the test for a list of addresses and networks such as 10.0.0.0/8. It unwraps IPv4 addresses in IPv6 form. */
 export function networksOf(networks: readonly string[]): IsInNetworks {
   const list = new BlockList()
   for (const network of networks) {
@@ -32,8 +32,8 @@ export function networksOf(networks: readonly string[]): IsInNetworks {
 }
 
 /**
- * The IPv4 address inside an IPv6 one that only wraps it, any other text as it is: `::ffff:10.0.0.1` as sockets for both
- * families say it, `::ffff:a00:1` as URLs do.
+ * Unwraps an IPv4-mapped IPv6 address, as dual-stack sockets (`::ffff:10.0.0.1`) and URLs (`::ffff:a00:1`) print it:
+ * both → `10.0.0.1`. Any other text is returned as it is.
  */
 export function normalizeIp(ip: string): string {
   if (!ip.toLowerCase().startsWith(MAPPED)) return ip
@@ -48,7 +48,7 @@ export function normalizeIp(ip: string): string {
   return bytes.join('.')
 }
 
-/** What one sender has at its disposal: an IPv4 address, or the /64 of an IPv6 one, as its first four groups. */
+/** The unit of per-address limits: an IPv4 address, or the /64 network of an IPv6 one, as its first four groups. */
 export function senderNetwork(ip: string): string {
   const plain = normalizeIp(ip)
   if (isIP(plain) !== 6) return plain

@@ -1,4 +1,4 @@
-/** The serving process: opens everything in order, listens, and closes it in the reverse order when told to stop. */
+/** The server process: opens everything in order, listens, and closes it in reverse order on SIGTERM. */
 import { join } from 'node:path'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -27,15 +27,15 @@ import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite/sqlite.
 import { openTargeting } from './targeting/open-targeting.ts'
 import { createEventLoops, type EventLoops } from './threads/loop-memory.ts'
 
-/** How long a started request may take to be answered once the server stops; then its connection is closed. */
+/** Time for started requests during a stop; then their connections are closed. */
 const ANSWER_TIME_MS = 5000
-/** The whole of stopping. A process that has not managed by then ends as if it had crashed, which is safe. */
+/** Time of a whole stop. After it the process exits as in a crash, which is safe. */
 const STOP_TIME_MS = 9500
 
-/** What must not be damaged for the server to start; caches are not among them. */
+/** Databases that are checked after a crash. Caches are not among them: they can be deleted. */
 const DATABASES = ['control.db', 'events.db'] as const
 
-/** Another program listens where we want to. */
+/** Another program uses the port. */
 class PortInUse extends Error {
   override readonly name = 'PortInUse'
 }
@@ -44,15 +44,15 @@ class PortInUse extends Error {
 export type Server = {
   readonly url: string
   readonly control: Control
-  /** Resolves when the server cannot go on. */
+  /** Resolves when the server cannot continue. */
   readonly broken: Promise<void>
-  /** Answers what has been received, commits, closes and resolves. */
+  /** Answers received requests, commits, closes and resolves. */
   stop(): Promise<void>
 }
 
 /**
- * Serves until the process is told to stop (SIGTERM, SIGINT) or cannot go on; resolves with the exit code.
- * `onListening` is called once. Rejects when the server cannot start.
+ * Serves until a signal (SIGTERM, SIGINT) or a fatal fault; resolves with the exit code. `onListening` is called once.
+ * Rejects if the server cannot start.
  */
 export async function serve(
   config: Config,
@@ -60,7 +60,7 @@ export async function serve(
   onListening: (server: Server) => void,
 ): Promise<number> {
   exitOnFaults(log)
-  // Heard from the first moment on: a stop that arrives while we start is obeyed right after.
+  // Handled from the beginning: a signal during the start stops the server right after it.
   const told = nextSignal()
   const server = await startServer(config, log)
   onListening(server)
@@ -68,7 +68,7 @@ export async function serve(
   log.info('stopping')
   setTimeout(() => {
     log.error('stopping takes too long')
-    // An ordinary exit waits for threads that are within a statement, which may be what takes so long.
+    // An ordinary exit waits for threads inside a statement, which may be the reason for the delay.
     process.kill(process.pid, 'SIGKILL')
   }, STOP_TIME_MS).unref()
   await server.stop()
@@ -76,7 +76,7 @@ export async function serve(
   return exit_code
 }
 
-/** Starts everything. What was opened is closed again when a later part cannot start. */
+/** Starts everything. If a part cannot start, the parts before it are closed again. */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const parts = new AsyncDisposableStack()
   try {
@@ -121,7 +121,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     publicUrl: () => http.url,
     now: () => new Date(),
   })
-  // The level of the given log, not of the settings: a command that serves for a moment logs errors only.
+  // The log's level, not the setting's: commands that serve for a moment log errors only.
   watchEventLoops(event_loops, { stall_log_ms: config.stall_log_ms, log_level: log.level }, parts)
   rooms.snapshots.start()
   rooms.targeting.start()
@@ -135,7 +135,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     async stop() {
       stopping.is_stopping = true
       const answered = http.stop()
-      // Running queries are refused now, or the last requests would wait for them.
+      // Running queries are refused now: otherwise the last requests would wait for them.
       await rooms.snapshots.close()
       await rooms.targeting.cohorts.close()
       rooms.questions.close()
@@ -146,7 +146,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   }
 }
 
-/** Takes the data folder for this process, closes it to others, and checks it after a crash. */
+/** Locks the data folder, makes it private, and checks it after a crash. */
 function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): FolderLock {
   const lock = takeLock(data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
@@ -159,7 +159,7 @@ function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): Fo
   return lock
 }
 
-/** Folders of former versions, and copies made by other programs, could be read by every user of the machine. */
+/** Removes other users' rights: folders of earlier versions and copies by other programs may be readable by all. */
 function tighten(data_dir: string, log: Log): void {
   const { changed, kept } = tightenFolder(data_dir)
   if (changed > 0) log.warn({ data_dir, changed }, 'took the rights of other users from data files')
@@ -175,7 +175,7 @@ type ServerOptions = {
   readonly onBroken: () => void
 }
 
-/** Everything behind the routes, each part after those it needs. */
+/** Opens everything behind the routes, each part after its dependencies. */
 async function openRooms(
   { config, log, event_loops, onBroken }: ServerOptions,
   parts: AsyncDisposableStack,
@@ -196,7 +196,7 @@ async function openRooms(
   })
   parts.defer(() => capture.close())
 
-  // events.db has its tables now, and no other process works in the folder yet.
+  // events.db has its tables now, and no other process uses the folder yet.
   for (const { file, damage } of sweepDataFolder(config.data_dir).damaged) {
     log.error({ file: file.id, project_id: file.project_id, damage }, 'a snapshot file is damaged')
   }
@@ -233,7 +233,7 @@ async function openRooms(
   return { control, capture, readers, targeting, engine, questions, snapshots }
 }
 
-/** A note for people; the events themselves are safe whether or not it can be written now. */
+/** Records the first event of a project. A failure is logged only: the events are stored anyway. */
 function noteFirstEvent(control: Control, project_id: number, log: Log): void {
   try {
     markIngested(control.db, project_id)
@@ -258,7 +258,7 @@ function openEngine(config: Config, log: Log): QueryEngine {
   })
 }
 
-/** Preset keys are for machines that nobody watches start: there the first things come without being printed. */
+/** Creates the first organization, project and owner from preset keys, without printing them: an unattended install. */
 function bootstrapUnattended(control: Control, config: Config): void {
   const presets = {
     api_token: config.bootstrap_api_token,
@@ -276,11 +276,11 @@ function listen(config: Config, needs: AppContext): ListeningServer {
     app.listen({
       hostname: config.host,
       port: config.port,
-      // Two servers that share a port would each get half of the requests.
+      // Two servers on one port would each get half of the requests.
       reusePort: false,
       development: false,
       idleTimeout: IDLE_TIMEOUT_S,
-      // Routes refuse large bodies themselves, before they arrive and with JSON; Bun would close without a word.
+      // Routes refuse large bodies early and with JSON; Bun would close the connection without an answer.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     })
   } catch (error) {
@@ -299,13 +299,13 @@ function listen(config: Config, needs: AppContext): ListeningServer {
   }
 }
 
-/** An address that works from this machine: listening everywhere includes here. */
+/** A URL that works from this machine, also if the server listens on all addresses. */
 function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** A fault that nothing expected leaves the process in no known state; a crash is what every start can mend. */
+/** Ends the process at an unexpected error: its state is unknown, and every start can recover from a crash. */
 function exitOnFaults(log: Log): void {
   const onFault = (err: unknown): never => {
     log.fatal({ err }, 'unexpected fault')
@@ -317,7 +317,7 @@ function exitOnFaults(log: Log): void {
 
 function nextSignal(): Promise<void> {
   return new Promise((resolve) => {
-    // `on`, not `once`: a second signal must not kill what the first one told to finish.
+    // `on`, not `once`: a second signal must not kill the process while it stops.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
 }

@@ -1,30 +1,30 @@
-/** Reads the texts of settings: each parser answers the value, or why the text is none. */
+/** Parsers of settings: each returns the value, or the reason why the text is invalid. */
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { isNetwork } from '../networks.ts'
 
-/** What a parser makes of a text. A reason continues a sentence that begins with the setting's name. */
+/** The result of a parser. A reason continues a sentence that begins with the setting's name. */
 export type SettingValue<T> = { readonly value: T } | { readonly reason: string }
 
-/** One word. */
+/** A word. */
 export function readWord(text: string): SettingValue<string> {
   return /^\S+$/.test(text) ? { value: text } : { reason: 'must be one word' }
 }
 
-/** A folder, made absolute. */
+/** A folder as an absolute path. */
 export function readFolder(text: string): SettingValue<string> {
   return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
 }
 
-/** An existing file or folder, made absolute; null when there is none. */
+/** An existing file or folder as an absolute path; null for an empty text. */
 export function readPathOrNothing(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   const path = resolve(text)
   return existsSync(path) ? { value: path } : { reason: `must exist, and ${path} does not` }
 }
 
-/** A whole number within bounds, both allowed. */
+/** A whole number within inclusive bounds. */
 export function wholeNumber(min: number, max: number): (text: string) => SettingValue<number> {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
@@ -33,7 +33,7 @@ export function wholeNumber(min: number, max: number): (text: string) => Setting
   }
 }
 
-/** A number of threads; 0 stands for one per processor core. */
+/** A number of threads; 0 means one per processor core. */
 export function readThreads(text: string): SettingValue<number> {
   const reading = wholeNumber(0, 1024)(text)
   return 'value' in reading && reading.value === 0 ? { value: availableParallelism() } : reading
@@ -50,7 +50,7 @@ export function oneOf<const Word extends string>(
   }
 }
 
-/** A plain http or https address without a final slash; null when there is none. */
+/** An http or https URL without a final slash; null for an empty text. */
 export function readUrlOrNothing(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   const url = URL.parse(text)
@@ -75,7 +75,7 @@ export function readNetworks(text: string): SettingValue<readonly string[]> {
   return { reason: `must list addresses or networks, and ${wrong.map(quote).join(', ')} is none` }
 }
 
-/** A project key of the shape that capture accepts, so that a preset one is not refused later; null when there is none. */
+/** A project token in the form that ingestion accepts, so that a preset one is not refused later; null if empty. */
 export function readProjectToken(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   if (text.startsWith('phx_')) return { reason: 'must not be a personal API key' }
@@ -83,13 +83,13 @@ export function readProjectToken(text: string): SettingValue<string | null> {
   return { reason: 'must be 1 to 64 characters of ASCII without blanks' }
 }
 
-/** Twenty random letters and digits are 119 bits; people who choose them by hand still do not repeat a few. */
+/** Characters of a preset personal key, and different ones among them: 20 random letters and digits are 119 bits. */
 const KEY_LENGTH_MIN = 20
 const KEY_LETTERS_MIN = 8
 
 /**
- * A personal API key that cannot be guessed; null when there is none. It is stored as a plain hash, so that it has to be
- * long: no other one slows down who has read the database.
+ * A personal API key that is too long to guess; null if empty. It is stored as a plain hash, so its length is the only
+ * protection against a reader of the database.
  */
 export function readPersonalKey(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }

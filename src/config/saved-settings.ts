@@ -1,4 +1,4 @@
-/** Settings of what people save: how much of it there may be, and how long what is past stays. */
+/** Settings of saved objects: quotas, and retention of deleted ones and of logs. */
 import { wholeNumber } from './readings.ts'
 
 const MIB = 1024 * 1024

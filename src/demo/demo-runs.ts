@@ -1,4 +1,4 @@
-/** Gives projects demo data in the background, through the same ingestion as everybody's events. */
+/** Generates demo data in the background and sends it through the ordinary ingestion. */
 import type { ControlDB } from '../projects/access.ts'
 import { type DemoRun, listUnfinishedDemoRuns, recordDemoRun } from '../projects/demo-runs.ts'
 import { findProject } from '../projects/project.ts'
@@ -7,7 +7,7 @@ import { editorFor } from '../targeting/shared/editor.ts'
 import { createDemoThings } from './objects.ts'
 import { type DemoEvent, generatePerson } from './timeline.ts'
 
-/** The part of ingestion that is needed: what a request over the wire is handed to. */
+/** The method of ingestion that takes a request. */
 type DemoCapture = {
   send(request: {
     readonly path: string
@@ -33,14 +33,14 @@ export type DemoDependencies = {
 
 const LOOK_MS = 1000
 const EVENTS_PER_REQUEST = 500
-/** Progress is written down this often: every note is a commit. */
-const NOTE_MS = 500
-/** Refusals that may be over at the next try: a full disk, and a token that was changed on the way. */
-const PASSING: ReadonlySet<string> = new Set(['storage_unavailable', 'invalid_api_key'])
+/** Interval of progress records, each of which is a commit. */
+const RECORD_EVERY_MS = 500
+/** Refusals after which a retry may succeed: a full disk, or a token that was replaced meanwhile. */
+const RETRYABLE: ReadonlySet<string> = new Set(['storage_unavailable', 'invalid_api_key'])
 const RETRY_MS = 1000
 const TRIES_MAX = 30
 
-/** Looks for runs that somebody has ordered, also by the command line or before a stop, and carries them out. */
+/** Polls for requested runs, also from the command line or before a restart, and executes them. */
 export class DemoRuns {
   readonly #context: DemoDependencies
   readonly #running = new Map<number, Promise<void>>()
@@ -51,7 +51,7 @@ export class DemoRuns {
     this.#context = context
   }
 
-  /** Looks now and from then on. */
+  /** Polls now and once a second. */
   start(): void {
     if (this.#is_closed) return
     try {
@@ -62,11 +62,11 @@ export class DemoRuns {
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
 
-  /** Begins what is ordered and not begun, and what ended without a note of how, as on a full disk. */
+  /** Starts every unfinished run that is not running, also one whose end could not be recorded. */
   look(): void {
     for (const run of listUnfinishedDemoRuns(this.#context.control)) {
       if (this.#running.has(run.project_id)) continue
-      const work = this.#carryOut(run)
+      const work = this.#execute(run)
         .catch((err: unknown) => {
           this.#context.log.error(
             { err, project_id: run.project_id },
@@ -78,14 +78,14 @@ export class DemoRuns {
     }
   }
 
-  /** Resolves when nothing runs any more; what was cut off is begun again at the next start, and stored once. */
+  /** Resolves when nothing runs. Interrupted runs start over at the next start; uuids prevent duplicates. */
   async close(): Promise<void> {
     this.#is_closed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
     await Promise.all(this.#running.values())
   }
 
-  async #carryOut(run: DemoRun): Promise<void> {
+  async #execute(run: DemoRun): Promise<void> {
     const { control, log, now } = this.#context
     try {
       const done_events = await this.#generate(run)
@@ -104,14 +104,14 @@ export class DemoRuns {
     }
   }
 
-  /** Answers how many events there were; null when it was cut off. */
+  /** Returns the number of events; null if the run was interrupted. */
   async #generate(run: DemoRun): Promise<number | null> {
     const { control, now } = this.#context
     const { project_id, seed, persons, days, end_at } = run
-    this.#createThings(project_id)
+    this.#createObjects(project_id)
     const plot = { seed, persons, days, end_ms: end_at.getTime() }
     let done_events = 0
-    let noted_ms = 0
+    let recorded_ms = 0
     let batch: DemoEvent[] = []
     for (let number = 0; number < persons; number += 1) {
       for (const event of generatePerson(plot, number)) batch.push(event)
@@ -120,21 +120,21 @@ export class DemoRuns {
       await this.#send(project_id, batch)
       done_events += batch.length
       batch = []
-      if (now().getTime() - noted_ms < NOTE_MS) continue
-      noted_ms = now().getTime()
+      if (now().getTime() - recorded_ms < RECORD_EVERY_MS) continue
+      recorded_ms = now().getTime()
       const total_events = Math.round((done_events / (number + 1)) * persons)
       recordDemoRun(control, project_id, { done_events, total_events })
     }
     return done_events
   }
 
-  #createThings(project_id: number): void {
+  #createObjects(project_id: number): void {
     const project = findProject(this.#context.control, project_id)
     if (project === null) return
     createDemoThings(editorFor(this.#context, project, null), this.#context.now())
   }
 
-  /** As a migration: in its order, with its own times, and behind everybody else's events. */
+  /** Sends a batch as a historical import: in order, with its timestamps, in a lane of low priority. */
   async #send(project_id: number, batch: readonly DemoEvent[]): Promise<void> {
     for (let tries = 1; batch.length > 0; tries += 1) {
       const project = findProject(this.#context.control, project_id)
@@ -151,7 +151,7 @@ export class DemoRuns {
         body: new TextEncoder().encode(body),
       })
       if (answer.kind === 'stored') return
-      if (!PASSING.has(answer.code) || tries === TRIES_MAX) throw new Error(answer.detail)
+      if (!RETRYABLE.has(answer.code) || tries === TRIES_MAX) throw new Error(answer.detail)
       await Bun.sleep(RETRY_MS)
     }
   }

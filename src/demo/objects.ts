@@ -1,4 +1,4 @@
-/** What demo data has besides events: flags that its people have been asked about, and cohorts of them. */
+/** Flags and cohorts of demo data. */
 import { createCohort } from '../targeting/cohorts/cohort.ts'
 import { createFlag, type FlagChanges, findFlagByKey } from '../targeting/flags/flag.ts'
 import type { TargetingEditor } from '../targeting/shared/editor.ts'
@@ -38,7 +38,7 @@ const COHORTS = [
   },
 ] as const
 
-/** Makes the flags that the project does not have yet, and with the first of them the cohorts. */
+/** Creates the flags that the project lacks, and the cohorts together with the first flag. */
 export function createDemoThings(editor: TargetingEditor, now: Date): void {
   const { control, project } = editor
   if (findFlagByKey(control, project.id, EDITOR_FLAG) === null) {

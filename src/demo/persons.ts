@@ -1,4 +1,4 @@
-/** Who appears in the story that demo data tells, and where they come from. */
+/** Names, companies, devices and traffic sources of demo persons. */
 import type { WeightedItems } from './random.ts'
 
 export const FIRST_NAMES = [

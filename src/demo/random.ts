@@ -1,12 +1,12 @@
-/** Chance that can be had again: the same seed gives the same numbers, in every version of the runtime. */
+/** Seeded random numbers: a seed gives the same sequence in every version of the runtime. */
 
-/** Things with their weights; at least one. */
+/** Items with weights; at least one. */
 export type WeightedItems<T> = readonly [
   readonly [T, number],
   ...(readonly (readonly [T, number])[]),
 ]
 
-/** A source of chance. */
+/** A source of random numbers. */
 export type RandomSource = {
   /** At least 0, less than 1. */
   next(): number
@@ -15,13 +15,13 @@ export type RandomSource = {
   /** A whole number from `from` to `to`, both included. */
   whole(from: number, to: number): number
   pick<T>(items: readonly [T, ...T[]]): T
-  /** Like `pick`, but an item's chance is its weight. */
+  /** Like `pick`, with probabilities proportional to the weights. */
   weighed<T>(items: WeightedItems<T>): T
-  /** Waiting times whose mean is `mean`: short ones often, long ones sometimes. */
+  /** An exponentially distributed time with this mean. */
   wait(mean: number): number
 }
 
-/** Makes a source of a seed; other names of one seed give sources that do not depend on each other. */
+/** Creates a source from a seed; different names of one seed give independent sources. */
 export function seededRandom(seed: string, name: string): RandomSource {
   const next = numbersOf(`${seed}/${name}`)
   return {

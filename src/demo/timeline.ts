@@ -1,4 +1,4 @@
-/** The story that demo data tells: a product for shared documents, how people come to it, stay, pay and leave. Pure. */
+/** The events of demo persons: they visit a product for shared documents, sign up, work, pay and leave. Pure. */
 import { variantBucket } from '../flags/bucket.ts'
 import {
   ADDRESSES,
@@ -11,16 +11,16 @@ import {
 } from './persons.ts'
 import { type RandomSource, seededRandom } from './random.ts'
 
-/** What the story is told from; the same again gives the same events. */
+/** The parameters of demo data. Equal parameters give equal events. */
 export type DemoParameters = {
   readonly seed: string
   readonly persons: number
   readonly days: number
-  /** Nothing happens after this; milliseconds since 1970. */
+  /** The end of the timeline, milliseconds since 1970. */
   readonly end_ms: number
 }
 
-/** One event as a client would send it. */
+/** One event in the form that SDKs send. */
 export type DemoEvent = {
   readonly event: string
   readonly distinct_id: string
@@ -29,16 +29,16 @@ export type DemoEvent = {
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-/** The flag that half of the people get the new editor by. */
+/** The key of the flag that gives half of the persons a new editor. */
 export const EDITOR_FLAG = 'new-editor'
 
 const HOST = 'slate.example'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Nobody comes back more often. */
+/** Sessions of one person. */
 const SESSIONS_MAX = 200
 
-/** Everything one person does, in order of time. */
+/** Generates the events of one person, in order of time. */
 export function* generatePerson(plot: DemoParameters, number: number): Generator<DemoEvent> {
   const person = new DemoPerson(plot, number)
   yield* person.visit()
@@ -47,7 +47,7 @@ export function* generatePerson(plot: DemoParameters, number: number): Generator
   yield* person.work()
 }
 
-/** One person on their way; the clock is theirs. */
+/** A demo person with a separate clock. */
 class DemoPerson {
   readonly #plot: DemoParameters
   readonly #chance: RandomSource
@@ -81,13 +81,13 @@ class DemoPerson {
     this.signs_up = chance.happens(0.42)
     this.variant = variantBucket(EDITOR_FLAG, this.#user_id) < 0.5 ? 'control' : 'test'
     this.#distinct_id = this.#anonymous_id
-    // More people come each week, fewer at night.
+    // The number of new persons grows from week to week, and is smaller at night.
     const share = Math.sqrt(chance.next())
     const day_ms = plot.end_ms - plot.days * DAY_MS + Math.floor(share * plot.days) * DAY_MS
     this.#now_ms = day_ms + Math.round((6 + 16 * chance.next()) * HOUR_MS)
   }
 
-  /** The public pages, before anybody knows who it is. */
+  /** The anonymous visit of the public pages. */
   *visit(): Generator<DemoEvent> {
     this.#startSession()
     yield* this.#page('/', this.#source)
@@ -131,7 +131,7 @@ class DemoPerson {
     yield* this.#send('onboarding_completed', {})
   }
 
-  /** Sessions until the person leaves or the time is over; the new editor keeps more of them. */
+  /** Sessions until the person churns or the timeline ends; the new editor retains more persons. */
   *work(): Generator<DemoEvent> {
     const stays = this.variant === 'test' ? 0.93 : 0.89
     let documents = 0
@@ -177,7 +177,7 @@ class DemoPerson {
     yield* this.#send('$pageview', { ...place, ...more })
   }
 
-  /** Nothing, once the time of the story is over. */
+  /** Yields an event, unless the timeline has ended. */
   *#send(event: string, properties: Readonly<Record<string, unknown>>): Generator<DemoEvent> {
     this.#now_ms += Math.round((2 + this.#chance.wait(25)) * 1000)
     this.#count += 1
@@ -206,14 +206,14 @@ class DemoPerson {
   }
 }
 
-/** What a company is like: the same whoever of its people asks. */
+/** The properties of a company, equal for all of its persons. */
 function companyOf(seed: string, name: string): object {
   const chance = seededRandom(seed, `company ${name}`)
   const employees = Math.round(5 + chance.wait(120))
   return { name, industry: chance.pick(INDUSTRIES), employees }
 }
 
-/** A uuid that is in order of time (version 7) and otherwise comes from a text. */
+/** A UUIDv7 whose random part is a hash of a text. */
 function uuidOf(text: string, at_ms: number): string {
   const hash = new Bun.SHA1().update(text).digest('hex')
   const time = Math.max(0, at_ms).toString(16).padStart(12, '0')

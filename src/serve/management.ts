@@ -1,4 +1,4 @@
-/** What the management API needs while the server runs: plugins, demo data, and the removal of what was deleted. */
+/** Background work of the management API: plugins, demo data, removal of deleted projects and events. */
 import type { Config } from '../config.ts'
 import { DemoRuns } from '../demo/demo-runs.ts'
 import type { AppContext } from '../http/app-context.ts'
@@ -24,7 +24,7 @@ type ManagementParts = {
   readonly targeting: Targeting
 }
 
-/** Begins to call destinations and to remove what the last run has left over; events.db must exist. */
+/** Starts destinations, and removals that the last run left over. events.db must exist. */
 export function openManagement(
   { config, log, control, capture, snapshots, questions, targeting }: ManagementParts,
   parts: AsyncDisposableStack,

@@ -1,4 +1,4 @@
-/** The query service and the limits of keys, as the settings have them. */
+/** Opens the query service and the limits of keys with the server's settings. */
 import type { Config } from '../config.ts'
 import type { Log } from '../logs.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
@@ -8,7 +8,7 @@ import { QueryService } from '../query/service/service.ts'
 const MIB = 1024 * 1024
 const now = (): Date => new Date()
 
-/** Opens the service in front of the engine; to be closed before the engine. */
+/** Opens the service in front of the engine. Close it before the engine. */
 export function openQuestions(config: Config, engine: QueryEngine, log: Log): QueryService {
   return new QueryService({
     data_dir: config.data_dir,
@@ -16,7 +16,7 @@ export function openQuestions(config: Config, engine: QueryEngine, log: Log): Qu
     settings: {
       timeout_ms: config.query_timeout_s * 1000,
       background_timeout_ms: config.query_background_timeout_s * 1000,
-      // The other places are for those who wait.
+      // The other slots are for waiting queries.
       background_running_max: Math.max(1, Math.floor(config.queries_running_max / 2)),
       background_waiting_max: config.queries_background_max,
       cache_bytes_max: config.query_cache_mb * MIB,

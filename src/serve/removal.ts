@@ -1,4 +1,4 @@
-/** Removes the data of projects that are gone: rows first, then files, once more after the next start. */
+/** Removes the data of deleted projects: rows, then files, and once more after the next start. */
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { deleteRemovedProject, listRemovedProjects } from '../projects/removals.ts'
@@ -7,11 +7,11 @@ import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control/control-db.ts'
 
 export type ProjectRemoval = {
-  /** Removes what there is of a project now; a failure is logged, and mended by the next start. */
+  /** Removes the current data of a project. A failure is logged; the next start retries. */
   remove(project_id: number): void
   /**
-   * Removes what a stop left over, or what was on its way into the log when the project was deleted; only then
-   * is the project forgotten.
+   * Removes data that a stop left over, or that was on its way into the log during the deletion, and then dequeues the
+   * project.
    */
   finish(): void
 }
@@ -24,7 +24,7 @@ export type RemovalParts = {
   readonly log: Log
 }
 
-/** Opens nothing of its own. */
+/** Builds the removal from open parts. */
 export function openRemoval({
   control,
   capture,

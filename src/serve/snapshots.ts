@@ -1,4 +1,4 @@
-/** The snapshot job, as the settings and the projects have it. */
+/** Opens the snapshot job with the settings of server and projects. */
 import type { Config } from '../config.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
@@ -15,7 +15,7 @@ export type SnapshotParts = {
   readonly log: Log
 }
 
-/** Opens the job; it does nothing before it is started. To be closed before ingestion. */
+/** Opens the job without starting it. Close it before ingestion. */
 export function openSnapshots(
   config: Config,
   { control, capture, engine, log }: SnapshotParts,
