@@ -8,11 +8,11 @@ import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { childrenOf } from './processes.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
 
-setDefaultTimeout(300_000)
-
 /** Many: KILL_ROUNDS=40 bun test test/flows/kill.test.ts */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 8)
 const BATCHES_PER_ROUND = 100
+
+setDefaultTimeout(180_000 + ROUNDS * 15_000)
 /** What all rounds send: a batch has a hundred. */
 const EVENTS = ROUNDS * BATCHES_PER_ROUND * 100
 const SEED = Number(process.env['SEED'] ?? 20_261_121)
