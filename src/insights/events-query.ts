@@ -76,7 +76,7 @@ const CONDITIONS: readonly EventsCondition[] = [
       : null,
   ({ actionId }) => (actionId ? matchesAction(actionId) : null),
   ({ personId }) => (personId ? ofPerson(personId) : null),
-  ({ where }) => and(outputConditions(where ?? [], 'query__where')),
+  ({ where }) => and(outputConditions(where ?? [], 'query__where').where),
   ({ properties }, context) => filtered(properties, 'query__properties', context),
   ({ fixedProperties }, context) => filtered(fixedProperties, 'query__fixedProperties', context),
   ({ filterTestAccounts }, context) =>
@@ -129,6 +129,7 @@ async function wholeList(
     select_from: joinOf(field(['events'])),
     where: and(conditions.filter((condition) => condition !== null)),
     group_by: groupedBy(columns),
+    having: and(outputConditions(query.where ?? [], 'query__where').having),
     order_by: ordersOf(query, columns),
   }
   return { tree, columns }

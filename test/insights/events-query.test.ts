@@ -36,6 +36,13 @@ async function rows(question: object): Promise<unknown> {
 }
 
 describe('EventsQuery', () => {
+  test('a condition on what is gathered is one of groups', async () => {
+    const question = { select: ['distinct_id', 'count()'], after: 'all', orderBy: ['distinct_id'] }
+    expect(await rows({ ...question, where: ['count() > 1', "event = 'view'"] })).toEqual([
+      ['ann', 2],
+    ])
+  })
+
   test('answers columns of the last day, the newest first, with what envelopes say', async () => {
     const { body } = await history.ask({
       kind: 'EventsQuery',

@@ -120,7 +120,7 @@ export const DIFFERENCES: readonly Difference[] = [
     reason: 'poles of the gamma function are refused or infinite',
   },
   {
-    names: /^(match|regexpQuoteMeta)$/,
+    names: /^regexpQuoteMeta$/,
     when: /nullIf/,
     reason: "HogQL's null-safe comparison: NULL matches nothing",
   },

@@ -51,8 +51,15 @@ export function outputOrders(
 }
 
 /** Parses conditions. Refuses as columns do. */
-export function outputConditions(texts: readonly string[], attr: string): readonly Expr[] {
-  return texts.map((text) => naming(attr, () => parseExpr(text)))
+export function outputConditions(texts: readonly string[], attr: string): OutputConditions {
+  const all = texts.map((text) => naming(attr, () => parseExpr(text)))
+  return { where: all.filter((one) => !gathers(one)), having: all.filter(gathers) }
+}
+
+/** Conditions of single rows, and those of what is gathered: `count() > 1`. */
+export type OutputConditions = {
+  readonly where: readonly Expr[]
+  readonly having: readonly Expr[]
 }
 
 /** Rows with every value as its column shows it. */
