@@ -223,6 +223,9 @@ function routeUnder<Subject, Schema extends TSchema>(
         const bodies = is_body_optional === true ? allowEmptyBody(app.bodies) : app.bodies
         const body = shape === null ? null : await readJson(bodies, request, shape)
         resumeWork()
+        if (isOfProject(subject) && readsFlags(method, scope)) {
+          await app.flags.readyFlagsOf(subject.project.id)
+        }
         const call = { ...subject, caller, body, params, request, socket }
         return await answer(app, call as RouteCall<Subject, Schema>)
       } finally {
@@ -249,6 +252,20 @@ function requireJson(request: Request): void {
   if (type === null || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
   const shown = JSON.stringify(type.slice(0, 100))
   throw new Refusal('unsupported_media_type', `Unsupported media type ${shown} in request.`)
+}
+
+/** Resources whose edits are judged by the project's compiled flags. */
+const JUDGED_BY_FLAGS: ReadonlySet<string> = new Set([
+  'cohort',
+  'early_access_feature',
+  'experiment',
+  'survey',
+])
+
+/** Whether a route may read compiled flags: they are compiled in slices before it runs, not at once while it runs. */
+function readsFlags(method: string, scope: Scope): boolean {
+  const [resource = ''] = scope.split(':', 1)
+  return resource === 'feature_flag' || (method !== 'GET' && JUDGED_BY_FLAGS.has(resource))
 }
 
 function isOfProject(subject: unknown): subject is OfProject {

@@ -94,6 +94,16 @@ export function listWholeActions(db: ControlDB, project_id: number): readonly Ac
   return db.select().from(actions).where(its).orderBy(desc(actions.id)).all()
 }
 
+/** The names of the same, without their steps. */
+export function listActionNames(
+  db: ControlDB,
+  project_id: number,
+): readonly { readonly id: number; readonly name: string }[] {
+  const { id, name, deleted } = actions
+  const its = and(eq(actions.project_id, project_id), eq(deleted, false))
+  return db.select({ id, name }).from(actions).where(its).orderBy(desc(id)).all()
+}
+
 /** Lists a project's actions that are not deleted, as queries use them, oldest first. */
 export function listActions(db: ControlDB, project_id: number): readonly NamedAction[] {
   const { id, name, steps } = actions

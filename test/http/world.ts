@@ -148,7 +148,7 @@ export async function openWorld(
     saved_max: 20_000,
     saved_bytes_max: 32 * MIB,
     organizations_max: 50,
-    projects_max: 200,
+    projects_max: 1000,
     addresses,
     destinations,
     demo,

@@ -14,7 +14,7 @@ import {
   type Dashboard,
   type DashboardChanges,
   getDashboard,
-  listDashboards,
+  listDashboardHeads,
   updateDashboard,
 } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
@@ -53,13 +53,15 @@ export const DASHBOARD_ROUTES = [
     answer: (app, { request, project }) => {
       const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
       const pinned = queryValue(request, 'pinned')
-      const result = listDashboards(app.control, project.id).filter(
+      const result = listDashboardHeads(app.control, project.id).filter(
         (one) =>
           (one.name ?? '').toLowerCase().includes(search_text) &&
           (pinned === null || String(one.pinned) === pinned),
       )
       const nameAuthor = authorFinder(app)
-      return answerPage(request, app.publicUrl(), result, (one) => listed(one, nameAuthor))
+      return answerPage(request, app.publicUrl(), result, ({ id }) =>
+        listed(getDashboard(app.control, project.id, id), nameAuthor),
+      )
     },
   }),
   projectRoute({

@@ -7,7 +7,7 @@ import {
   ProjectBody,
   ProjectPage,
 } from '../../contract/management/project.ts'
-import { listDashboards } from '../../dashboards/dashboard.ts'
+import { listDashboardHeads } from '../../dashboards/dashboard.ts'
 import { Refusal } from '../../errors.ts'
 import {
   type Caller,
@@ -145,7 +145,7 @@ function answerChange(app: AppContext, call: RouteCall<OfProject, typeof Project
 
 /** Refuses a primary dashboard that does not exist. */
 function requireDashboard(app: AppContext, project_id: number, id: number): void {
-  if (listDashboards(app.control, project_id).some((dashboard) => dashboard.id === id)) return
+  if (listDashboardHeads(app.control, project_id).some((dashboard) => dashboard.id === id)) return
   const detail = `Invalid pk "${id}" - object does not exist.`
   throw new Refusal('does_not_exist', detail, { attr: 'primary_dashboard' })
 }

@@ -13,13 +13,19 @@ import type { ShownTo } from '../targeting/flags/linked-flags.ts'
 /** Serializes flags of one project during one request. */
 export type SerializeFlag = (flag: Flag) => object
 
-/** Creates a serializer; it reads the objects linked to a project's flags once for all of them. */
-export function flagSerializer(app: AppContext, { caller, project }: ShownTo): SerializeFlag {
+/**
+ * Creates a serializer; it reads the objects linked to a project's flags once for all of them, and waits until the flags
+ * are compiled, which takes slices of the event loop where they are many.
+ */
+export async function flagSerializer(
+  app: AppContext,
+  { caller, project }: ShownTo,
+): Promise<SerializeFlag> {
   const project_id = project.id
   const rights = rightsIn(app.control, caller, project)
   const nameAuthor = authorFinder(app)
   const linksOf = readLinks(app.control, project_id)
-  const { definitions } = app.flags.flagsOf(project_id)
+  const { definitions } = await app.flags.readyFlagsOf(project_id)
   return (flag) => {
     const links = linksOf(flag.id)
     return {

@@ -13,7 +13,7 @@ import {
   type ActionChanges,
   createAction,
   getAction,
-  listWholeActions,
+  listActionNames,
   type StoredActionStep,
   updateAction,
 } from '../../targeting/action.ts'
@@ -41,11 +41,13 @@ export const ACTION_ROUTES = [
     answers: { 200: ActionPage },
     answer: (app, { request, project }) => {
       const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
-      const result = listWholeActions(app.control, project.id).filter(({ name }) =>
+      const result = listActionNames(app.control, project.id).filter(({ name }) =>
         name.toLowerCase().includes(search_text),
       )
       const nameAuthor = authorFinder(app)
-      return answerPage(request, app.publicUrl(), result, (one) => onWire(one, nameAuthor))
+      return answerPage(request, app.publicUrl(), result, ({ id }) =>
+        onWire(getAction(app.control, project.id, id), nameAuthor),
+      )
     },
   }),
   projectRoute({

@@ -2,7 +2,7 @@
  * Stored cohorts: static ones with uploaded persons, dynamic ones with conditions, calculated in the
  * background.
  */
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CohortNode, type CompiledCohort, compileCohorts } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
@@ -11,6 +11,7 @@ import { SharedFilters } from '../../flags/filter.ts'
 import { asText, isRecord } from '../../flags/value.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
 import { actions, cohorts } from '../tables.ts'
 import { readBehavior, UnknownBehavior } from './behavior.ts'
@@ -104,6 +105,23 @@ export function getCohort(db: ControlDB, project_id: number, id: number): Cohort
 export function listCohorts(db: ControlDB, project_id: number): readonly CohortRow[] {
   const its = and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false))
   return db.select().from(cohorts).where(its).orderBy(desc(cohorts.id)).all()
+}
+
+/** The same, read one by one in slices of the event loop: the filters of a project may be 32 MiB of JSON. */
+export async function readCohorts(
+  db: ControlDB,
+  project_id: number,
+): Promise<readonly CohortRow[]> {
+  const { id, deleted } = cohorts
+  const its = and(eq(cohorts.project_id, project_id), eq(deleted, false))
+  const ids = db.select({ id }).from(cohorts).where(its).orderBy(desc(id)).all()
+  const one = db
+    .select()
+    .from(cohorts)
+    .where(eq(id, sql.placeholder('id')))
+    .prepare()
+  const rows = await mapInSlices(ids, (row) => one.get(row))
+  return rows.flatMap((row) => (row === undefined || row.deleted ? [] : [row]))
 }
 
 /** Stores the number of persons in a static cohort. */

@@ -17,7 +17,7 @@ export type FlagLinks = {
 
 const NO_LINKS: FlagLinks = { experiment_set: [], surveys: [], features: [], is_of_survey: false }
 
-/** Reads a project's links once, and returns a lookup by flag. */
+/** Reads a project's links once, from narrow columns, and returns a lookup by flag. */
 export function readLinks(db: ControlDB, project_id: number): (flag_id: number) => FlagLinks {
   const by_flag = new Map<number, FlagLinks>()
   const add = (flag_id: number | null, change: (links: FlagLinks) => FlagLinks): void => {
@@ -29,7 +29,7 @@ export function readLinks(db: ControlDB, project_id: number): (flag_id: number) 
       experiment_set: [...links.experiment_set, row.id],
     }))
   }
-  for (const row of db.select().from(surveys).where(eq(surveys.project_id, project_id)).all()) {
+  for (const row of surveysOf(db, project_id)) {
     const { id, name } = row
     add(row.linked_flag_id, (links) => ({ ...links, surveys: [...links.surveys, { id, name }] }))
     for (const flag_id of [row.targeting_flag_id, row.internal_targeting_flag_id]) {
@@ -48,12 +48,23 @@ export function readLinks(db: ControlDB, project_id: number): (flag_id: number) 
 
 function experimentsOf(db: ControlDB, project_id: number) {
   const present = and(eq(experiments.project_id, project_id), eq(experiments.deleted, false))
-  return db.select().from(experiments).where(present).all()
+  const { id, feature_flag_id } = experiments
+  return db.select({ id, feature_flag_id }).from(experiments).where(present).all()
+}
+
+function surveysOf(db: ControlDB, project_id: number) {
+  const { id, name, linked_flag_id, targeting_flag_id, internal_targeting_flag_id } = surveys
+  return db
+    .select({ id, name, linked_flag_id, targeting_flag_id, internal_targeting_flag_id })
+    .from(surveys)
+    .where(eq(surveys.project_id, project_id))
+    .all()
 }
 
 function featuresOf(db: ControlDB, project_id: number) {
+  const { id, name, stage, feature_flag_id } = early_access_features
   return db
-    .select()
+    .select({ id, name, stage, feature_flag_id })
     .from(early_access_features)
     .where(eq(early_access_features.project_id, project_id))
     .all()

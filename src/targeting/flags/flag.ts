@@ -1,11 +1,12 @@
 /** Stored feature flags: create, change, delete softly, find. */
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CompiledFlags, dependenciesOf } from '../../flags/definition.ts'
 import type { StoredFlag } from '../../flags/definition-types.ts'
 import { findFlagFault, normalizeFilters } from '../../flags/validate.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { early_access_features, experiments, feature_flags } from '../tables.ts'
 import { storedFlag } from './flag-definitions.ts'
@@ -121,6 +122,16 @@ export function removeFlag(editor: TargetingEditor, flag: Flag, now: Date): void
   })
 }
 
+/** The project's flag of this id, unless it is deleted; null when there is none. */
+export function findFlag(db: ControlDB, project_id: number, id: number): Flag | null {
+  const its = and(
+    eq(feature_flags.project_id, project_id),
+    eq(feature_flags.id, id),
+    eq(feature_flags.deleted, false),
+  )
+  return db.select().from(feature_flags).where(its).get() ?? null
+}
+
 /** Returns the project's flag with this id, deleted or not. Refuses when there is none. */
 export function getFlag(db: ControlDB, project_id: number, id: number): Flag {
   const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.id, id))
@@ -143,6 +154,20 @@ export function findFlagByKey(db: ControlDB, project_id: number, key: string): F
 export function listFlags(db: ControlDB, project_id: number): readonly Flag[] {
   const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
   return db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id)).all()
+}
+
+/** The same, read one by one in slices of the event loop: the filters of a project may be 32 MiB of JSON. */
+export async function readFlags(db: ControlDB, project_id: number): Promise<readonly Flag[]> {
+  const { id, deleted } = feature_flags
+  const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false))
+  const ids = db.select({ id }).from(feature_flags).where(its).orderBy(asc(id)).all()
+  const one = db
+    .select()
+    .from(feature_flags)
+    .where(eq(id, sql.placeholder('id')))
+    .prepare()
+  const flags = await mapInSlices(ids, (row) => one.get(row))
+  return flags.flatMap((flag) => (flag === undefined || flag.deleted ? [] : [flag]))
 }
 
 /** Lists the same flags by id. */

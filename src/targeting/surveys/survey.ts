@@ -120,6 +120,20 @@ export function listSurveys(db: ControlDB, project_id: number): readonly Survey[
     .all()
 }
 
+/** What lists of surveys are narrowed by. */
+export type SurveyHead = Pick<Survey, 'archived' | 'description' | 'id' | 'name' | 'type'>
+
+/** A project's surveys without what is long in them, newest first. */
+export function listSurveyHeads(db: ControlDB, project_id: number): readonly SurveyHead[] {
+  const { id, name, description, type, archived, created_at } = surveys
+  return db
+    .select({ id, name, description, type, archived })
+    .from(surveys)
+    .where(eq(surveys.project_id, project_id))
+    .orderBy(desc(created_at), desc(id))
+    .all()
+}
+
 /** Returns the present iteration of a recurring survey, counted from 1; null for others. */
 export function iterationAt(survey: Survey, now: Date): number | null {
   const starts = startsOf(survey)

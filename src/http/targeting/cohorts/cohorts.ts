@@ -17,7 +17,7 @@ import {
   type CohortRow,
   createCohort,
   getCohort,
-  listCohorts,
+  readCohorts,
   updateCohort,
 } from '../../../targeting/cohorts/cohort.ts'
 import { listCalculations } from '../../../targeting/cohorts/cohort-history.ts'
@@ -59,8 +59,8 @@ export const COHORT_ROUTES = [
     summary: "List the project's cohorts, newest first.",
     query: CohortsQuery,
     answers: { 200: CohortPage },
-    answer: (app, { request, project }) => {
-      const result = filterCohorts(listCohorts(app.control, project.id), request)
+    answer: async (app, { request, project }) => {
+      const result = filterCohorts(await readCohorts(app.control, project.id), request)
       const show = cohortSerializer(app, project.id)
       return answerPage(request, app.publicUrl(), result, show)
     },

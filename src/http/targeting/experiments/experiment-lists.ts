@@ -35,14 +35,13 @@ export const EXPERIMENT_LIST_ROUTES = [
     summary: 'List the flags that experiments can stand on: with variants, the control first.',
     query: EligibleFlagsQuery,
     answers: { 200: EligibleFlags },
-    answer: (app, { request, caller, project }) => {
+    answer: async (app, { request, caller, project }) => {
       const result = findEligible(app, project, new URLSearchParams(queryOf(request.url)))
       const { limit, offset } = readPage(request)
       const is_said = new URLSearchParams(queryOf(request.url)).has('limit')
       const shown = is_said ? Math.min(limit, FLAGS_PAGE.max) : FLAGS_PAGE.usual
-      const results = result
-        .slice(offset, offset + shown)
-        .map(flagSerializer(app, { caller, project }))
+      const serialize = await flagSerializer(app, { caller, project })
+      const results = result.slice(offset, offset + shown).map(serialize)
       return answerJson({ results, count: result.length })
     },
   }),

@@ -34,7 +34,8 @@ export const FEATURE_FLAG_ROUTES = [
       const provided_fields = new Map(new URLSearchParams(queryOf(request.url)))
       const result = await findFlags(app, { project, request }, provided_fields)
       const flags = sortFlags(result, provided_fields.get('order') ?? null)
-      return answerPage(request, app.publicUrl(), flags, flagSerializer(app, { caller, project }))
+      const serialize = await flagSerializer(app, { caller, project })
+      return answerPage(request, app.publicUrl(), flags, serialize)
     },
   }),
   projectRoute({
@@ -44,11 +45,11 @@ export const FEATURE_FLAG_ROUTES = [
     summary: 'Make a feature flag.',
     answers: { 201: FlagAnswer },
     body: NEW_FLAG,
-    answer: (app, { body, project, caller }) => {
+    answer: async (app, { body, project, caller }) => {
       requireDashboards(app, project.id, body.analytics_dashboards)
       const wanted = { ...readFlagChanges(body), key: body.key }
       const flag = createFlag(editorOf(app, project, caller), wanted, app.now())
-      return answerJson(flagSerializer(app, { caller, project })(flag), 201)
+      return answerJson((await flagSerializer(app, { caller, project }))(flag), 201)
     },
   }),
   projectRoute({
@@ -57,9 +58,9 @@ export const FEATURE_FLAG_ROUTES = [
     scope: 'feature_flag:read',
     summary: 'Read a feature flag, with the verdict whether clients can evaluate it by themselves.',
     answers: { 200: FlagAnswer },
-    answer: (app, { params, caller, project }) => {
+    answer: async (app, { params, caller, project }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
-      return answerJson(flagSerializer(app, { caller, project })(flag))
+      return answerJson((await flagSerializer(app, { caller, project }))(flag))
     },
   }),
   projectRoute({
@@ -91,7 +92,9 @@ export function editorOf(app: AppContext, project: Project, caller: Caller): Tar
     rights: rightsIn(app.control, caller, project),
     saved_max: app.saved_max,
     saved_bytes_max: app.saved_bytes_max,
-    definitions: app.flags.flagsOf(project.id).definitions,
+    get definitions() {
+      return app.flags.flagsOf(project.id).definitions
+    },
     expectChange: () => app.flags.expectChange(),
   }
 }
@@ -101,12 +104,16 @@ type ProjectCall = Pick<
   'caller' | 'params' | 'project'
 >
 
-function changeFlag(app: AppContext, call: ProjectCall, changes: FlagChanges): Response {
+async function changeFlag(
+  app: AppContext,
+  call: ProjectCall,
+  changes: FlagChanges,
+): Promise<Response> {
   const { params, project, caller } = call
   const before = getFlag(app.control, project.id, parseNumberId(params))
   requireDashboards(app, project.id, changes.analytics_dashboards)
   const flag = updateFlag(editorOf(app, project, caller), before, changes, app.now())
-  return answerJson(flagSerializer(app, { caller, project })(flag))
+  return answerJson((await flagSerializer(app, { caller, project }))(flag))
 }
 
 /** Refuses dashboards of other projects. */

@@ -18,12 +18,13 @@ import { type FlagResult, valueOf } from '../../../flags/result.ts'
 import { findUser } from '../../../projects/user.ts'
 import { answerFlags } from '../../../targeting/flags/answer-flags.ts'
 import { blastRadius } from '../../../targeting/flags/blast-radius.ts'
-import { getFlag, listDependants, listFlags } from '../../../targeting/flags/flag.ts'
+import { getFlag, listDependants, listFlags, readFlags } from '../../../targeting/flags/flag.ts'
 import { createFlagCohort } from '../../../targeting/flags/flag-cohort.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
 import { rolloutOf, statusOf } from '../../../targeting/flags/staleness.ts'
+import { writeArray } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
-import { answerJson } from '../../answers.ts'
+import { answerBytes, answerJson, JSON_HEADERS } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { projectActivity } from '../../management/activity.ts'
 import { parseNumberId } from '../../path-ids.ts'
@@ -44,7 +45,7 @@ export const FLAG_ACTION_ROUTES = [
     summary: 'Read what each flag is for the user behind the key.',
     query: MyFlagsQuery,
     answers: { 200: MyFlags },
-    answer: (app, { request, project, caller }) => {
+    answer: async (app, { request, project, caller }) => {
       const distinct_id = findUser(app.control, caller.user_id)?.distinct_id ?? ''
       const { results } = evaluateFor(app, project.id, {
         distinct_id,
@@ -52,17 +53,17 @@ export const FLAG_ACTION_ROUTES = [
         flag_keys: null,
       })
       const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
-      const show = flagSerializer(app, { caller, project })
+      const serialize = await flagSerializer(app, { caller, project })
       const linksOf = readLinks(app.control, project.id)
       const keys = readFlagKeys(request)
-      const flags = listFlags(app.control, project.id).filter(
+      const all = await readFlags(app.control, project.id)
+      const flags = all.filter(
         ({ id, key }) => !linksOf(id).is_of_survey && keys?.includes(key) !== false,
       )
-      const mine = flags.map((flag) => ({
-        feature_flag: show(flag),
-        value: values.get(flag.key) ?? false,
-      }))
-      return answerJson(mine)
+      const mine = await writeArray(flags, (flag) => [
+        JSON.stringify({ feature_flag: serialize(flag), value: values.get(flag.key) ?? false }),
+      ])
+      return answerBytes(mine, JSON_HEADERS)
     },
   }),
   projectRoute({

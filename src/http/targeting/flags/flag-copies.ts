@@ -39,11 +39,10 @@ export const FLAG_COPY_ROUTES = [
           continue
         }
         try {
+          await app.flags.readyFlagsOf(target.id)
           const copied = copyTo(app, caller, flag, { target, ...body })
-          success.push({
-            ...flagSerializer(app, { caller, project: target })(copied),
-            team_id: target.id,
-          })
+          const serialize = await flagSerializer(app, { caller, project: target })
+          success.push({ ...serialize(copied), team_id: target.id })
         } catch (error) {
           if (!(error instanceof Refusal)) throw error
           failed.push({ project_id, error_message: error.detail })

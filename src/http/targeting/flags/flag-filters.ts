@@ -1,7 +1,7 @@
 /** FILTERS and ORDERS of a list of flags: one line per parameter. */
 import { Refusal } from '../../../errors.ts'
 import { listExperiments } from '../../../targeting/experiments/experiment.ts'
-import { type Flag, listFlags } from '../../../targeting/flags/flag.ts'
+import { type Flag, readFlags } from '../../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.ts'
 import { statusOf } from '../../../targeting/flags/staleness.ts'
 import type { EventListCall } from '../../analytics/event-queries.ts'
@@ -105,7 +105,8 @@ export async function findFlags(
     return value === undefined || value === '' ? [] : [wishFor(value)]
   })
   const is_archive_asked = (provided_fields.get('archived') ?? '') !== ''
-  return listFlags(app.control, project_id)
+  const flags = await readFlags(app.control, project_id)
+  return flags
     .filter((flag) => {
       const links = linksOf(flag.id)
       const experiment_names = names.get(flag.id) ?? []

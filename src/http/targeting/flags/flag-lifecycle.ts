@@ -49,7 +49,7 @@ const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changes, summary]) =>
     scope: 'feature_flag:write',
     summary: summary,
     answers: { 200: FlagAnswer },
-    answer: (app, { params, project, caller }) => {
+    answer: async (app, { params, project, caller }) => {
       const before = getFlag(app.control, project.id, parseNumberId(params))
       if (before.deleted) {
         throw new Refusal('invalid_input', 'This feature flag has been deleted. Restore it first.')
@@ -59,7 +59,7 @@ const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changes, summary]) =>
       )
       const editor = editorOf(app, project, caller)
       const flag = is_so ? before : updateFlag(editor, before, changes, app.now())
-      return answerJson(flagSerializer(app, { caller, project })(flag))
+      return answerJson((await flagSerializer(app, { caller, project }))(flag))
     },
   }),
 )

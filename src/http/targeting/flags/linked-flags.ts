@@ -2,7 +2,7 @@
 import type { Caller } from '../../../projects/access.ts'
 import type { Project } from '../../../projects/project.ts'
 import { mayReadFlag, rightsIn } from '../../../projects/rights.ts'
-import { type Flag, listFlagsById } from '../../../targeting/flags/flag.ts'
+import { type Flag, findFlag } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
 
 /** Serializes a flag by id; null for null. */
@@ -12,15 +12,20 @@ export type SerializeLinkedFlag = (flag_id: number | null) => object | null
 export type ShownTo = { readonly caller: Caller; readonly project: Project }
 
 /**
- * Reads the project's flags once for all objects of a request. Callers without the right to read a flag get
- * null for its filters.
+ * Reads each linked flag once for all objects of a request. Callers without the right to read a flag get null for its
+ * filters.
  */
 export function linkedFlags(app: AppContext, { caller, project }: ShownTo): SerializeLinkedFlag {
-  const flags = listFlagsById(app.control, project.id)
+  const flags = new Map<number, object | null>()
   const rights = rightsIn(app.control, caller, project)
   return (flag_id) => {
-    const flag = flag_id === null ? undefined : flags.get(flag_id)
-    return flag === undefined ? null : minimalFlag(flag, mayReadFlag(rights, flag))
+    if (flag_id === null) return null
+    const known = flags.get(flag_id)
+    if (known !== undefined) return known
+    const flag = findFlag(app.control, project.id, flag_id)
+    const shown = flag && minimalFlag(flag, mayReadFlag(rights, flag))
+    flags.set(flag_id, shown)
+    return shown
   }
 }
 

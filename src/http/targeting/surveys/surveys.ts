@@ -15,7 +15,7 @@ import { getFlag } from '../../../targeting/flags/flag.ts'
 import {
   createSurvey,
   getSurvey,
-  listSurveys,
+  listSurveyHeads,
   removeSurvey,
   type SurveyChanges,
   updateSurvey,
@@ -52,7 +52,7 @@ export const SURVEY_ROUTES = [
       const archived = queryValue(request, 'archived')
       const type = queryValue(request, 'type') ?? ''
       const ids = queryValue(request, 'ids')?.split(',') ?? []
-      const result = listSurveys(app.control, project.id).filter(
+      const result = listSurveyHeads(app.control, project.id).filter(
         (survey) =>
           [survey.name, survey.description].some((text) =>
             text.toLowerCase().includes(search_text),
@@ -61,11 +61,9 @@ export const SURVEY_ROUTES = [
           (type === '' || survey.type === type) &&
           (ids.length === 0 || ids.includes(survey.id)),
       )
-      return answerPage(
-        request,
-        app.publicUrl(),
-        result,
-        surveySerializer(app, { caller, project }),
+      const serialize = surveySerializer(app, { caller, project })
+      return answerPage(request, app.publicUrl(), result, ({ id }) =>
+        serialize(getSurvey(app.control, project.id, id)),
       )
     },
   }),
