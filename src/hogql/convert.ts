@@ -98,19 +98,19 @@ export function asBool(expr: ResolvedExpr): ResolvedExpr {
 
 /** An expression as text, in ClickHouse's spelling. NULL remains NULL. */
 export function asText(expr: ResolvedExpr, context: CompileContext): ResolvedExpr {
-  const shown = withNull(STRING, expr.type.nullable)
+  const text_type = withNull(STRING, expr.type.nullable)
   const { type } = expr
   if (type.kind === 'string' || type.kind === 'json') return expr
-  if (type.kind === 'float') return sql`ch_float_text(${expr})`(shown)
-  if (type.kind === 'truth') return sql`(${expr})::UTINYINT::VARCHAR`(shown)
+  if (type.kind === 'float') return sql`ch_float_text(${expr})`(text_type)
+  if (type.kind === 'truth') return sql`(${expr})::UTINYINT::VARCHAR`(text_type)
   if (type.kind === 'array') return arrayText(expr, type.of, context)
   if (type.kind === 'tuple') return tupleText(expr, type.items, context)
   if (type.kind === 'map') return mapText(expr, type, context)
-  if (type.kind !== 'datetime') return sql`(${expr})::VARCHAR`(shown)
+  if (type.kind !== 'datetime') return sql`(${expr})::VARCHAR`(text_type)
   const local = toLocal(expr, context)
   return type.precision === 0
-    ? sql`strftime(${local}, '%Y-%m-%d %H:%M:%S')`(shown)
-    : sql`strftime(${local}, '%Y-%m-%d %H:%M:%S.%f')`(shown)
+    ? sql`strftime(${local}, '%Y-%m-%d %H:%M:%S')`(text_type)
+    : sql`strftime(${local}, '%Y-%m-%d %H:%M:%S.%f')`(text_type)
 }
 
 function arrayText(expr: ResolvedExpr, of: Type, context: CompileContext): ResolvedExpr {

@@ -130,9 +130,9 @@ export function computeCorrelations(
   const of_failure = odds
     .filter(({ odds_ratio }) => odds_ratio <= 1)
     .toSorted((a, b) => a.odds_ratio - b.odds_ratio)
-  const told = [...of_success.slice(0, RESULTS_MAX), ...of_failure.slice(0, RESULTS_MAX)]
+  const results = [...of_success.slice(0, RESULTS_MAX), ...of_failure.slice(0, RESULTS_MAX)]
   return {
-    events: told.map(({ name, ...counts }) => ({
+    events: results.map(({ name, ...counts }) => ({
       ...counts,
       event: serializeItem(name, type),
       correlation_type: counts.odds_ratio > 1 ? 'success' : 'failure',

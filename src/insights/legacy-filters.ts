@@ -96,15 +96,15 @@ const SAME_NAMES = [
 ] as const
 
 function entitySeries(members: LegacyParameters, type: string, name: string): Series {
-  const kept = Object.fromEntries(
+  const same_members = Object.fromEntries(
     SAME_NAMES.flatMap((key) => (key in members ? [[key, members[key]]] : [])),
   )
   const properties = filtersOf(members['properties'] ?? null, name)
   const { id } = members
   if (type === 'actions')
-    return { kind: 'ActionsNode', id: actionId(id, name), ...kept, properties }
+    return { kind: 'ActionsNode', id: actionId(id, name), ...same_members, properties }
   const event = legacyText(members, 'id')
-  return { kind: 'EventsNode', event, ...kept, properties }
+  return { kind: 'EventsNode', event, ...same_members, properties }
 }
 
 function actionId(id: unknown, name: string): number {

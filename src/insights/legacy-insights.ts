@@ -203,10 +203,10 @@ function splitter(input: LegacyParameters, name: string): unknown {
 }
 
 function breakdown(input: LegacyParameters): object | null {
-  const named = BREAKDOWNS.flatMap(([name, read]) => {
+  const members = BREAKDOWNS.flatMap(([name, read]) => {
     const value = input[name] === undefined || input[name] === null ? null : read(input, name)
     return value === null ? [] : [[name, value] as const]
   })
-  const is_split = named.some(([name]) => name === 'breakdown' || name === 'breakdowns')
-  return is_split ? Object.fromEntries(named) : null
+  const is_split = members.some(([name]) => name === 'breakdown' || name === 'breakdowns')
+  return is_split ? Object.fromEntries(members) : null
 }

@@ -109,11 +109,11 @@ function tableOfItems(items: readonly InsightMembers[]): InsightTable {
 function plainMembers(item: InsightMembers): ReadonlyMap<string, unknown> {
   const is_series = Array.isArray(item['data'])
   const is_counted = isCounted(item['values'])
-  const kept = Object.entries(item).filter(
+  const members = Object.entries(item).filter(
     ([name]) =>
       !LEFT_OUT.has(name) && !(is_series && STEPS.has(name)) && !(is_counted && name === 'values'),
   )
-  return new Map(kept)
+  return new Map(members)
 }
 
 /** Numbers by their day or label. */

@@ -12,11 +12,11 @@ import { isNullable, type Lowering, type TypeRule } from './definition.ts'
 export const formatDateTime: Lowering = (call, context) => {
   const [value = NULL_VALUE, format, zone] = call.args
   const timezone = constantText(zone)
-  const shown =
+  const local_time =
     timezone === null || value.type.kind !== 'datetime'
       ? value
       : { ...value, type: { ...value.type, timezone } }
-  const local = localOf(shown, context)
+  const local = localOf(local_time, context)
   const letters = constantText(format)
   if (letters === null) return refuseArguments('formatDateTime needs a constant format')
   if (!letters.includes('%Q'))

@@ -20,14 +20,14 @@ export const fold: Lowering = (call, context) => {
   const lists = rest.slice(0, -1)
   if (lambda?.kind !== 'lambda') return refuseArguments('arrayFold needs a lambda')
   const [accumulator] = lambda.locals
-  const held: LocalExpr = { kind: 'local', id: accumulator?.id ?? -96, type: UNKNOWN }
+  const wrapped: LocalExpr = { kind: 'local', id: accumulator?.id ?? -96, type: UNKNOWN }
   const next: LocalExpr = { kind: 'local', id: lambda.locals[1]?.id ?? -95, type: UNKNOWN }
   const positions = new Map(lambda.locals.slice(1).map((local, index) => [local.id, index]))
   const body = mapExpr(lambda.body, {
     expr: (expr) => {
       if (expr.kind !== 'local') return expr
       if (expr.id === accumulator?.id)
-        return { kind: 'item', of: held, position: 1, type: call.type }
+        return { kind: 'item', of: wrapped, position: 1, type: call.type }
       const index = positions.get(expr.id)
       if (index === undefined) return expr
       return {
@@ -67,7 +67,7 @@ export const fold: Lowering = (call, context) => {
   )
   const step = struct([convert(body, call.type, context), ...kept_items])
   const whole =
-    sql`list_reduce(list_prepend(${struct([start, ...empty])}, ${rows}), lambda ${held}, ${next}: ${step})`(
+    sql`list_reduce(list_prepend(${struct([start, ...empty])}, ${rows}), lambda ${wrapped}, ${next}: ${step})`(
       UNKNOWN,
     )
   return { kind: 'item', of: whole, position: 1, type: call.type }

@@ -86,9 +86,9 @@ const returned: TypeRule = (call) => {
   const { lambda, lists } = partsOf(call.args)
   return lambda === null ? elementType(lists[0]?.type ?? UNKNOWN) : lambda.body.type
 }
-const kept: TypeRule = (call) => partsOf(call.args).lists[0]?.type ?? UNKNOWN
-const keptElement: TypeRule = (call) => elementType(kept(call))
-const nested: TypeRule = (call) => arrayType(kept(call))
+const firstList: TypeRule = (call) => partsOf(call.args).lists[0]?.type ?? UNKNOWN
+const keptElement: TypeRule = (call) => elementType(firstList(call))
+const nested: TypeRule = (call) => arrayType(firstList(call))
 
 const filter: Lowering = (call) => {
   const { lists } = partsOf(call.args)
@@ -205,7 +205,7 @@ const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 /** Higher-order functions; many also work without a lambda. Adding one means adding a line. */
 export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapped),
-  scalar('arrayFilter', '2+', kept, filter),
+  scalar('arrayFilter', '2+', firstList, filter),
   scalar('arrayCount', '1+', nonNull(UINT32), (call) =>
     sql`len(list_filter(${mask(call)}, lambda e: e))`(call.type),
   ),
@@ -235,10 +235,10 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
     (call) => arrayType(sumType(call)),
     (call) => sql`ch_cumsum(${numbersOf(call)})`(call.type),
   ),
-  scalar('arraySort', '1+', kept, sorted(false)),
-  scalar('arrayReverseSort', '1+', kept, sorted(true)),
-  scalar('arrayFill', '2+', kept, masked('ch_array_fill')),
-  scalar('arrayReverseFill', '2+', kept, masked('ch_array_rfill')),
+  scalar('arraySort', '1+', firstList, sorted(false)),
+  scalar('arrayReverseSort', '1+', firstList, sorted(true)),
+  scalar('arrayFill', '2+', firstList, masked('ch_array_fill')),
+  scalar('arrayReverseFill', '2+', firstList, masked('ch_array_rfill')),
   scalar('arraySplit', '2+', nested, masked('ch_array_split')),
   scalar('arrayReverseSplit', '2+', nested, masked('ch_array_rsplit')),
   scalar('arrayFold', '3+', foldType, fold),

@@ -88,13 +88,13 @@ function scaleOf({ type }: ResolvedExpr): number {
 /** `multiplyDecimal(a, b, scale)`: digits beyond the scale are truncated. */
 const decimalType: TypeRule = ({ args }) => {
   const [left = NULL_VALUE, right = NULL_VALUE, scale] = args
-  const wanted = scale === undefined ? null : constantInt(scale)
-  if (scale !== undefined && (wanted === null || wanted < 0n || wanted > DIGITS_MAX))
+  const digits = scale === undefined ? null : constantInt(scale)
+  if (scale !== undefined && (digits === null || digits < 0n || digits > DIGITS_MAX))
     return refuseArguments(`The scale must be a constant from 0 to ${DIGITS_MAX}`)
   return {
     kind: 'decimal',
     precision: DIGITS_MAX,
-    scale: Number(wanted ?? Math.max(scaleOf(left), scaleOf(right))),
+    scale: Number(digits ?? Math.max(scaleOf(left), scaleOf(right))),
     nullable: args.some((arg) => arg.type.nullable),
   }
 }

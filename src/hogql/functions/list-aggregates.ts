@@ -62,9 +62,11 @@ const deltaSum: Lowering = (call) => {
 /** deltaSum over the values ordered by their timestamps. */
 const deltaSumTimestamp: Lowering = (call) => {
   const [value = NULL_VALUE, at = NULL_VALUE] = call.args
-  const turned = { ...call, args: [at, asNumber(value)] }
+  const ordered_call = { ...call, args: [at, asNumber(value)] }
   const values =
-    sql`list_transform(list_sort(${pairsOf(turned)}), lambda e: struct_extract(e, 'b'))`(UNKNOWN)
+    sql`list_transform(list_sort(${pairsOf(ordered_call)}), lambda e: struct_extract(e, 'b'))`(
+      UNKNOWN,
+    )
   const rises = withAll(values, RISES(UNKNOWN), call.type)
   return call.type.kind === 'int' ? sql`(${rises})::BIGINT`(call.type) : rises
 }

@@ -26,7 +26,7 @@ const joined = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
   sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
 /** Aggregates that merge by themselves: extremes, sums, bits. */
-function again(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
+function sameTwice(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
   return {
     state: (call) => aggregateCall(name, call, [argument(call)]),
     merge: (call, state) => orEmpty(aggregateCall(name, call, [state]), call.type),
@@ -107,7 +107,7 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
 }
 
 /** A bitmap of bitmaps is a bitmap. */
-function overlaid(name: Parameters<typeof mergeBitmaps>[0]): Halves {
+function bitmapHalves(name: Parameters<typeof mergeBitmaps>[0]): Halves {
   return {
     state: (call) => mergeBitmaps(name, call, argument(call)),
     merge: (call, state) => bitmapSize(name, call, state),
@@ -138,7 +138,7 @@ const EMPTY_CALL: Apply = {
 }
 
 /** The state is the list of all values, and the merge the base aggregate over them. */
-function kept(base: FunctionDef): Halves | null {
+function listHalves(base: FunctionDef): Halves | null {
   const { over_list } = base
   if (over_list === null) return null
   return {
@@ -155,10 +155,10 @@ const HALVES: Readonly<Record<string, Halves>> = {
   sum: summed,
   sumWithOverflow: summed,
   avg: averaged,
-  min: again('min'),
-  max: again('max'),
-  any: again('any_value'),
-  anyLast: again('last'),
+  min: sameTwice('min'),
+  max: sameTwice('max'),
+  any: sameTwice('any_value'),
+  anyLast: sameTwice('last'),
   uniq: distinct,
   uniqExact: distinct,
   countDistinct: distinct,
@@ -167,9 +167,9 @@ const HALVES: Readonly<Record<string, Halves>> = {
   uniqTheta: distinct,
   uniqHLL12: distinct,
   groupBitmap: distinct,
-  groupBitmapAnd: overlaid('groupBitmapAnd'),
-  groupBitmapOr: overlaid('groupBitmapOr'),
-  groupBitmapXor: overlaid('groupBitmapXor'),
+  groupBitmapAnd: bitmapHalves('groupBitmapAnd'),
+  groupBitmapOr: bitmapHalves('groupBitmapOr'),
+  groupBitmapXor: bitmapHalves('groupBitmapXor'),
   uniqUpTo: {
     ...distinct,
     merge: (call, state) =>
@@ -181,7 +181,7 @@ const HALVES: Readonly<Record<string, Halves>> = {
 
 function halvesOf(base: FunctionDef): Halves | null {
   const name = base.names.find((known) => Object.hasOwn(HALVES, known))
-  return (name === undefined ? null : HALVES[name]) ?? kept(base)
+  return (name === undefined ? null : HALVES[name]) ?? listHalves(base)
 }
 
 /** `sumState(x)`: a partial value for `sumMerge`. */

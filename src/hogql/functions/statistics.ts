@@ -21,8 +21,8 @@ export function quantile(
     const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
     const at = level(call, fixed)
     // The engine's t-digest requires a 32-bit level.
-    const wanted = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
-    return orEmpty(aggregateCall(name, call, [value, wanted]), call.type)
+    const quantile_level = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
+    return orEmpty(aggregateCall(name, call, [value, quantile_level]), call.type)
   }
 }
 

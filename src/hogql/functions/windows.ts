@@ -53,16 +53,16 @@ const ofFrame =
   (call) =>
     orDefault(aggregateFragment(name, call.args, call.type), call.type)
 
-const bounded = (type: Type): TypeRule => nonNull(type)
+const typeOverFrame = (type: Type): TypeRule => nonNull(type)
 
 /** Window functions. Aggregates with OVER are in AGGREGATES. */
 export const WINDOWS: readonly FunctionDef[] = [
-  window('row_number|rowNumber', '0', bounded(UINT64), plain('row_number')),
-  window('rank', '0', bounded(UINT64), plain('rank')),
-  window('dense_rank|denseRank', '0', bounded(UINT64), plain('dense_rank')),
-  window('percent_rank|percentRank', '0', bounded(FLOAT64), plain('percent_rank')),
-  window('cume_dist', '0', bounded(FLOAT64), plain('cume_dist')),
-  window('ntile', '1', bounded(UINT64), plain('ntile')),
+  window('row_number|rowNumber', '0', typeOverFrame(UINT64), plain('row_number')),
+  window('rank', '0', typeOverFrame(UINT64), plain('rank')),
+  window('dense_rank|denseRank', '0', typeOverFrame(UINT64), plain('dense_rank')),
+  window('percent_rank|percentRank', '0', typeOverFrame(FLOAT64), plain('percent_rank')),
+  window('cume_dist', '0', typeOverFrame(FLOAT64), plain('cume_dist')),
+  window('ntile', '1', typeOverFrame(UINT64), plain('ntile')),
   window('first_value|firstValue', '1', first, ofFrame('first_value')),
   window('last_value|lastValue', '1', first, ofFrame('last_value')),
   window('nth_value|nthValue', '2', first, ofFrame('nth_value')),

@@ -36,14 +36,14 @@ export function resolveColumns(
   { resolver, nameOf }: ColumnTools,
 ): readonly OutputExpr[] {
   const count = openColumnCount()
-  const shown: OutputExpr[] = []
+  const outputs: OutputExpr[] = []
   for (const at of list) {
     for (const { name, expr } of columnsFor(at, scope, { resolver, nameOf })) {
       count(name, at)
-      shown.push({ name, expr, at })
+      outputs.push({ name, expr, at })
     }
   }
-  return shown
+  return outputs
 }
 
 type ColumnTools = { readonly resolver: Resolver; readonly nameOf: NameOf }

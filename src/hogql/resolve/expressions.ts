@@ -34,7 +34,7 @@ type Handlers = {
 const HANDLERS: Handlers = {
   Constant: (node) => literal(node.value),
   Field: (node, { scope, resolver }) => resolveField(node, scope, resolver),
-  Alias: (node, at) => named(node, at),
+  Alias: (node, at) => resolveNamed(node, at),
   Call: (node, { scope, resolver }) => resolveCall(node, scope, resolver),
   WindowFunction: (node, { scope, resolver }) => resolveWindow(node, scope, resolver),
   And: (node, at) => resolveOperator('and', node.exprs, { ...at, node }),
@@ -101,7 +101,7 @@ function literal(value: ast.ConstantValue): ResolvedExpr {
 }
 
 /** An alias inside an expression is visible in the rest of the select. */
-function named(node: ast.Alias, { scope, resolver }: ExpressionContext): ResolvedExpr {
+function resolveNamed(node: ast.Alias, { scope, resolver }: ExpressionContext): ResolvedExpr {
   const slot = scope.aliases.get(node.alias)
   if (slot !== undefined && slot.node === node.expr && slot.state !== 'busy') {
     return resolveAlias(slot, scope, resolver)
@@ -157,8 +157,11 @@ function requireReadable({ args }: Apply, node: ast.CompareOperation): void {
   ] as const) {
     const text = constantText(constant)
     if (text === null || isReadable(text, other.type.kind)) continue
-    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
-    throw refuse(`Cannot parse '${shown}' as ${clickhouseName(withNull(other.type, false))}`, at)
+    const shortened = text.length > 60 ? `${text.slice(0, 60)}…` : text
+    throw refuse(
+      `Cannot parse '${shortened}' as ${clickhouseName(withNull(other.type, false))}`,
+      at,
+    )
   }
 }
 

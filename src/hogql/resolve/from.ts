@@ -85,9 +85,9 @@ function joinAll(steps: readonly FromItem[]): Relation | null {
 
 function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
   const { scope } = at
-  const named = node.join_type === null ? null : joinKind(node)
+  const written_kind = node.join_type === null ? null : joinKind(node)
   const entry = openEntry(node, at)
-  if (entry.name !== null && scope.entries.some((known) => known.name === entry.name)) {
+  if (entry.name !== null && scope.entries.some((other) => other.name === entry.name)) {
     throw refuse(`Already have joined a table called "${entry.name}". Can't redefine.`, node)
   }
   const before = [...scope.entries]
@@ -97,18 +97,18 @@ function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
     constraint === null
       ? null
       : constraint.constraint_type === 'USING'
-        ? joinUsing(constraint, { before, entry, kind: named, at })
+        ? joinUsing(constraint, { before, entry, kind: written_kind, at })
         : at.resolver.expr(constraint.expr, scope)
   // A natural join without common columns is a cross join.
-  const kind = node.natural && on === null ? 'CROSS' : named
+  const kind = node.natural && on === null ? 'CROSS' : written_kind
   if (kind !== null) requireCondition(kind, on, node)
   if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
   if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
   // Semi and anti joins test for existence: the columns of that side are not visible.
-  const turned = isTurned(node)
-  if (kind === 'SEMI' || kind === 'ANTI') leaveOut(scope, turned ? before : [entry])
-  if (turned) entry.merged.clear()
-  return { entry, join: kind, on, turned }
+  const is_swapped = isTurned(node)
+  if (kind === 'SEMI' || kind === 'ANTI') leaveOut(scope, is_swapped ? before : [entry])
+  if (is_swapped) entry.merged.clear()
+  return { entry, join: kind, on, turned: is_swapped }
 }
 
 function leaveOut({ entries }: NameScope, unread: readonly ScopeEntry[]): void {
@@ -122,8 +122,8 @@ function commonColumns(
   before: readonly ScopeEntry[],
   entry: ScopeEntry,
 ): ast.JoinConstraint | null {
-  const known = new Set(before.flatMap((left) => left.star().map((column) => column.name)))
-  const names = entry.star().filter((column) => known.has(column.name))
+  const left_names = new Set(before.flatMap((left) => left.star().map((column) => column.name)))
+  const names = entry.star().filter((column) => left_names.has(column.name))
   if (names.length === 0) return null
   const expr = tuple(
     names.map((column) => field([column.name], node)),
@@ -175,9 +175,13 @@ function openSelect(
   { scope, resolver }: FromContext,
 ): ScopeEntry {
   const { query, names } = resolver.query(table, withoutRows(scope) ?? scope)
-  const shown = node.column_aliases ?? names
+  const output_names = node.column_aliases ?? names
   const columns = queryColumns(query).map(
-    ({ id, type }, index): NamedColumn => ({ id, type, name: shown[index] ?? names[index] ?? '' }),
+    ({ id, type }, index): NamedColumn => ({
+      id,
+      type,
+      name: output_names[index] ?? names[index] ?? '',
+    }),
   )
   resolver.next.relation += 1
   return openColumns(node.alias, columns, { kind: 'derived', id: resolver.next.relation, query })
@@ -189,11 +193,11 @@ function openNamed(node: ast.JoinExpr, table: ast.Field, at: FromContext): Scope
   const rows = table.chain.length === 1 ? findRows(name, at.scope, at.resolver) : null
   if (rows !== null) {
     at.resolver.next.relation += 1
-    const shown = rows.columns.map((column, index) => ({
+    const columns = rows.columns.map((column, index) => ({
       ...column,
       name: node.column_aliases?.[index] ?? column.name,
     }))
-    return openColumns(alias, shown, {
+    return openColumns(alias, columns, {
       kind: 'cte_scan',
       id: at.resolver.next.relation,
       cte: rows.id,

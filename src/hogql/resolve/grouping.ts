@@ -122,9 +122,9 @@ export function requireGrouped(
     const same_kind = known.get(key.kind) ?? new Set()
     known.set(key.kind, same_kind.add(groupKeyIdentity(key)))
   }
-  const own = relationsIn(from)
+  const own_relations = relationsIn(from)
   for (const { expr, name, at } of shown) {
-    if (!isLoose(expr, known, own)) continue
+    if (!isLoose(expr, known, own_relations)) continue
     throw refuse(`Column '${name}' is not under an aggregate function and not in GROUP BY`, at)
   }
 }
@@ -168,16 +168,16 @@ function someChild(expr: ResolvedExpr, test: (child: ResolvedExpr) => boolean): 
 function isLoose(
   expr: ResolvedExpr,
   keys: ReadonlyMap<string, Set<string>>,
-  own: ReadonlySet<number>,
+  own_relations: ReadonlySet<number>,
 ): boolean {
   if (expr.kind === 'apply' && expr.aggregate !== null) return false
   if (keys.get(expr.kind)?.has(groupKeyIdentity(expr)) === true) return false
-  if (expr.kind === 'column') return own.has(expr.relation)
+  if (expr.kind === 'column') return own_relations.has(expr.relation)
   // Of a window call only the arguments must be grouped.
   if (expr.kind === 'window' && expr.call.kind === 'apply') {
-    return expr.call.args.some((arg) => isLoose(arg, keys, own))
+    return expr.call.args.some((arg) => isLoose(arg, keys, own_relations))
   }
-  return someChild(expr, (child) => isLoose(child, keys, own))
+  return someChild(expr, (child) => isLoose(child, keys, own_relations))
 }
 
 function relationsIn(relation: Relation, member: Set<number> = new Set()): ReadonlySet<number> {

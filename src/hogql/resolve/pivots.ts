@@ -19,7 +19,7 @@ const PIVOTED_MAX = 1000
 /** One column per value and aggregate. Without GROUP BY the columns not used are the keys. */
 export function rewritePivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery {
   const cells = node.columns.reduce<readonly PivotCell[]>(
-    (made, column) => made.flatMap((cell) => narrowed(cell, column)),
+    (made, column) => made.flatMap((cell) => addCondition(cell, column)),
     [{ name: '', conditions: [] }],
   )
   if (cells.length * node.aggregates.length > PIVOTED_MAX) {
@@ -30,14 +30,14 @@ export function rewritePivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery
   )
   const spent = fieldsIn([...node.aggregates, ...node.columns.map(({ column }) => column)])
   const keys =
-    node.group_by.length > 0 ? node.group_by : restOf(node.table, spent, namesOf).map(named)
+    node.group_by.length > 0 ? node.group_by : restOf(node.table, spent, namesOf).map(fieldOf)
   return { ...selectOf([...keys, ...made], node), select_from: node.table, group_by: keys }
 }
 
 /** One combination of values: the column's name and the conditions on its rows. */
 type PivotCell = { readonly name: string; readonly conditions: readonly ast.Expr[] }
 
-function narrowed(cell: PivotCell, { column, values }: PivotColumn): readonly PivotCell[] {
+function addCondition(cell: PivotCell, { column, values }: PivotColumn): readonly PivotCell[] {
   return values.map((text) => {
     const value = text.kind === 'Alias' ? text.expr : text
     const name = text.kind === 'Alias' ? text.alias : textOf(value)
@@ -57,8 +57,8 @@ function textOf(value: ast.Expr): string {
 function pivoted(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
   const aggregate = text.kind === 'Alias' ? text.expr : text
   if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', text)
-  const own = aggregate.filter_expr === null ? [] : [aggregate.filter_expr]
-  const filter_expr = and([...own, ...cell.conditions])
+  const filters = aggregate.filter_expr === null ? [] : [aggregate.filter_expr]
+  const filter_expr = and([...filters, ...cell.conditions])
   const suffix = text.kind === 'Alias' ? text.alias : printHogQL(aggregate)
   const name = count === 1 && text.kind !== 'Alias' ? cell.name : `${cell.name}_${suffix}`
   return alias({ ...aggregate, filter_expr }, name, text)
@@ -66,18 +66,18 @@ function pivoted(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
 
 /** One row per unpivoted column, with its name and its value. */
 export function rewriteUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQuery {
-  const turned = node.columns.at(-1)
-  if (turned === undefined) throw refuse('UNPIVOT needs a FOR', node)
+  const last_column = node.columns.at(-1)
+  if (last_column === undefined) throw refuse('UNPIVOT needs a FOR', node)
   // Each FOR unnests the rows of the FORs before it.
   const earlier = node.columns.slice(0, -1)
   const table =
     earlier.length === 0
       ? node.table
       : joinOf(rewriteUnpivot({ ...node, columns: earlier }, namesOf), node)
-  const values = columnsIn(turned.value_columns)
-  const [name, ...more] = columnsIn(turned.name_columns)
+  const values = columnsIn(last_column.value_columns)
+  const [name, ...more] = columnsIn(last_column.name_columns)
   if (name === undefined || more.length > 0) throw refuse('UNPIVOT takes one name column', node)
-  const rows = turned.unpivot_values.map((text) => {
+  const rows = last_column.unpivot_values.map((text) => {
     const source = text.kind === 'Alias' ? text.expr : text
     const columns = source.kind === 'Tuple' ? source.exprs : [source]
     if (columns.length !== values.length) {
@@ -86,7 +86,7 @@ export function rewriteUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQ
     const called = text.kind === 'Alias' ? text.alias : columns.map(lastName).join('_')
     return tuple([constant(called), ...columns], text)
   })
-  const spent = fieldsIn(turned.unpivot_values)
+  const spent = fieldsIn(last_column.unpivot_values)
   const part = (index: number): ast.Expr => ({
     kind: 'TupleAccess',
     tuple: field([TURNED]),
@@ -99,16 +99,16 @@ export function rewriteUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQ
   return {
     ...selectOf(
       [
-        ...restOf(table, spent, namesOf).map(named),
-        alias(part(1), name, turned),
-        ...values.map((value, index) => alias(part(index + 2), value, turned)),
+        ...restOf(table, spent, namesOf).map(fieldOf),
+        alias(part(1), name, last_column),
+        ...values.map((value, index) => alias(part(index + 2), value, last_column)),
       ],
       node,
     ),
     select_from: table,
     array_join_op: 'ARRAY JOIN',
     array_join_list: [
-      alias({ kind: 'Array', exprs: rows, start: node.start, end: node.end }, TURNED, turned),
+      alias({ kind: 'Array', exprs: rows, start: node.start, end: node.end }, TURNED, last_column),
     ],
     where: node.include_nulls ? null : anyOf(given),
   }
@@ -146,6 +146,6 @@ function restOf(table: JoinExpr, spent: ReadonlySet<string>, namesOf: NamesOf): 
   return names.filter((name) => !spent.has(name))
 }
 
-function named(name: string): ast.Field {
+function fieldOf(name: string): ast.Field {
   return field([name])
 }

@@ -47,7 +47,7 @@ export function openSchema(
   if (table === undefined) return null
   resolver.next.relation += 1
   const rows = ROWS[table](resolver)
-  const named = SYSTEM[table].map(
+  const column_names = SYSTEM[table].map(
     (column, index): NamedColumn => ({
       name: column,
       id: index + 1,
@@ -55,7 +55,7 @@ export function openSchema(
     }),
   )
   const bound = rows.map((row) => row.map(bindCell))
-  return openColumns(alias, named, { kind: 'rows', id: resolver.next.relation, rows: bound })
+  return openColumns(alias, column_names, { kind: 'rows', id: resolver.next.relation, rows: bound })
 }
 
 function bindCell(cell: SchemaCell): ResolvedExpr {
@@ -119,11 +119,14 @@ function schemaOf(name: ResourceName): readonly [string, string, string] {
 function resourceRows(name: ResourceName, { context }: Resolver): SchemaRows {
   const [schema] = schemaOf(name)
   const kinds = Object.entries(resourceColumns(name) ?? {})
-  const own = kinds.map(([column, kind], index) => {
+  const resource_columns = kinds.map(([column, kind], index) => {
     const { kind: type } = resourceType(kind, context.timezone)
     return [schema, name, column, BigInt(index + 1), NAMES[type] ?? 'String', 'YES']
   })
-  return [...own, [schema, name, 'team_id', BigInt(own.length + 1), 'Integer', 'NO']]
+  return [
+    ...resource_columns,
+    [schema, name, 'team_id', BigInt(resource_columns.length + 1), 'Integer', 'NO'],
+  ]
 }
 
 /** The type of every column, found by resolving a select of the table that is never run. */

@@ -87,17 +87,17 @@ function resolveSelect(
     ...rest,
   }
   const query = resolveGroupKeys(rewriteSubtotals(plain, resolver.context))
-  const shown = columns.map(
+  const output_exprs = columns.map(
     (column, index): OutputExpr => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
   )
-  const ordered = node.order_by.map(
+  const order_exprs = node.order_by.map(
     (order, index): OutputExpr => ({
       expr: query.order_by[index]?.expr ?? NULL_VALUE,
       name: nameOf(order.expr),
       at: order.expr,
     }),
   )
-  requireGrouped([...shown, ...ordered], query.group_by, query.from)
+  requireGrouped([...output_exprs, ...order_exprs], query.group_by, query.from)
   requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
   requireUngathered(where, 'WHERE', node.where ?? node)
   return { query: resolveGroupingCalls(query), names: columns.map((column) => column.name) }

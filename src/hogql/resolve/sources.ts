@@ -72,8 +72,8 @@ type SourceOptions = {
 }
 
 function openRows(table: TableDef, resolver: Resolver, opening: SourceOptions): Opened {
-  const own: LateJoin[] = []
-  const joins = opening.joins ?? own
+  const own_joins: LateJoin[] = []
+  const joins = opening.joins ?? own_joins
   const rows =
     table.kind === 'view' ? openView(table, resolver, opening) : openScan(table, resolver, opening)
   const joined = new Map<string, TableSource>()
@@ -101,7 +101,7 @@ function openRows(table: TableDef, resolver: Resolver, opening: SourceOptions): 
   return {
     source,
     relation: () =>
-      own.reduce<Relation>(
+      own_joins.reduce<Relation>(
         (left, { right, on }) => ({ kind: 'join', join: 'LEFT', left, right: right(), on }),
         rows.relation(),
       ),
@@ -225,11 +225,11 @@ function spanOf(view: ViewDef, { id, used, near, time }: Spanned): Pick<Derived,
   if (view.instants.length === 0) return {}
   const column = time('timestamp')
   if (column.kind !== 'column') throw new Error('the rows of a view have no timestamp')
-  const own = view.instants.flatMap((name): readonly SpanEnd[] => {
+  const span_ends = view.instants.flatMap((name): readonly SpanEnd[] => {
     const output = used.get(name)
     return output === undefined ? [] : [{ relation: id, name: `c${output.id}` }]
   })
-  return { span: { time: column, by: near === undefined ? own : [...own, near] } }
+  return { span: { time: column, by: near === undefined ? span_ends : [...span_ends, near] } }
 }
 
 // ── sub-selects ──────────────────────────────────────────────────────────────────────────────
@@ -242,7 +242,7 @@ export function openColumns(
 ): ScopeEntry {
   let loose = false
   // Of several columns with one name the first counts.
-  const named = new Map(columns.toReversed().map((column) => [column.name, column]))
+  const by_name = new Map(columns.toReversed().map((column) => [column.name, column]))
   const read = (column: NamedColumn): ResolvedExpr => ({
     kind: 'column',
     relation: relation.id,
@@ -254,7 +254,7 @@ export function openColumns(
     merged: new Set(),
     united: new Map(),
     find: (search_text) => {
-      const column = named.get(search_text)
+      const column = by_name.get(search_text)
       return column === undefined ? null : { kind: 'value', expr: read(column) }
     },
     star: () => columns.map((column) => ({ name: column.name, expr: read(column) })),

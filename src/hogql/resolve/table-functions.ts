@@ -59,10 +59,10 @@ export function openSeries(
   }
   const bounds = (node.table_args ?? []).map((arg) => foldInt(resolver.expr(arg, scope)))
   const given = bounds.filter((bound) => bound !== null)
-  const wanted = series
+  const row_count = series
     ? bounds.length === 2 || bounds.length === 3
     : bounds.length === 1 || bounds.length === 2
-  if (given.length !== bounds.length || !wanted) {
+  if (given.length !== bounds.length || !row_count) {
     throw refuse(`Table function '${name}' takes whole numbers as constants`, node)
   }
   const [a = 0n, b = 0n, step = 1n] = given
@@ -113,7 +113,7 @@ export function arrayJoin(
 ): Joined {
   const lists: ResolvedExpr[] = []
   const columns: NamedColumn[] = []
-  const left = select.array_join_op === 'LEFT ARRAY JOIN'
+  const is_left = select.array_join_op === 'LEFT ARRAY JOIN'
   for (const item of select.array_join_list) {
     const name =
       item.kind === 'Alias' ? item.alias : item.kind === 'Field' ? (item.chain.at(-1) ?? '') : ''
@@ -127,18 +127,18 @@ export function arrayJoin(
           [list],
           withNull(arrayType(superType([of, STRING])), list.type.nullable),
         )
-    lists.push(left && is_list ? filled(opened) : opened)
+    lists.push(is_left && is_list ? filled(opened) : opened)
     columns.push({ name, id: lists.length, type: of })
   }
   resolver.next.relation += 1
   const relation = { kind: 'unnest', id: resolver.next.relation, lists } as const
   const entry = openColumns(null, columns, relation)
   // A value that is not a list may be NULL, which gives one row with NULL.
-  if (left && lists.some((list) => list.type.nullable)) entry.loosen()
+  if (is_left && lists.some((list) => list.type.nullable)) entry.loosen()
   // The name refers to the element from here on, no longer to the array.
   for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
   scope.entries.push(entry)
-  return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? bindBool(true) : null }
+  return { join: is_left ? 'LEFT' : 'CROSS', right: relation, on: is_left ? bindBool(true) : null }
 }
 
 /** An empty list becomes one default of its type: LEFT ARRAY JOIN shows it as one row. */

@@ -107,8 +107,8 @@ export function buildGrid(order: OrderExpr, type: Type): Grid {
         end: 0,
       }
       const steps = stepsBetween(first, end, step)
-      const wanted = is_closed ? call('plus', [steps, constant(1n)]) : steps
-      const count = call('greatest', [wanted, constant(0n)])
+      const steps_wanted = is_closed ? call('plus', [steps, constant(1n)]) : steps
+      const count = call('greatest', [steps_wanted, constant(0n)])
       return call('arrayJoin', [call('arrayMap', [at, call('range', [call('toInt64', [count])])])])
     },
   }
@@ -181,14 +181,14 @@ export function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.Select
 
 function inOrder(filled: Filled, more: readonly ast.Expr[]): WindowExpr {
   const { keys, fills } = filled
-  const ordered = fills.flatMap(({ at }) => {
+  const order_items = fills.flatMap(({ at }) => {
     const order = keys[at]?.order
     return order === undefined ? [] : [{ ...order, with_fill: null, expr: field([keyName(at)]) }]
   })
   return {
     kind: 'WindowExpr',
     partition_by: [...keysBefore(fills[0].at), ...more],
-    order_by: ordered,
+    order_by: order_items,
     frame_method: null,
     frame_start: null,
     frame_end: null,
@@ -221,16 +221,16 @@ function windowOf(
  * expression.
  */
 export function interpolateColumns(filled: Filled, index: number): ast.Expr {
-  const own = field([cellExpr(index)])
+  const own_value = field([cellExpr(index)])
   const rule = ruleOf(filled, index)
-  if (rule === null) return own
+  if (rule === null) return own_value
   const { value, others } = rule
   const is_own = compare(field([OWN]), '==', constant(1n))
-  const last = windowOf('first_value', [own], inOrder(filled, [field([RUN])]))
-  if (value === null) return call('if', [is_own, own, last])
-  if (others) return call('if', [is_own, own, followed(filled, { index, value })])
+  const last = windowOf('first_value', [own_value], inOrder(filled, [field([RUN])]))
+  if (value === null) return call('if', [is_own, own_value, last])
+  if (others) return call('if', [is_own, own_value, followed(filled, { index, value })])
   const is_constant = !readsFields(value)
-  return call('if', [is_own, own, is_constant ? value : repeated(value, last, filled)])
+  return call('if', [is_own, own_value, is_constant ? value : repeated(value, last, filled)])
 }
 
 type InterpolationRule = {
@@ -458,7 +458,7 @@ function keyExpr({ expr }: OrderExpr, select: readonly ast.Expr[]): ast.Expr {
  */
 function allRows(filled: Filled): ast.SelectSetQuery {
   const { names, keys, fills } = filled
-  const own: ast.SelectQuery = {
+  const own_rows: ast.SelectQuery = {
     ...selectFromQuery(field([FILL_ROWS])),
     select: [
       ...names.map((_, index) => field([cellExpr(index)])),
@@ -475,7 +475,7 @@ function allRows(filled: Filled): ast.SelectSetQuery {
       end: 0,
     }),
   )
-  return selectSetOf(own, missing)
+  return selectSetOf(own_rows, missing)
 }
 
 function missingRows(filled: Filled, fill: Fill): ast.SelectQuery {

@@ -73,8 +73,8 @@ function sliceBits(text: string, position: bigint, length: bigint): string {
   const count = BigInt(bytes.length) * 8n
   const start = position > 0n ? position - 1n : position === 0n ? count : count + position
   const from = start < 0n ? 0n : start
-  const wanted = length < 0n ? count + length : start + length
-  const until = wanted > count ? count : wanted
+  const end_bit = length < 0n ? count + length : start + length
+  const until = end_bit > count ? count : end_bit
   if (from >= until) return ''
   const size = Number(until - from)
   const out = new Uint8Array(Math.ceil(size / 8))

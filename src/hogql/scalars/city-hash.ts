@@ -35,9 +35,9 @@ function stir(view: DataView, at: number, [first, second]: Uint128): Uint128 {
 function stirWords(words: readonly [bigint, bigint, bigint, bigint], seeds: Uint128): Uint128 {
   const [w, x, y, z] = words
   const start = wrap(seeds[0] + w)
-  const turned = rotate(seeds[1] + start + z, 21n)
+  const rotated = rotate(seeds[1] + start + z, 21n)
   const end = wrap(start + x + y)
-  return [wrap(end + z), wrap(turned + rotate(end, 44n) + start)]
+  return [wrap(end + z), wrap(rotated + rotate(end, 44n) + start)]
 }
 
 function hashShort(view: DataView, length: number): bigint {

@@ -48,8 +48,8 @@ type GeohashBox = readonly [
 
 /** Column by column from the south-west; precision is clamped to 1 to 12. */
 function geohashesInBox(...[west, south, east, north, letters]: GeohashBox): readonly string[] {
-  const wanted = Number(letters)
-  const precision = wanted < 1 || wanted > PRECISION_MAX ? PRECISION_MAX : wanted
+  const requested = Number(letters)
+  const precision = requested < 1 || requested > PRECISION_MAX ? PRECISION_MAX : requested
   if (!(west <= east && south <= north)) return []
   const { lon, lat } = bitsOf(precision)
   const columns = [cellAt(west, 360, lon), cellAt(east, 360, lon)] as const

@@ -62,23 +62,23 @@ export function serializeActor(word: string, id: unknown, match: ActorsById): un
 function displayName({ id, properties, distinct_ids }: ActorObject): string {
   const known: Readonly<Partial<Record<string, unknown>>> =
     typeof properties === 'object' ? { ...properties } : {}
-  const named = NAME_PROPERTIES.map((name) => known[name]).find(
+  const display_name = NAME_PROPERTIES.map((name) => known[name]).find(
     (value) => (typeof value === 'string' && value !== '') || typeof value === 'number',
   )
-  return String(named ?? (Array.isArray(distinct_ids) ? (distinct_ids[0] ?? id) : id))
+  return String(display_name ?? (Array.isArray(distinct_ids) ? (distinct_ids[0] ?? id) : id))
 }
 
 /** Looks up persons: id, distinct ids, properties, creation time. */
 export async function findPersons(ids: readonly string[], ask: RunTree): Promise<ActorsById> {
   if (ids.length === 0) return new Map()
-  const wanted = tuple(ids.map((id) => call('toUUID', [constant(id)])))
+  const person_ids = tuple(ids.map((id) => call('toUUID', [constant(id)])))
   const owned = await ask({
     ...select`select person_id, groupArray(distinct_id) as distinct_ids from person_distinct_ids
-      where person_id in ${wanted} group by person_id`,
+      where person_id in ${person_ids} group by person_id`,
   })
   const distinct_ids = new Map(owned.rows.map(([id, list]) => [String(id), sorted(list)]))
   const { rows } = await ask(
-    select`select id, properties, created_at, is_identified from persons where id in ${wanted}`,
+    select`select id, properties, created_at, is_identified from persons where id in ${person_ids}`,
   )
   const persons = rows.map(([id, properties, created_at, is_identified]) => {
     const person = {

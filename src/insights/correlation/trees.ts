@@ -76,12 +76,13 @@ export function correlatedEventsTree(
   const left_out = [...stepEvents(funnel), ...(query.funnelCorrelationExcludeEventNames ?? [])].map(
     (name) => constant(name),
   )
-  const named = left_out.length === 0 ? null : expr`not has(${call('array', left_out)}, event)`
+  const is_included =
+    left_out.length === 0 ? null : expr`not has(${call('array', left_out)}, event)`
   const events = select`select ${[alias(funnel.actor, 'actor_id'), field(['event']), ...columns]},
     toUnixTimestamp64Micro(timestamp) as at_us from ${eventsOf(funnel.query)}
-    where ${allOf(withinRange(funnel.range), queryCondition(funnel.query, context), funnel.has_actor, named, condition)}`
-  const kept = columns.map((column) => field(['done', nameOf(column)]))
-  return select`select ${[expr`done.actor_id as actor_id`, expr`done.event as event`, ...kept]}
+    where ${allOf(withinRange(funnel.range), queryCondition(funnel.query, context), funnel.has_actor, is_included, condition)}`
+  const event_columns = columns.map((column) => field(['done', nameOf(column)]))
+  return select`select ${[expr`done.actor_id as actor_id`, expr`done.event as event`, ...event_columns]}
     from ${events} as done join people on people.actor_id = done.actor_id
     where done.at_us > people.first_us and done.at_us < people.last_us`
 }

@@ -63,8 +63,8 @@ function timeseriesOf(
   const seen = [...by_variant.keys()].filter((key) => !variants.includes(key) && key !== MULTIPLE)
   const multiple = by_variant.has(MULTIPLE) ? [MULTIPLE] : []
   return [...variants, ...seen, ...multiple].map((variant) => {
-    const own = by_variant.get(variant) ?? []
-    const by_day = new Map(own.map(([, day, people]) => [String(day), Number(people)]))
+    const daily = by_variant.get(variant) ?? []
+    const by_day = new Map(daily.map(([, day, people]) => [String(day), Number(people)]))
     let sum = 0
     const exposure_counts = days.map((day) => (sum += by_day.get(day) ?? 0))
     return { variant, days, exposure_counts }

@@ -168,13 +168,13 @@ export function isShown(trial: ExperimentTrial, context: InsightContext): Expr {
   const is_of_flag = isFlagCalled(criteria)
     ? compare(field(['properties', '$feature_flag']), '==', constant(flag_key))
     : null
-  const told = allOf(
+  const is_exposure = allOf(
     seriesCondition({ series, index: 0 }, context, [], 'exposure_criteria'),
     is_of_flag,
     queryCondition({ filterTestAccounts }, context),
   )
   const variants = tuple(trial.shown.map((key) => constant(key)))
-  return expr`ifNull(${told}, false) and ${shownVariants(trial)} in ${variants}`
+  return expr`ifNull(${is_exposure}, false) and ${shownVariants(trial)} in ${variants}`
 }
 
 /**

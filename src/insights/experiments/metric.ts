@@ -85,25 +85,25 @@ const UNITS_MAX = 10_000
 /** Parses a metric. Refuses (`invalid_input`, naming `attr`) invalid ones. */
 export function readMetric(raw: unknown, attr: string): ExperimentMetric {
   if (!isRaw(raw)) throw refuse('A metric must be an object.', attr)
-  const named = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
+  const identity = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
   switch (raw['kind']) {
     case 'ExperimentMetric':
-      return { ...named, ...readToday(raw, attr), narrowed: {} }
+      return { ...identity, ...readToday(raw, attr), narrowed: {} }
     case 'ExperimentFunnelsQuery': {
       const query = isRaw(raw['funnels_query']) ? raw['funnels_query'] : {}
       const filter = isRaw(query['funnelsFilter']) ? query['funnelsFilter'] : {}
       const window_s = windowOf(filter['funnelWindowInterval'], filter['funnelWindowIntervalUnit'])
       const read = funnel(listOf(query['series']), window_s, attr)
-      return { ...named, ...read, narrowed: narrowedBy(query) }
+      return { ...identity, ...read, narrowed: narrowedBy(query) }
     }
     case 'ExperimentTrendsQuery': {
       const query = isRaw(raw['count_query']) ? raw['count_query'] : {}
       const read = trend(listOf(query['series'])[0], null, attr)
-      return { ...named, ...read, narrowed: narrowedBy(query) }
+      return { ...identity, ...read, narrowed: narrowedBy(query) }
     }
     case OLDEST:
       const filters = isRaw(raw['filters']) ? raw['filters'] : {}
-      return { ...named, ...readFilters(filters, attr), narrowed: {} }
+      return { ...identity, ...readFilters(filters, attr), narrowed: {} }
     default:
       throw refuse(`Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`, attr)
   }

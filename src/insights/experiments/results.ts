@@ -65,13 +65,13 @@ export function verdictOf(
   settings: StatsSettings,
 ): ResultVerdict {
   const [first] = figures
-  const own = figures[index]
-  if (first === undefined || own === undefined) return { judgement: null, failures: [] }
-  const failures = failuresOf(model, own, index === 0)
+  const variant_figures = figures[index]
+  if (first === undefined || variant_figures === undefined) return { judgement: null, failures: [] }
+  const failures = failuresOf(model, variant_figures, index === 0)
   if (index === 0 || failures.length > 0 || failuresOf(model, first, true).length > 0) {
     return { judgement: null, failures }
   }
-  const pair = [first, own].flatMap((one) => measuredOf(model, one) ?? [])
+  const pair = [first, variant_figures].flatMap((one) => measuredOf(model, one) ?? [])
   const [base_sample, own_sample] = adjustForCovariate(pair)
   if (base_sample === undefined || own_sample === undefined) return { judgement: null, failures }
   const scale = pair[0]?.sample.mean ?? 0
@@ -107,8 +107,8 @@ function samplesOf(
   figures: readonly VariantFigures[],
 ): readonly (MetricSums | null)[] {
   const measured = figures.map((one) => measuredOf(model, one))
-  const left = adjustForCovariate(measured.filter((one) => one !== null)).values()
-  return measured.map((one) => (one === null ? null : (left.next().value ?? null)))
+  const adjusted_samples = adjustForCovariate(measured.filter((one) => one !== null)).values()
+  return measured.map((one) => (one === null ? null : (adjusted_samples.next().value ?? null)))
 }
 
 /** Over all variants: whether any is significant, and which leads. */
@@ -140,9 +140,9 @@ const NOT_BELIEVED = {
   chance_to_beat_baseline: null,
 } as const
 
-function differenceOf(base: MetricSums | null | undefined, own: MetricSums | null | undefined) {
-  if (!base || !own) return null
-  const absolute = own.mean - base.mean
+function differenceOf(base: MetricSums | null | undefined, variant: MetricSums | null | undefined) {
+  if (!base || !variant) return null
+  const absolute = variant.mean - base.mean
   const relative = base.mean === 0 ? null : absolute / base.mean
   return { absolute, relative, credible_interval: null, relative_credible_interval: null }
 }

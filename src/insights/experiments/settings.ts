@@ -34,7 +34,7 @@ const DIFFERENCES = { ABSOLUTE: 'absolute', RELATIVE: 'relative' } as const
 export function readSettings(raw: unknown, attr: string): StatsSettings {
   const config = membersOf(raw, attr)
   const method = choiceOf(METHODS, config['method'] ?? METHODS[0], `${attr}__method`)
-  const own = membersOf(config[method], `${attr}__${method}`)
+  const method_config = membersOf(config[method], `${attr}__${method}`)
   const cuped = membersOf(config['cuped'], `${attr}__cuped`)
   const { baseline_variant_key: baseline } = config
   if (baseline !== undefined && baseline !== null && typeof baseline !== 'string') {
@@ -42,8 +42,11 @@ export function readSettings(raw: unknown, attr: string): StatsSettings {
   }
   return {
     method,
-    level: levelOf(method, own, `${attr}__${method}`),
-    difference: differenceOf(own['difference_type'], `${attr}__${method}__difference_type`),
+    level: levelOf(method, method_config, `${attr}__${method}`),
+    difference: differenceOf(
+      method_config['difference_type'],
+      `${attr}__${method}__difference_type`,
+    ),
     baseline: baseline ?? null,
     lookback_days: amountWhere(
       cuped,
@@ -54,7 +57,7 @@ export function readSettings(raw: unknown, attr: string): StatsSettings {
     sequential_people:
       method === 'frequentist'
         ? amountWhere(
-            own,
+            method_config,
             ['sequential_testing_enabled', 'sequential_tuning_parameter'],
             SEQUENTIAL_PEOPLE,
             `${attr}__${method}`,
@@ -64,9 +67,13 @@ export function readSettings(raw: unknown, attr: string): StatsSettings {
 }
 
 /** The level, given as a credible level or as alpha. */
-function levelOf(method: StatsSettings['method'], own: RawStatsConfig, attr: string): number {
+function levelOf(
+  method: StatsSettings['method'],
+  method_config: RawStatsConfig,
+  attr: string,
+): number {
   const name = method === 'bayesian' ? 'ci_level' : 'alpha'
-  const said = own[name]
+  const said = method_config[name]
   if (said === undefined || said === null) return LEVEL
   if (typeof said !== 'number' || said <= 0 || said >= 1) {
     throw refused('Must be a number between 0 and 1.', `${attr}__${name}`)
@@ -102,8 +109,8 @@ function amountWhere(
 function choiceOf<Name extends string>(names: readonly Name[], said: unknown, attr: string): Name {
   const match = names.find((name) => name === said)
   if (match !== undefined) return match
-  const shown = typeof said === 'string' ? `"${said.slice(0, 100)}"` : 'This'
-  const detail = `${shown} is not a valid choice.`
+  const quoted = typeof said === 'string' ? `"${said.slice(0, 100)}"` : 'This'
+  const detail = `${quoted} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr })
 }
 

@@ -28,12 +28,14 @@ export function metricTree(
   context: InsightContext,
 ): SelectQuery {
   const { model, retention, in_any_order } = metric
-  const held = hasLookback(metric, trial.settings)
+  const has_lookback = hasLookback(metric, trial.settings)
     ? trial
     : { ...trial, settings: { ...trial.settings, lookback_days: null } }
-  if (retention !== null) return retentionTree(retention, held, context)
-  if (model !== 'funnel') return meanTree(metric, held, context)
-  return in_any_order ? anyOrderTree(metric, held, context) : funnelTree(metric, held, context)
+  if (retention !== null) return retentionTree(retention, has_lookback, context)
+  if (model !== 'funnel') return meanTree(metric, has_lookback, context)
+  return in_any_order
+    ? anyOrderTree(metric, has_lookback, context)
+    : funnelTree(metric, has_lookback, context)
 }
 
 /** Whether rows include figures before exposure; ratios, retentions and unordered funnels do not. */

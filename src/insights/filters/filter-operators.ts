@@ -61,12 +61,12 @@ const OPERATORS: Readonly<Record<string, InsightOperator>> = {
   not_icontains_multi: allOf((side, value) => like(side, value, 'not ilike')),
   regex: anyOf((side, value) => ifNull(matches(side, value), false)),
   not_regex: allOf((side, value) => ifNull(call('not', [matches(side, value)]), true)),
-  gt: ordered('>'),
-  gte: ordered('>='),
-  min: ordered('>='),
-  lt: ordered('<'),
-  lte: ordered('<='),
-  max: ordered('<='),
+  gt: orderOperator('>'),
+  gte: orderOperator('>='),
+  min: orderOperator('>='),
+  lt: orderOperator('<'),
+  lte: orderOperator('<='),
+  max: orderOperator('<='),
   between: (side, value) => {
     const [low, high] = bounds(side, value)
     return call('and', [compareOrdered(side, '>=', low), compareOrdered(side, '<=', high)])
@@ -133,7 +133,7 @@ function allOf(one: InsightOperator): InsightOperator {
 export const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : [value]
 
-function ordered(op: CompareOperator): InsightOperator {
+function orderOperator(op: CompareOperator): InsightOperator {
   return (side, value) => compareOrdered(side, op, listOf(value)[0])
 }
 

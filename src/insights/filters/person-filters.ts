@@ -35,18 +35,22 @@ export function hasDistinctId(distinct_id: string, prefix: readonly string[] = [
 /** Persons with the text in their email or name, or as a whole id. */
 export function searchPersons(search: string, prefix: readonly string[] = []): Expr | null {
   const ids = UUID.test(search) ? [isPerson(search, prefix)] : []
-  return or([...named(['email', 'name'], search, prefix), hasDistinctId(search, prefix), ...ids])
+  return or([
+    ...searchTexts(['email', 'name'], search, prefix),
+    hasDistinctId(search, prefix),
+    ...ids,
+  ])
 }
 
 /** Groups with the text in their name or key. */
 export function searchGroups(search: string, prefix: readonly string[] = []): Expr | null {
   return or([
-    ...named(['name'], search, prefix),
+    ...searchTexts(['name'], search, prefix),
     compare(field([...prefix, 'key']), 'ilike', constant(`%${escapeLike(search)}%`)),
   ])
 }
 
-function named(
+function searchTexts(
   names: readonly string[],
   search: string,
   prefix: readonly string[],
@@ -125,13 +129,13 @@ function asTableFilter(
   owner: string,
   context: ActorFilterContext,
 ): Expr | null {
-  const own = [...context.property_types].flatMap(([name, type]) =>
+  const own_types = [...context.property_types].flatMap(([name, type]) =>
     name.startsWith(`${owner}:`) ? [[`event:${name.slice(owner.length + 1)}`, type] as const] : [],
   )
   const { key, value, operator } = filter
   return filterCondition(
     { key, value, operator, type: 'event' },
-    { ...context, property_types: new Map(own) },
+    { ...context, property_types: new Map(own_types) },
   )
 }
 

@@ -38,12 +38,14 @@ export function selectorPattern(selector: string, attr: string): string {
 }
 
 function partPattern({ tag, classes, attributes }: SelectorPart): string {
-  const named = classes.toSorted().map((name) => String.raw`(?:[.:][^;"]*)?\.${escaped(name)}`)
+  const class_patterns = classes
+    .toSorted()
+    .map((name) => String.raw`(?:[.:][^;"]*)?\.${escaped(name)}`)
   const said = [...attributes]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => `(?:${ATTRIBUTE})*${attributePattern(key, value)}`)
   const first = tag === null ? '[^;.:"]*' : escaped(tag)
-  return String.raw`${first}${named.join('')}(?:[.:][^;"]*)?:${said.join('')}(?:${ATTRIBUTE})*`
+  return String.raw`${first}${class_patterns.join('')}(?:[.:][^;"]*)?:${said.join('')}(?:${ATTRIBUTE})*`
 }
 
 function attributePattern(key: string, value: string | null): string {

@@ -65,10 +65,10 @@ export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): reado
   const entered = [...walk.entered.values()]
   const through = [...walk.through].map(([bucket, event]) => ({ bucket, is_through: true, event }))
   if (entered.some(({ best }) => best.excluded === 'fully')) return through
-  const left = entered
+  const entered_buckets = entered
     .filter(({ best }) => best.level > funnel.from_step && best.excluded !== 'partly')
     .map(({ id, best }) => ({ bucket: id, is_through: false, event: best.event }))
-  return [...through, ...left]
+  return [...through, ...entered_buckets]
 }
 
 function walkEvent(walk: EntranceWalk, event: number): void {

@@ -70,8 +70,8 @@ function timelines(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
 function timelinesWithValues(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
   const timeline = packed(funnel, 'actor_timeline', [])
   const has_value = or(valuedSteps(funnel).map((step) => funnel.steps[step] ?? constant(false)))
-  const own = [eventValue(funnel), has_value ?? constant(false)]
-  const values = packed(funnel, 'actor_values', own)
+  const value_columns = [eventValue(funnel), has_value ?? constant(false)]
+  const values = packed(funnel, 'actor_values', value_columns)
   return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')},
     ${alias(values, 'values')}
     from ${eventsOf(funnel.query)} where ${funnelCondition(funnel, cohort)} group by actor_id`

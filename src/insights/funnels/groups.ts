@@ -41,8 +41,8 @@ export async function queryGroups(
   const first = rows.slice(0, limit)
   const groups = first.map(([value, ...row]) => ({ named: nameOf(funnel, String(value)), row }))
   if (rows.length <= limit || breakdowns.hides_other) return { groups, hogql }
-  const named = first.map(([value]) => constant(String(value)))
-  const others = await ask(othersTree(grouped, named))
+  const value_constants = first.map(([value]) => constant(String(value)))
+  const others = await ask(othersTree(grouped, value_constants))
   const other = {
     breakdown: serializeValue(funnel, OTHER),
     breakdown_value: serializeValue(funnel, OTHER),

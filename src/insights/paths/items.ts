@@ -12,8 +12,8 @@ const isEvent = (name: string): Expr => compare(field(['event']), '==', constant
 
 /** The item of an event; never null. */
 export function pathItem({ pathsFilter }: PathsQuery, context: InsightContext): Expr {
-  const named = groupItem(cleanItem(rawItem(pathsFilter), pathsFilter, context), pathsFilter)
-  return expr`ifNull(${named}, '')`
+  const item = groupItem(cleanItem(rawItem(pathsFilter), pathsFilter, context), pathsFilter)
+  return expr`ifNull(${item}, '')`
 }
 
 function rawItem(filter: PathsFilter): Expr {

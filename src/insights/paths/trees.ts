@@ -57,12 +57,12 @@ export function pathEdges(request: PathsRequest, limit: number): SelectQuery {
     order by value desc, source asc, target asc`
   const candidates = Math.max(CANDIDATES_MIN, 2 * limit)
   const edges = { ...heaviestEdges(request), limit: constant(BigInt(candidates)) }
-  const named = select`select number, any(item) as item from ${numberedItems(request)}
+  const item_names = select`select number, any(item) as item from ${numberedItems(request)}
     where number in (select item from edges union all select before from edges) group by number`
   return {
     ...tree,
     limit: constant(BigInt(limit)),
-    ctes: [cteOf('edges', edges), cteOf('named', named)],
+    ctes: [cteOf('edges', edges), cteOf('named', item_names)],
   }
 }
 
@@ -156,9 +156,9 @@ function itemEvents({ query, context, range }: PathsRequest): SelectQuery {
     hasActor(group_type),
     isPathEvent(query),
   )
-  const named = select`select ${alias(actorOf(group_type), 'actor_id')}, timestamp as at,
+  const item_rows = select`select ${alias(actorOf(group_type), 'actor_id')}, timestamp as at,
     ${alias(pathItem(query, context), 'item')} from ${eventsOf(query)} where ${condition}`
-  if (left_out.length === 0) return named
-  return select`select actor_id, at, item from ${named}
+  if (left_out.length === 0) return item_rows
+  return select`select actor_id, at, item from ${item_rows}
     where not has(${call('array', left_out)}, item)`
 }

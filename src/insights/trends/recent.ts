@@ -82,11 +82,11 @@ function runningSumsTree(plan: TrendsPlan, changes: SelectQuery, step_count: num
       ifNull(lead(since) over (partition by ${all} order by since), ${end}) as until,
       sum(more) over (partition by ${all} order by since) as present
     from ${sums}`
-  const wanted = recentBuckets(plan)
-  const is_wanted = expr`bucket in ${tuple(wanted.map((at) => constant(BigInt(at))))}`
+  const bucket_indexes = recentBuckets(plan)
+  const is_wanted = expr`bucket in ${tuple(bucket_indexes.map((at) => constant(BigInt(at))))}`
   return select`select ${[field(['bucket']), ...names]}, present as value
     from ${runs} array join range(since, until) as bucket
-    where present > 0 and ${wanted.length === step_count ? constant(true) : is_wanted}`
+    where present > 0 and ${bucket_indexes.length === step_count ? constant(true) : is_wanted}`
 }
 
 /** The window that ends with a line. */

@@ -137,24 +137,26 @@ function rankingTree(plan: TrendsPlan, values: JoinExpr | SelectQuery): SelectQu
 export function isAmongOthers(plan: TrendsPlan, texts: readonly Expr[]): Expr {
   const [only] = texts
   if (only === undefined) return constant(false)
-  const told = select`select ${splitNames(plan)} from ${rankingTree(plan, valuesTree(plan))}`
-  return compare(texts.length === 1 ? only : tuple(texts), 'not in', told)
+  const within_limit = select`select ${splitNames(plan)} from ${rankingTree(plan, valuesTree(plan))}`
+  return compare(texts.length === 1 ? only : tuple(texts), 'not in', within_limit)
 }
 
 /** The values with the largest sums, and the rest as one. */
 function rankedTree(plan: TrendsPlan, values: SelectQuery): SelectQuery {
-  const told = plan.split.map((_, index) => field(['told', `split_${index}`]))
+  const value_fields = plan.split.map((_, index) => field(['told', `split_${index}`]))
   const ranked = plan.split.map((_, index) => field(['ranked', `split_${index}`]))
-  const same = allOf(...told.map((name, index) => compare(ranked[index] ?? name, '==', name)))
-  const shown = told.map((_, index) => field([`shown_${index}`]))
-  const columns = told.map((name, index) =>
+  const same = allOf(
+    ...value_fields.map((name, index) => compare(ranked[index] ?? name, '==', name)),
+  )
+  const shown_fields = value_fields.map((_, index) => field([`shown_${index}`]))
+  const columns = value_fields.map((name, index) =>
     alias(expr`if(isNull(ranked.total), ${constant(OTHER_VALUES)}, ${name})`, `shown_${index}`),
   )
   const bucket = plan.is_total ? [] : [field(['told', 'bucket'])]
   const tree = select`with told as (select 1), ranked as (select 1)
     select ${[...bucket, ...columns]}, sum(told.value) as value
     from told left join ranked on ${same}
-    group by ${[...bucket, ...shown]}`
+    group by ${[...bucket, ...shown_fields]}`
   const contents = { told: values, ranked: rankingTree(plan, joinOf(field(['told']))) }
   return {
     ...tree,

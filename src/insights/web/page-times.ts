@@ -34,12 +34,12 @@ export function pageTimesTree(
     TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
   )
   const path = pathColumn(expr`toString(properties.$prev_pageview_pathname)`, query, context)
-  const told = allOf(
+  const condition = allOf(
     inAnyPeriod(periods),
     expr`event in ('$pageview', '$pageleave', '$screen')`,
     expr`${field(['properties', '$prev_pageview_pathname'])} is not null`,
     queryCondition(query, context),
   )
   return select`select ${alias(path, 'path')}, ${columns}
-    from ${sampledEvents(query)} where ${told} group by path`
+    from ${sampledEvents(query)} where ${condition} group by path`
 }

@@ -151,9 +151,9 @@ function tableOf(
     ],
   })
   const either = expr`${wasVisited(periods, 'now')} or ${wasVisited(periods, 'then')}`
-  const shown = split.shows_none ? either : expr`(${either}) and value is not null`
+  const has_row = split.shows_none ? either : expr`(${either}) and value is not null`
   const count_tree = select`select value, ${pairs(figures, periods)} from ${visits}
-    where ${shown} group by value`
+    where ${has_row} group by value`
   const times = is_page ? pageTimesOf(query) : []
   if (times.length === 0) return { tree: count_tree, columns: figures }
   const columns = [...figures, ...times].flatMap(({ name }) =>
