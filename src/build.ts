@@ -103,7 +103,7 @@ async function buildExecutable(): Promise<void> {
     entrypoints: [join(ROOT, 'src', 'main.ts'), ...workers.toSorted()],
     // Flat names keep `new URL('./x-thread.ts', import.meta.url)` true inside the executable.
     naming: { entry: '[name].[ext]' },
-    // What lies in the folder it is started from must not change what the executable does.
+    // Files in the working directory (.env, bunfig.toml) must not change the executable's behaviour.
     compile: { outfile: OUTFILE, autoloadDotenv: false, autoloadBunfig: false },
     plugins: [embedDuckDB, embedNotices(notices)],
     minify: { syntax: true, whitespace: true, identifiers: false },

@@ -126,7 +126,7 @@ export function* compileInSteps(
   }
 }
 
-/** Whether this names one runtime; other words, and none, stand for all of them. */
+/** Whether this names one runtime; null and other words mean all. */
 export function isOneRuntime(runtime: string | null): boolean {
   return runtime === 'client' || runtime === 'server'
 }

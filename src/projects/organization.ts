@@ -20,7 +20,7 @@ const NAME_LENGTH_MAX = 64
  */
 export function createOrganization(
   db: ControlDB,
-  wanted: {
+  draft: {
     readonly name: string
     readonly user_id?: number
     /** Limit of organizations that a user owns, with this one. */
@@ -29,7 +29,7 @@ export function createOrganization(
   now: Date,
 ): Organization {
   const id = Bun.randomUUIDv7()
-  const name = parseName(wanted.name, NAME_LENGTH_MAX)
+  const name = parseName(draft.name, NAME_LENGTH_MAX)
   return db.transaction(
     (tx) => {
       const organization = tx
@@ -37,12 +37,12 @@ export function createOrganization(
         .values({ id, name, slug: freeSlug(tx, name, id), created_at: now, updated_at: now })
         .returning()
         .get()
-      const user_id = wanted.user_id ?? ensureOwner(tx, now).id
+      const user_id = draft.user_id ?? ensureOwner(tx, now).id
       const owned = and(eq(memberships.user_id, user_id), eq(memberships.level, OWNER))
       const organizations_owned =
         tx.select({ count: count() }).from(memberships).where(owned).get()?.count ?? 0
-      if (wanted.owned_max !== undefined && organizations_owned >= wanted.owned_max) {
-        throw new Refusal('invalid_input', `A user may own ${wanted.owned_max} organizations.`)
+      if (draft.owned_max !== undefined && organizations_owned >= draft.owned_max) {
+        throw new Refusal('invalid_input', `A user may own ${draft.owned_max} organizations.`)
       }
       tx.insert(memberships)
         .values({ organization_id: id, user_id, level: OWNER, joined_at: now })

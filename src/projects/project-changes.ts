@@ -16,7 +16,7 @@ const TRANSACTION = { behavior: 'immediate' } as const
 /** Creates a project and makes it its creator's current one. Refuses invalid fields, and a project beyond the limit. */
 export function addProject(
   db: ControlDB,
-  wanted: {
+  request: {
     readonly organization_id: string
     readonly user_id: number
     readonly sent: SentFields
@@ -25,7 +25,7 @@ export function addProject(
   },
   now: Date,
 ): Project {
-  const { organization_id, user_id, sent, projects_max } = wanted
+  const { organization_id, user_id, sent, projects_max } = request
   if (sent['primary_dashboard'] !== undefined && sent['primary_dashboard'] !== null) {
     const detail = 'Primary dashboard cannot be set on project creation.'
     throw new Refusal('invalid_input', detail, { attr: 'primary_dashboard' })
@@ -52,18 +52,18 @@ export function addProject(
 export function changeProject(
   db: ControlDB,
   project_id: number,
-  asked: { readonly user_id: number; readonly sent: SentFields },
+  edit: { readonly user_id: number; readonly sent: SentFields },
   now: Date,
 ): Project {
   return db.transaction((tx) => {
     const before = getProject(tx, project_id)
-    const fields = parseProjectFields(asked.sent, before)
+    const fields = parseProjectFields(edit.sent, before)
     if (Object.keys(fields).length === 0) return before
     const changes = changesBetween('Project', before, { ...before, ...fields })
     if (changes.length === 0) return before
     const after = write(tx, project_id, { ...fields, updated_at: now })
     syncAccess(tx, after, before.access_control, now)
-    note(tx, { project: after, user_id: asked.user_id, activity: 'updated', changes }, now)
+    note(tx, { project: after, user_id: edit.user_id, activity: 'updated', changes }, now)
     return after
   }, TRANSACTION)
 }
@@ -82,7 +82,7 @@ export function resetToken(db: ControlDB, project_id: number, user_id: number, n
 export function changeAccess(
   db: ControlDB,
   project: Project,
-  asked: {
+  request: {
     readonly asker_id: number
     readonly resource: string
     readonly user_id: number
@@ -90,7 +90,7 @@ export function changeAccess(
   },
   now: Date,
 ): void {
-  const { asker_id, resource, user_id, access_level } = asked
+  const { asker_id, resource, user_id, access_level } = request
   db.transaction((tx) => {
     const which = { project_id: project.id, resource, user_id }
     const before = setAccessLevel(tx, which, access_level, now)

@@ -57,14 +57,14 @@ export function findUserByUuid(db: ControlDB, uuid: string): User | null {
 /** Creates a user. Addresses are not verified: two users may have the same one, which gives neither a right. */
 export function createUser(
   db: ControlDB,
-  wanted: { readonly email: string; readonly first_name: string },
+  draft: { readonly email: string; readonly first_name: string },
   now: Date,
 ): User {
-  const email = wanted.email.toLowerCase()
+  const email = draft.email.toLowerCase()
   const uuid = Bun.randomUUIDv7()
   return db
     .insert(users)
-    .values({ uuid, distinct_id: uuid, email, first_name: wanted.first_name, created_at: now })
+    .values({ uuid, distinct_id: uuid, email, first_name: draft.first_name, created_at: now })
     .returning()
     .get()
 }

@@ -6,7 +6,7 @@ import { HEARTBEAT_MS } from '../threads/this-thread.ts'
 
 declare const self: Worker
 
-/** What the watchdog is started with. */
+/** The settings of the watchdog. */
 export type WatchdogOptions = {
   readonly event_loops: EventLoops
   /** Time without a heartbeat after which a thread counts as held. */
@@ -14,7 +14,7 @@ export type WatchdogOptions = {
   readonly log_level: string
 }
 
-/** What is known of one watched thread. */
+/** The state of one watched thread. */
 type Watch = {
   readonly thread: string
   readonly memory: SharedArrayBuffer
@@ -33,7 +33,7 @@ self.addEventListener('message', ({ data }: MessageEvent<WatchdogOptions>) => {
   let last_ms = performance.now()
   setInterval(() => {
     const now_ms = performance.now()
-    // A machine that stands still stops this thread too: that time is no other thread's fault.
+    // A machine that pauses stops this thread too: that time is not counted against the other threads.
     const passed_ms = Math.min(now_ms - last_ms, 2 * LOOK_MS)
     last_ms = now_ms
     for (const watch of watches) look(watch, passed_ms, data.stall_log_ms, log)

@@ -97,9 +97,9 @@ export class DefinitionNoter {
     properties: PersonProperties,
     now: number,
   ): void {
-    const known = this.#openProperties(project_id, owner)
+    const noted = this.#openProperties(project_id, owner)
     for (const name in properties) {
-      const before = known.get(name)
+      const before = noted.get(name)
       if (
         before !== undefined &&
         now - before.seen_at < SEEN_EVERY_US &&
@@ -122,10 +122,10 @@ export class DefinitionNoter {
     seen: { name: string; value: unknown; before: NotedProperty | undefined; now: number },
   ): void {
     const { name, value, before, now } = seen
-    const known = this.#openProperties(project_id, owner)
+    const noted = this.#openProperties(project_id, owner)
     const type = before?.type ?? detectType(name, value)
     if (before === undefined) {
-      if (known.size >= NAMES_MAX || name.length > NAME_LENGTH_MAX || NOT_DEFINED.has(name)) return
+      if (noted.size >= NAMES_MAX || name.length > NAME_LENGTH_MAX || NOT_DEFINED.has(name)) return
     } else if (type === before.type && now - before.seen_at < SEEN_EVERY_US) return
     const is_group = typeof owner === 'number'
     this.#upsert_property.run(
@@ -138,13 +138,13 @@ export class DefinitionNoter {
       now,
       this.#log.nextChange(),
     )
-    known.set(name, { type, seen_at: now })
+    noted.set(name, { type, seen_at: now })
   }
 
   #openProperties(project_id: number, owner: DefinitionOwner): Map<string, NotedProperty> {
     const { properties } = this.#namesOf(project_id)
-    const known = properties.get(owner)
-    if (known !== undefined) return known
+    const noted = properties.get(owner)
+    if (noted !== undefined) return noted
     const fresh = new Map<string, NotedProperty>()
     properties.set(owner, fresh)
     return fresh
@@ -152,8 +152,8 @@ export class DefinitionNoter {
 
   #namesOf(project_id: number): ProjectNames {
     const key = String(project_id)
-    const known = this.#projects.get(key)
-    if (known !== undefined) return known
+    const noted = this.#projects.get(key)
+    if (noted !== undefined) return noted
     const names = this.#readNames(project_id)
     this.#projects.set(key, names)
     return names
@@ -174,9 +174,9 @@ export class DefinitionNoter {
       .all(project_id)
     for (const row of rows) {
       const owner = ownerOf(row)
-      const known = names.properties.get(owner) ?? new Map<string, NotedProperty>()
-      known.set(row.name, { type: row.property_type, seen_at: row.last_seen })
-      names.properties.set(owner, known)
+      const noted = names.properties.get(owner) ?? new Map<string, NotedProperty>()
+      noted.set(row.name, { type: row.property_type, seen_at: row.last_seen })
+      names.properties.set(owner, noted)
     }
     return names
   }

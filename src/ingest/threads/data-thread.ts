@@ -199,7 +199,7 @@ function close(open_thread: DataThread): void {
   send({ kind: 'closed' })
 }
 
-/** Runs `work` in a transaction of its own. */
+/** Runs `work` in a separate transaction. */
 function write({ stores }: DataThread, number: number, work: (db: Database) => void): void {
   call(number, () => stores.log.transact(() => work(stores.log.db)))
 }

@@ -66,9 +66,9 @@ export type CaptureLimits = {
   readonly person_bytes_max: number
   /** Number of properties of a person or a group. */
   readonly person_properties_max: number
-  /** How long one request may hold the data thread, in ms: the rest of it is applied in slices, in later turns. */
+  /** Time of one request on the data thread in one turn, ms; the rest of it is applied in slices, in later turns. */
   readonly request_ms_max: number
-  /** How long one slice of a large request may hold the data thread, in ms. */
+  /** Time of one slice of a large request on the data thread, ms. */
   readonly slice_ms_max: number
   /** Bodies of all requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
