@@ -73,14 +73,14 @@ export function updateFeature(
   now: Date,
 ): EarlyAccessFeature {
   const { control, project } = editor
-  const said = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
   return control.transaction(() => {
     if (changes.stage !== undefined && before.feature_flag_id !== null) {
       openFlag(editor, getFlag(control, project.id, before.feature_flag_id), changes.stage, now)
     }
     const feature = control
       .update(early_access_features)
-      .set({ ...before, ...Object.fromEntries(said) })
+      .set({ ...before, ...Object.fromEntries(defined) })
       .where(eq(early_access_features.id, before.id))
       .returning()
       .get()

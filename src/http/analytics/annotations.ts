@@ -24,6 +24,7 @@ import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
+import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import type { ShownTo } from '../targeting/flags/linked-flags.ts'
@@ -150,7 +151,5 @@ function readAnnotationChanges(body: Static<typeof AnnotationBody>): AnnotationC
     dashboard_id: body.dashboard_id,
     deleted: body.deleted,
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as AnnotationChanges
+  return sentMembers(wanted)
 }

@@ -28,6 +28,7 @@ import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
+import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
 import { authorFinder, type FindAuthor } from '../targeting/authors.ts'
 import {
@@ -168,10 +169,10 @@ async function serializeWholeDashboard(
   const { project, request } = call
   const show = insightSerializer(app, project)
   const { filters, variables } = dashboard
-  const provided_fields = readOverrides(request)
+  const from_request = readOverrides(request)
   const overrides = {
-    filters: { ...Object(filters), ...Object(provided_fields.filters) },
-    variables: { ...Object(variables), ...Object(provided_fields.variables) },
+    filters: { ...Object(filters), ...Object(from_request.filters) },
+    variables: { ...Object(variables), ...Object(from_request.variables) },
   }
   const requested = { mode: readRefresh(request), overrides }
   const is_hidden = !isShown(rightsAt(app.control, call.caller, call), 'dashboard.insight')
@@ -219,7 +220,5 @@ function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChan
       }),
     ),
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as DashboardChanges
+  return sentMembers(wanted)
 }

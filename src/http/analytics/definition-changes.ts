@@ -45,15 +45,13 @@ export const DEFINITION_CHANGE_ROUTES = [
         ...(body.owner === undefined ? {} : { owner: body.owner }),
       }
       const editor = boardEditor(app, project, caller)
-      const provided_fields = changeDefinition(
+      const definition = changeDefinition(
         editor,
         named(event, 'EventDefinition'),
         wanted,
         app.now(),
       )
-      return answerJson(
-        serializeEventDefinition({ ...event, said: provided_fields }, authorFinder(app)),
-      )
+      return answerJson(serializeEventDefinition({ ...event, definition }, authorFinder(app)))
     },
   }),
   projectRoute({
@@ -87,15 +85,8 @@ export const DEFINITION_CHANGE_ROUTES = [
       }
       const editor = boardEditor(app, project, caller)
       const about = named(property, 'PropertyDefinition')
-      const provided_fields = changeDefinition(
-        editor,
-        about,
-        readDefinitionChanges(body),
-        app.now(),
-      )
-      return answerJson(
-        serializePropertyDefinition({ ...property, said: provided_fields }, authorFinder(app)),
-      )
+      const definition = changeDefinition(editor, about, readDefinitionChanges(body), app.now())
+      return answerJson(serializePropertyDefinition({ ...property, definition }, authorFinder(app)))
     },
   }),
   projectRoute({

@@ -16,15 +16,15 @@ const FOR_ALL: Readonly<Record<string, DefinitionFilter<DetectedName>>> = {
   },
   exclude_hidden: (input) => {
     const is_wanted = legacyBoolean(input, 'exclude_hidden')
-    return ({ said: provided_fields }) => !is_wanted || !provided_fields.hidden
+    return ({ definition }) => !is_wanted || !definition.hidden
   },
   verified: (input) => {
     const wanted = legacyBoolean(input, 'verified')
-    return ({ said: provided_fields }) => provided_fields.verified === wanted
+    return ({ definition }) => definition.verified === wanted
   },
   tags: (input) => {
     const allowed = new Set(listOf(input, 'tags'))
-    return ({ said: provided_fields }) => provided_fields.tags.some((tag) => allowed.has(tag))
+    return ({ definition }) => definition.tags.some((tag) => allowed.has(tag))
   },
 }
 

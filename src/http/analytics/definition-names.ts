@@ -12,7 +12,7 @@ const MICROSECONDS = 1000
 export type DetectedName = {
   readonly id: string
   readonly name: string
-  readonly said: DefinitionNotes
+  readonly definition: DefinitionNotes
   /** Microseconds. */
   readonly last_seen: number
 }
@@ -28,10 +28,10 @@ const OWNERS: readonly DetectedOwner[] = [
 
 /** Lists a project's events, by name. */
 export function detectedEvents(app: AppContext, project: Project): readonly DetectedEvent[] {
-  const saidOf = readDefinitions(app.control, project.id)
+  const definitionOf = readDefinitions(app.control, project.id)
   return app.definitions.listEvents(project.id).flatMap((event) => {
     const id = idOf([project.id, 'name', event.name])
-    return ifPresent({ ...event, id, said: saidOf(id) })
+    return ifPresent({ ...event, id, definition: definitionOf(id) })
   })
 }
 
@@ -41,10 +41,10 @@ export function detectedProperties(
   project: Project,
   owner: DetectedOwner,
 ): readonly DetectedProperty[] {
-  const saidOf = readDefinitions(app.control, project.id)
+  const definitionOf = readDefinitions(app.control, project.id)
   return app.definitions.listProperties(project.id, owner).flatMap((property) => {
     const id = idOf([project.id, owner.kind, owner.group_type_index, property.name])
-    return ifPresent({ ...property, id, said: saidOf(id) })
+    return ifPresent({ ...property, id, definition: definitionOf(id) })
   })
 }
 
@@ -58,7 +58,7 @@ export function allDetectedProperties(
 
 /** Drops a name that was deleted and not seen since. `last_seen` is written about once an hour. */
 function ifPresent<Name extends DetectedName>(one: Name): readonly Name[] {
-  const { deleted_at } = one.said
+  const { deleted_at } = one.definition
   const is_there = deleted_at === null || one.last_seen > deleted_at.getTime() * MICROSECONDS
   return is_there ? [one] : []
 }
@@ -66,7 +66,7 @@ function ifPresent<Name extends DetectedName>(one: Name): readonly Name[] {
 /** Serializes an event definition. */
 export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindAuthor) {
   const last_seen_at = new Date(event.last_seen / MICROSECONDS)
-  const { owner, updated_at } = event.said
+  const { owner, updated_at } = event.definition
   return {
     ...definitionMembers(event, nameAuthor),
     owner: nameAuthor(owner),
@@ -88,16 +88,13 @@ export function serializePropertyDefinition(
     ...definitionMembers(property, nameAuthor),
     is_numerical: property_type === 'Numeric',
     property_type,
-    updated_at: property.said.updated_at,
+    updated_at: property.definition.updated_at,
     is_seen_on_filtered_events,
   }
 }
 
-function definitionMembers(
-  { id, name, said: provided_fields }: DetectedName,
-  nameAuthor: FindAuthor,
-) {
-  const { description, tags, hidden, verified, verified_at } = provided_fields
+function definitionMembers({ id, name, definition }: DetectedName, nameAuthor: FindAuthor) {
+  const { description, tags, hidden, verified, verified_at } = definition
   return {
     id,
     name,
@@ -106,8 +103,8 @@ function definitionMembers(
     hidden,
     verified,
     verified_at,
-    verified_by: nameAuthor(provided_fields.verified_by),
-    updated_by: nameAuthor(provided_fields.updated_by),
+    verified_by: nameAuthor(definition.verified_by),
+    updated_by: nameAuthor(definition.updated_by),
   }
 }
 

@@ -28,6 +28,7 @@ import type { AppContext } from '../app-context.ts'
 import { projectActivity } from '../management/activity.ts'
 import { answerPage, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
+import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
 import { filterInsights, typeOfInsight } from './insight-filters.ts'
 import {
@@ -164,7 +165,5 @@ function readInsightChanges(body: Static<typeof InsightBody>): SavedInsightChang
     deleted: body.deleted,
     dashboards: body.dashboards ?? undefined,
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as SavedInsightChanges
+  return sentMembers(wanted)
 }

@@ -22,6 +22,7 @@ import type { AppContext } from '../app-context.ts'
 import { answerPage } from '../pages.ts'
 import { parseUuidId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
+import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import { boardEditor } from './insights.ts'
@@ -111,7 +112,5 @@ function readVariableChanges(body: VariableChange): VariableChanges {
     default_value: body.default_value as Json | undefined,
     values: body.values as Json | undefined,
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as VariableChanges
+  return sentMembers(wanted)
 }

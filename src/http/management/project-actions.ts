@@ -228,8 +228,8 @@ const userLevel = (level: MemberLevel, own: string, most: string): string =>
 
 /** The least level that a member has on any resource. */
 function leastOf(set: ReturnType<typeof listAccessControls>, user_id: number): string {
-  const held = new Set(RESOURCES.map((resource) => levelOf(set, resource, user_id)))
-  return RESOURCE_LEVELS.find((level) => held.has(level)) ?? 'editor'
+  const levels = new Set(RESOURCES.map((resource) => levelOf(set, resource, user_id)))
+  return RESOURCE_LEVELS.find((level) => levels.has(level)) ?? 'editor'
 }
 
 function accessOnWire(

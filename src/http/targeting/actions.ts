@@ -23,6 +23,7 @@ import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
+import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
 import { parseTimestamp } from '../timestamps.ts'
 import { authorFinder, type FindAuthor } from './authors.ts'
@@ -130,9 +131,7 @@ function readActionChanges(body: Static<typeof ActionChange>): ActionChanges {
     deleted: body.deleted,
     pinned_at: parseTimestamp(body.pinned_at, 'pinned_at'),
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as ActionChanges
+  return sentMembers(wanted)
 }
 
 type ActionStepBody = NonNullable<Static<typeof ActionChange>['steps']>[number]

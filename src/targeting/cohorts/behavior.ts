@@ -185,22 +185,22 @@ function filtersOf(leaf: BehaviorLeaf): readonly unknown[] {
 
 /** HogQL of the start: a date, absolute or relative, or a time span before now. */
 function sinceOf(leaf: BehaviorLeaf): string {
-  const said = leaf['explicit_datetime']
-  if (said === undefined || said === null) {
+  const date = leaf['explicit_datetime']
+  if (date === undefined || date === null) {
     return `now() - ${spanOf(leaf['time_value'] ?? 30, leaf['time_interval'] ?? 'day')}`
   }
-  return momentText(said, 'since')
+  return momentText(date, 'since')
 }
 
 /** HogQL of the end; '' without one. */
 function upperBound(leaf: BehaviorLeaf): string {
-  const said = leaf['explicit_datetime_to']
-  if (said === undefined || said === null) return ''
-  return `\n    and timestamp <= ${momentText(said, 'until')}`
+  const date = leaf['explicit_datetime_to']
+  if (date === undefined || date === null) return ''
+  return `\n    and timestamp <= ${momentText(date, 'until')}`
 }
 
-function momentText(said: unknown, name: string): string {
-  const bound = parseDateBound(said)
+function momentText(date: unknown, name: string): string {
+  const bound = parseDateBound(date)
   if (bound === null) throw new UnknownBehavior('The time cannot be understood.')
   if (bound.kind === 'moment') return `toDateTime({${name}})`
   const { amount, unit } = bound.date
@@ -211,8 +211,8 @@ function momentText(said: unknown, name: string): string {
 function placeholderTimes(leaf: BehaviorLeaf): Readonly<Record<string, string>> {
   const bounds = { since: leaf['explicit_datetime'], until: leaf['explicit_datetime_to'] }
   return Object.fromEntries(
-    Object.entries(bounds).flatMap(([name, said]) => {
-      const bound = parseDateBound(said)
+    Object.entries(bounds).flatMap(([name, date]) => {
+      const bound = parseDateBound(date)
       return bound?.kind === 'moment' ? [[name, new Date(bound.ms).toISOString()]] : []
     }),
   )

@@ -97,11 +97,11 @@ export function transitionExperiment(
 export function endExperiment(
   editor: TargetingEditor,
   experiment: Experiment,
-  said: Conclusion,
+  conclusions: Conclusion,
   now: Date,
 ): Experiment {
   requireNoFault(faultOfEnding(experiment))
-  const { conclusion = null, conclusion_comment = null } = said
+  const { conclusion = null, conclusion_comment = null } = conclusions
   return updateExperiment(
     editor,
     experiment,
@@ -121,7 +121,7 @@ export type Shipping = Conclusion & {
 export function shipExperiment(
   editor: TargetingEditor,
   experiment: Experiment,
-  { variant_key, to_everyone, ...said }: Shipping,
+  { variant_key, to_everyone, ...conclusions }: Shipping,
   now: Date,
 ): Experiment {
   requireNoFault(experiment.start_date === null ? NOT_LAUNCHED : null)
@@ -129,7 +129,7 @@ export function shipExperiment(
   return editor.control.transaction(() => {
     shipVariant(editor, flag, { variant_key, to_everyone }, now)
     const ended = experiment.end_date === null ? { end_date: now } : {}
-    return updateExperiment(editor, experiment, { ...said, ...ended }, now)
+    return updateExperiment(editor, experiment, { ...conclusions, ...ended }, now)
   })
 }
 

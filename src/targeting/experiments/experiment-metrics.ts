@@ -95,8 +95,8 @@ export function withUuids(metrics: unknown, taken: ReadonlySet<string>): Json {
   if (!Array.isArray(metrics)) return []
   return metrics.map((metric: unknown) => {
     if (!isRecord(metric)) return metric as Json
-    const said = uuidOf(metric)
-    const uuid = said === null || seen.has(said) ? crypto.randomUUID() : said
+    const stored = uuidOf(metric)
+    const uuid = stored === null || seen.has(stored) ? crypto.randomUUID() : stored
     seen.add(uuid)
     return withUuid(metric, uuid)
   })
@@ -105,12 +105,12 @@ export function withUuids(metrics: unknown, taken: ReadonlySet<string>): Json {
 /**
  * Returns the uuids of all metrics in display order: the stored order without removed metrics, then new ones.
  */
-export function orderOf(said: unknown, metrics: unknown, shared: readonly MetricLink[]): Json {
+export function orderOf(stored: unknown, metrics: unknown, shared: readonly MetricLink[]): Json {
   const own: readonly unknown[] = Array.isArray(metrics) ? metrics : []
   const present = [...own, ...shared.map(({ metric }) => metric.query)].flatMap(
     (query) => uuidOf(query) ?? [],
   )
-  const wanted: readonly unknown[] = Array.isArray(said) ? said : []
+  const wanted: readonly unknown[] = Array.isArray(stored) ? stored : []
   const kept = present.filter((uuid) => wanted.includes(uuid))
   const ordered = kept.toSorted((a, b) => wanted.indexOf(a) - wanted.indexOf(b))
   return [...new Set([...ordered, ...present])]

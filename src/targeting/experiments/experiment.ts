@@ -49,8 +49,8 @@ export function createExperiment(
   now: Date,
 ): Experiment {
   const { control, project, user_id } = editor
-  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...said } = wanted
-  const is_on = said.start_date instanceof Date
+  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...members } = wanted
+  const is_on = members.start_date instanceof Date
   return control.transaction(() => {
     const present = findFlagByKey(control, project.id, feature_flag_key)
     if (present !== null) requireFit(present)
@@ -62,7 +62,7 @@ export function createExperiment(
           {
             key: feature_flag_key,
             name: `Feature flag for experiment ${wanted.name}`,
-            filters: buildFlagFilters(editor, { ...said, is_on }),
+            filters: buildFlagFilters(editor, { ...members, is_on }),
             active: is_on,
             creation_context: 'experiments',
           },
@@ -70,13 +70,13 @@ export function createExperiment(
         ),
       )
 
-    if (present !== null && said.holdout_id !== undefined) {
-      setHoldout(editor, present, said.holdout_id, now)
+    if (present !== null && members.holdout_id !== undefined) {
+      setHoldout(editor, present, members.holdout_id, now)
     }
     const bare = control
       .insert(experiments)
       .values({
-        ...said,
+        ...members,
         project_id: project.id,
         feature_flag_id: flag.id,
         created_by: user_id,
@@ -101,26 +101,26 @@ export function updateExperiment(
   now: Date,
 ): Experiment {
   const { control, project } = editor
-  const { saved_metrics, moves_flag = false, ...said } = changes
+  const { saved_metrics, moves_flag = false, ...members } = changes
   const flag = getFlag(control, project.id, before.feature_flag_id)
   const has_begun = before.start_date !== null
-  const begins = !has_begun && said.start_date instanceof Date
+  const begins = !has_begun && members.start_date instanceof Date
   if (begins) requireFit(flag)
-  if (has_begun) requireSameKeys(flag, said.parameters)
-  if (has_begun && said.holdout_id !== undefined && said.holdout_id !== before.holdout_id) {
+  if (has_begun) requireSameKeys(flag, members.parameters)
+  if (has_begun && members.holdout_id !== undefined && members.holdout_id !== before.holdout_id) {
     throw refused("Can't update holdout on running Experiment", 'holdout_id')
   }
-  if (before.deleted && said.deleted === false && flag.deleted) {
+  if (before.deleted && members.deleted === false && flag.deleted) {
     throw refused('The feature flag of the experiment is deleted: restore it first.', 'deleted')
   }
   return control.transaction(() => {
     if (!has_begun || moves_flag) {
-      syncExperimentFlag(editor, { id: before.id, flag }, { ...said, is_on: begins }, now)
+      syncExperimentFlag(editor, { id: before.id, flag }, { ...members, is_on: begins }, now)
     }
     const shared_before = linkedMetrics(control, before)
     if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
-    const changed = { ...before, ...said, updated_at: now }
-    if (said.parameters !== undefined || said.stats_config !== undefined) {
+    const changed = { ...before, ...members, updated_at: now }
+    if (members.parameters !== undefined || members.stats_config !== undefined) {
       requireComparable(changed, getFlag(control, project.id, flag.id))
     }
     const is_arranged = ORDERING_MEMBERS.some((name) => Object.hasOwn(changes, name))

@@ -121,8 +121,8 @@ export function withUuid(query: object, uuid: string): Json {
 
 function keptUuid(before: SavedMetric, query: object): Json {
   const uuid = uuidOf(before.query) ?? crypto.randomUUID()
-  const said = uuidOf(query)
-  if (said === null || said === uuid) return withUuid(query, uuid)
+  const present = uuidOf(query)
+  if (present === null || present === uuid) return withUuid(query, uuid)
   const detail = 'The uuid of a saved metric cannot be changed.'
   throw new Refusal('invalid_input', detail, { attr: 'query' })
 }

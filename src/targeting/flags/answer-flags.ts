@@ -53,12 +53,12 @@ const NOTHING: StoredFlagInputs = {
 export function answerFlags(
   persons: PersonSource,
   flags: ProjectFlags,
-  asked: FlagQuery,
+  query: FlagQuery,
   now: Date,
 ): FlagAnswer {
-  const stored = readStored(persons, flags, asked)
-  const person = personOf(persons, flags, { asked, stored }, now)
-  const evaluation = evaluateFlags(flags.definitions, person, asked.selection)
+  const stored = readStored(persons, flags, query)
+  const person = personOf(persons, flags, { query, stored }, now)
+  const evaluation = evaluateFlags(flags.definitions, person, query.selection)
   return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
 }
 
@@ -66,31 +66,31 @@ export function answerFlags(
 export function findFlagPerson(
   persons: PersonSource,
   flags: ProjectFlags,
-  asked: FlagQuery,
+  query: FlagQuery,
   now: Date,
 ): FlagPerson {
-  return personOf(persons, flags, { asked, stored: readStored(persons, flags, asked) }, now)
+  return personOf(persons, flags, { query, stored: readStored(persons, flags, query) }, now)
 }
 
 function personOf(
   persons: PersonSource,
   { project_id }: ProjectFlags,
-  { asked, stored }: { readonly asked: FlagQuery; readonly stored: StoredFlagInputs },
+  { query, stored }: { readonly query: FlagQuery; readonly stored: StoredFlagInputs },
   now: Date,
 ): FlagPerson {
   const { person } = stored
-  const existing = asked.nearby === null ? null : { ...asked.nearby, ...person?.properties }
+  const existing = query.nearby === null ? null : { ...query.nearby, ...person?.properties }
   return {
-    distinct_id: asked.distinct_id,
-    device_id: asked.device_id,
+    distinct_id: query.distinct_id,
+    device_id: query.device_id,
     person_properties: overlayProperties({
       stored: existing ?? person?.properties ?? null,
-      distinct_id: asked.distinct_id,
-      location: asked.location,
-      request: asked.person_properties,
+      distinct_id: query.distinct_id,
+      location: query.location,
+      request: query.person_properties,
     }),
-    group_properties: overlayGroupProperties(stored.groups, asked.group_properties),
-    groups: asked.groups,
+    group_properties: overlayGroupProperties(stored.groups, query.group_properties),
+    groups: query.groups,
     overrides: stored.overrides,
     static_cohorts: (cohort_id) =>
       person !== null && persons.isInCohort(project_id, person.id, cohort_id),
@@ -102,15 +102,15 @@ function personOf(
 function readStored(
   persons: PersonSource,
   flags: ProjectFlags,
-  asked: FlagQuery,
+  query: FlagQuery,
 ): StoredFlagInputs {
   try {
-    const person = needsPerson(flags, asked)
-      ? persons.findPerson(flags.project_id, identifierOf(asked.distinct_id))
+    const person = needsPerson(flags, query)
+      ? persons.findPerson(flags.project_id, identifierOf(query.distinct_id))
       : null
-    const groups = readGroups(persons, flags, asked)
+    const groups = readGroups(persons, flags, query)
     if (!flags.reads.has_continuity) return { ...NOTHING, person, groups }
-    return { ...readContinuity(persons, flags, asked, person), person, groups, fault: null }
+    return { ...readContinuity(persons, flags, query, person), person, groups, fault: null }
   } catch (fault) {
     return { ...NOTHING, fault }
   }
@@ -119,9 +119,9 @@ function readStored(
 /**
  * Whether the stored person is needed. A request with all properties that the flags read is answered without.
  */
-function needsPerson({ reads }: ProjectFlags, asked: FlagQuery): boolean {
+function needsPerson({ reads }: ProjectFlags, query: FlagQuery): boolean {
   if (reads.needs_person) return true
-  const { person_properties } = asked
+  const { person_properties } = query
   if (!isRecord(person_properties)) return reads.person_keys.length > 0
   for (const key of reads.person_keys) if (!Object.hasOwn(person_properties, key)) return true
   return false
@@ -148,10 +148,10 @@ function readGroups(
 function readContinuity(
   persons: PersonSource,
   { definitions, project_id }: ProjectFlags,
-  asked: FlagQuery,
+  query: FlagQuery,
   person: PersonRead | null,
 ): Pick<StoredFlagInputs, 'overrides' | 'to_store'> {
-  const anon = asked.anon_distinct_id
+  const anon = query.anon_distinct_id
   const other = anon === null ? null : persons.findPerson(project_id, anon)
   const found = new Map<string, PersonRead>()
   for (const one of [person, other]) if (one !== null) found.set(one.id.toHex(), one)

@@ -114,8 +114,8 @@ export function updateSchedule(
     const detail = 'Cannot modify a scheduled change that has already executed.'
     throw new Refusal('invalid_input', detail)
   }
-  const said = Object.entries(changes).filter(([, value]) => value !== undefined)
-  const draft: ScheduledChange = { ...before, ...Object.fromEntries(said), updated_at: now }
+  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const draft: ScheduledChange = { ...before, ...Object.fromEntries(defined), updated_at: now }
   scheduledChanges(draft.payload, getFlag(editor.control, before.project_id, before.flag_id))
   requireTimes(draft)
   // Times that were missed during a pause are skipped, not made up for.

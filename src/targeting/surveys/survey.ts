@@ -52,9 +52,9 @@ export function createSurvey(
   requireFreeName(control, project.id, wanted.name, null)
   const id = Bun.randomUUIDv7()
   return control.transaction(() => {
-    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...said } = wanted
+    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = wanted
     const draft = {
-      ...said,
+      ...members,
       id,
       project_id: project.id,
       created_by: user_id,
@@ -79,8 +79,8 @@ export function updateSurvey(
   const { control, project } = editor
   if (changes.name !== undefined) requireFreeName(control, project.id, changes.name, before.id)
   return control.transaction(() => {
-    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...said } = changes
-    const changed = { ...before, ...said, updated_at: now }
+    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = changes
+    const changed = { ...before, ...members, updated_at: now }
     const survey = syncFlags(editor, withIterations(changed, now), changes, now)
     recordEdit(control, editor, editOf(before, survey), now)
     followSurveys(editor)

@@ -69,9 +69,9 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     answer: (app, { body, params, project, caller }) => {
       const editor = editorOf(app, project, caller)
       const { conclusion = null, conclusion_comment = null } = body
-      const provided_fields = { conclusion, conclusion_comment }
+      const conclusions = { conclusion, conclusion_comment }
       const experiment = experimentIn(app, project, params)
-      const ended = endExperiment(editor, experiment, provided_fields, app.now())
+      const ended = endExperiment(editor, experiment, conclusions, app.now())
       return answerJson(experimentSerializer(app, { caller, project })(ended))
     },
   }),

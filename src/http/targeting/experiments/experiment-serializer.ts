@@ -19,6 +19,7 @@ import {
 import { getHoldout, listHoldouts } from '../../../targeting/experiments/holdout.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
+import { sentMembers } from '../../sent-members.ts'
 import { parseTimestamp } from '../../timestamps.ts'
 import { authorFinder } from '../authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
@@ -135,9 +136,7 @@ export function readExperimentChanges(
     archived: body.archived,
     deleted: body.deleted ?? undefined,
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as ExperimentChanges
+  return sentMembers(wanted) as ExperimentChanges
 }
 
 /** Refuses (naming the field and its index) metrics that results cannot be computed for. */

@@ -16,6 +16,7 @@ import { answerPage } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { projectRoute, type RouteCall } from '../../route.ts'
+import { sentMembers } from '../../sent-members.ts'
 import { validatorOf } from '../../shape.ts'
 import { findFlags, sortFlags } from './flag-filters.ts'
 
@@ -152,9 +153,7 @@ function readFlagChanges(body: Static<typeof FlagChange>): FlagChanges {
     tags: body.tags ?? undefined,
     creation_context: body.creation_context ?? undefined,
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as FlagChanges
+  return sentMembers(wanted) as FlagChanges
 }
 
 function orFalse(value: boolean | null | undefined): boolean | undefined {

@@ -23,6 +23,7 @@ import type { AppContext } from '../../app-context.ts'
 import { answerPage, queryValue } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
+import { sentMembers } from '../../sent-members.ts'
 import { validatorOf } from '../../shape.ts'
 import { parseTimestamp } from '../../timestamps.ts'
 import { authorFinder, type FindAuthor } from '../authors.ts'
@@ -131,9 +132,7 @@ function readTimes(body: Static<typeof ScheduledChangeChange>): ScheduleChanges 
     cron_expression: body.cron_expression === '' ? null : body.cron_expression,
     end_date: parseTimestamp(body.end_date, 'end_date'),
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields)
+  return sentMembers(wanted) as ScheduleChanges
 }
 
 function getNamed(app: AppContext, project_id: number, record_id: number | string): Flag {

@@ -31,6 +31,7 @@ import { projectActivity } from '../../management/activity.ts'
 import { answerPage, queryValue } from '../../pages.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
+import { sentMembers } from '../../sent-members.ts'
 import { validatorOf } from '../../shape.ts'
 import { parseTimestamp } from '../../timestamps.ts'
 import { editorOf } from '../flags/feature-flags.ts'
@@ -168,9 +169,7 @@ function readSurveyChanges(
     iteration_count: body.iteration_count,
     iteration_frequency_days: body.iteration_frequency_days,
   }
-  // An undefined member was not sent.
-  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(provided_fields) as SurveyChanges
+  return sentMembers(wanted)
 }
 
 /** Refuses targeting that leaves nobody out: without targeting everybody is meant. */
