@@ -1,6 +1,7 @@
 /** Annotations: dated notes that charts show. */
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, or } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
+import { projects } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { getDashboard } from './dashboard.ts'
@@ -69,19 +70,41 @@ export function updateAnnotation(
   })
 }
 
-/** Returns the project's annotation with this id, deleted or not. Refuses when there is none. */
-export function getAnnotation(db: ControlDB, project_id: number, id: number): Annotation {
-  const its = and(eq(annotations.project_id, project_id), eq(annotations.id, id))
-  const annotation = db.select().from(annotations).where(its).get()
-  if (annotation === undefined) throw new Refusal('not_found', 'Not found.')
-  return annotation
+type AnnotationProject = BoardEditor['project']
+
+/**
+ * Returns the annotation with this id if the project shows it, deleted or not: its own, or one for the whole
+ * organization. Refuses when there is none.
+ */
+export function getAnnotation(db: ControlDB, project: AnnotationProject, id: number): Annotation {
+  const row = db
+    .select({ annotation: annotations })
+    .from(annotations)
+    .innerJoin(projects, eq(projects.id, annotations.project_id))
+    .where(and(isShownIn(project), eq(annotations.id, id)))
+    .get()
+  if (row === undefined) throw new Refusal('not_found', 'Not found.')
+  return row.annotation
 }
 
-/** Lists a project's annotations that are not deleted, the latest date first. */
-export function listAnnotations(db: ControlDB, project_id: number): readonly Annotation[] {
-  const its = and(eq(annotations.project_id, project_id), eq(annotations.deleted, false))
-  const { date_marker, id } = annotations
-  return db.select().from(annotations).where(its).orderBy(desc(date_marker), desc(id)).all()
+/** Lists the annotations that a project shows and that are not deleted, the latest date first. */
+export function listAnnotations(db: ControlDB, project: AnnotationProject): readonly Annotation[] {
+  return db
+    .select({ annotation: annotations })
+    .from(annotations)
+    .innerJoin(projects, eq(projects.id, annotations.project_id))
+    .where(and(isShownIn(project), eq(annotations.deleted, false)))
+    .orderBy(desc(annotations.date_marker), desc(annotations.id))
+    .all()
+    .map(({ annotation }) => annotation)
+}
+
+function isShownIn({ id, organization_id }: AnnotationProject) {
+  const of_organization = and(
+    eq(annotations.scope, 'organization'),
+    eq(projects.organization_id, organization_id),
+  )
+  return or(eq(annotations.project_id, id), of_organization)
 }
 
 /** The activity log names an annotation by its text. */

@@ -1,4 +1,5 @@
 /** The editor of insights and dashboards, and the record of an edit in the activity log. */
+import { Refusal } from '../errors.ts'
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
 import { type LimitedTable, requireRoom, requireSize } from '../projects/quota.ts'
 import { type Rights, requireEdit } from '../projects/rights.ts'
@@ -21,6 +22,18 @@ type BoardItem = {
   readonly id: number | string
   readonly name: string | null
   readonly deleted: boolean
+}
+
+/**
+ * Returns the item unless it is deleted; `changes` with `deleted: false` restore it. Refuses deleted items as not
+ * found.
+ */
+export function requirePresent<Item extends { readonly deleted: boolean }>(
+  item: Item,
+  changes: { readonly deleted?: boolean | null } = {},
+): Item {
+  if (!item.deleted || changes.deleted === false) return item
+  throw new Refusal('not_found', 'Not found.')
 }
 
 /** Members that change with every edit and are not logged. */

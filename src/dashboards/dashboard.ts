@@ -3,8 +3,9 @@ import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { createInsight, getInsight, type SavedInsight, updateInsight } from './insight.ts'
 import { dashboards } from './tables.ts'
-import { setTiles, type TileChanges } from './tile.ts'
+import { addTile, listPlaces, listTiles, setTiles, type Tile, type TileChanges } from './tile.ts'
 
 export type Dashboard = typeof dashboards.$inferSelect
 
@@ -23,21 +24,31 @@ export type DashboardChanges = Partial<
   >
 > & {
   readonly tiles?: readonly TileChanges[]
+  /** Deletes with the dashboard the insights that are on no other dashboard. */
+  readonly delete_insights?: boolean
+}
+
+/** A dashboard whose tiles a new one starts with. */
+export type DashboardSource = {
+  readonly dashboard: Dashboard
+  /** Copies the insights; otherwise both dashboards show the same ones. */
+  readonly has_copies: boolean
 }
 
 /** Creates a dashboard. Refuses invalid tiles. */
 export function createDashboard(
   editor: BoardEditor,
-  changes: DashboardChanges,
+  changes: DashboardChanges & { readonly source?: DashboardSource | null },
   now: Date,
 ): Dashboard {
   const { control, project, user_id } = editor
-  const { tiles, ...provided_fields } = changes
+  const { tiles, source = null, delete_insights: _delete, ...provided_fields } = changes
   return control.transaction((tx) => {
     const dashboard = tx
       .insert(dashboards)
       .values({
         ...provided_fields,
+        creation_mode: source === null ? 'default' : 'duplicate',
         project_id: project.id,
         created_by: user_id,
         created_at: now,
@@ -47,6 +58,7 @@ export function createDashboard(
       .get()
     if (tiles !== undefined) setTiles(tx, dashboard.id, tiles)
     recordBoardEdit(tx, editor, { scope: 'Dashboard', before: null, after: dashboard }, now)
+    if (source !== null) copyTiles({ ...editor, control: tx }, source, dashboard, now)
     return dashboard
   })
 }
@@ -58,7 +70,7 @@ export function updateDashboard(
   changes: DashboardChanges,
   now: Date,
 ): Dashboard {
-  const { tiles, ...provided_fields } = changes
+  const { tiles, delete_insights = false, ...provided_fields } = changes
   return editor.control.transaction((tx) => {
     const dashboard = tx
       .update(dashboards)
@@ -68,8 +80,61 @@ export function updateDashboard(
       .get()
     if (tiles !== undefined) setTiles(tx, dashboard.id, tiles)
     recordBoardEdit(tx, editor, { scope: 'Dashboard', before, after: dashboard }, now)
+    const its_editor = { ...editor, control: tx }
+    if (dashboard.deleted && delete_insights) deleteOwnInsights(its_editor, dashboard, now)
+    if (before.deleted && !dashboard.deleted) restoreInsights(its_editor, dashboard, now)
     return dashboard
   })
+}
+
+function copyTiles(
+  editor: BoardEditor,
+  { dashboard: source, has_copies }: DashboardSource,
+  target: Dashboard,
+  now: Date,
+): void {
+  for (const tile of listTiles(editor.control, source.id)) {
+    const insight_id = has_copies ? copyInsight(editor, tile, now) : tile.insight_id
+    const { body, layouts, color } = tile
+    addTile(editor.control, { dashboard_id: target.id, insight_id, body, layouts, color })
+  }
+}
+
+/** Returns the id of a copy of a tile's insight; null for a text tile. */
+function copyInsight(editor: BoardEditor, { insight_id }: Tile, now: Date): number | null {
+  if (insight_id === null) return null
+  const { control, project } = editor
+  const insight = getInsight(control, project.id, insight_id)
+  const { description, query, filters, tags, favorited, saved } = insight
+  const name = insight.name === null ? null : `${insight.name} (Copy)`
+  const fields = { name, description, query, filters, tags, favorited, saved }
+  return createInsight(editor, fields, now).id
+}
+
+/** Deletes the insights that are on no other dashboard. */
+function deleteOwnInsights(editor: BoardEditor, dashboard: Dashboard, now: Date): void {
+  for (const { insight, places } of insightsOn(editor, dashboard)) {
+    const is_shared = places.some((id) => id !== dashboard.id)
+    if (!insight.deleted && !is_shared) updateInsight(editor, insight, { deleted: true }, now)
+  }
+}
+
+/** Restores the insights of a restored dashboard. */
+function restoreInsights(editor: BoardEditor, dashboard: Dashboard, now: Date): void {
+  for (const { insight } of insightsOn(editor, dashboard)) {
+    if (insight.deleted) updateInsight(editor, insight, { deleted: false }, now)
+  }
+}
+
+/** Lists the insights of a dashboard, deleted or not, with the ids of all dashboards that show them. */
+function insightsOn(
+  { control, project }: BoardEditor,
+  { id }: Dashboard,
+): readonly { readonly insight: SavedInsight; readonly places: readonly number[] }[] {
+  return listPlaces(control, id).map(({ insight_id, places }) => ({
+    insight: getInsight(control, project.id, insight_id),
+    places,
+  }))
 }
 
 /** Returns the project's dashboard with this id, deleted or not. Refuses when there is none. */

@@ -99,6 +99,32 @@ export function setDashboards(
   return left.length > 0 || joined.length > 0
 }
 
+/** Lists the insights of a dashboard, deleted or not, with the dashboards (none deleted) that show each. */
+export function listPlaces(
+  db: TileReader,
+  id: number,
+): readonly { readonly insight_id: number; readonly places: readonly number[] }[] {
+  const { insight_id, dashboard_id } = dashboard_tiles
+  const its = and(eq(dashboard_id, id), isNotNull(insight_id))
+  const tiles = db.select({ insight_id }).from(dashboard_tiles).where(its).all()
+  return tiles.flatMap((tile) => {
+    if (tile.insight_id === null) return []
+    const rows = db
+      .select({ id: dashboards.id })
+      .from(dashboard_tiles)
+      .innerJoin(dashboards, eq(dashboards.id, dashboard_id))
+      .where(and(eq(insight_id, tile.insight_id), eq(dashboards.deleted, false)))
+      .all()
+    return { insight_id: tile.insight_id, places: rows.map((row) => row.id) }
+  })
+}
+
+/** Adds a tile. Refuses one more than a dashboard may have. */
+export function addTile(db: TileWriter, tile: Omit<Tile, 'id'>): void {
+  requireRoom(db, tile.dashboard_id)
+  db.insert(dashboard_tiles).values(tile).run()
+}
+
 /** Changes a dashboard's tiles: layout, text, deletion. Refuses tiles of other dashboards. */
 export function setTiles(
   db: TileWriter,

@@ -22,8 +22,13 @@ export function countOf(input: LegacyParameters, name: string): number | null {
 
 /** A boolean, in every spelling that clients use. */
 export function legacyBoolean(input: LegacyParameters, name: string): boolean {
-  const value = input[name]
-  return value === true || value === 1 || /^(true|1|yes)$/i.test(String(value))
+  return isYes(input[name])
+}
+
+/** Whether a value of an address or a form says yes; every other word says no. */
+export function isYes(value: unknown): boolean {
+  if (typeof value !== 'string') return value === true || value === 1
+  return /^(true|1|yes|y|t|on)$/i.test(value.trim())
 }
 
 /** A JSON parameter, parsed; null where missing. Refuses invalid JSON. */

@@ -86,6 +86,13 @@ export const RefreshQuery = t.Object({
   variables_override: t.Optional(t.String()),
 })
 
+/** Parameters of one insight. */
+export const InsightQuery = t.Object({
+  ...RefreshQuery.properties,
+  /** The dashboard whose filters apply; ignored when the insight is not on it. */
+  from_dashboard: t.Optional(Whole),
+})
+
 /** Body of POST …/reorder_tiles/: ids of tiles. */
 export const TileOrderBody = t.Object(
   { tile_order: t.Array(Whole, { minItems: 1, maxItems: TILES_MAX }) },
@@ -197,6 +204,14 @@ export const DashboardBody = t.Object(
     restriction_level: t.Optional(t.UnionEnum([21, 37])),
     deleted: t.Optional(t.Boolean()),
     tiles: t.Optional(t.Nullable(t.Array(SentTile, { maxItems: TILES_MAX }))),
+    /** The dashboard whose tiles a new one starts with. */
+    use_dashboard: t.Optional(t.Nullable(Whole)),
+    /** With `use_dashboard`: copies the insights instead of showing them on both. */
+    duplicate_tiles: t.Optional(t.Nullable(t.Boolean())),
+    /** Refused: there are no templates. */
+    use_template: t.Optional(t.Nullable(t.String())),
+    /** With `deleted`: also deletes the insights that are on no other dashboard. */
+    delete_insights: t.Optional(t.Nullable(t.Boolean())),
   },
   { additionalProperties: true },
 )
@@ -205,6 +220,11 @@ export const DashboardsQuery = t.Object({
   ...PageQuery.properties,
   search: t.Optional(t.String()),
   pinned: t.Optional(t.UnionEnum(['true', 'false'])),
+})
+
+/** The computed insights of a dashboard. */
+export const DashboardResults = t.Object({
+  results: t.Array(t.Object({ id: Whole, order: Whole, insight: InsightAnswer })),
 })
 
 const dashboard = {

@@ -15,8 +15,10 @@ import {
   listAnnotations,
   updateAnnotation,
 } from '../../dashboards/annotation.ts'
+import { requirePresent } from '../../dashboards/board-editor.ts'
 import { getDashboard } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
+import { Refusal } from '../../errors.ts'
 import { isShown, rightsIn } from '../../projects/rights.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -44,7 +46,7 @@ export const ANNOTATION_ROUTES = [
     answer: (app, { request, caller, project }) => {
       const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
       const scope = queryValue(request, 'scope')
-      const result = listAnnotations(app.control, project.id).filter(
+      const result = listAnnotations(app.control, project).filter(
         (one) =>
           (one.content ?? '').toLowerCase().includes(search_text) &&
           (scope === null || one.scope === scope),
@@ -77,7 +79,8 @@ export const ANNOTATION_ROUTES = [
     summary: 'Read an annotation.',
     answers: { 200: AnnotationAnswer },
     answer: (app, { params, caller, project }) => {
-      const annotation = getAnnotation(app.control, project.id, parseNumberId(params))
+      const stored = getAnnotation(app.control, project, parseNumberId(params))
+      const annotation = requirePresent(stored)
       return answerJson(annotationSerializer(app, { caller, project })(annotation))
     },
   }),
@@ -89,7 +92,9 @@ export const ANNOTATION_ROUTES = [
     body: ANNOTATION_BODY,
     answers: { 200: AnnotationAnswer },
     answer: (app, { body, params, project, caller }) => {
-      const before = getAnnotation(app.control, project.id, parseNumberId(params))
+      const stored = getAnnotation(app.control, project, parseNumberId(params))
+      const before = requirePresent(stored, body)
+      requireOwn(before, project.id)
       const editor = boardEditor(app, project, caller)
       const annotation = updateAnnotation(editor, before, readAnnotationChanges(body), app.now())
       return answerJson(annotationSerializer(app, { caller, project })(annotation))
@@ -104,7 +109,7 @@ export const ANNOTATION_ROUTES = [
     answers: { 200: ItemActivityAnswer },
     answer: (app, call) => {
       const { params, project } = call
-      const item_id = String(getAnnotation(app.control, project.id, parseNumberId(params)).id)
+      const item_id = String(getAnnotation(app.control, project, parseNumberId(params)).id)
       return answerJson(projectActivity(app, call, { scope: 'Annotation', item_id }))
     },
   }),
@@ -119,12 +124,14 @@ function annotationSerializer(
   const nameAuthor = authorFinder(app)
   return (annotation) => {
     const { project_id, insight_id, dashboard_id, ...stored } = annotation
+    // Names in another project are not this caller's to read.
+    const is_own = project_id === project.id
     const insight =
-      insight_id === null || !isShown(rights, 'annotation.insight')
+      insight_id === null || !is_own || !isShown(rights, 'annotation.insight')
         ? null
         : getInsight(app.control, project_id, insight_id)
     const dashboard =
-      dashboard_id === null || !isShown(rights, 'annotation.dashboard')
+      dashboard_id === null || !is_own || !isShown(rights, 'annotation.dashboard')
         ? null
         : getDashboard(app.control, project_id, dashboard_id)
     return {
@@ -138,6 +145,13 @@ function annotationSerializer(
       created_by: nameAuthor(annotation.created_by),
     }
   }
+}
+
+/** Refuses a change of another project's annotation: the organization reads it, its project changes it. */
+function requireOwn(annotation: Annotation, project_id: number): void {
+  if (annotation.project_id === project_id) return
+  const detail = `This annotation is changed in its project, which has the ID ${annotation.project_id}.`
+  throw new Refusal('permission_denied', detail)
 }
 
 /** Reads the stored members from a body. */

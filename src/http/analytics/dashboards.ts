@@ -4,15 +4,18 @@ import {
   DashboardAnswer,
   DashboardBody,
   DashboardPage,
+  DashboardResults,
   DashboardsQuery,
   RefreshQuery,
   TileOrderBody,
 } from '../../contract/analytics/dashboards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
+import { requirePresent } from '../../dashboards/board-editor.ts'
 import {
   createDashboard,
   type Dashboard,
   type DashboardChanges,
+  type DashboardSource,
   getDashboard,
   listDashboardHeads,
   updateDashboard,
@@ -20,10 +23,14 @@ import {
 import { getInsight } from '../../dashboards/insight.ts'
 import { layoutTiles } from '../../dashboards/layout.ts'
 import { listTiles, type TileChanges } from '../../dashboards/tile.ts'
+import { Refusal } from '../../errors.ts'
+import { isYes } from '../../insights/legacy-filters.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
+import type { RefreshMode } from '../../query/service/refresh.ts'
 import { answerJson, answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import type { PathParams } from '../endpoint.ts'
 import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
@@ -35,9 +42,10 @@ import {
   type InsightCall,
   insightSerializer,
   NO_RESULT,
-  readOverrides,
+  overridesOn,
   readRefresh,
   tryInsight,
+  withFilters,
 } from './insight-results.ts'
 import { boardEditor } from './insights.ts'
 
@@ -57,7 +65,7 @@ export const DASHBOARD_ROUTES = [
       const result = listDashboardHeads(app.control, project.id).filter(
         (one) =>
           (one.name ?? '').toLowerCase().includes(search_text) &&
-          (pinned === null || String(one.pinned) === pinned),
+          (pinned === null || one.pinned === isYes(pinned)),
       )
       const nameAuthor = authorFinder(app)
       return answerPage(request, app.publicUrl(), result, ({ id }) =>
@@ -75,7 +83,8 @@ export const DASHBOARD_ROUTES = [
     answer: async (app, call) => {
       const { body, project, caller } = call
       const editor = boardEditor(app, project, caller)
-      const dashboard = createDashboard(editor, readDashboardChanges(body), app.now())
+      const wanted = { ...readDashboardChanges(body), source: findSource(app, project.id, body) }
+      const dashboard = createDashboard(editor, wanted, app.now())
       return answerJson(await serializeWholeDashboard(app, call, dashboard, false), 201)
     },
   }),
@@ -88,8 +97,23 @@ export const DASHBOARD_ROUTES = [
     query: RefreshQuery,
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
-      const dashboard = getDashboard(app.control, call.project.id, parseNumberId(call.params))
+      const dashboard = findPresent(app, call)
       return answerJsonWithRaw(await serializeWholeDashboard(app, call, dashboard, true))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/:id/run_insights/',
+    scope: 'dashboard:read',
+    summary: 'Compute the insights of a dashboard, and read their results alone.',
+    query: RefreshQuery,
+    answers: { 200: DashboardResults },
+    answer: async (app, call) => {
+      const tiles = await tilesOf(app, call, findPresent(app, call), 'blocking')
+      const results = tiles.flatMap(({ id, order, insight }) =>
+        insight === null ? [] : { id, order, insight },
+      )
+      return answerJsonWithRaw({ results })
     },
   }),
   projectRoute({
@@ -101,7 +125,8 @@ export const DASHBOARD_ROUTES = [
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
       const { body, params, project, caller } = call
-      const before = getDashboard(app.control, project.id, parseNumberId(params))
+      const stored = getDashboard(app.control, project.id, parseNumberId(params))
+      const before = requirePresent(stored, body)
       const editor = boardEditor(app, project, caller)
       const dashboard = updateDashboard(editor, before, readDashboardChanges(body), app.now())
       return answerJson(await serializeWholeDashboard(app, call, dashboard, false))
@@ -116,8 +141,8 @@ export const DASHBOARD_ROUTES = [
     body: validatorOf(TileOrderBody),
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
-      const { body, params, project, caller } = call
-      const before = getDashboard(app.control, project.id, parseNumberId(params))
+      const { body, project, caller } = call
+      const before = findPresent(app, call)
       const tiles = layoutTiles(listTiles(app.control, before.id), body.tile_order)
       const editor = boardEditor(app, project, caller)
       const dashboard = updateDashboard(editor, before, { tiles }, app.now())
@@ -166,17 +191,32 @@ async function serializeWholeDashboard(
   dashboard: Dashboard,
   has_results: boolean,
 ): Promise<object> {
+  const tiles = await tilesOf(app, call, dashboard, has_results ? 'force_cache' : null)
+  const { filters, variables, last_modified_at } = dashboard
+  return { ...listed(dashboard, authorFinder(app)), filters, variables, last_modified_at, tiles }
+}
+
+type TileAnswer = {
+  readonly id: number
+  readonly order: number
+  readonly insight: object | null
+  readonly [member: string]: unknown
+}
+
+/** Serializes tiles. `fallback` is the refresh mode of requests without one; null leaves the results out. */
+async function tilesOf(
+  app: AppContext,
+  call: InsightCall,
+  dashboard: Dashboard,
+  fallback: RefreshMode | null,
+): Promise<readonly TileAnswer[]> {
   const { project, request } = call
+  const has_results = fallback !== null
   const show = insightSerializer(app, project)
-  const { filters, variables } = dashboard
-  const from_request = readOverrides(request)
-  const overrides = {
-    filters: { ...Object(filters), ...Object(from_request.filters) },
-    variables: { ...Object(variables), ...Object(from_request.variables) },
-  }
-  const requested = { mode: readRefresh(request), overrides }
+  const overrides = overridesOn(dashboard, request)
+  const requested = { mode: readRefresh(request, fallback ?? 'force_cache'), overrides }
   const is_hidden = !isShown(rightsAt(app.control, call.caller, call), 'dashboard.insight')
-  const tiles: object[] = []
+  const tiles: TileAnswer[] = []
   for (const { id, insight_id, body, layouts, color } of listTiles(app.control, dashboard.id)) {
     if (insight_id !== null && is_hidden) continue
     const insight = insight_id === null ? null : getInsight(app.control, project.id, insight_id)
@@ -189,14 +229,41 @@ async function serializeWholeDashboard(
       layouts,
       color,
       deleted: false,
-      insight: insight && show(insight, result),
+      insight: insight && show(withFilters(insight, overrides.filters), result),
       text: body === null ? null : { body },
       is_cached,
       last_refresh,
     })
   }
-  const { last_modified_at } = dashboard
-  return { ...listed(dashboard, authorFinder(app)), filters, variables, last_modified_at, tiles }
+  return tiles
+}
+
+/** Returns the dashboard in the path. Refuses missing and deleted ones. */
+function findPresent(
+  app: AppContext,
+  { project, params }: Pick<InsightCall, 'project'> & { readonly params: PathParams },
+): Dashboard {
+  return requirePresent(getDashboard(app.control, project.id, parseNumberId(params)))
+}
+
+/** Returns the dashboard that a new one starts with. Refuses missing ones, and templates. */
+function findSource(
+  app: AppContext,
+  project_id: number,
+  { use_dashboard, use_template, duplicate_tiles }: Static<typeof DashboardBody>,
+): DashboardSource | null {
+  if (typeof use_template === 'string' && use_template !== '') {
+    const detail = `Invalid template provided: ${use_template.slice(0, 100)}. There are no templates here.`
+    throw new Refusal('invalid_input', detail, { attr: 'use_template' })
+  }
+  if (typeof use_dashboard !== 'number') return null
+  try {
+    const dashboard = requirePresent(getDashboard(app.control, project_id, use_dashboard))
+    return { dashboard, has_copies: duplicate_tiles === true }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal('does_not_exist', 'Invalid value provided', { attr: 'use_dashboard' })
+  }
 }
 
 /** Reads the stored members from a body. */
@@ -210,6 +277,7 @@ function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChan
     variables: (body.variables ?? undefined) as Json | undefined,
     restriction_level: body.restriction_level,
     deleted: body.deleted,
+    delete_insights: body.delete_insights ?? undefined,
     tiles: body.tiles?.map(
       ({ id, layouts, color, text, deleted }): TileChanges => ({
         id,

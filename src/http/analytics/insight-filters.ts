@@ -1,7 +1,7 @@
 /** FILTERS of lists of insights: the parameter, and a predicate for its value. */
 import type { InsightHead, SavedInsight } from '../../dashboards/insight.ts'
 import { type DateContext, readDate } from '../../insights/dates.ts'
-import { isMembers, legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
+import { isMembers, isYes, legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
 import { queryValues } from '../pages.ts'
 
 /** An insight in a list; `type` is computed only for requests that filter by it. */
@@ -27,8 +27,8 @@ const WISHES: Readonly<Record<string, InsightFilter>> = {
       [own ?? '', description, ...tags].join('\n').toLowerCase().includes(search_text)
   },
   short_id: (input, name) => (insight) => insight.short_id === input[name],
-  saved: (input, name) => (insight) => String(insight.saved) === input[name],
-  favorited: (input, name) => (insight) => String(insight.favorited) === input[name],
+  saved: (input, name) => (insight) => insight.saved === isYes(input[name]),
+  favorited: (input, name) => (insight) => insight.favorited === isYes(input[name]),
   dashboard: (input, name) => (insight) => insight.dashboards.includes(Number(input[name])),
   dashboards: (input, name) => {
     const wanted = listOf(input, name).map(Number)

@@ -1,20 +1,23 @@
 /** Saved insights with their results: executed like any query, serialized like cached answers. */
 
-import { REFRESH_MODES } from '../../contract/analytics/query.ts'
+import { FiltersOverride, REFRESH_MODES } from '../../contract/analytics/query.ts'
+import type { Dashboard } from '../../dashboards/dashboard.ts'
 import type { SavedInsight } from '../../dashboards/insight.ts'
 import { readTilesOfInsights } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
-import { isMembers, legacyJson } from '../../insights/legacy-filters.ts'
+import { isMembers, isYes, legacyJson } from '../../insights/legacy-filters.ts'
 import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
 import type { Project } from '../../projects/project.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
+import { overrideFilters } from '../../query/kinds/filters-override.ts'
 import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
 import type { RefreshMode } from '../../query/service/refresh.ts'
 import { RawJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { queryValue, queryValues } from '../pages.ts'
+import { validatorOf } from '../shape.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import { prepareSaved } from './query.ts'
 import type { QueryCaller } from './query-context.ts'
@@ -60,14 +63,14 @@ export type InsightCall = QueryCaller & {
 }
 
 /** Reads the refresh mode of a request; by default nothing is computed. Refuses unknown modes. */
-export function readRefresh(request: Request): RefreshMode {
-  return refreshByName(queryValue(request, 'refresh') ?? '', 'force_cache')
+export function readRefresh(request: Request, fallback: RefreshMode = 'force_cache'): RefreshMode {
+  return refreshByName(queryValue(request, 'refresh') ?? '', fallback)
 }
 
 /** Parses a refresh mode; `fallback` when it is missing. Refuses unknown modes. */
 export function refreshByName(search_text: string, fallback: RefreshMode): RefreshMode {
-  if (search_text === '' || search_text === 'false') return fallback
-  if (search_text === 'true') return 'force_blocking'
+  if (search_text === '' || /^(false|0)$/i.test(search_text)) return fallback
+  if (isYes(search_text)) return 'force_blocking'
   const mode = REFRESH_MODES.find((one) => one === search_text)
   if (mode !== undefined) return mode
   const detail = `${JSON.stringify(search_text.slice(0, 100))} is not a valid choice.`
@@ -90,6 +93,32 @@ export function readOverrides(request: Request): {
   }
   return { filters: read('filters_override'), variables: read('variables_override') }
 }
+
+/** Merges the overrides in the request's address over those stored with a dashboard. */
+export function overridesOn(
+  dashboard: Dashboard | null,
+  request: Request,
+): { readonly filters: Json; readonly variables: Json } {
+  const requested = readOverrides(request)
+  return {
+    filters: { ...Object(dashboard?.filters), ...Object(requested.filters) },
+    variables: { ...Object(dashboard?.variables), ...Object(requested.variables) },
+  }
+}
+
+/** Returns the insight with its query as the filters of a dashboard change it; filters of no such shape change nothing. */
+export function withFilters(insight: SavedInsight, filters: Json): SavedInsight {
+  const { query } = insight
+  if (!isMembers(query) || Object.keys(Object(filters)).length === 0) return insight
+  try {
+    return { ...insight, query: overrideFilters(query, FILTERS.require(filters)) as Json }
+  } catch (error) {
+    if (error instanceof Refusal) return insight
+    throw error
+  }
+}
+
+const FILTERS = validatorOf(FiltersOverride)
 
 /**
  * Computes an insight's query or its legacy filters. A member who may not run queries gets the refusal in place

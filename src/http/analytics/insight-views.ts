@@ -9,6 +9,7 @@ import {
 } from '../../contract/analytics/dashboards.ts'
 import { pageOfItems } from '../../contract/common.ts'
 import { Done } from '../../contract/persons/person-changes.ts'
+import { requirePresent } from '../../dashboards/board-editor.ts'
 import { getInsight, getInsightNamed } from '../../dashboards/insight.ts'
 import { listTrending, listViewed, recordViews } from '../../dashboards/view.ts'
 import { Refusal } from '../../errors.ts'
@@ -34,7 +35,9 @@ export const INSIGHT_VIEW_ROUTES = [
     body: validatorOf(ViewedBody),
     answers: { 201: Done },
     answer: (app, { caller, body, project }) => {
-      const viewed = body.insight_ids.map((id) => getInsight(app.control, project.id, id))
+      const viewed = body.insight_ids.map((id) =>
+        requirePresent(getInsight(app.control, project.id, id)),
+      )
       recordViews(app.control, caller.user_id, viewed, app.now())
       return answerJson({ success: true }, 201)
     },
@@ -46,7 +49,8 @@ export const INSIGHT_VIEW_ROUTES = [
     summary: 'Note that the asker looked at an insight.',
     answers: { 201: Done },
     answer: (app, { caller, params, project }) => {
-      const insight = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const named = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const insight = requirePresent(named)
       recordViews(app.control, caller.user_id, [insight], app.now())
       return answerJson({ success: true }, 201)
     },

@@ -4,11 +4,12 @@ import {
   InsightAnswer,
   InsightBody,
   InsightPage,
+  InsightQuery,
   InsightsQuery,
-  RefreshQuery,
 } from '../../contract/analytics/dashboards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
-import type { BoardEditor } from '../../dashboards/board-editor.ts'
+import { type BoardEditor, requirePresent } from '../../dashboards/board-editor.ts'
+import { type Dashboard, getDashboard } from '../../dashboards/dashboard.ts'
 import {
   createInsight,
   getInsight,
@@ -26,7 +27,7 @@ import type { Json } from '../../projects/tables.ts'
 import { answerJson, answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { projectActivity } from '../management/activity.ts'
-import { answerPage, readPage } from '../pages.ts'
+import { answerPage, queryValue, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
@@ -37,9 +38,10 @@ import {
   type InsightResult,
   insightSerializer,
   NO_RESULT,
-  readOverrides,
+  overridesOn,
   readRefresh,
   tryInsight,
+  withFilters,
 } from './insight-results.ts'
 
 const INSIGHT_BODY = validatorOf(InsightBody)
@@ -73,14 +75,18 @@ export const INSIGHT_ROUTES = [
     path: 'insights/:id/',
     scope: 'insight:read',
     summary: 'Read a saved insight with its result; `refresh` says how fresh that has to be.',
-    query: RefreshQuery,
+    query: InsightQuery,
     answers: { 200: InsightAnswer },
     answer: async (app, call) => {
-      const { params, project } = call
-      const insight = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
-      const requested = { mode: readRefresh(call.request), overrides: readOverrides(call.request) }
+      const { params, project, request } = call
+      const named = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const insight = requirePresent(named)
+      const overrides = overridesOn(findShowing(app, project, request, insight.id), request)
+      const requested = { mode: readRefresh(request), overrides }
       const result = await computeInsight(app, call, insight, requested)
-      return answerJsonWithRaw(insightSerializer(app, project)(insight, result))
+      return answerJsonWithRaw(
+        insightSerializer(app, project)(withFilters(insight, overrides.filters), result),
+      )
     },
   }),
   projectRoute({
@@ -92,7 +98,8 @@ export const INSIGHT_ROUTES = [
     body: INSIGHT_BODY,
     answers: { 200: InsightAnswer },
     answer: (app, { body, params, project, caller }) => {
-      const before = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const named = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const before = requirePresent(named, body)
       const editor = boardEditor(app, project, caller)
       const insight = updateInsight(editor, before, readInsightChanges(body), app.now())
       return answerJson(insightSerializer(app, project)(insight, NO_RESULT))
@@ -112,6 +119,19 @@ export const INSIGHT_ROUTES = [
     },
   }),
 ] as const
+
+/** Returns the dashboard that the request names as the one it shows the insight on; null where the insight is not on it. */
+function findShowing(
+  app: AppContext,
+  project: Project,
+  request: Request,
+  insight_id: number,
+): Dashboard | null {
+  const id = queryValue(request, 'from_dashboard')
+  const places = readTilesOfInsights(app.control, project.id)(insight_id)
+  const place = places.find(({ dashboard_id }) => String(dashboard_id) === id)
+  return place === undefined ? null : getDashboard(app.control, project.id, place.dashboard_id)
+}
 
 /** The editor of a change of insights and dashboards: the caller, their rights and the limits. */
 export function boardEditor(app: AppContext, project: Project, caller: Caller): BoardEditor {

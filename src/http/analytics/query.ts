@@ -1,4 +1,5 @@
 /** Queries: run, follow, cancel. */
+
 import type { Static, TSchema } from 'elysia'
 import { FormatQuery, HogQLQuery, QueryRequest } from '../../contract/analytics/query.ts'
 import {
@@ -8,6 +9,7 @@ import {
 } from '../../contract/analytics/query-answers.ts'
 import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
 import { Refusal } from '../../errors.ts'
+import { isYes } from '../../insights/legacy-filters.ts'
 import { rightsAt } from '../../projects/rights.ts'
 import { isEditorKind } from '../../query/editor/editor-kinds.ts'
 import { overrideFilters } from '../../query/kinds/filters-override.ts'
@@ -78,7 +80,7 @@ export const QUERY_ROUTES = [
       const { params, request } = asks
       const messages = new URLSearchParams(queryOf(request.url))
       const search_text = messages.get('show_progress') ?? messages.get('showProgress') ?? ''
-      const show_progress = /^(true|1)$/i.test(search_text)
+      const show_progress = isYes(search_text)
       const key = keyOf(app, asks, params['query_id'] ?? '')
       const body = await app.query_service.readStatus(key, show_progress)
       return new Response(body, { headers: JSON_HEADERS })

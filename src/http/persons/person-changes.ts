@@ -1,4 +1,5 @@
 /** Persons: split, undo of merges, deletion. Each is recorded in the activity log. */
+
 import {
   BulkDeleteBody,
   DeleteQuery,
@@ -9,6 +10,7 @@ import {
 } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
 import type { PersonChange } from '../../ingest/threads/capture.ts'
+import { isYes } from '../../insights/legacy-filters.ts'
 import type { Project } from '../../projects/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import { answerJson } from '../answers.ts'
@@ -206,9 +208,4 @@ function mergesOf(app: AppContext, project: Project, person: ListedPerson): read
     distinct_ids: merges.listIdsFrom(project.id, person.id, merge.other_id),
     merged_at: new Date(merge.merged_at / US_PER_MS),
   }))
-}
-
-/** Parses a boolean in an address. */
-function isYes(text: string | null): boolean {
-  return text !== null && /^(1|true|yes)$/i.test(text)
 }

@@ -327,3 +327,123 @@ describe('an annotation', () => {
     }
   })
 })
+
+describe('what is deleted', () => {
+  test.each([
+    ['insights', { name: 'gone' }],
+    ['dashboards', { name: 'gone' }],
+    ['annotations', { content: 'gone' }],
+  ] as const)('of %s is not found, and comes back', async (family, body) => {
+    const { body: made } = await manage(world, 'POST', `/api/projects/1/${family}/`, body)
+    const path = `/api/projects/1/${family}/${String(made['id'])}/`
+    expect((await manage(world, 'PATCH', path, { deleted: true })).status).toBe(200)
+    expect((await manage(world, 'GET', path)).status).toBe(404)
+    expect((await manage(world, 'PATCH', path, { tags: [] })).status).toBe(404)
+    expect((await manage(world, 'PATCH', path, { deleted: false })).status).toBe(200)
+    expect((await manage(world, 'GET', path)).body).toMatchObject({ deleted: false })
+  })
+})
+
+describe('a dashboard that begins with another', () => {
+  const DASHBOARDS_17 = '/api/projects/1/dashboards/'
+  const query = {
+    kind: 'InsightVizNode',
+    source: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'e' }] },
+  }
+  const dashboardWith = async (name: string) => {
+    const { body } = await manage(world, 'POST', DASHBOARDS_17, { name })
+    const id = Number(body['id'])
+    const insight = await manage(world, 'POST', '/api/projects/1/insights/', {
+      name: `${name} insight`,
+      query,
+      dashboards: [id],
+    })
+    return { id, insight_id: Number(insight.body['id']) }
+  }
+  type Tiles = readonly { readonly insight: { readonly id: number; readonly name: string } }[]
+  const insightsOf = (body: Readonly<Record<string, unknown>>) =>
+    (body['tiles'] as Tiles).map(({ insight: { id, name } }) => ({ id, name }))
+  const post = (body: object) => manage(world, 'POST', DASHBOARDS_17, { name: 'new', ...body })
+
+  test('shows the same insights, or copies of them', async () => {
+    const { id, insight_id } = await dashboardWith('source')
+    const same = await post({ use_dashboard: id })
+    expect(insightsOf(same.body)).toEqual([{ id: insight_id, name: 'source insight' }])
+    expect(same.body['creation_mode']).toBe('duplicate')
+    const [copy] = insightsOf((await post({ use_dashboard: id, duplicate_tiles: true })).body)
+    expect(copy?.name).toBe('source insight (Copy)')
+    expect(copy?.id).not.toBe(insight_id)
+  })
+
+  test('needs one that is there, and no template', async () => {
+    const refused = async (body: object) => (await post(body)).body
+    expect(await refused({ use_dashboard: 99_999 })).toMatchObject({ attr: 'use_dashboard' })
+    expect(await refused({ use_template: 'AARRR' })).toMatchObject({ attr: 'use_template' })
+  })
+
+  test('is deleted with the insights that are on no other, and restored with them', async () => {
+    const { id, insight_id } = await dashboardWith('own')
+    const shared = await dashboardWith('shared')
+    await manage(world, 'PATCH', `/api/projects/1/insights/${shared.insight_id}/`, {
+      dashboards: [shared.id, id],
+    })
+    const isThere = async (insight: number) =>
+      (await manage(world, 'GET', `/api/projects/1/insights/${insight}/`)).status === 200
+    await manage(world, 'PATCH', `${DASHBOARDS_17}${id}/`, { deleted: true, delete_insights: true })
+    expect([await isThere(insight_id), await isThere(shared.insight_id)]).toEqual([false, true])
+    await manage(world, 'PATCH', `${DASHBOARDS_17}${id}/`, { deleted: false })
+    expect([await isThere(insight_id), await isThere(shared.insight_id)]).toEqual([true, true])
+  })
+
+  test('lends its filters to an insight that is read from it', async () => {
+    const { id, insight_id } = await dashboardWith('filtered')
+    await manage(world, 'PATCH', `${DASHBOARDS_17}${id}/`, { filters: { date_from: '-14d' } })
+    const read = async (search: string) =>
+      (await manage(world, 'GET', `/api/projects/1/insights/${insight_id}/?refresh=True${search}`))
+        .body
+    const daysIn = (body: Readonly<Record<string, unknown>>) =>
+      (body['result'] as { days: string[] }[])[0]?.days.length
+    const shown = await read(`&from_dashboard=${id}`)
+    expect(shown).toMatchObject({ query: { source: { dateRange: { date_from: '-14d' } } } })
+    expect(daysIn(shown)).toBe(15)
+    expect(daysIn(await read(''))).toBe(8)
+    expect(daysIn(await read('&from_dashboard=99999'))).toBe(8)
+    const { body } = await manage(world, 'GET', `${DASHBOARDS_17}${id}/run_insights/`)
+    const [tile] = body['results'] as { insight: Readonly<Record<string, unknown>> }[]
+    expect(daysIn(tile?.insight ?? {})).toBe(15)
+  })
+})
+
+test('booleans in addresses are read as Python and browsers write them', async () => {
+  await manage(world, 'POST', '/api/projects/1/insights/', { name: 'starred', favorited: true })
+  const count = async (search: string) =>
+    (await manage(world, 'GET', `/api/projects/1/${search}`)).body['count']
+  const starred = await count('insights/?favorited=true')
+  expect(starred).toBeGreaterThan(0)
+  for (const word of ['True', '1', 'yes', 'TRUE']) {
+    expect(await count(`insights/?favorited=${word}`)).toBe(starred)
+  }
+  expect(await count('insights/?saved=True')).toBe(await count('insights/?saved=true'))
+  expect(await count('insights/?saved=False')).toBe(await count('insights/?saved=false'))
+  expect(await count('dashboards/?pinned=False')).toBe(await count('dashboards/?pinned=false'))
+  expect(await count('insights/?refresh=False')).toBe(await count('insights/'))
+})
+
+test('an annotation for the whole organization is read in each of its projects, and changed in its own', async () => {
+  const organization = `/api/organizations/${world.first.organization_id}/`
+  const sibling = await manage(world, 'POST', `${organization}projects/`, { name: 'Sibling' })
+  const root = `/api/projects/${String(sibling.body['id'])}/annotations/`
+  const note = async (scope: string) =>
+    (await manage(world, 'POST', '/api/projects/1/annotations/', { content: scope, scope })).body[
+      'id'
+    ]
+  const own = await note('project')
+  const wide = await note('organization')
+  const { body } = await manage(world, 'GET', root)
+  expect(body).toMatchObject({ count: 1, results: [{ id: wide, content: 'organization' }] })
+  expect((await manage(world, 'GET', `${root}${String(wide)}/`)).status).toBe(200)
+  expect((await manage(world, 'GET', `${root}${String(own)}/`)).status).toBe(404)
+  expect((await manage(world, 'PATCH', `${root}${String(wide)}/`, { content: 'x' })).status).toBe(
+    403,
+  )
+})

@@ -1,4 +1,5 @@
 /** Serializes cohorts, and filters lists of them. */
+import { isYes } from '../../../insights/legacy-filters.ts'
 import { hasBehavior } from '../../../targeting/cohorts/behavior.ts'
 import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
 import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
@@ -15,7 +16,7 @@ export function filterCohorts(
   const search = queryValue(request, 'search')?.toLowerCase() ?? ''
   const type = queryValue(request, 'type') ?? ''
   const created_by = queryValue(request, 'created_by_id') ?? ''
-  const is_plain = /^(true|1)$/i.test(queryValue(request, 'hide_behavioral_cohorts') ?? '')
+  const is_plain = isYes(queryValue(request, 'hide_behavioral_cohorts'))
   return cohorts.filter(
     (cohort) =>
       (cohort.name ?? '').toLowerCase().includes(search) &&

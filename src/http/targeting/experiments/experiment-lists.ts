@@ -1,4 +1,5 @@
 /** Lists of experiments: filters, orders, flags available to experiments, and statistics. */
+
 import {
   EligibleFlags,
   EligibleFlagsQuery,
@@ -6,6 +7,7 @@ import {
 } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
+import { isYes } from '../../../insights/legacy-filters.ts'
 import type { Project } from '../../../projects/project.ts'
 import { findUser } from '../../../projects/user.ts'
 import { listActions } from '../../../targeting/action.ts'
@@ -111,7 +113,7 @@ export function findExperiments(
   request: Request,
 ): readonly Experiment[] {
   const query = new URLSearchParams(queryOf(request.url))
-  const archived = query.get('archived')?.toLowerCase() === 'true'
+  const archived = isYes(query.get('archived'))
   const order = query.get('order') || '-created_at'
   const rankOf = findOrder(ORDERS, order)
   const filters = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
@@ -184,11 +186,11 @@ const FLAG_FILTERS: Readonly<Record<string, (value: string) => (flag: Flag) => b
     return ({ key, name }) =>
       key.toLowerCase().includes(search_text) || name.toLowerCase().includes(search_text)
   },
-  active: (value) => (flag) => flag.active === (value.toLowerCase() === 'true'),
+  active: (value) => (flag) => flag.active === isYes(value),
   created_by_id: (value) => (flag) => String(flag.created_by) === value,
   evaluation_runtime: (value) => (flag) => flag.evaluation_runtime === value,
   has_evaluation_contexts: (value) => (flag) =>
-    flag.evaluation_contexts.length > 0 === ['true', '1', 'yes'].includes(value.toLowerCase()),
+    flag.evaluation_contexts.length > 0 === isYes(value),
 }
 
 const FLAG_ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {

@@ -1,5 +1,7 @@
 /** FILTERS and ORDERS of a list of flags: one line per parameter. */
+
 import { Refusal } from '../../../errors.ts'
+import { isYes } from '../../../insights/legacy-filters.ts'
 import { listExperiments } from '../../../targeting/experiments/experiment.ts'
 import { type Flag, readFlags } from '../../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.ts'
@@ -30,8 +32,8 @@ const FILTERS: Readonly<Record<string, (value: string) => FlagListFilter>> = {
   active: (value) =>
     value.toUpperCase() === STALE
       ? (flag, { last_called_at, now }) => statusOf(flag, last_called_at, now).status === STALE
-      : (flag) => flag.active === isTrue(value),
-  archived: (value) => (flag) => flag.archived === isTrue(value),
+      : (flag) => flag.active === isYes(value),
+  archived: (value) => (flag) => flag.archived === isYes(value),
   search: wishForText,
   key: (value) => (flag) => flag.key.toLowerCase() === value.trim().toLowerCase(),
   type: (value) => TYPES.get(value) ?? (() => true),
@@ -56,7 +58,7 @@ const FILTERS: Readonly<Record<string, (value: string) => FlagListFilter>> = {
   },
   eligible_for_experiment: (value) => (flag) => {
     const count = variantsOf(flag)
-    return !isTrue(value) || (count >= VARIANTS_MIN && count <= VARIANTS_MAX)
+    return !isYes(value) || (count >= VARIANTS_MIN && count <= VARIANTS_MAX)
   },
 }
 
@@ -77,7 +79,7 @@ const YES_OR_NO = /^(active|archived|has_evaluation_contexts|has_evaluation_tags
 export function hasFilters(name: string, value: string): boolean {
   if (YES_OR_NO.test(name)) return /^(true|false|1|0)$/i.test(value) || isStale(name, value)
   if (name === 'type') return TYPES.has(value)
-  if (name === 'eligible_for_experiment') return isTrue(value)
+  if (name === 'eligible_for_experiment') return isYes(value)
   return namesIn(value).some((one) => one.trim() !== '')
 }
 
@@ -178,11 +180,7 @@ function holdsWords(text: string, [first = '', ...others]: readonly string[]): b
 const BETWEEN: ReadonlySet<string> = new Set([' ', '-', '_', '\t'])
 
 function wishForContexts(value: string): FlagListFilter {
-  return (flag) => flag.evaluation_contexts.length > 0 === isTrue(value)
-}
-
-function isTrue(value: string): boolean {
-  return /^(true|1)$/i.test(value)
+  return (flag) => flag.evaluation_contexts.length > 0 === isYes(value)
 }
 
 function variantsOf({ filters }: Flag): number {

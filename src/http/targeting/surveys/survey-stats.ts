@@ -1,4 +1,5 @@
 /** Statistics of surveys from events: persons who saw, dismissed and answered them, and the answers. */
+
 import {
   AllSurveyStats,
   ArchivedResponses,
@@ -9,6 +10,7 @@ import {
   SurveyStatsQuery,
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
+import { isYes } from '../../../insights/legacy-filters.ts'
 import type { Project } from '../../../projects/project.ts'
 import { getSurvey, listSurveys, type Survey } from '../../../targeting/surveys/survey.ts'
 import { archiveResponse, listArchived } from '../../../targeting/surveys/survey-responses.ts'
@@ -284,7 +286,7 @@ function namesOf(surveys: readonly Survey[]): readonly string[] {
 }
 
 function archivedFor(app: AppContext, request: Request, surveys: readonly Survey[]): string[] {
-  if (queryValue(request, 'exclude_archived') !== 'true') return [NO_SURVEY]
+  if (!isYes(queryValue(request, 'exclude_archived'))) return [NO_SURVEY]
   return [NO_SURVEY, ...surveys.flatMap(({ id }) => listArchived(app.control, id))]
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
 import { isRecord } from '../../../flags/value.ts'
+import { isYes } from '../../../insights/legacy-filters.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import {
@@ -58,7 +59,7 @@ export const SURVEY_ROUTES = [
           [survey.name, survey.description].some((text) =>
             text.toLowerCase().includes(search_text),
           ) &&
-          (archived === null || String(survey.archived) === archived) &&
+          (archived === null || survey.archived === isYes(archived)) &&
           (type === '' || survey.type === type) &&
           (ids.length === 0 || ids.includes(survey.id)),
       )
