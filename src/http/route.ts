@@ -22,6 +22,7 @@ import { pathOf } from './addresses.ts'
 import type { AppContext } from './app-context.ts'
 import { allowEmptyBody, readJson } from './body.ts'
 import type { ClientSocket, Endpoint, PathParams } from './endpoint.ts'
+import { queryValue } from './pages.ts'
 import { answerError, type Report } from './refusals.ts'
 import type { Validator } from './shape.ts'
 
@@ -239,8 +240,16 @@ function routeUnder<Subject, Schema extends TSchema>(
 export function getRequestCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
   const key = bearerOf(request)
   const look = (): Caller => getAsker(app.control, key, app.now())
+  if (key === null && queryValue(request, 'personal_api_key') !== null) throw keyInAddress()
   // A request without a key guesses nothing, so it is not charged.
   return key === null ? look() : app.failed_keys.guard(request, socket, look)
+}
+
+/** The key itself is not looked up: an address ends up in logs. */
+function keyInAddress(): Refusal {
+  const detail =
+    'Personal API keys are not read from the query string, which ends up in logs. Send the key in the Authorization header: Bearer phx_…'
+  return new Refusal('not_authenticated', detail)
 }
 
 /**

@@ -39,6 +39,11 @@ export const MemberAnswer = t.Object({
   user: MemberUser,
   level: Whole,
   joined_at: Moment,
+  updated_at: Moment,
+  /** Users have keys and nothing else to sign in with, so there is no second factor, login or other account. */
+  is_2fa_enabled: t.Boolean(),
+  has_social_auth: t.Boolean(),
+  last_login: t.Null(),
 })
 export const MemberPage = pageOfItems(MemberAnswer)
 

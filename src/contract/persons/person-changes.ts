@@ -40,9 +40,22 @@ export const BulkDeleteBody = t.Object(
     ids: t.Optional(t.Array(t.String())),
     distinct_ids: t.Optional(t.Array(t.String())),
     delete_events: t.Optional(t.Nullable(t.Boolean())),
+    delete_recordings: t.Optional(t.Nullable(t.Boolean())),
   },
   { additionalProperties: true },
 )
+
+/** What a bulk deletion did. */
+export const BulkDeleted = t.Object({
+  persons_found: Whole,
+  persons_deleted: Whole,
+  /** None: persons are deleted before the answer. */
+  persons_queued_for_deletion: Whole,
+  events_queued_for_deletion: t.Boolean(),
+  /** There are no recordings, so a request to delete them is always met. */
+  recordings_queued_for_deletion: t.Boolean(),
+  deletion_errors: t.Array(t.Unknown()),
+})
 
 export const DeleteQuery = t.Object({ delete_events: t.Optional(t.String()) })
 

@@ -119,6 +119,10 @@ function memberOnWire({ membership, user }: Member): object {
     user: { id, uuid, distinct_id, first_name, last_name, email },
     level: membership.level,
     joined_at: membership.joined_at,
+    updated_at: membership.joined_at,
+    is_2fa_enabled: false,
+    has_social_auth: false,
+    last_login: null,
   }
 }
 

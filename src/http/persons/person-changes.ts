@@ -2,6 +2,7 @@
 
 import {
   BulkDeleteBody,
+  BulkDeleted,
   DeleteQuery,
   MergeList,
   Parted,
@@ -96,13 +97,22 @@ export const PERSON_CHANGE_ROUTES = [
     scope: 'person:write',
     summary: 'Delete up to a hundred persons, named by their ids or by distinct ids.',
     body: validatorOf(BulkDeleteBody),
-    answers: { 202: null },
+    answers: { 202: BulkDeleted },
     answer: async (app, { caller, body, project, request }) => {
       const requested = body.delete_events ?? isYes(queryValue(request, 'delete_events'))
-      for (const person of personsNamed(app, project, body)) {
+      const persons = personsNamed(app, project, body)
+      for (const person of persons) {
         await deletePerson(app, { caller, project, person }, requested)
       }
-      return answerAccepted()
+      const answer = {
+        persons_found: persons.length,
+        persons_deleted: persons.length,
+        persons_queued_for_deletion: 0,
+        events_queued_for_deletion: requested,
+        recordings_queued_for_deletion: body.delete_recordings === true,
+        deletion_errors: [],
+      }
+      return answerJson(answer, 202)
     },
   }),
 ] as const

@@ -648,3 +648,26 @@ describe('organizations and the user', () => {
     expect([status, json['code'], json['attr']]).toEqual([400, code, 'name'])
   })
 })
+
+test('a key in the query string is refused, and the refusal says where it belongs', async () => {
+  const answer = await world.send(`/api/users/@me/?personal_api_key=${owner}`)
+  expect(answer.status).toBe(401)
+  expect(await answer.json()).toMatchObject({
+    code: 'not_authenticated',
+    detail: expect.stringContaining('Authorization header'),
+  })
+})
+
+test('members have all that clients read of them', async () => {
+  const { organization_id } = world.first
+  const answer = await world.send(`/api/organizations/${organization_id}/members/`, {
+    headers: { Authorization: `Bearer ${owner}` },
+  })
+  const { results } = JSON.parse(await answer.text())
+  expect(results[0]).toMatchObject({
+    updated_at: results[0].joined_at,
+    is_2fa_enabled: false,
+    has_social_auth: false,
+    last_login: null,
+  })
+})

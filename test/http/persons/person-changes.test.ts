@@ -254,7 +254,16 @@ describe('a person', () => {
     await capture(world, seen('a'), seen('b'), seen('c'))
     const ids = [await idOf('a'), crypto.randomUUID()]
     const distinct_ids = [own('a'), own('b'), 'nobody at all']
-    const { status } = await manage(world, 'POST', `${PERSONS}bulk_delete/`, { ids, distinct_ids })
+    const answer = await manage(world, 'POST', `${PERSONS}bulk_delete/`, { ids, distinct_ids })
+    const { status, body } = answer
+    expect(body).toEqual({
+      persons_found: 2,
+      persons_deleted: 2,
+      persons_queued_for_deletion: 0,
+      events_queued_for_deletion: false,
+      recordings_queued_for_deletion: false,
+      deletion_errors: [],
+    })
     world.needs.persons.refresh()
     expect(status).toBe(202)
     expect([await personOf('a'), await personOf('b')]).toEqual([undefined, undefined])
