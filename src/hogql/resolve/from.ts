@@ -1,14 +1,14 @@
 /** FROM: tables, sub-selects, CTEs and table functions as scope entries, and their joins. */
 
 import type * as ast from '../ast.ts'
+import { rewriteAnyJoin } from '../extensions/any-joins.ts'
+import { type NamesOf, rewritePivot, rewriteUnpivot } from '../extensions/pivots.ts'
 import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../ir.ts'
 import { field, tuple } from '../nodes.ts'
 import { RESOURCE_NAMES } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
-import { rewriteAnyJoin } from './any-joins.ts'
 import { findRows } from './ctes.ts'
 import { isTurned, joinKind, requireCondition } from './join-kinds.ts'
-import { type NamesOf, rewritePivot, rewriteUnpivot } from './pivots.ts'
 import { queryOfTag } from './query-tags.ts'
 import { nearestName, refuse } from './refusals.ts'
 import { openResource } from './resources.ts'

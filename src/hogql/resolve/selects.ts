@@ -1,6 +1,7 @@
 /** Selects and set operations: clause by clause, aliases first, FROM assembled last. */
 
 import type * as ast from '../ast.ts'
+import { EXTENSIONS } from '../extensions/extensions.ts'
 import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../ir.ts'
 import { NULL_VALUE } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
@@ -20,8 +21,6 @@ import { refuse } from './refusals.ts'
 import { innerScope, type NamedQuery, type NameScope, type Resolver } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
 import { havingOf, rewriteSubtotals } from './subtotals.ts'
-import { rewriteTotals } from './totals.ts'
-import { rewriteWithFill } from './with-fill.ts'
 
 /** Resolves any node that produces rows. */
 export function resolveQuery(
@@ -50,8 +49,9 @@ function resolveSelect(
   scope: NameScope,
   { resolver, nameOf }: SelectTools,
 ): NamedQuery {
-  if (node.with_totals) return resolver.query(rewriteTotals(node), scope)
-  if (isFilled(node)) return resolver.query(rewriteWithFill(node, scope, resolver), scope)
+  const extension = EXTENSIONS.find(({ isUsed }) => isUsed(node))
+  if (extension !== undefined)
+    return resolver.query(extension.rewrite(node, scope, resolver), scope)
   declareCtes(node.ctes, scope)
   const from = resolveFrom(node, scope, resolver)
   for (const window of node.window_exprs) scope.windows.set(window.name, window.expr)
@@ -101,10 +101,6 @@ function resolveSelect(
   requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
   requireUngathered(where, 'WHERE', node.where ?? node)
   return { query: resolveGroupingCalls(query), names: columns.map((column) => column.name) }
-}
-
-function isFilled(node: ast.SelectQuery): boolean {
-  return node.interpolate !== null || node.order_by.some((order) => order.with_fill !== null)
 }
 
 function conjunction(parts: readonly ResolvedExpr[]): ResolvedExpr | null {

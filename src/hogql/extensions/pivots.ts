@@ -7,8 +7,8 @@ import type * as ast from '../ast.ts'
 import type { JoinExpr, PivotColumn, PivotExpr, UnpivotExpr } from '../ast.ts'
 import { alias, and, call, compare, constant, field, joinOf, selectOf, tuple } from '../nodes.ts'
 import { printHogQL } from '../print-hogql.ts'
+import { refuse } from '../resolve/refusals.ts'
 import { visitNodes } from '../walk.ts'
-import { refuse } from './refusals.ts'
 
 /** The names of a table's columns. */
 export type NamesOf = (table: ast.SelectQuery) => readonly string[]

@@ -6,8 +6,8 @@
 import type * as ast from '../ast.ts'
 import type { JoinExpr } from '../ast.ts'
 import { and, constant, field, joinOf, selectOf } from '../nodes.ts'
+import { refuse } from '../resolve/refusals.ts'
 import { visitNodes } from '../walk.ts'
-import { refuse } from './refusals.ts'
 
 /**
  * Rewrites FROM without ANY: LEFT takes one row per key of the right side, RIGHT one of the left,

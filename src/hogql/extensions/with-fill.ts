@@ -18,11 +18,11 @@ import {
   selectSetOf,
   tuple,
 } from '../nodes.ts'
+import { groupKeyIdentity } from '../resolve/grouping.ts'
+import { refuse } from '../resolve/refusals.ts'
+import type { NameScope, Resolver } from '../resolve/scope.ts'
 import { isNumeric, isText, NULL, type Type } from '../types.ts'
 import { mapExpr, visitNodes } from '../walk.ts'
-import { groupKeyIdentity } from './grouping.ts'
-import { refuse } from './refusals.ts'
-import type { NameScope, Resolver } from './scope.ts'
 
 // Names that no text can contain.
 export const FILL_ROWS = '\u0000rows'
