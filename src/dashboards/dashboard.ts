@@ -152,7 +152,7 @@ export function listDashboards(db: ControlDB, project_id: number): readonly Dash
   return db.select().from(dashboards).where(its).orderBy(desc(pinned), desc(id)).all()
 }
 
-/** What lists of dashboards are narrowed by. */
+/** The members by which lists of dashboards are filtered. */
 export type DashboardHead = Pick<Dashboard, 'id' | 'name' | 'pinned'>
 
 /** The dashboards of `listDashboards`, without what is long in them. */

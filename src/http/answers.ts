@@ -40,7 +40,7 @@ export class RawJson {
     this.bytes = bytes
   }
 
-  /** What other writers of JSON see. */
+  /** Returns the value for other writers of JSON. */
   toJSON(): unknown {
     return JSON.parse(new TextDecoder().decode(this.bytes))
   }

@@ -187,7 +187,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Turns a client's disconnect into a refusal that nobody reads; other errors stay errors and are logged. */
+/** Turns a client's disconnect into a refusal, which is not logged; other errors stay errors. */
 function refuseBroken(error: unknown): never {
   const is_gone = error instanceof DOMException && error.name === 'AbortError'
   throw is_gone ? new Refusal('parse_error', 'The body broke off.') : error

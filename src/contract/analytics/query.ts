@@ -38,7 +38,7 @@ export const QueryRequest = t.Object(
   {
     query: t.Object({ kind: t.String() }, { additionalProperties: true }),
     client_query_id: t.Optional(t.Nullable(t.String({ maxLength: ID_LENGTH_MAX }))),
-    /** What its caller names the query, for logs of theirs; it changes nothing. */
+    /** A name for the caller's own logs; it has no effect. */
     name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
     refresh: t.Optional(t.Nullable(t.Union([t.Boolean(), t.UnionEnum(REFRESH_MODES)]))),
     async: t.Optional(t.Nullable(t.Boolean())),

@@ -28,7 +28,7 @@ export const KeyBody = t.Object(
 /** Body of PATCH of one. */
 export const KeyChange = t.Partial(t.Object(settable), { additionalProperties: true })
 
-/** What a key is limited to is a list also where it is not limited: then there is nothing in it. */
+/** The limits of an unlimited key are empty lists. */
 const key = {
   ...settable,
   scoped_teams: t.Array(Whole),

@@ -22,7 +22,7 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024
 const EVENTS_MAX = 10_000
 const RETRY_AFTER_S = '1'
 
-/** What became of one event. `drop`: sending it again is of no use. */
+/** The result of one event; `drop` means that a retry is pointless. */
 type EventResult = { readonly result: 'drop' | 'ok'; readonly details?: string }
 
 /** A batch that cannot be taken as a whole. */
@@ -40,7 +40,7 @@ class BatchRefusal extends Error {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** What an event of the batch is stored as, or why it is not. */
+/** An event of the batch as it is stored, or the reason why it is not. */
 type ReadEvent =
   | { readonly kind: 'stored'; readonly text: string }
   | { readonly kind: 'dropped'; readonly details: string }
@@ -198,7 +198,7 @@ const OPTIONS = [
   ['product_tour_id', '$product_tour_id', readText],
 ] as const
 
-/** What the protocol says beside the properties; null where an option has no meaning. */
+/** Members that the protocol sends beside the properties; null where an option has no meaning. */
 function addedProperties({ options, session_id, window_id }: Members, headers: Headers) {
   const [, lib, lib_version] =
     /^([\w.@/-]{1,100})\/([\w.+-]{1,100})$/.exec(headers.get('posthog-sdk-info') ?? '') ?? []

@@ -1,7 +1,10 @@
-/** Where a caller of flags runs: as it says, or else as its headers show, so that server flags do not reach browsers. */
+/**
+ * The runtime of a flag request: its own statement, else its headers, so that server flags do not reach
+ * browsers.
+ */
 import { type Selection, UNKNOWN_RUNTIME } from '../../flags/evaluate.ts'
 
-/** Where each client library runs, by the name in its User-Agent. */
+/** The runtime of each client library, by its name in User-Agent. */
 const LIBRARIES: ReadonlyMap<string, string> = new Map([
   ...['python', 'ruby', 'php', 'java', 'go', 'node', 'dotnet', 'elixir', 'rs', 'server'].map(
     (name) => [name, 'server'] as const,

@@ -17,7 +17,7 @@ import { type FlagRequest, readFlagRequest } from './flag-request.ts'
 import { withRuntime } from './flag-runtime.ts'
 import { siteConfigText } from './site-config.ts'
 
-/** What differs between the two names of the endpoint. */
+/** The differences between the two names of the endpoint. */
 type FlagDialect = {
   readonly no_key: string
   readonly wrong_key: string

@@ -120,7 +120,7 @@ export function listSurveys(db: ControlDB, project_id: number): readonly Survey[
     .all()
 }
 
-/** What lists of surveys are narrowed by. */
+/** The members by which lists of surveys are filtered. */
 export type SurveyHead = Pick<Survey, 'archived' | 'description' | 'id' | 'name' | 'type'>
 
 /** A project's surveys without what is long in them, newest first. */

@@ -173,7 +173,7 @@ function readSurveyChanges(
   return sentMembers(wanted)
 }
 
-/** Refuses targeting that leaves nobody out: without targeting everybody is meant. */
+/** Refuses targeting that excludes no person: a survey without targeting is for all persons. */
 function requireTarget(filters: unknown): void {
   const groups = isRecord(filters) && Array.isArray(filters['groups']) ? filters['groups'] : []
   const is_everybody = groups.some((group: unknown) => {
