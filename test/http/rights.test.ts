@@ -21,7 +21,7 @@ let holdout = 0
 let feature = ''
 let person = ''
 
-const ANYBODY = { groups: [{ properties: [], rollout_percentage: 100 }] }
+const ANYBODY = { groups: [{ properties: [], rollout_percentage: 99 }] }
 const STAFF = {
   groups: [
     {
