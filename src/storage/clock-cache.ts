@@ -1,10 +1,10 @@
-/** A map with a limit that forgets what was not asked for lately, at nearly the price of a plain map. */
+/** ClockCache: a bounded map with CLOCK eviction, nearly as fast as a plain map. */
 
-type CacheEntry<V> = { value: V; was_asked_for: boolean }
+type CacheEntry<V> = { value: V; was_used: boolean }
 
 /**
- * Keeps at most `entries_max` entries. A hand goes round them in a circle when room is needed (the "clock" rule):
- * what was asked for since it last came by stays. So a hit costs one look-up and one flag.
+ * Has at most `entries_max` entries. CLOCK eviction: the hand walks the entries in a circle, clears their flags, and
+ * evicts the first one without a flag, so that a hit costs one look-up and one flag.
  */
 export class ClockCache<V> {
   readonly #entries_max: number
@@ -19,7 +19,7 @@ export class ClockCache<V> {
   get(key: string): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    entry.was_asked_for = true
+    entry.was_used = true
     return entry.value
   }
 
@@ -29,8 +29,8 @@ export class ClockCache<V> {
       entry.value = value
       return
     }
-    if (this.#entries.size >= this.#entries_max) this.#forgetOne()
-    this.#entries.set(key, { value, was_asked_for: false })
+    if (this.#entries.size >= this.#entries_max) this.#evict()
+    this.#entries.set(key, { value, was_used: false })
   }
 
   delete(key: string): void {
@@ -46,8 +46,8 @@ export class ClockCache<V> {
     return this.#entries.size
   }
 
-  /** Ends within two rounds: the first one clears every flag. */
-  #forgetOne(): void {
+  /** Evicts one entry. Ends within two rounds, since the first one clears every flag. */
+  #evict(): void {
     for (;;) {
       const next = this.#hand.next()
       if (next.done === true) {
@@ -55,11 +55,11 @@ export class ClockCache<V> {
         continue
       }
       const [key, entry] = next.value
-      if (!entry.was_asked_for) {
+      if (!entry.was_used) {
         this.#entries.delete(key)
         return
       }
-      entry.was_asked_for = false
+      entry.was_used = false
     }
   }
 }

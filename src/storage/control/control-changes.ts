@@ -1,9 +1,9 @@
-/** Notices that control.db has changed, whoever wrote it: this process or the command line. */
+/** Detects changes of control.db by this process or by the command line. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { openReader } from '../sqlite/sqlite.ts'
 
-/** A connection that only looks at the number SQLite changes with every commit of others. */
+/** A connection that reads `data_version`, which SQLite changes with every commit of other connections. */
 export class ControlChanges {
   readonly #db: Database
   readonly #data_version: Statement<{ data_version: number }, []>

@@ -1,4 +1,4 @@
-/** Which project a capture token belongs to, read from control.db and never out of date by more than a commit. */
+/** Finds the project of a capture token: a cache over control.db, invalidated by every commit there. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { ClockCache } from '../clock-cache.ts'
@@ -13,11 +13,11 @@ export type CapturePlugin = {
   readonly config: string
 }
 
-/** What ingestion needs to know of a project. */
+/** The settings of a project that ingestion uses. */
 export type CaptureProject = {
   readonly id: number
   readonly anonymize_ips: boolean
-  /** In the order they work in; missing means none. */
+  /** In execution order; missing means none. */
   readonly plugins?: readonly CapturePlugin[]
 }
 
@@ -28,13 +28,13 @@ order by position, id`
 
 type TokenPluginRow = Omit<CapturePlugin, 'enabled'> & { readonly enabled: number }
 
-/** Tokens kept in memory; unknown ones are looked up each time, so that guesses fill nothing. */
+/** Cached tokens; unknown tokens are not cached, so that guesses cannot fill the cache. */
 const TOKENS_CACHED_MAX = 10_000
 
 /** Reads tokens from control.db, which the main thread and the command line write. */
 export class ProjectTokens {
   readonly #db: Database
-  readonly #known = new ClockCache<CaptureProject>(TOKENS_CACHED_MAX)
+  readonly #projects = new ClockCache<CaptureProject>(TOKENS_CACHED_MAX)
   readonly #data_version: Statement<{ data_version: number }, []>
   readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
   readonly #select_plugins: Statement<TokenPluginRow, [number]>
@@ -48,7 +48,7 @@ export class ProjectTokens {
     this.#select_plugins = this.#db.prepare(SELECT_PLUGINS)
   }
 
-  /** From now on the next look-up makes sure that control.db has not changed; called before each group of requests. */
+  /** Makes the next look-up check for commits to control.db; called before each group of requests. */
   invalidate(): void {
     this.#is_trusted = false
   }
@@ -56,15 +56,15 @@ export class ProjectTokens {
   /** The project a token belongs to, or null. */
   find(token: string): CaptureProject | null {
     if (!this.#is_trusted) this.#refresh()
-    const known = this.#known.get(token)
-    if (known !== undefined) return known
+    const cached = this.#projects.get(token)
+    if (cached !== undefined) return cached
     const row = this.#select.get(token)
     if (row === null) return null
     const plugins = this.#select_plugins
       .all(row.id)
       .map((plugin) => ({ ...plugin, enabled: plugin.enabled === 1 }))
     const project = { id: row.id, anonymize_ips: row.anonymize_ips === 1, plugins }
-    this.#known.set(token, project)
+    this.#projects.set(token, project)
     return project
   }
 
@@ -74,7 +74,7 @@ export class ProjectTokens {
 
   #refresh(): void {
     const version = this.#data_version.get()?.data_version ?? -1
-    if (version !== this.#version) this.#known.clear()
+    if (version !== this.#version) this.#projects.clear()
     this.#version = version
     this.#is_trusted = true
   }

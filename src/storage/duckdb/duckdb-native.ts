@@ -14,12 +14,12 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import type { EmbeddedFile, EmbeddedLibrary } from './embedded-library.ts'
 
-/** Where the library is unpacked. Loading a library is process-wide, so this is too. */
+/** The folder that the library is unpacked into; a global, because loading a library is process-wide. */
 let native_dir: string | null = null
 
 /**
  * Says where the library may be unpacked; to be called before anything imports `@duckdb/node-api`.
- * The data folder is the one place that is surely ours, writable, and not cleaned behind our back.
+ * The data folder belongs to this program, is writable, and is not cleaned by the system.
  */
 export function prepareDuckDB(data_dir: string): void {
   native_dir = join(data_dir, 'native')

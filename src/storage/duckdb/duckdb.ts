@@ -11,18 +11,18 @@ import { textList } from './duckdb-text.ts'
 export type InstanceOptions = {
   readonly memory_mb: number
   readonly threads: number
-  /** Where sorts and joins that do not fit into memory go. */
+  /** The folder for sorts and joins that do not fit into memory. */
   readonly spill_dir: string
-  /** The most that may lie there at a time, in MiB. */
+  /** Limit of the folder's size, in MiB. */
   readonly spill_mb?: number
 }
 
-/** What may be spilled where the options do not say; DuckDB's own default is 90 % of the disk. */
+/** The default of `spill_mb`; DuckDB's default is 90 % of the disk. */
 const SPILL_MB_MAX = 20_000
 
-/** For every instance. What it may not do, whatever it is asked, is fetch an extension. */
+/** The configuration of every instance; no instance may fetch an extension. */
 const CONFIG = {
-  // Gives memory back while nobody asks: 200,000 events trimmed from the tail leave 102 MB instead of 310.
+  // Returns memory while idle: 200,000 events trimmed from the tail leave 102 MB instead of 310.
   allocator_background_threads: 'true',
   allow_community_extensions: 'false',
   autoinstall_known_extensions: 'false',
@@ -43,8 +43,8 @@ export async function openInstance(options: InstanceOptions): Promise<DuckDBInst
 }
 
 /**
- * Closes the doors for good: from here on the instance reaches no file but `allowed_paths`, no network, and
- * no setting. A second wall only: `COPY … (use_tmp_file false)` would still write to an allowed path, which is
+ * Locks the instance permanently: it then reaches no file but `allowed_paths`, no network, and
+ * no setting. This is only a second wall: `COPY … (use_tmp_file false)` would still write to an allowed path, which is
  * why nothing but one SELECT is ever run (`prepareSelect`).
  */
 export async function lockInstance(
@@ -58,7 +58,7 @@ export async function lockInstance(
   await connection.run('set lock_configuration = true')
 }
 
-/** A connection that runs the same statements over and over: each is parsed once, which is most of its time. */
+/** A connection for repeated statements: each is prepared once, since parsing takes most of their time. */
 export class StatementWriter {
   readonly connection: DuckDBConnection
   readonly #prepared = new Map<string, DuckDBPreparedStatement>()
@@ -67,14 +67,14 @@ export class StatementWriter {
     this.connection = connection
   }
 
-  /** For the few statements whose text never changes; others belong on `connection`. */
+  /** Runs a statement whose text never changes; run others on `connection`. */
   async repeat(sql: string): Promise<void> {
     const prepared = this.#prepared.get(sql) ?? (await this.connection.prepare(sql))
     this.#prepared.set(sql, prepared)
     await prepared.run()
   }
 
-  /** A statement that stays prepared would keep the whole instance, however closed it is. */
+  /** Closes the connection and its statements; a prepared statement would keep the closed instance in memory. */
   close(): void {
     for (const prepared of this.#prepared.values()) prepared.destroySync()
     this.#prepared.clear()
@@ -82,10 +82,10 @@ export class StatementWriter {
   }
 }
 
-/** PRAGMA, SHOW, DESCRIBE and SUMMARIZE count as SELECT for the engine. */
+/** DuckDB's statement type SELECT includes PRAGMA, SHOW, DESCRIBE and SUMMARIZE. */
 const SELECT_BEGINNING = /^[\s(]*(select|with)\b/i
 
-/** Prepares a statement, and refuses (a bug of the printer, or an attack) whatever is not one single SELECT. */
+/** Prepares a statement; refuses anything but a single SELECT (a bug of the printer, or an attack). */
 export async function prepareSelect(
   connection: DuckDBConnection,
   sql: string,

@@ -1,19 +1,25 @@
-/** Own columns of a file in shorter forms: what other columns say too is kept once, and worked out again when it is read. */
+/**
+ * FORMS: shorter encodings of a file's event columns.
+ *
+ * Problem: `created_at` and the first half of a version 7 uuid nearly repeat `timestamp`. Idea: store the difference, and
+ * compute the value when it is read. Gain: 7 bytes per event. `test/storage/files` compares both ways row by row.
+ */
 
-/** How a file keeps one of its own columns; the manifest says which forms it uses. */
+/** The encoding of one event column; the manifest lists those of each file. */
 export type ColumnEncoding = keyof typeof FORMS
 
 type EncodingDefinition = {
-  /** The column that is worked out … */
+  /** The encoded column. */
   readonly column: 'created_at' | 'uuid'
-  /** … from these, which stand in its place. In scope is a row of events, and no number may overflow. */
+  /** The columns stored in its place, as expressions over a row of events that must not overflow. */
   readonly kept: Readonly<Record<string, string>>
+  /** The decoded value, as an expression over the stored columns. */
   readonly read: string
-  /** Whether the form is good for all rows of a file: an aggregate. */
+  /** An aggregate: true when the encoding restores all rows of a file. */
   readonly serves: string
 }
 
-/** The microseconds from an event's time to when it was received; NULL when there are too many for a number. */
+/** Microseconds from an event's time to its receipt; NULL beyond the range of a bigint. */
 const AFTER_US = `try_cast(epoch_us(created_at)::hugeint - epoch_us("timestamp") as bigint)`
 
 /** The first and the last eight bytes of a uuid. */
@@ -21,7 +27,7 @@ const FIRST = `('0x' || left(replace(uuid::varchar, '-', ''), 16))::ubigint`
 const LAST = `('0x' || right(replace(uuid::varchar, '-', ''), 16))::ubigint`
 const UUID_MS = `(${FIRST} >> 16)::bigint`
 
-/** Made of a time (version 7) that is less than eleven centuries away from the event's, so that no number overflows. */
+/** True for version 7 uuids with a time less than eleven centuries from the event's, so that nothing overflows. */
 const IS_TIMED = `coalesce(
   (${FIRST} >> 12) & 15 = 7
   and ${FIRST} < (1::ubigint << 62)
@@ -42,7 +48,7 @@ const FORMS = {
     read: `make_timestamp(epoch_us("timestamp") + created_after)`,
     serves: `bool_and(${AFTER_US} is not null)`,
   },
-  // Its first half is nearly the event's time; the rest is chance. Other uuids stand in the column itself.
+  // The first half is nearly the event's time, the rest is random. Other uuids are stored in the column itself.
   uuid_in_parts: {
     column: 'uuid',
     kept: {
@@ -58,17 +64,17 @@ end`,
   },
 } as const satisfies Readonly<Record<string, EncodingDefinition>>
 
-/** The first that serves is taken, per column. */
+/** The first applicable encoding per column is used. */
 const ALL = [
   'created_after_ms',
   'created_after_us',
   'uuid_in_parts',
 ] as const satisfies ColumnEncoding[]
 
-/** One aggregate per form, in the order in which `chooseEncodings` takes their values. */
+/** One aggregate per encoding, in the order of the parameter of `chooseEncodings`. */
 export const FORMS_SERVE: readonly string[] = ALL.map((form) => FORMS[form].serves)
 
-/** The forms for a file, by what FORMS_SERVE says of its rows. */
+/** Chooses the encodings of a file, from the values of FORMS_SERVE over its rows. */
 export function chooseEncodings(serve: readonly unknown[]): readonly ColumnEncoding[] {
   const serving = ALL.filter((_, index) => serve[index] === true)
   return serving.filter(
@@ -76,28 +82,28 @@ export function chooseEncodings(serve: readonly unknown[]): readonly ColumnEncod
   )
 }
 
-/** The manifest's text. */
+/** Writes the text in the manifest. */
 export function writeEncodings(forms: readonly ColumnEncoding[]): string {
   return JSON.stringify(forms)
 }
 
-/** The forms of one file, from the manifest's text; files from before there were any have none. */
+/** Reads the text in the manifest; files of older versions have no encodings. */
 export function readEncodings(text: string): readonly ColumnEncoding[] {
   return text === '' ? [] : (JSON.parse(text) as ColumnEncoding[])
 }
 
-/** One of an event's own columns, read out of a file with these forms. */
+/** Prints an event column of a file with these encodings. */
 export function readOwn(forms: readonly ColumnEncoding[], column: string): string {
-  const form = forms.find((one) => FORMS[one].column === column)
+  const form = forms.find((name) => FORMS[name].column === column)
   return form === undefined ? `"${column}"` : `${FORMS[form].read} as "${column}"`
 }
 
-/** The last eight bytes of a uuid as a number where they stand apart, else NULL: it is found by them without being put together. */
+/** Prints the last eight bytes of a uuid as a number, else NULL: look-ups compare them without decoding the uuid. */
 export function uuidEnd(forms: readonly ColumnEncoding[]): string {
   return forms.includes('uuid_in_parts') ? 'uuid_last' : 'null::ubigint'
 }
 
-/** What stands in a file with these forms: in place of `columns`, the values of `kept`. */
+/** The stored columns of a file with these encodings: the values of `kept` in place of `columns`. */
 export function keepEncoded(forms: readonly ColumnEncoding[]): {
   readonly columns: readonly string[]
   readonly kept: readonly string[]

@@ -1,11 +1,11 @@
-/** Copies committed rows from events.db into DuckDB tables, in batches, in the order in which they were committed. */
+/** Copies committed rows from events.db into DuckDB tables, in batches, in commit order. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBAppender } from '@duckdb/node-api'
 import type { StatementWriter } from '../duckdb/duckdb.ts'
 
 /**
- * How the rows of one SQLite table become rows of one DuckDB table. Every call across the border of the
- * two engines costs more than parsing, so a row crosses as two texts: a JSON array, and its JSON properties.
+ * How rows of one SQLite table become rows of one DuckDB table. Each call between the engines costs more than parsing,
+ * so a row is transferred as two texts: a JSON array of fields, and its JSON properties.
  */
 export type CopySource = {
   /**
@@ -13,27 +13,27 @@ export type CopySource = {
    * of one project where it names `$project_id`.
    */
   readonly select: string
-  /** Statements that move the rows of `staged` into the table; older versions of them leave first. */
+  /** Statements that move the rows of `staged` into the table, after deleting their older versions. */
   readonly move: readonly string[]
 }
 
-/** Which rows: `after` (exclusive) and `up_to` are sequence or change numbers. */
+/** The range of rows; `after` (exclusive) and `up_to` are sequence or change numbers. */
 export type CopyRange = {
-  /** Given exactly where the source's `select` names it. */
+  /** Required exactly when the source's `select` names it. */
   readonly project_id?: number
   readonly after: number
   readonly up_to: number
-  /** Stops after about so many characters, for readers who have the rest of the range another time. */
+  /** Stops after about this many characters; the caller copies the rest of the range later. */
   readonly length_max?: number
 }
 
-/** Rows that cross before the event loop gets its turn (about 40 ms of work). */
+/** Rows per batch; the event loop runs between batches (about 40 ms of work). */
 const BATCH_ROWS = 8192
 
-/** Characters that cross at once: rows may be large. */
+/** Characters per batch, since rows may be large. */
 const BATCH_LENGTH_MAX = 8 * 1024 * 1024
 
-/** Characters that may wait in `staged` before they become columns. */
+/** Characters in `staged` before its rows are moved. */
 const STAGED_LENGTH_MAX = 32 * 1024 * 1024
 
 type CopiedRow = { readonly position: number; readonly fields: string; readonly properties: string }
@@ -68,7 +68,7 @@ export async function copyRows(
   return range.up_to
 }
 
-/** Rows of one position stay together: who goes on after it finds none of them any more. */
+/** Keeps rows of one position in one batch, since a copy continues after a position. */
 function* batchesOf(all: Iterable<CopiedRow>): Iterable<CopyBatch> {
   let rows: CopiedRow[] = []
   let length = 0

@@ -1,11 +1,11 @@
-/** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
+/** Reads the definitions that ingestion has detected: event names, properties with their types, group types. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { ClockCache } from '../clock-cache.ts'
 import { openReader } from '../sqlite/sqlite.ts'
 import { type ColumnOwner, type NeededColumn, neededColumnName } from './property-columns.ts'
 
-/** The first type that a property's values showed. */
+/** The type of a property, detected from its first typed value. */
 export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 
 /** Property → detected type, under `event:price`, `person:age` or `group_0:seats`. */
@@ -19,7 +19,7 @@ export type PropertyColumns = { get(key: string): `p_${string}` | undefined }
 
 const KEY = /^(?:(person|group)\/)?(text|number|boolean|json):(.*)$/s
 
-/** The same for every project, since a name says all. */
+/** The columns of every project, since a column's name is computed from the property alone. */
 export const PROPERTY_COLUMNS: PropertyColumns = {
   get(key) {
     const [, owner = 'event', kind, name = ''] = KEY.exec(key) ?? []
@@ -35,24 +35,24 @@ function isKind(kind: string | undefined): kind is NeededColumn['kind'] {
   return kind === 'text' || kind === 'number' || kind === 'boolean' || kind === 'json'
 }
 
-/** A name that events had. Times are microseconds since 1970 UTC. */
+/** A detected event name. Times are microseconds since 1970 UTC. */
 export type EventDefinition = {
   readonly name: string
   readonly first_seen: number
   readonly last_seen: number
 }
 
-/** A property that events, persons or groups had; without a type until a value showed one. Times are microseconds. */
+/** A detected property; its type is null until a value has one. Times are microseconds. */
 export type PropertyDefinition = {
   readonly name: string
   readonly property_type: DetectedType | null
   readonly last_seen: number
 }
 
-/** Whose properties: those of groups are told apart by type. */
+/** The owner of properties; groups are distinguished by type. */
 export type DetectedOwner = {
   readonly kind: 'event' | 'person' | 'group'
-  /** -1 unless of groups. */
+  /** -1 for events and persons. */
   readonly group_type_index: number
 }
 
@@ -65,13 +65,13 @@ type DetectedRow = {
 
 type CachedTypes = { readonly change: number; readonly types: PropertyTypes }
 
-/** Projects whose types are kept in memory. */
+/** Projects with cached types. */
 const PROJECTS_CACHED_MAX = 256
 
-/** Reads events.db, which the data thread has made and writes. */
+/** A reader of events.db, which the data thread creates and writes. */
 export class DefinitionReader {
   readonly #db: Database
-  readonly #known = new ClockCache<CachedTypes>(PROJECTS_CACHED_MAX)
+  readonly #types = new ClockCache<CachedTypes>(PROJECTS_CACHED_MAX)
   readonly #newest: Statement<{ change: number | null }, [number]>
   readonly #changed: Statement<DetectedRow, [number, number]>
   readonly #group_types: Statement<{ count: number }, [number]>
@@ -90,21 +90,21 @@ export class DefinitionReader {
     )
   }
 
-  /** The types detected in what is committed now. Only what has changed since the last call is read. */
+  /** The detected types as of the last commit. Reads only the changes since the last call. */
   propertyTypes(project_id: number): PropertyTypes {
     const key = String(project_id)
-    const known = this.#known.get(key) ?? { change: -1, types: new Map() }
+    const cached = this.#types.get(key) ?? { change: -1, types: new Map() }
     const change = this.#newest.get(project_id)?.change ?? -1
-    if (change === known.change) return known.types
-    const types = new Map(known.types)
-    for (const row of this.#changed.all(project_id, known.change)) {
+    if (change === cached.change) return cached.types
+    const types = new Map(cached.types)
+    for (const row of this.#changed.all(project_id, cached.change)) {
       types.set(`${ownerOf(row)}:${row.name}`, row.property_type)
     }
-    this.#known.set(key, { change, types })
+    this.#types.set(key, { change, types })
     return types
   }
 
-  /** What queries call the columns of properties: whoever answers finds each in whatever a file has of it. */
+  /** The columns that queries use; the worker reads each from whatever a file has of the property. */
   propertyColumns(_project_id: number): PropertyColumns {
     return PROPERTY_COLUMNS
   }
@@ -114,7 +114,7 @@ export class DefinitionReader {
     return (this.#group_types.get(project_id)?.count ?? 0) > 0
   }
 
-  /** The names that events had so far, in order. */
+  /** Lists the detected event names, sorted. */
   listEvents(project_id: number): readonly EventDefinition[] {
     return this.#db
       .query<EventDefinition, [number]>(
@@ -123,7 +123,7 @@ export class DefinitionReader {
       .all(project_id)
   }
 
-  /** The properties seen so far, in order of their names. */
+  /** Lists the detected properties, sorted by name. */
   listProperties(
     project_id: number,
     { kind, group_type_index }: DetectedOwner,

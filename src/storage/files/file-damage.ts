@@ -1,4 +1,4 @@
-/** Whether a snapshot file is what the manifest says, down to its last byte; a mark beside it tells the others. */
+/** Verifies a snapshot file's checksum; a damaged file gets a marker file beside it, which readers check. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { damageMark, filePath, findDamage, sha256Of } from './parquet.ts'
 
@@ -10,7 +10,7 @@ export type CheckedFile = {
   readonly sha256: string
 }
 
-/** What is wrong with a file, or null. The whole file is read, and marked or unmarked by what is found. */
+/** Reads a whole file, updates its damage marker, and returns a description of the damage, or null. */
 export async function damageOf(data_dir: string, file: CheckedFile): Promise<string | null> {
   const path = filePath(data_dir, file)
   if (!existsSync(path)) return findDamage(path, file.byte_count)

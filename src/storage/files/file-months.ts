@@ -1,9 +1,9 @@
-/** The months that a snapshot file has events of: one, or several that were small enough to share a file. */
+/** The months of a snapshot file's events: one, or several small ones. */
 import type { FileRow } from '../log/event-log.ts'
 
 type MonthRange = Pick<FileRow, 'min_timestamp' | 'month'>
 
-/** Months that texts compare as they follow each other; events of other ages stay with their own month alone. */
+/** Months whose texts sort in time order; other years never share a file. */
 const ORDINARY = /^\d{4}-\d{2}$/
 
 /** The first month of a file; `month` is its last. */
@@ -13,22 +13,22 @@ export function firstMonthOf({ min_timestamp, month }: MonthRange): string {
   return ORDINARY.test(first) && first < month ? first : month
 }
 
-/** The month of a moment, `2026-11`. */
+/** Formats the month of a time: `2026-11`. */
 export function monthOf(at_us: number): string {
   return new Date(at_us / 1000).toISOString().slice(0, 'yyyy-mm'.length)
 }
 
-/** Whether several months share the file. */
+/** True when several months share the file. */
 export function isShared(file: MonthRange): boolean {
   return firstMonthOf(file) !== file.month
 }
 
-/** Whether the file may share with others: it is of months that texts compare as they follow each other. */
+/** True when the file's month may share a file with others. */
 export function canShareFile({ month }: MonthRange): boolean {
   return ORDINARY.test(month)
 }
 
-/** Whether the file may have events of a month. */
+/** True when the file may contain events of a month. */
 export function hasMonth(file: MonthRange, month: string): boolean {
   return file.month === month || (firstMonthOf(file) <= month && month <= file.month)
 }

@@ -1,12 +1,12 @@
-/** The manifest as readers see it: which files count, and up to which event they hold everything. */
+/** Reads the manifest: the current files, and the position up to which they contain all events. */
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../../errors.ts'
 import type { FileRow } from '../log/event-log.ts'
 import { filePath, findDamage } from './parquet.ts'
 
-/** One consistent reading of events.db's counters. Events up to `flushed_seq` are in files, all later ones in the log. */
+/** A consistent read of events.db's counters. Events up to `flushed_seq` are in files, later ones in the log. */
 export type LogState = {
-  /** Last committed event, and last committed write to a mirrored row. */
+  /** Numbers of the last committed event and of the last committed write to a replicated row. */
   readonly seq: number
   readonly change: number
   readonly version: number
@@ -14,7 +14,7 @@ export type LogState = {
   readonly trimmed_seq: number
 }
 
-/** Reads the counters; inside a transaction they belong to the rows read beside them. */
+/** Reads the counters; within a transaction they are consistent with the rows read in it. */
 export function readLogState(db: Database): LogState {
   const state = db
     .query<LogState, []>(
@@ -36,14 +36,14 @@ export function listFiles(db: Database, project_id: number): readonly FileRow[] 
     .all(project_id)
 }
 
-/** Every file that the manifest names. */
+/** Lists the files of all projects. */
 export function listAllFiles(db: Database): readonly FileRow[] {
   return db
     .query<FileRow, []>('select * from files order by project_id, month, first_seq, id')
     .all()
 }
 
-/** Answering without a damaged file would silently give fewer events, so its project's queries are refused. */
+/** Refuses a damaged file (`storage_unavailable`): an answer without its events would be wrong without notice. */
 export function requireWhole(data_dir: string, file: FileRow): void {
   const damage = findDamage(filePath(data_dir, file), file.byte_count)
   if (damage === null) return

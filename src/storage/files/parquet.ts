@@ -1,9 +1,9 @@
-/** Snapshot files on disk: where they lie, whether they are whole, and how a rename is made to last. */
+/** Snapshot files on disk: paths, a cheap damage check, checksums and fsync. */
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where every snapshot file lies. */
+/** The folder of all snapshot files. */
 export function filesFolder(data_dir: string): string {
   return join(data_dir, 'files')
 }
@@ -12,32 +12,32 @@ export function projectFolder(data_dir: string, project_id: number): string {
   return join(filesFolder(data_dir), String(project_id))
 }
 
-/** What a file's id consists of, so that a path made with it stays in its project's folder. */
+/** The syntax of file ids: a path made from one stays in its project's folder. */
 const FILE_ID = /^[\w-]{1,64}$/
 
-/** Where a snapshot file is. Throws for an id that is none of ours: a foreign database may name what it likes. */
+/** The path of a snapshot file. Throws for an invalid id, which a foreign database may contain. */
 export function filePath(data_dir: string, file: { project_id: number; id: string }): string {
   if (!FILE_ID.test(file.id)) throw new Error(`${JSON.stringify(file.id)} is no id of a file`)
   return join(projectFolder(data_dir, file.project_id), `${file.id}.parquet`)
 }
 
-/** Lies beside a file whose content was found to be damaged, until the file is whole again. */
+/** The path of the marker beside a file whose checksum did not match. */
 export function damageMark(path: string): string {
   return `${path}.damaged`
 }
 
-/** Where unfinished work lies; swept at start. */
+/** The folder of unfinished files; emptied at start. */
 export function temporaryFolder(data_dir: string): string {
   return join(data_dir, 'tmp')
 }
 
-/** A Parquet file begins and ends with this; before the last one stands the length of the footer. */
+/** A Parquet file begins and ends with this; the length of the footer precedes the last one. */
 const MAGIC = 'PAR1'
 const TRAILER_BYTES = 8
 
 /**
- * Checks what is cheap to check: the size, a footer that can be one, and whether somebody who compared the
- * checksum has left a mark. Returns what is wrong, or null. DuckDB itself does not notice flipped bytes.
+ * Checks the size, the footer's length and the damage marker. Returns a description of the damage, or null. DuckDB does
+ * not notice flipped bytes; `damageOf` compares checksums and sets the marker.
  */
 export function findDamage(path: string, byte_count: number): string | null {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -61,14 +61,14 @@ function readTrailer(path: string, size: number): Buffer {
   return trailer
 }
 
-/** The checksum of a whole file, read piece by piece so that nothing else waits for it. */
+/** Computes the checksum of a file, as a stream, so that the event loop is not blocked. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const piece of Bun.file(path).stream()) hash.update(piece)
   return hash.digest('hex')
 }
 
-/** Forces a file, or the names in a folder, to the disk; DuckDB and rename do neither. */
+/** Fsyncs a file, or a folder's entries; DuckDB and rename do neither. */
 export function syncPath(path: string): void {
   const fd = openSync(path, 'r')
   try {

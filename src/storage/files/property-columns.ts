@@ -1,13 +1,13 @@
-/** Property columns: which properties of events have columns of their own, what these are called, and what they hold. */
+/** Property columns: the names and values of columns for single properties, in files and in queries. */
 import type { Database } from 'bun:sqlite'
 import { textLiteral } from '../duckdb/duckdb-text.ts'
 
-/** A column holds a property as one kind of query reads it: its text, or that text as a number or a truth value. */
+/** The value of a property column: the property's text, or that text as a number or a boolean. */
 export type ColumnKind = 'boolean' | 'number' | 'text'
 
 export type PropertyColumn = { readonly kind: ColumnKind; readonly name: string }
 
-/** The name in DuckDB. Made from the property alone, so that every process and every file has the same. */
+/** The column's name in files. It depends on the property alone, so that all processes and files use the same. */
 export function columnName({ kind, name }: PropertyColumn): `p_${string}` {
   const digest = new Bun.CryptoHasher('sha256').update(`${kind}:${name}`).digest('hex')
   return `p_${digest.slice(0, NAME_DIGITS)}`
@@ -15,23 +15,23 @@ export function columnName({ kind, name }: PropertyColumn): `p_${string}` {
 
 const NAME_DIGITS = 32
 
-/** The columns of one file, from the manifest's text; files from before there were any have none. */
+/** Reads the columns of a file from the manifest's text; files of older versions have none. */
 export function readColumns(text: string): readonly PropertyColumn[] {
   if (text === '') return []
   return (JSON.parse(text) as [ColumnKind, string][]).map(([kind, name]) => ({ kind, name }))
 }
 
-/** In the order of a file: one that depends on nothing but the columns. */
+/** Sorts columns into the order of files, which depends on the columns alone. */
 export function sortColumns(columns: readonly PropertyColumn[]): readonly PropertyColumn[] {
   return columns.toSorted((one, other) => (columnName(one) < columnName(other) ? -1 : 1))
 }
 
-/** The manifest's text: in their own order, so that the same columns give the same text. */
+/** Writes the manifest's text; equal columns give equal texts. */
 export function writeColumns(columns: readonly PropertyColumn[]): string {
   return JSON.stringify(sortColumns(columns).map(({ kind, name }) => [kind, name]))
 }
 
-/** Every column that any file of the project ever had. */
+/** Lists every column that a file of the project has ever had. */
 export function listPropertyColumns(db: Database, project_id: number): readonly PropertyColumn[] {
   return db
     .query<PropertyColumn, [number]>(
@@ -41,8 +41,8 @@ export function listPropertyColumns(db: Database, project_id: number): readonly 
 }
 
 /**
- * What a column holds, from the text of the property. The compiler reads JSON with the very same expressions. There is
- * one zero: where a file has -0 as well, its dictionary takes both for one and gives either back.
+ * A column's value, from the property's text. The compiler reads JSON with the same expressions. `+ 0.0` turns -0 into
+ * 0, because Parquet dictionaries do not distinguish them.
  */
 const OF_TEXT: Readonly<Record<ColumnKind, (text: string) => string>> = {
   text: (text) => text,
@@ -50,43 +50,43 @@ const OF_TEXT: Readonly<Record<ColumnKind, (text: string) => string>> = {
   boolean: (text) => `case ${text} when 'true' then true when 'false' then false end`,
 }
 
-/** The value that a column of this kind has for a property with this text. */
+/** Prints a column's value from a property's text. */
 export function valueOf({ kind }: Pick<PropertyColumn, 'kind'>, text: string): string {
   return OF_TEXT[kind](text)
 }
 
-/** The column's value read out of `json`, a relation's column of JSON text. */
+/** Prints a column's value from `json`, a column of JSON text. */
 export function fromJson(column: PropertyColumn, json = 'properties'): string {
   return valueOf(column, `json_extract_string(${json}, ${textLiteral(pointerOf(column.name))})`)
 }
 
-/** Numbers up to here are spelled as whole ones, as senders do. */
+/** Whole numbers below this are printed without a fraction, as JSON senders do. */
 const WHOLE_MAX = '1e15'
 
-/** How senders spell such a value in JSON, where they spell it in the usual way. */
-const SPELLED: Readonly<Record<ColumnKind, (value: string) => string>> = {
+/** Prints a value as JSON in the usual form of senders. */
+const PRINT_JSON: Readonly<Record<ColumnKind, (value: string) => string>> = {
   text: (value) => `to_json(${value})::varchar`,
   number: (value) =>
     `case when abs(${value}) < ${WHOLE_MAX} and ${value} = trunc(${value}) then (${value})::bigint::varchar else ${value}::varchar end`,
   boolean: (value) => `${value}::varchar`,
 }
 
-/** The JSON of a column's value. */
+/** Prints the JSON of a column's value. */
 export function printedKind({ kind }: Pick<PropertyColumn, 'kind'>, value: string): string {
-  return SPELLED[kind](value)
+  return PRINT_JSON[kind](value)
 }
 
-/** Where a property stands in the JSON of its event. */
+/** The JSON pointer of a property. */
 export function pointerOf(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-/** Whose properties have columns. */
+/** The owners of properties with columns. */
 export type ColumnOwner = 'event' | 'group' | 'person'
 
-/** What queries ask for: a column's value, or JSON that has at least this property of an event. */
+/** A column that a query needs: a property's value, or JSON with at least this property of an event. */
 export type NeededColumn = {
-  /** Of events when left out. */
+  /** By default `event`. */
   readonly owner?: ColumnOwner
   readonly kind: ColumnKind | 'json'
   readonly name: string
@@ -101,14 +101,14 @@ const INITIALS: Readonly<Record<string, NeededColumn['kind']>> = {
   t: 'text',
 }
 /** Longer names are read out of JSON. */
-const WANTED_BYTES_MAX = 400
+const NAME_BYTES_MAX = 400
 
-/** The JSON of what a file has no column for, as queries name it. */
+/** The name in queries of the JSON of properties without a column. */
 export const REST_COLUMN = 'p_rest'
 
 /**
- * What queries call the column of a property, whether or not any file has one: its name is in it, so that
- * whoever answers knows what is meant, and no text of a user is spelled.
+ * The column's name in queries, whether or not any file has the column. It contains the property's name in hex, so that
+ * the worker can decode it, and no user's text is printed into SQL.
  */
 export function neededColumnName({
   owner = 'event',
@@ -116,16 +116,16 @@ export function neededColumnName({
   name,
 }: NeededColumn): `p_${string}` | undefined {
   const bytes = Buffer.from(name)
-  // No engine's text holds what has no spelling in UTF-8.
-  if (bytes.length > WANTED_BYTES_MAX || bytes.toString() !== name) return undefined
+  // DuckDB has no text for lone surrogates.
+  if (bytes.length > NAME_BYTES_MAX || bytes.toString() !== name) return undefined
   const initial = owner === 'event' ? '' : owner.slice(0, 1)
   return `p_${initial}${kind.slice(0, 1)}_${bytes.toString('hex')}`
 }
 
-/** The columns that a compiled query names. Anything else of this form only costs a little time. */
+/** Finds the columns that printed SQL names. A false match only costs a little time. */
 export function neededColumns(sql: string): readonly NeededColumn[] {
-  const named = new Map([...sql.matchAll(WANTED)].map((found) => [found[0], found] as const))
-  return [...named.values()].flatMap(([, initial = '', kind_initial = '', hex = '']) => {
+  const matches = new Map([...sql.matchAll(COLUMN_NAME)].map((match) => [match[0], match] as const))
+  return [...matches.values()].flatMap(([, initial = '', kind_initial = '', hex = '']) => {
     const owner = OWNERS[initial]
     const kind = INITIALS[kind_initial]
     if (owner === undefined || kind === undefined) return []
@@ -133,4 +133,4 @@ export function neededColumns(sql: string): readonly NeededColumn[] {
   })
 }
 
-const WANTED = /"p_([gp]?)([bjnt])_((?:[0-9a-f]{2})*)"/g
+const COLUMN_NAME = /"p_([gp]?)([bjnt])_((?:[0-9a-f]{2})*)"/g

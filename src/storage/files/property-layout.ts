@@ -1,19 +1,26 @@
-/** Properties kept once: taken apart into columns and a rest when a file is written, put together again exactly when read. */
+/**
+ * Packed properties: each property is stored once in a file, and the JSON is restored byte by byte when it is read.
+ *
+ * Problem: typed columns beside the whole JSON store frequent properties twice. Idea: values in columns, the others in
+ * `rest`, and per row the order of its keys (`shape`). Every row is compared when its file is written; one that would not
+ * come back exactly keeps its JSON. Gain: 108 → 55 bytes per event (29 properties on average; zstd NDJSON: 97). Cost: about
+ * 10 µs per row that reads whole `properties`. `test/snapshots/property-layout.test.ts` compares packed with whole files.
+ */
 import { textLiteral } from '../duckdb/duckdb-text.ts'
 import { columnName, type PropertyColumn, printedKind, valueOf } from './property-columns.ts'
 
-/** How a file keeps properties; the manifest says which. */
+/** A file's layout of properties, as the manifest has it. */
 export type FileLayout = 'packed' | 'whole'
 
-/** Beside the property columns of a packed file: where each key stands, and what the columns do not hold. */
+/** The columns of a packed file besides property columns: the order of keys, and the members without a column. */
 export const PACKING_COLUMNS = ['shape', 'rest'] as const
 
-/** Between keys. A key that has it is found out by the number of keys. */
+/** Separates keys. A key that contains it is detected by the number of keys. */
 const KEY_END = '\u001f'
-/** Between the parts of a signature. A key that has it is found out by the number of parts. */
+/** Separates the parts of a signature. A key that contains it is detected by the number of parts. */
 const PART_END = '\u001e'
 
-/** Whether a column gives a value back, by the value's JSON as the engine spells it, and its text. */
+/** True when a column restores a value exactly; from the value's JSON as DuckDB prints it, and its text. */
 const IS_HELD: Readonly<Record<PropertyColumn['kind'], (json: string, text: string) => string>> = {
   boolean: (json) => `${json} in ('true', 'false')`,
   number: (json, text) => {
@@ -27,26 +34,25 @@ function isText(json: string): string {
   return `starts_with(${json}, '"')`
 }
 
-/** What rows of one signature have in common. */
+/** The common shape of rows with one signature. */
 export type RowShape = {
-  /** 1-based places in the list of the columns' values followed by the members of the rest, in the order of the keys. */
+  /** For each key in order, its 1-based index in the list of column values followed by the members of `rest`. */
   readonly shape: string
-  /** What is in no column; null when there is nothing else. */
+  /** The members without a column; null when there are none. */
   readonly rest: ShapeRest | null
 }
 
 export type ShapeRest = {
-  /** Removes what the columns hold from the properties. */
+  /** A JSON merge patch that removes the columns' members from the properties. */
   readonly patch: string
-  /** 1-based places of the others among the members of the properties. */
+  /** 1-based indexes of the other members among the members of the properties. */
   readonly places: string
 }
 
 /**
- * A SELECT of the rows of `source` (with `properties`) with a column for each of `columns`, and a signature: keys in
- * their order, and which values the columns hold. Rows of one signature have one shape; the signature is empty where
- * the engine would spell the very same members in another way (spaces, escapes, digits), which is most of the
- * comparison: what is left hangs on the signature (`validatorOf`) and on the rest (`selectPacked`).
+ * Prints a SELECT of the rows of `source` (with `properties`) with a column for each of `columns`, and a signature: the
+ * keys in order, and which values the columns restore. Rows of one signature have one shape. The signature is empty
+ * where DuckDB would print the members differently (spaces, escapes, digits); `shapeOf` and `selectPacked` check the rest.
  */
 export function selectUnpackable(
   source: string,
@@ -83,20 +89,20 @@ from (
 const jsonOf = (column: PropertyColumn): string => `"${columnName(column)} json"`
 const textOf = (column: PropertyColumn): string => `"${columnName(column)} text"`
 
-/** All values at once are read several times faster than one by one. The names of a struct's fields differ in any case. */
+/** Groups columns into structs, since reading all values at once is several times faster. A struct's field names ignore case. */
 function structsOf(columns: readonly PropertyColumn[]): readonly (readonly PropertyColumn[])[] {
   const groups: PropertyColumn[][] = []
   for (const column of columns) {
     const isAlike = ({ name }: PropertyColumn): boolean =>
       name.toLowerCase() === column.name.toLowerCase()
-    const group = groups.find((one) => !one.some(isAlike))
+    const group = groups.find((struct) => !struct.some(isAlike))
     if (group === undefined) groups.push([column])
     else group.push(column)
   }
   return groups
 }
 
-/** Each value as JSON, which tells texts from others, and as text, which is what texts say. */
+/** Prints the reading of each value as JSON, which distinguishes strings from others, and as text. */
 function readStructs(group: readonly PropertyColumn[], index: number): string {
   const read = (type: 'JSON' | 'VARCHAR'): string => {
     const fields = Object.fromEntries(group.map(({ name }) => [name, type]))
@@ -105,7 +111,7 @@ function readStructs(group: readonly PropertyColumn[], index: number): string {
   return `${read('JSON')} as jsons_${index}, ${read('VARCHAR')} as texts_${index}`
 }
 
-/** Numbers are texts as their JSON is: of another type the engine spells them in another way. */
+/** Prints a member; a number's text is its JSON, since a cast would print it differently. */
 function memberOf(column: PropertyColumn, group: number) {
   const field = `"${column.name.replaceAll('"', '""')}"`
   const json = `jsons_${group}.${field}::varchar`
@@ -113,7 +119,7 @@ function memberOf(column: PropertyColumn, group: number) {
   return { column, json, text }
 }
 
-/** The shape of the rows with this signature; null for rows whose properties are kept as they are. */
+/** Computes the shape of the rows with this signature; null for rows that keep their JSON. */
 export function shapeOf(signature: string, columns: readonly PropertyColumn[]): RowShape | null {
   const keys = keysOf(signature)
   if (keys === null) return null
@@ -131,7 +137,7 @@ export function shapeOf(signature: string, columns: readonly PropertyColumn[]): 
   return { shape, rest: { patch: `{${taken.join(',')}}`, places: others.join(',') } }
 }
 
-/** Null where what the signature says may be read in two ways, or one of two members of one name would be lost. */
+/** Reads the keys of a signature; null when it is ambiguous, or when two members have one name. */
 function keysOf(signature: string): readonly string[] | null {
   const [count, keys = '', ...held] = signature.split(PART_END)
   const all = keys.split(KEY_END)
@@ -140,8 +146,8 @@ function keysOf(signature: string): readonly string[] | null {
 }
 
 /**
- * A SELECT of what a packed file holds, of rows as `selectUnpackable` gives them joined with their `shape`, `patch` and
- * `places`. A row that would not be given back exactly keeps its properties as they are.
+ * Prints a SELECT of a packed file's columns, from rows of `selectUnpackable` joined with their `shape`, `patch` and
+ * `places`. A row that would not be restored exactly keeps its JSON in `rest`.
  */
 export function selectPacked(cut: string, own: string, columns: readonly PropertyColumn[]): string {
   const named = columns.map((column) => `"${columnName(column)}"`).join(', ')
@@ -152,7 +158,7 @@ from (
 )`
 }
 
-/** Whether the members of `rest` are those of the properties that no column holds. */
+/** True when `rest` has exactly the members of the properties without a column. */
 const IS_REST_SAME = `coalesce(
   json_keys(rest) = ${atPlaces('json_keys(properties)')}
   and json_extract(rest, '$.*') = ${atPlaces("json_extract(properties, '$.*')")},
@@ -163,20 +169,20 @@ function atPlaces(list: string): string {
   return `list_select(${list}, string_split(places, ',')::integer[])`
 }
 
-/** The members of `rest` as they stand in JSON. */
+/** The members of `rest` as JSON texts. */
 const REST_MEMBERS = `list_transform(
   list_zip(json_keys(rest), json_extract(rest, '$.*')),
   lambda member: to_json(member[1])::varchar || ':' || member[2]::varchar
 )`
 
-/** The JSON text of the properties of a packed row, as it was sent: its columns, `shape` and `rest` are in scope. */
+/** Prints the JSON of a packed row's properties as sent, from its columns, `shape` and `rest`. */
 export function unpackProperties(columns: readonly PropertyColumn[]): string {
   const members = columns.map(
     (column) =>
       `${textLiteral(`${JSON.stringify(column.name)}:`)} || ${printedKind(column, `"${columnName(column)}"`)}`,
   )
   const held = `[${members.join(', ')}]::varchar[]`
-  // Lists are costly to put together, and most rows have no rest.
+  // Concatenating lists is slow, and most rows have no rest.
   return `case
   when shape is null then rest
   when rest is null then ${chosenOf(held)}

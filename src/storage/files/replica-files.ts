@@ -1,7 +1,7 @@
-/** The files that hold what queries join events with: which there are, and as of which change number they are true. */
+/** The catalog of replica files in events.db: which files each relation has, and as of which change number. */
 import type { Database } from 'bun:sqlite'
 
-/** One file with rows of a relation; no row is in two of them. */
+/** One file with rows of a relation; files of a relation are disjoint. */
 export type ReplicaFile = {
   readonly id: string
   readonly project_id: number
@@ -9,22 +9,22 @@ export type ReplicaFile = {
   readonly row_count: number
   readonly byte_count: number
   readonly sha256: string
-  /** The property columns it has, as `writeColumns` writes them. */
+  /** Its property columns, as `writeColumns` writes them. */
   readonly columns: string
 }
 
-/** How far the files of one relation are. */
+/** The position of one relation's files. */
 export type ReplicaMark = {
   readonly project_id: number
   readonly relation: string
-  /** The files hold each row as of this change number. */
+  /** The files contain each row as of this change number. */
   readonly change: number
-  /** 1 when there was no newer one. */
+  /** 1 when there was no newer change at the time of writing. */
   readonly is_whole: number
   readonly created_at: number
 }
 
-/** A step of one relation's files. Without a `mark` it has none any more, and those it had do not count. */
+/** A change of one relation's files. A null `mark` removes all of them. */
 export type NewReplicaFiles = {
   readonly project_id: number
   readonly relation: string
@@ -33,7 +33,7 @@ export type NewReplicaFiles = {
   readonly removed: readonly string[]
 }
 
-/** Every mark, or those of one project. */
+/** Lists the marks of all projects, or of one. */
 export function listMirrorMarks(
   db: Database,
   project_id: number | null = null,
@@ -45,7 +45,7 @@ export function listMirrorMarks(
     .all(project_id)
 }
 
-/** Every file, or those of one project. */
+/** Lists the files of all projects, or of one. */
 export function listMirrorFiles(
   db: Database,
   project_id: number | null = null,
@@ -57,7 +57,7 @@ export function listMirrorFiles(
     .all(project_id)
 }
 
-/** Belongs into the manifest's transaction, so that whoever follows the manifest sees it. */
+/** Applies a change, in the manifest's transaction, so that readers see both together. */
 export function writeMirror(db: Database, replica: NewReplicaFiles): void {
   const { project_id, relation, mark, added, removed } = replica
   const remove = db.query('delete from mirror_files where id = ?')

@@ -1,35 +1,35 @@
-/** What is copied from events.db into DuckDB: the events of the log, and the rows that queries join them with. */
+/** MIRRORS, TAIL, LOG: how events and replicated tables are copied from events.db into DuckDB. */
 import type { CopySource } from './copy.ts'
 
-/** Ingestion warnings kept per project; the oldest leave first. */
+/** Ingestion warnings stored per project; the oldest are deleted first. */
 export const WARNINGS_KEPT_MAX = 10_000
 
-/** A table that is kept equal to its SQLite original by following the change numbers. */
+/** A table that replicates its SQLite original by following the change numbers. */
 export type Replica = CopySource & {
-  /** The relation's name, as compiled queries name what they read. */
+  /** The relation's name in compiled queries. */
   readonly relation: string
   readonly table: string
-  /** Takes older versions of the rows of `staged` out of the table, before `move`. */
+  /** Deletes older versions of the rows of `staged`, before `move`. */
   readonly leave?: string
-  /** Where properties can have columns of their own: the rows of `staged`, which are inserted after `move`. */
+  /** For tables with property columns: the rows of `staged`, which are inserted after `move`. */
   readonly rows?: string
-  /** Where most rows stand in files (replica-files.ts), which the table goes on from. */
+  /** For relations with replica files: the table then has only the changes since the files. */
   readonly filed?: FiledReplica
 }
 
-/** A table of what is not in files yet, or no longer as it is there. Rows that are gone stay, with `is_gone`. */
+/** A replica with files: its table has rows that are newer than the files. Deleted rows stay, with `is_gone`. */
 export type FiledReplica = {
-  /** Its rows in events.db, or what tells of their changes: a table with `project_id` and `change`, by which it is found. */
+  /** The table in events.db with its rows or their changes; it has `project_id` and `change`. */
   readonly source: 'cohort_people_changes' | 'distinct_ids' | 'groups' | 'persons'
-  /** Finds a row's older version. */
+  /** The key of a row. */
   readonly key: readonly string[]
-  /** What queries read, in this order; the table also has `change` and `is_gone`. */
+  /** The columns that queries read, in this order; the table also has `change` and `is_gone`. */
   readonly columns: readonly string[]
 }
 
 /**
- * The mirror with a column for each of `columns`, which its table must have. Fresh rows are those of which the table
- * has no older versions: looking for them in a large table takes longer than the rows do.
+ * Extends a replica by `columns`, which its table must have. With `is_fresh` the table has no older versions of the
+ * rows: searching for them in a large table would take longer than the copy.
  */
 export function withColumns(
   { rows, leave, ...replica }: Replica,
@@ -53,7 +53,7 @@ const EVENT_FIELDS = `json_array(
 const PROJECT_ID = 'f[15]::bigint'
 const MONTH = "strftime(make_timestamp(f[7]::bigint), '%Y-%m')"
 
-/** The columns of an event in DuckDB, in the tail and in files alike. */
+/** The columns of an event in DuckDB, in the tail and in files. */
 export const EVENT_COLUMNS: readonly (readonly [name: string, type: string, from: string])[] = [
   ['seq', 'bigint', 'f[1]::bigint'],
   ['uuid', 'uuid', 'f[2]::uuid'],
@@ -72,7 +72,7 @@ export const EVENT_COLUMNS: readonly (readonly [name: string, type: string, from
   ['group_4', 'varchar', 'f[14]'],
 ]
 
-/** Where rows cross from SQLite to DuckDB: a JSON array, and the JSON text beside it. */
+/** The staging table between SQLite and DuckDB: a JSON array of fields, and JSON properties. */
 export const CREATE_STAGED = 'create table staged (fields varchar, properties varchar)'
 
 /** `staged` with its JSON array as a list; every `move` below selects from it. */
@@ -92,7 +92,7 @@ order by seq`,
   move: [`insert into tail select ${EVENT_VALUES} from ${STAGED}`],
 }
 
-/** The events of every project, into the table `log`, which also says whose each one is and of which month. */
+/** The events of every project, into the table `log`, with project and month. */
 export const LOG: CopySource & { readonly create: string } = {
   create: `create table log (${EVENT_TABLE}, project_id bigint, month varchar)`,
   select: `
@@ -103,7 +103,7 @@ order by seq`,
   move: [`insert into log select ${EVENT_VALUES}, ${PROJECT_ID}, ${MONTH} from ${STAGED}`],
 }
 
-/** What can be joined to events. A further mirrored table is a further line here and in relations.sql. */
+/** The replicated tables. A further one is a line here and in relations.sql. */
 export const MIRRORS: readonly Replica[] = [
   {
     relation: 'person_overrides',

@@ -1,17 +1,17 @@
-/** Which uuids a project has stored: what is there is not stored again. */
+/** The exactly-once index: the uuids that each project has stored. */
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 
-/** Rows per statement: that halves what a row costs whose uuid follows those before. */
+/** Rows per statement: this halves the cost per row for time-ordered uuids. */
 const ROWS = 20
 const COLUMN_COUNT = 3
 
 const INSERT = 'insert or ignore into event_uuids (project_id, uuid, received_day) values'
 
-/** Claims uuids inside a transaction. What it keeps must be flushed before the commit. */
+/** Claims uuids inside a transaction. Buffered rows must be flushed before the commit. */
 export class DedupIndex {
   readonly #insert_one: Statement
   readonly #insert_many: Statement
-  #values: SQLQueryBindings[] = []
+  #buffer: SQLQueryBindings[] = []
 
   constructor(db: Database) {
     const row = '(?, ?, ?)'
@@ -21,29 +21,29 @@ export class DedupIndex {
     )
   }
 
-  /** Claims a uuid that a client gave; false when it was stored before. */
+  /** Claims a uuid sent by a client; false when it is already stored. */
   claim(project_id: number, uuid: Uint8Array, received_day: number): boolean {
     return this.#insert_one.run(project_id, uuid, received_day).changes === 1
   }
 
-  /** Remembers a uuid that was made just now and is nobody else's. Clients may send it back one day. */
+  /** Buffers a newly generated uuid, which cannot be stored yet; a client may send it later. */
   add(project_id: number, uuid: Uint8Array, received_day: number): void {
-    this.#values.push(project_id, uuid, received_day)
-    if (this.#values.length < ROWS * COLUMN_COUNT) return
-    this.#insert_many.run(this.#values)
-    this.#values = []
+    this.#buffer.push(project_id, uuid, received_day)
+    if (this.#buffer.length < ROWS * COLUMN_COUNT) return
+    this.#insert_many.run(this.#buffer)
+    this.#buffer = []
   }
 
-  /** Writes what is kept. */
+  /** Writes the buffered rows. */
   flush(): void {
-    for (let start = 0; start < this.#values.length; start += COLUMN_COUNT) {
-      this.#insert_one.run(this.#values.slice(start, start + COLUMN_COUNT))
+    for (let start = 0; start < this.#buffer.length; start += COLUMN_COUNT) {
+      this.#insert_one.run(this.#buffer.slice(start, start + COLUMN_COUNT))
     }
-    this.#values = []
+    this.#buffer = []
   }
 
-  /** Forgets what is kept: it was rolled back. */
+  /** Drops the buffered rows, after a rollback. */
   clear(): void {
-    this.#values = []
+    this.#buffer = []
   }
 }

@@ -1,4 +1,4 @@
-/** events.db as the data thread writes it: the clock, the event rows, known uuids and the manifest. */
+/** The writer of events.db in the data thread: the clock, event rows, the exactly-once index and the manifest. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { readColumns } from '../files/property-columns.ts'
@@ -27,10 +27,10 @@ export type EventRow = {
 /** The keys of the groups an event belongs to, by group type index. */
 export type GroupKeys = readonly (string | null)[]
 
-/** What most events have for groups; recognized, not compared. */
+/** The groups of an event without groups; compared by identity. */
 export const NO_GROUPS: GroupKeys = []
 
-/** One snapshot file, as the manifest names it. */
+/** One snapshot file in the manifest. */
 export type FileRow = {
   readonly id: string
   readonly project_id: number
@@ -43,24 +43,24 @@ export type FileRow = {
   readonly min_timestamp: number
   readonly max_timestamp: number
   readonly created_at: number
-  /** The property columns it has, as `writeColumns` writes them. */
+  /** Its property columns, as `writeColumns` writes them. */
   readonly columns: string
   readonly layout: FileLayout
-  /** The forms of its own columns, as `writeEncodings` writes them; empty for files from before there were any. */
+  /** The encodings of its event columns, as `writeEncodings` writes them; empty for files of older versions. */
   readonly own: string
 }
 
-/** A step of the manifest: files that now count, files that no longer do, and how far the log is covered. */
+/** A step of the manifest: added files, removed files, and the position up to which events are in files. */
 export type NewFiles = {
-  /** Everything up to this sequence number is in files; null leaves it as it is (a compaction). */
+  /** All events up to this sequence number are in files; null leaves the position unchanged (a compaction). */
   readonly flushed_seq: number | null
   readonly added: readonly FileRow[]
   readonly removed: readonly string[]
-  /** Files of persons and what else events are joined with. */
+  /** Replica files: persons, distinct ids, groups, cohort memberships. */
   readonly replica?: NewReplicaFiles
 }
 
-/** SQLite page cache of the writer; the exactly-once index wants its upper pages in memory. */
+/** SQLite's page cache of the writer: it should contain the upper pages of the exactly-once index. */
 const CACHE_KIB = 64 * 1024
 
 const INSERT_FILE = `
@@ -72,7 +72,7 @@ insert into files (
 /** The writer of events.db. Opened once, by the data thread. */
 export class EventLog {
   readonly db: Database
-  /** Last sequence number given to an event, and last change number given to a mirrored row. */
+  /** The last sequence number of an event, and the last change number of a replicated row. */
   #seq = 0
   #change = 0
   readonly #begin: Statement
@@ -83,9 +83,9 @@ export class EventLog {
 
   constructor(data_dir: string) {
     this.db = openWriter(join(data_dir, 'events.db'))
-    // Who commits has the log synced before anybody is told (LogSync); no commit waits for the one before.
+    // LogSync syncs the write-ahead log before a request is answered; no commit waits for the sync of the previous one.
     this.db.run('pragma synchronous = normal')
-    // The checkpoint thread does this, so that no commit ever waits for it.
+    // The checkpoint thread checkpoints, so that no commit waits for it.
     this.db.run('pragma wal_autocheckpoint = 0')
     this.db.run(`pragma cache_size = -${CACHE_KIB}`)
     migrate(this.db, EVENTS_MIGRATIONS)
@@ -97,7 +97,7 @@ export class EventLog {
     this.readClock()
   }
 
-  /** Takes the clock from the database again, as after a rollback. */
+  /** Reads the clock from the database again, as after a rollback. */
   readClock(): void {
     const clock = this.db
       .query<{ seq: number; change: number }, []>('select seq, change from clock where id = 1')
@@ -107,7 +107,7 @@ export class EventLog {
     this.#change = clock.change
   }
 
-  /** Runs `work` in one transaction; the clock is written with it. Whatever `work` throws rolls all of it back. */
+  /** Runs `work` in one transaction, which includes the clock. An error of `work` rolls all of it back. */
   transact(work: () => void): void {
     this.#begin.run()
     try {
@@ -119,30 +119,30 @@ export class EventLog {
     } catch (error) {
       this.#rows.clear()
       this.#uuids.clear()
-      // A full disk has already rolled back by itself.
+      // On a full disk, SQLite has already rolled back.
       if (this.db.inTransaction) this.db.run('rollback')
       this.readClock()
       throw error
     }
   }
 
-  /** The last sequence number given to an event. */
+  /** The last sequence number of an event. */
   get seq(): number {
     return this.#seq
   }
 
-  /** A number for a write to a mirrored row, higher than all before. */
+  /** Returns the next change number, for a write to a replicated row. */
   nextChange(): number {
     this.#change += 1
     return this.#change
   }
 
-  /** Claims a uuid for a project; false when it was stored before. */
+  /** Claims a uuid for a project; false when it is already stored. */
   claimUuid(project_id: number, uuid: Uint8Array, received_day: number): boolean {
     return this.#uuids.claim(project_id, uuid, received_day)
   }
 
-  /** Remembers a uuid that was made for an event just now. */
+  /** Stores a uuid that was generated for an event. */
   rememberUuid(project_id: number, uuid: Uint8Array, received_day: number): void {
     this.#uuids.add(project_id, uuid, received_day)
   }
@@ -166,17 +166,17 @@ export class EventLog {
     else this.#rows.addGrouped([...values, ...row.groups])
   }
 
-  /** The manifest's transaction: the new files count and the replaced ones do not, at once. */
+  /** Commits a step of the manifest: added files replace removed ones atomically. */
   commitFiles(files: NewFiles): void {
     this.transact(() => {
       const insert = this.db.query(INSERT_FILE)
-      const offer = this.db.query(
+      const insert_column = this.db.query(
         'insert or ignore into property_columns (project_id, kind, name) values (?, ?, ?)',
       )
       for (const file of files.added) {
         insert.run(...fileValues(file))
         for (const { kind, name } of readColumns(file.columns)) {
-          offer.run(file.project_id, kind, name)
+          insert_column.run(file.project_id, kind, name)
         }
       }
       const remove = this.db.query('delete from files where id = ?')
@@ -190,7 +190,7 @@ export class EventLog {
     })
   }
 
-  /** Deletes up to `rows_max` of the events up to `up_to_seq`, oldest first. True when none of them is left. */
+  /** Deletes up to `rows_max` of the events up to `up_to_seq`, oldest first. True when all of them are deleted. */
   trim(up_to_seq: number, rows_max: number): boolean {
     let done = true
     this.transact(() => {
@@ -211,12 +211,12 @@ export class EventLog {
     return done
   }
 
-  /** Moves what the write-ahead log holds into the database, as far as readers allow; never waits for them. */
+  /** Checkpoints the write-ahead log as far as readers allow, without waiting for them. */
   checkpoint(): void {
     this.db.run('pragma wal_checkpoint(passive)')
   }
 
-  /** Empties the write-ahead log and closes; only `close(true)` really lets go of the file. */
+  /** Empties the write-ahead log and closes; only `close(true)` closes the file at once. */
   close(): void {
     this.db.run('pragma wal_checkpoint(truncate)')
     this.db.close(true)

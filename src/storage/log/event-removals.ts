@@ -1,11 +1,11 @@
-/** Persons deleted with their events: what is still to be removed from the log and from files. */
+/** Removals of the events of deleted persons, until log and files no longer contain them. */
 import type { EventLog } from './event-log.ts'
 
-/** Events to be removed: those of these ids, and those stored under these persons whose ids nobody else has. */
+/** Events to remove: those of these distinct ids, and those stored under these persons unless another person has their id. */
 export type EventRemoval = {
   readonly id: number
   readonly project_id: number
-  /** Later events stay. */
+  /** Later events are not removed. */
   readonly up_to_seq: number
   readonly person_ids: readonly Uint8Array[]
   readonly distinct_ids: readonly string[]
@@ -19,7 +19,7 @@ export class EventRemovalList {
     this.#log = log
   }
 
-  /** Orders that all events up to now are removed. `now` in µs. */
+  /** Adds a removal of all events up to now. `now` in µs. */
   add(
     removal: Pick<EventRemoval, 'distinct_ids' | 'person_ids' | 'project_id'> & {
       readonly now: number

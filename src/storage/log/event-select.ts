@@ -1,4 +1,4 @@
-/** Events in SQL, whatever keeps them: files of any layout with any columns, or a table of whole rows. */
+/** Prints SELECTs of events from any storage: files of any layout, encodings and columns, or a table. */
 
 import { textList, textLiteral } from '../duckdb/duckdb-text.ts'
 import { type ColumnEncoding, readEncodings, readOwn, uuidEnd } from '../files/column-encodings.ts'
@@ -18,7 +18,7 @@ import { PACKING_COLUMNS, unpackProperties } from '../files/property-layout.ts'
 import { EVENT_COLUMNS } from '../files/replication-sources.ts'
 import type { FileRow } from './event-log.ts'
 
-/** Where rows are, and what each has of its properties. */
+/** A relation of rows, with their layout, encodings and property columns. */
 type StoredFileShape = {
   readonly relation: string
   readonly layout: FileRow['layout']
@@ -26,7 +26,7 @@ type StoredFileShape = {
   readonly columns: readonly PropertyColumn[]
 }
 
-/** Rows with their properties as JSON only. */
+/** The shape of rows with properties as JSON only. */
 export const wholeRows = (relation: string): StoredFileShape => ({
   relation,
   layout: 'whole',
@@ -34,67 +34,67 @@ export const wholeRows = (relation: string): StoredFileShape => ({
   columns: [],
 })
 
-/** Files that can be read together, with what they have in common. */
+/** Groups files of equal shape, to be read together. */
 export function storedShape(
   files: readonly FileRow[],
   pathOf: (file: FileRow) => string,
 ): readonly StoredFileShape[] {
-  return [...Map.groupBy(files, layoutText).values()].flatMap((alike) => {
+  return [...Map.groupBy(files, shapeKey).values()].flatMap((alike) => {
     const [first] = alike
     if (first === undefined) return []
-    return [heldAs(first, `read_parquet(${textList(alike.map(pathOf))})`)]
+    return [shapeOfFile(first, `read_parquet(${textList(alike.map(pathOf))})`)]
   })
 }
 
-const layoutText = ({ layout, own, columns }: FileRow): string => `${layout} ${own} ${columns}`
+const shapeKey = ({ layout, own, columns }: FileRow): string => `${layout} ${own} ${columns}`
 
-const heldAs = ({ layout, own, columns }: FileRow, relation: string): StoredFileShape => ({
+const shapeOfFile = ({ layout, own, columns }: FileRow, relation: string): StoredFileShape => ({
   relation,
   layout,
   own: readEncodings(own),
   columns: readColumns(columns),
 })
 
-/** One SELECT of rows of packed files as they are held; but with every one of their own columns as it is read. */
+/** Prints a SELECT of packed files that keeps properties packed, and decodes the event columns. */
 export function selectStored({ relation, own, columns }: StoredFileShape): string {
   const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
   const names = EVENT_COLUMNS.map(([name]) => name).filter((name) => name !== 'properties')
   return `select ${[...names.map((name) => readOwn(own, name)), ...kept].join(', ')} from ${relation}`
 }
 
-/** What is read of each event. */
+/** The columns to read of each event. */
 export type EventReading = {
   /** Property columns. */
   readonly columns: readonly NeededColumn[]
-  /** Without `properties`: just reading what they are made of takes longer than many a query. */
+  /** Without `properties`: reading all their parts takes longer than many queries. */
   readonly is_lean: boolean
-  /** With what no column holds. */
+  /** With the JSON of properties that have no column. */
   readonly has_rest: boolean
-  /** With the half of uuids that they are found by. */
+  /** With the half of uuids that look-ups by uuid use. */
   readonly has_uuid_end?: boolean
 }
 
 const ALL: EventReading = { columns: [], is_lean: false, has_rest: true }
 
 /**
- * One SELECT with EVENT_COLUMNS, the wanted property columns, and what no column holds. A value comes out of a
- * column where there is one, else out of the JSON of these rows alone; the engine leaves out what is not used.
+ * Prints a SELECT of EVENT_COLUMNS, the needed property columns and the rest. A value is read from a column where there
+ * is one, else from the rows' JSON; DuckDB prunes unused columns.
  */
-export function selectEvents(held: StoredFileShape, reading: EventReading = ALL): string {
-  return `select ${listOf(held, reading)} from ${held.relation}`
+export function selectEvents(shape: StoredFileShape, reading: EventReading = ALL): string {
+  return `select ${listOf(shape, reading)} from ${shape.relation}`
 }
 
-/** A SELECT for all files that give what is read in the same way, whatever else they have; as few as there can be. */
+/** Prints as few SELECTs as possible: files with the same select list share one, however else they differ. */
 export function selectFiles(
   files: readonly FileRow[],
   pathOf: (file: FileRow) => string,
   reading: EventReading,
 ): readonly string[] {
-  const alike = Map.groupBy(files, layoutText)
-  const lists = [...alike.values()].flatMap((group) => {
+  const by_shape = Map.groupBy(files, shapeKey)
+  const lists = [...by_shape.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined) return []
-    return [{ list: listOf(heldAs(first, ''), reading), paths: group.map(pathOf) }]
+    return [{ list: listOf(shapeOfFile(first, ''), reading), paths: group.map(pathOf) }]
   })
   return [...Map.groupBy(lists, ({ list }) => list)].map(([list, groups]) => {
     const paths = groups.flatMap((group) => group.paths)
@@ -103,39 +103,39 @@ export function selectFiles(
 }
 
 function listOf(
-  held: StoredFileShape,
+  shape: StoredFileShape,
   { columns, is_lean, has_rest, has_uuid_end }: EventReading,
 ): string {
-  const is_packed = held.layout === 'packed'
+  const is_packed = shape.layout === 'packed'
   const kept = EVENT_COLUMNS.filter(([name]) => !is_lean || name !== 'properties')
   const own = kept.map(([name]) =>
     is_packed && name === 'properties'
-      ? `${unpackProperties(held.columns)} as properties`
-      : readOwn(held.own, name),
+      ? `${unpackProperties(shape.columns)} as properties`
+      : readOwn(shape.own, name),
   )
   const properties = columns.flatMap((column) => {
     const name = neededColumnName(column)
     return name === undefined || (column.owner ?? 'event') !== 'event'
       ? []
-      : [`${readFrom(held, column)} as "${name}"`]
+      : [`${readFrom(shape, column)} as "${name}"`]
   })
   const rest = has_rest ? [`${is_packed ? 'rest' : 'properties'} as ${REST_COLUMN}`] : []
-  const end = has_uuid_end === true ? [`${uuidEnd(held.own)} as ${UUID_END_COLUMN}`] : []
-  // The engine reads the first column where none is used, as for a count: this one is in no file.
+  const end = has_uuid_end === true ? [`${uuidEnd(shape.own)} as ${UUID_END_COLUMN}`] : []
+  // DuckDB reads the first column when none is used, as for a count: this constant is in no file.
   const first = is_lean ? [`true as ${ANY_COLUMN}`] : []
   return [...first, ...own, ...properties, ...rest, ...end].join(', ')
 }
 
 const ANY_COLUMN = 'p_any'
-/** What queries call the end of a uuid, as `uuidEnd` has it. */
+/** The name in queries of the last half of a uuid, as `uuidEnd` prints it. */
 export const UUID_END_COLUMN = 'p_uuid'
 
-function readFrom(held: StoredFileShape, request: NeededColumn): string {
+function readFrom(shape: StoredFileShape, request: NeededColumn): string {
   const { kind, name } = request
-  return kind === 'json' ? memberFrom(held, name) : valueFrom(held, { kind, name })
+  return kind === 'json' ? memberFrom(shape, name) : valueFrom(shape, { kind, name })
 }
 
-/** JSON in which the property stands as it does in `properties`. */
+/** Prints JSON that contains the property exactly as `properties` does. */
 function memberFrom({ layout, columns }: StoredFileShape, name: string): string {
   if (layout !== 'packed') return 'properties'
   const column = columns.find((other) => other.name === name)
@@ -146,20 +146,20 @@ function memberFrom({ layout, columns }: StoredFileShape, name: string): string 
   return `'{' || coalesce(${textLiteral(`${JSON.stringify(name)}:`)} || ${value}, '') || '}'`
 }
 
-function valueFrom({ layout, columns }: StoredFileShape, wanted: PropertyColumn): string {
-  const named = columns.filter(({ name }) => name === wanted.name)
-  const same = named.find(({ kind }) => kind === wanted.kind)
-  if (same !== undefined) return quoted(same)
-  if (layout !== 'packed') return fromJson(wanted)
-  const text = named.find(({ kind }) => kind === 'text')
-  if (text !== undefined) return valueOf(wanted, quoted(text))
-  const [other] = named
-  if (other === undefined) return fromJson(wanted, 'rest')
-  // What the column does not give back exactly is in the rest, which most rows have not got.
-  const exact = fromJson({ kind: 'text', name: wanted.name }, 'rest')
+function valueFrom({ layout, columns }: StoredFileShape, needed: PropertyColumn): string {
+  const same_name = columns.filter(({ name }) => name === needed.name)
+  const same_kind = same_name.find(({ kind }) => kind === needed.kind)
+  if (same_kind !== undefined) return quoted(same_kind)
+  if (layout !== 'packed') return fromJson(needed)
+  const text = same_name.find(({ kind }) => kind === 'text')
+  if (text !== undefined) return valueOf(needed, quoted(text))
+  const [other] = same_name
+  if (other === undefined) return fromJson(needed, 'rest')
+  // Values that the column cannot restore exactly are in `rest`, which is null for most rows.
+  const exact = fromJson({ kind: 'text', name: needed.name }, 'rest')
   const spelled = printedKind(other, quoted(other))
   return valueOf(
-    wanted,
+    needed,
     `case when rest is null then ${spelled} else coalesce(${exact}, ${spelled}) end`,
   )
 }

@@ -1,51 +1,51 @@
 /**
- * Brings commits to the disk without holding up those that follow: a commit is written to the write-ahead log and counts
- * once the log was synced after it, which happens beside the next ones.
+ * Group commit with asynchronous sync: a commit is written to the write-ahead log, and is durable after the next
+ * fdatasync of the log, which runs beside the following commits.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Who waits for what was committed before they came. */
+/** Called when everything committed before its registration is durable. */
 type SyncCallback = () => void
 
-/** One call of the operating system, with those it settles: whoever had come by its start. */
+/** One fdatasync, with the callbacks registered before its start. */
 type SyncFile = {
-  /** Its own: a descriptor tells of each failure once, and two calls on the same one could share a failure. */
+  /** A descriptor for this call: the kernel reports each failure once per descriptor, so two calls must not share one. */
   readonly fd: number
   readonly waiting: readonly SyncCallback[]
 }
 
 /**
- * Calls that run at a time. With one alone a request that came just after its start waits for two of them; with two, a
- * disk that takes milliseconds took a third more single events per second, and with a fast one there is seldom a second.
+ * Concurrent calls. With one, a request that arrives just after its start waits for two calls. With two, a disk with
+ * syncs of milliseconds stored a third more single events per second; on a fast disk the second is rare.
  */
 const SYNCS_MAX = 2
 
-/** Whoever comes while all calls run shares the next one. */
+/** Callbacks registered while all calls run share the next one. */
 export class LogSync {
   readonly #path: string
   readonly #fail: (message: string) => void
   readonly #free_fds: number[] = []
   #waiting: SyncCallback[] = []
-  /** Those that still settle somebody, in the order in which they were started. */
+  /** Calls with callbacks left, in the order of their start. */
   #unsettled: SyncFile[] = []
   #running_count = 0
   #has_failed = false
   #is_closed = false
 
-  /** `fail` is told once when the disk refused: what was written since the last sync may be lost, and nobody is told it is stored. */
+  /** `fail` is called once when a sync fails: writes since the last sync may be lost, and their callbacks are never called. */
   constructor(data_dir: string, fail: (message: string) => void) {
     this.#path = join(data_dir, 'events.db-wal')
     this.#fail = fail
   }
 
-  /** Calls `then` when everything that is committed by now would survive a power cut. */
+  /** Calls `then` when everything committed by now is durable. */
   settle(then: SyncCallback): void {
     this.#waiting.push(then)
     this.#start()
   }
 
-  /** Whoever waits now is not told. */
+  /** Closes the descriptors; waiting callbacks are not called. */
   close(): void {
     this.#is_closed = true
     for (const fd of this.#free_fds) closeSync(fd)
@@ -53,10 +53,10 @@ export class LogSync {
   }
 
   #start(): void {
-    // After a failure the disk may say yes although it lost what it refused before.
+    // After a failure a later sync may succeed although the failed writes are lost.
     if (this.#has_failed || this.#is_closed) return
     if (this.#waiting.length === 0 || this.#running_count >= SYNCS_MAX) return
-    // The log lives as long as the database is open, so it is the same file each time.
+    // The write-ahead log exists as long as the database is open, so it is always the same file.
     const fd = this.#free_fds.pop() ?? openSync(this.#path, 'r')
     const sync = { fd, waiting: this.#waiting }
     this.#waiting = []
@@ -75,7 +75,7 @@ export class LogSync {
       this.#fail(`events.db-wal cannot be synced: ${error.message}`)
       return
     }
-    // Whatever an earlier call waits for was written before this one began, so it is on the disk too.
+    // The writes of earlier calls preceded this call's start, so they are durable too.
     const settled = this.#unsettled.splice(0, this.#unsettled.indexOf(sync) + 1)
     for (const then of settled.flatMap(({ waiting }) => waiting)) {
       if (this.#is_closed) return

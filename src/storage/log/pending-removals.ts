@@ -1,4 +1,4 @@
-/** Events that are to be removed, as queries leave them out and files are written without them. */
+/** Excludes events of pending removals from queries and from new files. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { EventRemoval } from './event-removals.ts'
@@ -11,7 +11,7 @@ type PendingRemovalRow = {
   readonly distinct_ids: string
 }
 
-/** What is still to be removed of all projects, or of one; oldest first. */
+/** Lists the pending removals of all projects, or of one; oldest first. */
 export function listPendingRemovals(
   db: Database,
   project_id: number | null = null,
@@ -31,12 +31,12 @@ order by id`,
     }))
 }
 
-/** Made empty; `copyRemovals` fills them. */
+/** Creates the tables that `copyRemovals` fills. */
 export const CREATE_REMOVED = `
 create table removed_ids (distinct_id varchar not null, up_to_seq bigint not null);
 create table removed_people (person_id uuid not null, up_to_seq bigint not null)`
 
-/** Makes the tables say just this. */
+/** Replaces the tables' rows by these removals. */
 export async function copyRemovals(
   connection: DuckDBConnection,
   removals: readonly EventRemoval[],
@@ -59,7 +59,7 @@ export async function copyRemovals(
   )
 }
 
-/** As text, which the table casts: there are few. */
+/** Inserts rows as text, which the table casts; there are few. */
 async function appendAll(
   connection: DuckDBConnection,
   table: 'removed_ids' | 'removed_people',
@@ -73,14 +73,14 @@ async function appendAll(
 }
 
 /**
- * The rows of `relation` that are to be removed: those of an id, and those stored under a person unless their id
- * belongs to somebody else today (table distinct_id_overrides). Later events of the same ids stay.
+ * Prints a SELECT of the rows of `relation` to remove: those of a removed distinct id, and those stored under a removed
+ * person unless another person has their id today (table distinct_id_overrides). Later events of the ids stay.
  */
 export function removedOf(relation: string): string {
   return `select e.* from ${relation} as e ${JOINED} where ${IS_REMOVED}`
 }
 
-/** The rows of `relation` that stay. */
+/** Prints a SELECT of the rows of `relation` that stay. */
 export function withoutRemoved(relation: string): string {
   return `select e.* from ${relation} as e ${JOINED} where not (${IS_REMOVED})`
 }

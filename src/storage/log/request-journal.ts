@@ -1,10 +1,10 @@
-/** Requests that are applied in slices, written down before: a crash in between neither loses nor doubles an event. */
+/** The journal of requests that are applied in slices: after a crash in between, the rest is applied exactly once. */
 import type { Database } from 'bun:sqlite'
 
 /** Events of a request as text: JSON of their heads, and their properties one after the other. */
 export type SliceTexts = { readonly heads: string; readonly texts: string }
 
-/** A request whose slices are all written down. */
+/** A request in the journal. */
 export type JournaledRequest = {
   readonly id: number
   readonly project_id: number
@@ -33,7 +33,7 @@ export class RequestJournal {
     this.#db = db
   }
 
-  /** Begins a request, of which slices follow. Its number. */
+  /** Begins a request; returns its number, for its slices. */
   begin(project_id: number): number {
     const { lastInsertRowid } = this.#db
       .query(
@@ -51,7 +51,7 @@ export class RequestJournal {
       .run(request.id, request.project_id, slice.heads, slice.texts)
   }
 
-  /** Writes how far a request is. Once it has a `rest`, it is complete. */
+  /** Stores the progress of a request. A request with a `rest` is complete. */
   save(request: Omit<JournaledRequest, 'project_id'>): void {
     this.#db
       .query('update sliced_requests set accepted = ?, event_count = ?, rest = ? where id = ?')
@@ -65,7 +65,7 @@ export class RequestJournal {
       .get(request_id)
   }
 
-  /** What is left of a slice; null for nothing. */
+  /** Stores what is left of a slice; null deletes it. */
   keep(slice_id: number, left: SliceTexts | null): void {
     if (left === null) this.#db.query('delete from request_slices where id = ?').run(slice_id)
     else {
@@ -82,7 +82,7 @@ export class RequestJournal {
     return true
   }
 
-  /** All requests: those without a `rest` had not arrived when the process ended. */
+  /** Lists all requests; those without a `rest` had not arrived completely when the process ended. */
   list(): readonly JournaledRequest[] {
     return this.#db
       .query<JournaledRequest, []>(

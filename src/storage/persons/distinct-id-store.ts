@@ -1,11 +1,11 @@
-/** Whose each distinct id is, and whose its past events are therefore: distinct_ids and both kinds of overrides. */
+/** The owner of each distinct id, and the overrides that assign stored events to today's persons. */
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from '../log/event-log.ts'
 
 /** A distinct id of a person. */
 export type OwnedDistinctId = {
   readonly distinct_id: string
-  /** The person that had it before any merge; null for the one that has it now. */
+  /** The person that had it before any merge; null for the current one. */
   readonly home_id: Uint8Array | null
   readonly is_main: number
 }
@@ -53,8 +53,8 @@ select distinct_id, home_id, is_main
 from distinct_ids
 where project_id = ? and home_id = ? and person_id = ?`
 
-/** What a merge moves with a person: its ids, and what leads past events to it. Each counts up to a limit. */
-const COUNT_LED = `
+/** Counts the rows that a merge moves with a person: ids and overrides, each up to a limit. */
+const COUNT_MOVED = `
 select
   (select count(*) from (select 1 from distinct_ids where project_id = ?1 and person_id = ?2 limit ?3))
   + (select count(*) from (select 1 from person_overrides where project_id = ?1 and person_id = ?2 limit ?3))
@@ -80,21 +80,21 @@ on conflict (project_id, distinct_id) do update set
   person_id = excluded.person_id,
   change = excluded.change`
 
-/** An id whose person was deleted. */
-const NOBODY = new Uint8Array(0)
+/** The owner of an id whose person was deleted. */
+const NO_PERSON = new Uint8Array(0)
 
-/** Writes inside the data thread's transactions; remembers nothing. */
+/** Writes inside the data thread's transactions; has no cache. */
 export class DistinctIdStore {
   readonly #log: EventLog
   readonly #db: Database
   readonly #select_owner: Statement<{ person_id: Uint8Array }, [number, string]>
   readonly #upsert_id: Statement
   readonly #move_all: Statement
-  readonly #count_led: Statement<{ count: number }, [number, Uint8Array, number]>
+  readonly #count_moved: Statement<{ count: number }, [number, Uint8Array, number]>
   readonly #upsert_override: Statement
   readonly #end_override: Statement
-  /** Most logs have none; then no new id needs to be looked for among them. */
-  #are_any_led: boolean
+  /** False while there are no overrides of ids, as in most databases: new ids then need no update there. */
+  #has_id_overrides: boolean
 
   constructor(log: EventLog) {
     this.#log = log
@@ -102,10 +102,11 @@ export class DistinctIdStore {
     this.#select_owner = this.#db.prepare(SELECT_OWNER)
     this.#upsert_id = this.#db.prepare(UPSERT_ID)
     this.#move_all = this.#db.prepare(MOVE_ALL)
-    this.#count_led = this.#db.prepare(COUNT_LED)
+    this.#count_moved = this.#db.prepare(COUNT_MOVED)
     this.#upsert_override = this.#db.prepare(UPSERT_OVERRIDE)
     this.#end_override = this.#db.prepare(END_OVERRIDE)
-    this.#are_any_led = this.#db.query('select 1 from distinct_id_overrides limit 1').get() !== null
+    this.#has_id_overrides =
+      this.#db.query('select 1 from distinct_id_overrides limit 1').get() !== null
   }
 
   /** The person a distinct id belongs to, or null. */
@@ -121,7 +122,7 @@ export class DistinctIdStore {
       .all(project_id, person_id)
   }
 
-  /** The ids a person has that were another one's before any merge. */
+  /** Lists a person's ids that belonged to another person before any merge. */
   listFrom(
     project_id: number,
     person_id: Uint8Array,
@@ -132,7 +133,7 @@ export class DistinctIdStore {
       .all(project_id, home_id, person_id)
   }
 
-  /** The id a person's list begins with because an alias said so, or null. */
+  /** Finds the main id of a person, which an alias has set; null without one. */
   findMain(project_id: number, person_id: Uint8Array): string | null {
     const row = this.#db
       .query<{ distinct_id: string }, [number, Uint8Array]>(
@@ -142,10 +143,10 @@ export class DistinctIdStore {
     return row?.distinct_id ?? null
   }
 
-  /** Gives a distinct id to a person for good. Events of it that were led to somebody are led to this person. */
+  /** Gives a distinct id to a person. Existing overrides of the id follow. */
   attach(project_id: number, distinct_id: string, person_id: Uint8Array): void {
     this.#upsert_id.run(project_id, distinct_id, person_id, 0, this.#log.nextChange())
-    if (!this.#are_any_led) return
+    if (!this.#has_id_overrides) return
     this.#db
       .query(
         'update distinct_id_overrides set person_id = ?, change = ? where project_id = ? and distinct_id = ?',
@@ -153,12 +154,12 @@ export class DistinctIdStore {
       .run(person_id, this.#log.nextChange(), project_id, distinct_id)
   }
 
-  /** How many rows would move with a person; of each kind at most `limit` are counted. */
+  /** Counts the rows that would move with a person, at most `limit` of each kind. */
   countLed(project_id: number, person_id: Uint8Array, limit: number): number {
-    return this.#count_led.get(project_id, person_id, limit)?.count ?? 0
+    return this.#count_moved.get(project_id, person_id, limit)?.count ?? 0
   }
 
-  /** All ids of one person, and all events that count under it, go to another one. */
+  /** Moves all ids and events of one person to another. */
   moveAll(project_id: number, from: Uint8Array, into: Uint8Array): void {
     this.#move_all.run(into, this.#log.nextChange(), project_id, from)
     for (const table of ['person_overrides', 'distinct_id_overrides'] as const) {
@@ -173,38 +174,38 @@ export class DistinctIdStore {
 
   /** Gives an id back to a person, with all events of that id, past ones included. */
   giveBack(project_id: number, distinct_id: string, person_id: Uint8Array): void {
-    this.#are_any_led = true
+    this.#has_id_overrides = true
     this.#db.query(MOVE_ONE).run(person_id, this.#log.nextChange(), project_id, distinct_id)
     this.#db.query(UPSERT_FOLLOWED).run(project_id, distinct_id, person_id, this.#log.nextChange())
   }
 
-  /** Takes all ids from a person: they are nobody's. Past events stay where they are. */
+  /** Takes all ids from a person, so that they have no owner. Past events keep the person. */
   releaseAll(project_id: number, person_id: Uint8Array): void {
     this.#db
       .query(
         'update distinct_ids set person_id = ?, home_id = null, is_main = 0, version = version + 100, change = ? where project_id = ? and person_id = ?',
       )
-      .run(NOBODY, this.#log.nextChange(), project_id, person_id)
+      .run(NO_PERSON, this.#log.nextChange(), project_id, person_id)
   }
 
-  /** Makes one of a person's ids the one its list begins with. */
+  /** Makes one of a person's ids the main id, which lists begin with. */
   markMain(project_id: number, person_id: Uint8Array, distinct_id: string): void {
     for (const sql of [UNMARK_MAIN, MARK_MAIN]) {
       this.#db.query(sql).run(this.#log.nextChange(), project_id, person_id, distinct_id)
     }
   }
 
-  /** Events that were stored under `old_id` count under `id` from now on. */
+  /** Assigns events stored under `old_id` to `id`. */
   override(project_id: number, old_id: Uint8Array, id: Uint8Array): void {
     this.#upsert_override.run(project_id, old_id, id, this.#log.nextChange())
   }
 
-  /** Events that are stored under `id` are its own from now on, whoever they were led to. */
+  /** Ends the override of `id`: events stored under it belong to it again. */
   endOverride(project_id: number, id: Uint8Array): void {
     this.#end_override.run(this.#log.nextChange(), project_id, id)
   }
 
-  /** The ids under which events of a person may be stored: its own, and all that lead to it. */
+  /** Lists the person ids that a person's events may be stored under: its id, and all overridden to it. */
   listStoredUnder(project_id: number, person_id: Uint8Array): readonly Uint8Array[] {
     const rows = this.#db
       .query<{ old_person_id: Uint8Array }, [number, Uint8Array]>(

@@ -1,7 +1,7 @@
-/** What flags keep about people in events.db: identifiers they are hashed by, and the cohorts they are in. */
+/** Rows of flags about persons in events.db: hash keys per flag, and cohort memberships. */
 import type { Database } from 'bun:sqlite'
 
-/** A row to store unless the person has one for that flag already: the first writer wins. */
+/** A hash key to store unless the person has one for that flag: the first writer wins. */
 export type OverrideRow = {
   readonly project_id: number
   readonly person_id: Uint8Array
@@ -9,7 +9,7 @@ export type OverrideRow = {
   readonly hash_key: string
 }
 
-/** People who come into a cohort and people who leave it. */
+/** Persons that enter a cohort, and persons that leave it. */
 export type CohortChange = {
   readonly project_id: number
   readonly cohort_id: number
@@ -38,13 +38,13 @@ export function changeCohort(db: Database, change: CohortChange): void {
   for (const person_id of change.removed) remove.run(project_id, person_id, cohort_id)
 }
 
-/** What flags keep of a person: flag key → what is hashed, and cohort id → true. */
+/** The flag rows of a person: flag key → hash key, and cohort id → true. */
 export type FlagRows = {
   readonly flags: Readonly<Record<string, unknown>>
   readonly cohorts: Readonly<Record<string, unknown>>
 }
 
-/** Everything flags keep of a person. */
+/** Reads the flag rows of a person. */
 export function readFlagRows(db: Database, project_id: number, person_id: Uint8Array): FlagRows {
   const flags = db
     .query<{ flag_key: string; hash_key: string }, [number, Uint8Array]>(
@@ -62,7 +62,7 @@ export function readFlagRows(db: Database, project_id: number, person_id: Uint8A
   }
 }
 
-/** Makes what flags keep of a person exactly this. Called inside a transaction. */
+/** Replaces the flag rows of a person. Called inside a transaction. */
 export function writeFlagRows(
   db: Database,
   of: { readonly project_id: number; readonly person_id: Uint8Array },
@@ -94,7 +94,7 @@ export function writeFlagRows(
   for (const id of gained) changeCohort(db, { ...about, cohort_id: Number(id), added: [person_id] })
 }
 
-/** A merge hands over what flags know of a person; what the surviving one has of its own stays. */
+/** Moves flag rows in a merge; existing rows of the surviving person win. */
 export function moveFlagRows(
   db: Database,
   project_id: number,

@@ -6,10 +6,10 @@ import { measure, type PersonProperties, type PropertiesSize, setOwn } from './p
 
 export type GroupTypeIndex = 0 | 1 | 2 | 3 | 4
 
-/** In order of arrival; a project has no further ones. */
+/** Assigned in order of arrival; a project has at most five types. */
 const INDEXES: readonly GroupTypeIndex[] = [0, 1, 2, 3, 4]
 
-/** Projects whose group types are kept in memory. */
+/** Projects with cached group types. */
 const PROJECTS_CACHED_MAX = 10_000
 
 const UPSERT_GROUP = `
@@ -33,11 +33,11 @@ export type OpenGroup = {
   readonly name: GroupName
   readonly properties: PersonProperties
   size: PropertiesSize
-  /** The earliest and the last event that said something of it, µs; null until one has. */
+  /** Times of the earliest and the last event that changed it, µs; null before the first. */
   times: { readonly created_at: number; readonly updated_at: number } | null
 }
 
-/** Groups that are open at a time, and bytes of their properties. */
+/** Limits of open groups, and of the bytes of their properties. */
 const OPEN_MAX = 5000
 const OPEN_BYTES_MAX = 4 * 1024 * 1024
 
@@ -60,7 +60,7 @@ export class GroupStore {
     this.#upsert = this.#db.prepare(UPSERT_GROUP)
   }
 
-  /** The index of a group type, given to it on first sight; null for a type beyond the fifth. */
+  /** Finds or assigns the index of a group type; null for a type beyond the fifth. */
   typeIndex(project_id: number, group_type: string): GroupTypeIndex | null {
     const types = this.#typesOf(project_id)
     const known = types.get(group_type)
@@ -74,7 +74,7 @@ export class GroupStore {
     return index
   }
 
-  /** A group, read once until the next flush however many events are about it. */
+  /** Opens a group, which is read once until the next flush. */
   open(name: GroupName): OpenGroup {
     const key = `${name.project_id}:${name.group_type_index}:${name.group_key}`
     const known = this.#open.get(key)
@@ -131,7 +131,7 @@ export class GroupStore {
     this.#open_bytes = 0
   }
 
-  /** Forgets everything in memory: after a rollback it may be wrong. */
+  /** Drops everything in memory, after a rollback. */
   forget(): void {
     this.#types.clear()
     this.#forgetOpen()

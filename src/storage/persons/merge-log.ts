@@ -1,11 +1,11 @@
-/** The log of merges that can be undone: who became whom, and what both had before. */
+/** The log of merges that can be undone, with the state of both persons before. */
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from '../log/event-log.ts'
 
-/** What moves with a person when it is merged: JSON values by name. */
+/** The data that moves in a merge: JSON values by name. */
 export type PersonBelongings = {
   properties: Record<string, unknown>
-  /** Flag key → what is hashed for it. */
+  /** Flag key → hash key. */
   flags: Record<string, unknown>
   /** Cohort id → true. */
   cohorts: Record<string, unknown>
@@ -33,13 +33,13 @@ export type PersonMerge = {
   other_created_at: number
   other_was_identified: boolean
   readonly other_main: string | null
-  /** What the other person had. */
+  /** The data of the other person. */
   readonly kept: PersonBelongings
-  /** Which of it the person it became had not, and took over. */
+  /** The names of it that the surviving person lacked, and took over. */
   readonly given: Record<BelongingAspect, string[]>
 }
 
-/** One of the merges that made a person, and the bytes of what it would give back. */
+/** One merge of a person's family, with the bytes of data that an undo would restore. */
 export type FamilyMerge = Pick<PersonMerge, 'id' | 'other_id'> & { readonly length: number }
 
 type MergeRow = Omit<
@@ -69,7 +69,7 @@ const CONFIRM = `
 update merges set was_confirmed = 1
 where id = (select max(id) from merges where project_id = ? and into_id = ?)`
 
-/** The merges of a person's own and those of whoever it absorbed. */
+/** The merges of a person, and recursively those of the persons merged into it. */
 const FAMILY = `
 with recursive parts(id) as (
   values (?2)
@@ -90,7 +90,7 @@ where id in (
   select id from merges where project_id = ?1 and into_id in (select id from parts)
 )`
 
-/** Reads and writes inside the data thread's transactions; remembers nothing. */
+/** Reads and writes inside the data thread's transactions; has no cache. */
 export class MergeLog {
   readonly #db: Database
   readonly #insert: Statement
@@ -119,7 +119,7 @@ export class MergeLog {
     )
   }
 
-  /** Notes that a person was claimed to be an identified user again, without a merge. */
+  /** Stores that a person was identified again without a merge. */
   confirm(project_id: number, into_id: Uint8Array): void {
     this.#confirm.run(project_id, into_id)
   }
@@ -128,19 +128,19 @@ export class MergeLog {
     return this.#one('where project_id = ? and id = ?', [project_id, id])
   }
 
-  /** The merge by which a person became another one, or null. */
+  /** Finds the merge by which a person became part of another, or null. */
   findAway(project_id: number, other_id: Uint8Array): PersonMerge | null {
     return this.#one('where project_id = ? and other_id = ?', [project_id, other_id])
   }
 
-  /** The merges that made a person what it is, its own and those of whoever it absorbed; the last one first. */
+  /** Lists the merges of a person and of the persons merged into it; the last one first. */
   listFamily(project_id: number, person_id: Uint8Array): readonly FamilyMerge[] {
     return this.#db
       .query<FamilyMerge, [number, Uint8Array]>(SELECT_FAMILY)
       .all(project_id, person_id)
   }
 
-  /** Forgets all of them: they cannot be undone any more. */
+  /** Deletes all of them, so that they cannot be undone. */
   removeFamily(project_id: number, person_id: Uint8Array): void {
     this.#db.query(DELETE_FAMILY).run(project_id, person_id)
   }

@@ -1,4 +1,4 @@
-/** Which merges persons are made of, read from events.db without queueing behind its writer. */
+/** Reads the merges of persons from events.db, on a reader's connection. */
 import type { Database } from 'bun:sqlite'
 
 /** A merge that can be undone. `merged_at` is in µs since 1970 UTC. */
@@ -9,7 +9,7 @@ export type ListedMerge = {
   readonly merged_at: number
 }
 
-/** The merges of a person's own, and those of whoever it absorbed. */
+/** The merges of a person, and recursively those of the persons merged into it. */
 const SELECT_MERGES = `
 with recursive parts(id) as (
   values (?2)
@@ -36,14 +36,14 @@ export class MergedPersons {
     this.#db = db
   }
 
-  /** Up to `limit` of the merges that made a person what it is, the last one first. */
+  /** Lists up to `limit` merges of a person, the last one first. */
   list(project_id: number, person_id: Uint8Array, limit: number): ListedMerge[] {
     return this.#db
       .query<ListedMerge, [number, Uint8Array, number]>(SELECT_MERGES)
       .all(project_id, person_id, limit)
   }
 
-  /** The ids a person has that were somebody else's own before any merge. */
+  /** Lists a person's ids that belonged to another person before any merge. */
   listIdsFrom(project_id: number, person_id: Uint8Array, home_id: Uint8Array): string[] {
     return this.#db
       .query<{ distinct_id: string }, [number, Uint8Array, Uint8Array]>(SELECT_IDS)

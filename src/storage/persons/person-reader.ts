@@ -1,4 +1,4 @@
-/** Persons, groups and what flags keep about them, read from events.db without queueing behind its writer. */
+/** Reads persons, groups and flag rows from events.db in the main thread, without waiting for the writer. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { openReader } from '../sqlite/sqlite.ts'
@@ -29,10 +29,10 @@ type ReadPersonRow = {
  */
 const CACHE_KB = 8192
 
-/** The first id of all: what a walk over persons starts behind. */
+/** Sorts before every id: the start of a walk over persons. */
 const BEFORE_ALL = new Uint8Array(0)
-/** What an id leads to whose person was deleted. */
-const NOBODY = new Uint8Array(0)
+/** The owner of an id whose person was deleted. */
+const NO_PERSON = new Uint8Array(0)
 
 const SELECT_PERSONS = `
 select id, properties, created_at, is_identified
@@ -81,10 +81,10 @@ export class PersonReader {
   readonly #group_types: Statement<GroupTypeRow, [number]>
   readonly #overrides: Statement<{ flag_key: string; hash_key: string }, [number, Uint8Array]>
   readonly #member: Statement<{ cohort_id: number }, [number, Uint8Array, number]>
-  /** What persons are made of. */
+  /** The merges of persons. */
   readonly merges: MergedPersons
   readonly #clock: Statement<{ change: number }, []>
-  readonly #known: PersonReadCache
+  readonly #cache: PersonReadCache
   #is_reading = false
   /** The last change number in what is being read. */
   #change = 0
@@ -97,7 +97,7 @@ export class PersonReader {
     this.#begin = this.#db.prepare('begin')
     this.#commit = this.#db.prepare('commit')
     this.#clock = this.#db.prepare('select change from clock where id = 1')
-    this.#known = new PersonReadCache(this.#db)
+    this.#cache = new PersonReadCache(this.#db)
     this.#person_id = this.#db.prepare(
       'select person_id from distinct_ids where project_id = ? and distinct_id = ?',
     )
@@ -118,17 +118,17 @@ export class PersonReader {
     )
   }
 
-  /** The person a distinct id belongs to, or null. Of who was read lately only changes are looked at. */
+  /** Finds the person of a distinct id, or null; from the cache unless it has changed. */
   findPerson(project_id: number, distinct_id: string): PersonRead | null {
     this.#read()
-    this.#known.follow(project_id, this.#change)
-    const known = this.#known.find(project_id, distinct_id)
-    if (known !== undefined) return known
-    const id = this.#person_id.get(project_id, distinct_id)?.person_id ?? NOBODY
+    this.#cache.follow(project_id, this.#change)
+    const cached = this.#cache.find(project_id, distinct_id)
+    if (cached !== undefined) return cached
+    const id = this.#person_id.get(project_id, distinct_id)?.person_id ?? NO_PERSON
     const row = id.length === 0 ? null : this.#properties.get(project_id, id)
     const person = row && { id, properties: JSON.parse(row.properties) as PersonProperties }
     if (id.length === 0 || row !== null) {
-      this.#known.keep(project_id, distinct_id, person, row?.properties.length ?? 0)
+      this.#cache.keep(project_id, distinct_id, person, row?.properties.length ?? 0)
     }
     return person
   }
@@ -150,7 +150,7 @@ export class PersonReader {
     return this.#group_types.all(project_id)
   }
 
-  /** What is hashed for a person instead of the distinct id, by flag key. */
+  /** The hash keys of a person, used instead of the distinct id, by flag key. */
   overridesOf(project_id: number, person_id: Uint8Array): ReadonlyMap<string, string> {
     this.#read()
     const rows = this.#overrides.all(project_id, person_id)
@@ -242,7 +242,7 @@ export class PersonReader {
       .map((row) => row.cohort_id)
   }
 
-  /** Whether there is a person of this id today. */
+  /** True when a person with this id exists. */
   hasPerson(project_id: number, person_id: Uint8Array): boolean {
     return (
       this.#count(
@@ -252,7 +252,7 @@ export class PersonReader {
     )
   }
 
-  /** A person's distinct ids, the main one first; all of them unless told: somebody may have given it a million. */
+  /** Lists a person's distinct ids, the main one first; a person may have a million, so give a limit where possible. */
   listDistinctIds(project_id: number, person_id: Uint8Array, limit = ALL): string[] {
     return this.#db
       .query<{ distinct_id: string }, [number, Uint8Array, number]>(SELECT_DISTINCT_IDS)
@@ -260,7 +260,7 @@ export class PersonReader {
       .map((row) => row.distinct_id)
   }
 
-  /** Reads what is committed by now, also in this turn: for who has just had something written. */
+  /** Ends the read transaction, so that the next read sees the caller's own write. */
   refresh(): void {
     if (this.#is_reading) this.#commit.run()
     this.#is_reading = false
@@ -272,8 +272,8 @@ export class PersonReader {
   }
 
   /**
-   * What is read in one turn of the event loop is read in one transaction, which costs a third of as many single
-   * reads. Nobody can have been told yet of what is committed meanwhile: answers leave after the turn.
+   * Reads of one turn of the event loop share a transaction, which costs a third of as many single reads. A write that
+   * commits meanwhile has not been answered yet, since answers are sent after the turn.
    */
   #read(): void {
     if (this.#is_reading) return

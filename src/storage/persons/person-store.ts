@@ -1,4 +1,4 @@
-/** Persons and their distinct ids in events.db, with what was used lately kept in memory. */
+/** Persons and their distinct ids in events.db, with write-back caches in memory. */
 
 import type { Statement } from 'bun:sqlite'
 import { ClockCache } from '../clock-cache.ts'
@@ -9,16 +9,16 @@ import { MergeLog } from './merge-log.ts'
 import { PersonlessIds } from './personless-ids.ts'
 import { type CachedSender, SenderCache } from './sender-cache.ts'
 
-/** Persons kept, about 1 kB each. */
+/** Cached persons, about 1 kB each. */
 const PERSONS_MAX = 20_000
-/** Distinct ids kept, about 200 B each, and a person that nobody else keeps any more. */
+/** Cached distinct ids, about 200 B each, plus persons that only they refer to. */
 const DISTINCT_IDS_MAX = 50_000
-/** Distinct ids kept that are nobody's, about 300 B each. */
+/** Cached distinct ids without a person, about 300 B each. */
 const STRANGERS_MAX = 50_000
 
 /**
- * There is one object per person, or changes would get lost: `is_cached` says whether an object is still the one.
- * A hit by distinct id reads that object and nothing else, since memory is what such a look-up costs.
+ * One object per person, or changes would be lost: `is_cached` is false for an object that was replaced. A hit by
+ * distinct id touches only that object, since cache misses of the processor dominate the cost.
  */
 export class PersonCache {
   readonly #ids = new ClockCache<StoredPerson>(DISTINCT_IDS_MAX)
@@ -32,29 +32,29 @@ export class PersonCache {
     this.#persons_max = persons_max
   }
 
-  /** What was noted of a sender; it needs no look at the person itself, which may have been forgotten. */
+  /** Finds a sender's entry, also when its person is no longer cached. */
   findSender(id_key: string): CachedSender | null {
     return this.#senders.find(id_key)
   }
 
-  /** Notes what there is to know of a sender, once there are more persons than have room. */
+  /** Stores a sender's entry, once there are more persons than the cache can have. */
   noteSender(id_key: string, person: StoredPerson): void {
     if (person.is_cached && this.#persons.size >= this.#persons_max) {
       this.#senders.note(id_key, person)
     }
   }
 
-  /** What the events of a distinct id that is nobody's are stored under; null when it may be somebody's. */
+  /** Finds the person id under which events of an ownerless distinct id are stored; null when it may have an owner. */
   findStranger(id_key: string): Uint8Array | null {
     return this.#strangers.get(id_key) ?? null
   }
 
-  /** This distinct id was looked for and is nobody's; without a profile it stays so until somebody is given it. */
+  /** Stores that a distinct id has no owner. */
   noteStranger(id_key: string, stored_under: Uint8Array): void {
     this.#strangers.set(id_key, stored_under)
   }
 
-  /** A person changes: what was noted of it holds no longer. */
+  /** Invalidates the sender entries of a person that changes. */
   invalidate(person: StoredPerson): void {
     this.#senders.invalidate(person.id)
   }
@@ -72,16 +72,16 @@ export class PersonCache {
   }
 
   add(person: StoredPerson): void {
-    if (!this.#persons.has(person.key) && this.#persons.size >= this.#persons_max) this.#forgetOne()
+    if (!this.#persons.has(person.key) && this.#persons.size >= this.#persons_max) this.#evict()
     const before = this.#persons.get(person.key)
     if (before !== undefined && before !== person) before.is_cached = false
     this.#persons.set(person.key, person)
     person.is_cached = true
-    // Who was just found is about to be changed: it must not be forgotten for the next one found.
+    // The person is about to be changed: the next one added must not evict it.
     person.was_used = true
   }
 
-  /** From now on this distinct id leads to this person, which must have been added. */
+  /** Binds a distinct id to a person, which must have been added. */
   bind(id_key: string, person: StoredPerson): void {
     this.#ids.set(id_key, person)
     this.#senders.forget(id_key)
@@ -102,8 +102,8 @@ export class PersonCache {
     this.#hand = this.#persons.values()
   }
 
-  /** A hand goes round; who was used since it last came by stays. Ends within two rounds. */
-  #forgetOne(): void {
+  /** CLOCK eviction of one person. Ends within two rounds. */
+  #evict(): void {
     for (;;) {
       const next = this.#hand.next()
       if (next.done === true) {
@@ -126,10 +126,10 @@ export type PersonProperties = Record<string, unknown>
 export type StoredPerson = {
   readonly project_id: number
   readonly id: Uint8Array
-  /** Names the person in memory: project and id. */
+  /** The person's key in memory: project and id. */
   readonly key: string
   created_at: number
-  /** The properties as JSON text, which is all that memory keeps of most; null while `properties` are newer. */
+  /** The properties as JSON text; null while `properties` are newer. */
   properties_text: string | null
   /** Null unless they are open, or changed since they were written. */
   properties: PersonProperties | null
@@ -140,20 +140,20 @@ export type StoredPerson = {
   properties_bytes: number | null
   /** How many properties there are; null until they are counted. */
   properties_count: number | null
-  /** Which automatic properties it has, as identity marks them; -1 until somebody looked, and after each change. */
+  /** A bit set of its automatic properties, computed by identity; -1 before that, and after each change. */
   marks_low: number
   marks_high: number
-  /** True once it was noted that this identified person was claimed to be one again. */
+  /** True once it is stored that this identified person was identified again. */
   is_confirmed: boolean
-  /** False for an object that is out of date: another one has taken its place, or none. */
+  /** False for an object that was replaced or evicted. */
   is_cached: boolean
   was_used: boolean
 }
 
-/** How much properties take up. */
+/** The size of properties. */
 export type PropertiesSize = { readonly bytes: number; readonly count: number }
 
-/** What only memory knows of a person, at first. */
+/** Initial values of the members that are not stored. */
 const UNSEEN = {
   properties_bytes: null,
   properties_count: null,
@@ -164,7 +164,7 @@ const UNSEEN = {
   was_used: false,
 }
 
-/** What a person is created with. */
+/** The values of a new person. */
 export type NewPerson = Pick<StoredPerson, 'project_id' | 'id' | 'created_at' | 'is_identified'> & {
   readonly properties: PersonProperties
 }
@@ -178,18 +178,18 @@ type StoredPersonRow = {
   version: number
 }
 
-/** By how much a deletion counts on. */
+/** A deletion raises the version by this. */
 const DELETED_VERSIONS = 100
 
-/** Changed persons that wait for the end of their transaction. */
+/** Maximum number of changed persons before they are written. */
 const UNSAVED_MAX = 5000
-/** Bytes of properties that wait for it, or are open until it; writing this much takes some 30 ms. */
+/** Maximum bytes of their properties, and of parsed ones; writing this much takes about 30 ms. */
 const UNSAVED_BYTES_MAX = 4 * 1024 * 1024
 
 const SELECT_PERSON =
   'select id, created_at, properties, is_identified, is_deleted, version from persons where project_id = ? and id = ?'
 
-/** Not a join, which takes SQLite ten times as long. */
+/** A subquery, because a join takes SQLite ten times as long. */
 const SELECT_OWNER = `
 select id, created_at, properties, is_identified, is_deleted, version
 from persons
@@ -234,7 +234,7 @@ export class PersonStore {
     this.personless = new PersonlessIds(log.db)
   }
 
-  /** The person a distinct id belongs to, or null. Who has the id's key at hand saves making it. */
+  /** Finds the person of a distinct id, or null. Pass `id_key` if it is already computed. */
   find(
     project_id: number,
     distinct_id: string,
@@ -256,10 +256,10 @@ export class PersonStore {
     return this.#unsaved.size === 0 ? null : this.owners.find(project_id, distinct_id)
   }
 
-  /** The living person of an id, or null. Who has its row at hand saves reading it. */
+  /** Finds a person that is not deleted, or null. Pass `row` if it is already read. */
   get(project_id: number, id: Uint8Array, row: StoredPersonRow | null = null): StoredPerson | null {
     const key = personKey(project_id, id)
-    // One of the person's distinct ids may have brought it in before; there must be one copy only.
+    // The person may be cached already, through another distinct id; there must be one object only.
     const known = this.cache.findByKey(key) ?? this.#unsaved.get(key)
     const name = { project_id, id, key }
     const person = known ?? (row === null ? this.#read(name) : personOf(name, row))
@@ -297,7 +297,7 @@ export class PersonStore {
       version: buried === null ? 0 : buried.version + 1,
       ...UNSEEN,
     }
-    // Who was merged away, or sent events without a profile, is led to somebody: the new one's events are its own.
+    // Events stored under this id may be assigned to another person, by a merge: they belong to the new person.
     this.owners.endOverride(project_id, created.id)
     this.cache.add(created)
     this.#keep(created)
@@ -349,7 +349,7 @@ export class PersonStore {
     this.save(person)
   }
 
-  /** What was parsed and not changed is kept as text again. */
+  /** Drops parsed properties of unchanged persons. */
   #close(): void {
     for (const person of this.#open) {
       if (person.properties_text !== null) person.properties = null
@@ -365,7 +365,7 @@ export class PersonStore {
     this.#keep(person)
   }
 
-  /** Gives a distinct id to a person, taking it from whoever had it. */
+  /** Gives a distinct id to a person, taking it from its owner. */
   attach(person: StoredPerson, distinct_id: string): void {
     this.owners.attach(person.project_id, distinct_id, person.id)
     this.cache.bind(`${person.project_id}:${distinct_id}`, person)
@@ -384,11 +384,11 @@ export class PersonStore {
     this.#markDeleted(other)
   }
 
-  /** Deletes a person: its ids are nobody's, its past events keep its id. */
+  /** Deletes a person: its distinct ids have no owner, its past events keep its id. */
   remove(person: StoredPerson): void {
     this.owners.releaseAll(person.project_id, person.id)
     writeFlagRows(this.#log.db, ownerOf(person), { flags: {}, cohorts: {} })
-    // Whoever follows versions elsewhere must never take an older one for newer.
+    // Readers that compare versions must never take an older row for the newer one.
     person.version += DELETED_VERSIONS
     this.#markDeleted(person)
   }
@@ -397,11 +397,11 @@ export class PersonStore {
     setProperties(person, {}, null)
     person.is_deleted = true
     this.save(person)
-    // Its ids are looked up again when they are next met.
+    // Its distinct ids are looked up again at their next use.
     this.cache.remove(person)
   }
 
-  /** What flags keep of a person. */
+  /** Reads the flag rows of a person. */
   flagRows(person: StoredPerson): FlagRows {
     return readFlagRows(this.#log.db, person.project_id, person.id)
   }
@@ -439,7 +439,7 @@ export class PersonStore {
     if (is_full) this.flush()
   }
 
-  /** Forgets everything in memory: after a rollback it may be wrong. */
+  /** Drops everything in memory, after a rollback. */
   forget(): void {
     this.cache.clear()
     this.personless.forget()
@@ -450,12 +450,12 @@ export class PersonStore {
   }
 }
 
-/** A person's properties as they are now. They must not be changed in place. */
+/** Returns a person's current properties. They must not be changed in place. */
 export function propertiesOf({ properties, properties_text }: StoredPerson): PersonProperties {
   return properties ?? (JSON.parse(properties_text ?? '{}') as PersonProperties)
 }
 
-/** Gives a person other properties; it is to be saved then. `bytes` as `properties_bytes` says. */
+/** Replaces a person's properties; call `save` after it. `bytes` is the new `properties_bytes`. */
 export function setProperties(
   person: StoredPerson,
   properties: PersonProperties,
@@ -467,7 +467,7 @@ export function setProperties(
   person.properties_count = null
 }
 
-/** Gives an object a member of its own; plain assignment would take `__proto__` for something else. */
+/** Sets an own member of an object; a plain assignment to `__proto__` would set its prototype. */
 export function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value
   else
@@ -479,7 +479,7 @@ export function setOwn(object: Record<string, unknown>, name: string, value: unk
     })
 }
 
-/** Measures properties, whose JSON may be at hand. */
+/** Measures properties; pass their JSON if it is already computed. */
 export function measure(properties: PersonProperties, text: string | null): PropertiesSize {
   let count = 0
   for (const _ in properties) count += 1

@@ -1,8 +1,8 @@
-/** Distinct ids that were used without a person profile: a later merge of such an id claims its events. */
+/** Distinct ids that were used without a person profile: a later merge of such an id takes over its events. */
 import type { Database, Statement } from 'bun:sqlite'
 import { ClockCache } from '../clock-cache.ts'
 
-/** Ids that are kept in memory. */
+/** Cached ids. */
 const CACHED_MAX = 100_000
 
 /** Reads and writes inside the data thread's transactions. */
@@ -18,7 +18,7 @@ export class PersonlessIds {
     )
   }
 
-  /** Remembers that an id was used so. */
+  /** Stores that an id was used without a profile. */
   add(project_id: number, distinct_id: string): void {
     const key = `${project_id}:${distinct_id}`
     if (this.#known.get(key) !== undefined) return
@@ -35,7 +35,7 @@ export class PersonlessIds {
     )
   }
 
-  /** After a rollback: what is in memory was not written. */
+  /** Drops everything in memory, after a rollback. */
   forget(): void {
     this.#known.clear()
   }

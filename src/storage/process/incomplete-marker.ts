@@ -1,17 +1,17 @@
-/** The mark of a folder that is being filled by a restore, a backup or an export, until it is whole. */
+/** The marker file of a folder that a restore, backup or export is filling, until it is complete. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '../files/parquet.ts'
 
-/** Lies in the folder as long as it is not whole. */
+/** The marker's name. */
 export const UNFINISHED_MARK = 'tidemark-unfinished'
 
-/** Whether the folder was left before it was whole. */
+/** True for a folder that is not complete. */
 export function isIncomplete(folder: string): boolean {
   return existsSync(join(folder, UNFINISHED_MARK))
 }
 
-/** Marks the folder as unfinished by this process; a power cut that leaves anything of what comes after leaves the mark. */
+/** Marks the folder as incomplete by this process; the marker is synced before anything else is written. */
 export function markIncomplete(folder: string): void {
   const mark = join(folder, UNFINISHED_MARK)
   writeFileSync(mark, describeProcess(process.pid) ?? '')
@@ -19,19 +19,19 @@ export function markIncomplete(folder: string): void {
   syncPath(folder)
 }
 
-/** The process that is at work in an unfinished folder just now; null when it was cut off. */
+/** Finds the process that is filling the folder; null when it has ended before completing it. */
 export function findFiller(folder: string): number | null {
-  const said = readFileSync(join(folder, UNFINISHED_MARK), 'utf8')
-  const pid = Number(said.split(' ')[0])
-  return pid > 0 && describeProcess(pid) === said ? pid : null
+  const identity = readFileSync(join(folder, UNFINISHED_MARK), 'utf8')
+  const pid = Number(identity.split(' ')[0])
+  return pid > 0 && describeProcess(pid) === identity ? pid : null
 }
 
-/** Of all processes of all times this one alone; null when there is none with this id, or the system does not tell. */
+/** Identifies a process by id, start time and boot; null when there is none with this id, or it cannot be read. */
 function describeProcess(pid: number): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // A process' name may have any letters; what is behind it has none.
+    // A process name may contain spaces and brackets; the fields after it do not.
     const started = stat.slice(stat.lastIndexOf(')')).split(' ')[STARTED]
     return started === undefined ? null : `${pid} ${started} ${boot}`
   } catch {
@@ -39,5 +39,5 @@ function describeProcess(pid: number): string | null {
   }
 }
 
-/** When it started, in ticks since the boot, counted from the name. */
+/** The index, counted from the name, of the start time in ticks since boot. */
 const STARTED = 20

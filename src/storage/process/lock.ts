@@ -1,10 +1,10 @@
-/** One server per data folder: a lock that vanishes with its process, and a note that says who holds it. */
+/** One server per data folder: a lock that ends with its process, and a note that describes its holder. */
 import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isIncomplete } from './incomplete-marker.ts'
 
-/** Who serves a data folder. `url` is null until the server listens. */
+/** The process that serves a data folder. `url` is null until it listens. */
 export type LockHolder = {
   readonly pid: number
   readonly url: string | null
@@ -13,14 +13,14 @@ export type LockHolder = {
 
 /** Held until `release` or the end of the process, however it ends. */
 export type FolderLock = {
-  /** The holder before did not get to say goodbye: it was killed, or the power failed. */
+  /** True when the previous holder ended without `release`: it was killed, or the power failed. */
   readonly was_abandoned: boolean
-  /** Tells others where the holder serves. */
+  /** Writes the holder's URL into the note. */
   announce(url: string): void
   release(): void
 }
 
-/** Another process serves this data folder. `holder` is null when it has not said who it is. */
+/** Another process serves this data folder. `holder` is null without a readable note. */
 export class FolderInUse extends Error {
   override readonly name = 'FolderInUse'
 
@@ -29,7 +29,7 @@ export class FolderInUse extends Error {
   }
 }
 
-/** Nothing else refers to the open locks for a whole process' life, and a collected handle is a lost lock. */
+/** References to the open locks, because a lock ends when its handle is garbage-collected. */
 const HELD = Symbol.for('tidemark.locks')
 const held: Set<Database> = ((globalThis as { [HELD]?: Set<Database> })[HELD] ??= new Set())
 
@@ -45,7 +45,7 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   const db = new Database(join(data_dir, 'lock.db'), { create: true, readwrite: true })
   try {
     db.run('pragma busy_timeout = 0')
-    // An open transaction is a lock of the operating system's: it cannot outlive us, so it never goes stale.
+    // An open transaction holds a lock of the operating system, which ends with the process.
     db.run('begin exclusive')
   } catch (error) {
     db.close()
@@ -67,7 +67,7 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   }
 }
 
-/** Who last said to hold the folder; null when nobody did. After a crash the note outlives its writer. */
+/** Reads the note; null without one. After a crash the note of the dead holder is still there. */
 export function findHolder(data_dir: string): LockHolder | null {
   try {
     const note: unknown = JSON.parse(readFileSync(notePath(data_dir), 'utf8'))
@@ -93,7 +93,7 @@ function describe(holder: LockHolder | null): string {
   return `tidemark process ${holder.pid}${place}, since ${holder.started_at}`
 }
 
-/** True when SQLite says that somebody else has what was wanted. */
+/** True for SQLite's error that another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY'
 }

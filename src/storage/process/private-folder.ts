@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const GROUP_AND_OTHERS = 0o077
 const RIGHTS = 0o777
 
-/** What was open to others and is not any more; `kept` is what this user may not change, which another user owns. */
+/** The number of changed paths, and the paths that this user may not change. */
 export type Tightened = { readonly changed: number; readonly kept: readonly string[] }
 
 /**

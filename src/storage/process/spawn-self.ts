@@ -23,7 +23,7 @@ export function ownCommand(command: string, args: readonly string[]): readonly s
   return [process.execPath, ...entry, command, ...args]
 }
 
-/** Does what a child need not live for: one that has gone is told nothing, and its end is heard of by others. */
+/** Runs a write to a child and ignores EPIPE: the child's exit is handled elsewhere. */
 export async function ignoreClosedPipe(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()

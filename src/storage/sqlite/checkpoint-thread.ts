@@ -1,4 +1,4 @@
-/** The checkpoint thread: a Worker that moves the write-ahead log of events.db into the database when told to. */
+/** The checkpoint thread: a Worker that checkpoints the write-ahead log of events.db on request. */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { openWriter } from './sqlite.ts'
@@ -53,7 +53,7 @@ function checkpoint(): FromCheckpointThread {
     const pages = progress?.log ?? 0
     return { kind: 'checkpointed', pages, pages_left: pages - (progress?.checkpointed ?? 0) }
   } catch (error) {
-    // A full disk, most likely: what was committed is safe in the log, and the next checkpoint takes it along.
+    // Most likely a full disk: commits are safe in the log, and the next checkpoint includes them.
     return { kind: 'failed', message: String(error) }
   }
 }

@@ -1,4 +1,4 @@
-/** Decides when the write-ahead log of events.db is moved into the database, by whom, and that it stays small. */
+/** Schedules checkpoints of events.db on the checkpoint thread, and keeps the write-ahead log small. */
 import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
 
 const MIB = 1024 * 1024
@@ -6,7 +6,7 @@ const MIB = 1024 * 1024
 /** Bytes committed between two checkpoints. */
 const CHECKPOINT_EVERY_BYTES = 4 * MIB
 
-/** A log of this many pages (4 kB each) never got its turn to start over: commits have to pause for a moment. */
+/** At this many pages (4 kB each) the log cannot restart beside commits: the data thread pauses and checkpoints. */
 const LOG_PAGES_MAX = 16_384
 
 /** The main thread's handle on the checkpoint thread. */
@@ -41,7 +41,7 @@ export class Checkpoints {
     return this.#opened.promise
   }
 
-  /** Told after each commit how much it wrote. */
+  /** Counts the bytes of a commit, and starts a checkpoint when it is due. */
   noteWritten(bytes: number): void {
     this.#bytes += bytes
     if (this.#is_running || this.#bytes < CHECKPOINT_EVERY_BYTES) return
@@ -69,7 +69,7 @@ export class Checkpoints {
         return
       case 'checkpointed':
         this.#is_running = false
-        // What the thread left over is little, and only a writer that holds still can finish it.
+        // Few pages are left, but only a paused writer can finish them.
         if (message.pages > LOG_PAGES_MAX) this.#pauseCommits()
         return
       case 'failed':

@@ -1,11 +1,11 @@
-/** Opens SQLite databases the one way this project trusts them, and brings their tables up to date. */
+/** Opens SQLite databases with this project's settings, and migrates their schemas. */
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 
 /** One forward-only step of a database's schema; never edited after release. */
 export type Migration = { readonly name: string; readonly sql: string }
 
-/** Older ones can damage a database while they reset its write-ahead log. */
+/** Older versions can damage a database while they reset its write-ahead log. */
 const SQLITE_VERSION_MIN = '3.51.3'
 
 /** How long a statement waits for another process's transaction before it fails. */
@@ -41,7 +41,7 @@ export function migrate(db: Database, migrations: readonly Migration[]): void {
   while (readVersion(db) < migrations.length) {
     db.transaction(() => {
       const version = readVersion(db)
-      // A new database has nothing to lose: made at once, it waits for the disk once.
+      // A new database gets all migrations in one transaction, with one sync.
       const until = version === 0 ? migrations.length : version + 1
       for (const { sql } of migrations.slice(version, until)) db.run(sql)
       if (until <= migrations.length) db.run(`pragma user_version = ${until}`)
@@ -49,7 +49,7 @@ export function migrate(db: Database, migrations: readonly Migration[]): void {
   }
 }
 
-/** How many migrations a database has had. */
+/** Reads the number of applied migrations. */
 function readVersion(db: Database): number {
   return db.query<{ user_version: number }, []>('pragma user_version').get()?.user_version ?? 0
 }
@@ -76,7 +76,7 @@ export function requireUndamaged(path: string): void {
 
 function quickCheck(path: string): string {
   try {
-    // For writing, since only a writer may bring a write-ahead log back after a crash.
+    // Only a writer can recover the write-ahead log after a crash.
     using db = openWriter(path)
     return (
       db
