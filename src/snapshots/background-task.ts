@@ -1,26 +1,26 @@
-/** Background work in steps, each short enough that a snapshot can wait for it. */
+/** Repeats background work in steps that are short enough for a snapshot to wait for. */
 import type { SnapshotChildren } from './child.ts'
 import type { SnapshotLog } from './dependencies.ts'
 
-/** Where there was nothing to do, one looks again after this. */
+/** Pause after a step without work. */
 const LOOK_MS = 5000
-/** After a step that failed (a full disk, say), the next is tried after this. */
+/** Pause after a failed step, for example on a full disk. */
 const RETRY_MS = 30_000
 
 export type BackgroundTask = {
-  /** False for a while after there was nothing to do, or it could not be done. */
+  /** False during the pause after a step without work or a failed one. */
   isDue(): boolean
-  /** One step. Never rejects. */
+  /** Runs one step. Never rejects. */
   tryStep(): Promise<void>
-  /** Every step there is. Rejects when one cannot be done. */
+  /** Runs all steps. Rejects when one fails. */
   all(): Promise<void>
-  /** Steps since the start that did something, and that could not be done. */
+  /** Numbers of successful and failed steps since the start. */
   readonly counts: WorkCounts
 }
 
 export type WorkCounts = { readonly done: number; readonly failed: number }
 
-/** `step` answers false when there is nothing to do, and rejects when it cannot be done. */
+/** `step` resolves to false without work, and rejects when it fails. */
 export function createStepper(
   step: () => Promise<boolean>,
   context: {

@@ -1,15 +1,15 @@
-/** What is looked after while the server runs: the log first, then whatever else is due, one after the other. */
+/** The loop of background work: snapshots first, then other tasks in order of importance, one at a time. */
 import type { Database } from 'bun:sqlite'
 import { readLogState } from '../storage/files/manifest.ts'
 import type { BackgroundTask } from './background-task.ts'
 import { type SnapshotContext, trimmableOf } from './dependencies.ts'
 
 const LOOK_MS = 1000
-/** After a snapshot that failed (a full disk, say), the next is tried after this. */
+/** Pause after a failed snapshot, for example on a full disk. */
 const RETRY_MS = 30_000
 
 export type BackgroundParts = {
-  /** Runs one piece of work after the other, whoever asks. */
+  /** Serializes all work in the snapshot process. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>
   readonly snapshot: () => Promise<void>
   /** In order of importance. */
@@ -19,7 +19,7 @@ export type BackgroundParts = {
 
 export type BackgroundLoop = { start(): void; stop(): void }
 
-/** Looks every second, and less often after a failure. */
+/** Checks every second, less often after a failure. */
 export function createBackground(
   db: Database,
   context: SnapshotContext,
@@ -45,7 +45,7 @@ export function createBackground(
   }
 }
 
-/** Also when files hold events that the log still has: a stop came between the two. */
+/** True also when files contain events that the log still has, after a stop between commit and trim. */
 function isDue(db: Database, context: SnapshotContext): boolean {
   const { settings } = context
   const { seq, flushed_seq, trimmed_seq } = readLogState(db)
@@ -56,6 +56,6 @@ function isDue(db: Database, context: SnapshotContext): boolean {
       'select created_at from events where seq > ? order by seq limit 1',
     )
     .get(flushed_seq)
-  // A clock that was put back makes an event old as well.
+  // After the clock was set back, an event from the future counts as old.
   return oldest !== null && Math.abs(Date.now() - oldest.created_at / 1000) >= settings.age_s * 1000
 }

@@ -1,28 +1,28 @@
-/** Runs the snapshot process for one piece of work and hears what it says. */
+/** Starts a snapshot process for one piece of work, and reads its results. */
 
 import type { FileRow } from '../storage/log/event-log.ts'
 import { ignoreClosedPipe, ownCommand } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
 import type { ReplicaChange } from './write-mirror.ts'
 
-/** What a process told of, and the last event or change that it wrote. */
+/** The files that a process reported, and the last event or change that it wrote. */
 export type SnapshotReport = {
   readonly files: readonly FileRow[]
   readonly replica: ReplicaChange | null
   readonly last_seq: number
 }
 
-/** The snapshot processes of a server, so that it can end them when it ends. */
+/** The running snapshot processes, which the server kills when it stops. */
 export class SnapshotChildren {
   readonly #running = new Set<Bun.Subprocess>()
   #is_killed = false
 
-  /** From then on nothing is begun, and what fails was meant to. */
+  /** True once stopped: nothing is started, and failures are expected. */
   get is_killed(): boolean {
     return this.#is_killed
   }
 
-  /** Rejects unless the process said that it is done. */
+  /** Rejects unless the process reported `done`. */
   async run(work: SnapshotWork): Promise<SnapshotReport> {
     if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
@@ -30,12 +30,12 @@ export class SnapshotChildren {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',
-      // A crash must not be told to anybody outside.
+      // Bun must not report crashes over the network.
       env: { BUN_ENABLE_CRASH_REPORTING: '0', DO_NOT_TRACK: '1' },
     })
     this.#running.add(child)
     try {
-      // Not on the command line, which has no room for the columns of many files.
+      // On standard input, because a command line is too short for the columns of many files.
       const { stdin } = child
       const [sent, last_words] = await Promise.all([
         child.stdout.text(),
@@ -50,7 +50,7 @@ export class SnapshotChildren {
     }
   }
 
-  /** What they were at is unfinished work, which the next start sweeps. */
+  /** Kills them; the next start deletes their unfinished files. */
   kill(): void {
     this.#is_killed = true
     for (const child of this.#running) child.kill('SIGKILL')

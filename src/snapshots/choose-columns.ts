@@ -1,4 +1,4 @@
-/** Chooses which properties of a project get columns of their own in the next files: the frequent ones, within a budget. */
+/** Chooses the properties of a project that get columns in the next files: the frequent ones, within a budget. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import {
@@ -8,9 +8,9 @@ import {
   readColumns,
 } from '../storage/files/property-columns.ts'
 
-/** Rows that are looked at. */
+/** Size of the sample. */
 const SAMPLE_ROWS = 5000
-/** A property in fewer rows than one in so many gets no column. */
+/** A property in less than one of this many rows gets no column. */
 const RARE = 200
 /** A project may change its mind about so many columns per column of the budget; each stays offered for ever. */
 const OFFERED_PER_COLUMN = 4

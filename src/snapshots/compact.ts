@@ -1,4 +1,4 @@
-/** Puts files of one project together into one, or one per month, sorted, with the columns that are chosen today. */
+/** Rewrites files of one project as one file, or one per month, sorted, with newly chosen columns. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
@@ -13,20 +13,20 @@ import { measure, requireChecked } from './measure.ts'
 import { type PublishOptions, publishRows } from './publish-file.ts'
 
 export type CompactOptions = PublishOptions & {
-  /** Files of one project, of a month or of several that follow each other. */
+  /** Files of one project, of one month or of consecutive ones. */
   readonly files: readonly FileRow[]
-  /** Whether each month gets a file of its own. */
+  /** True writes one file per month. */
   readonly months_apart: boolean
   readonly columns_max: number
 }
 
 /**
- * Rows that are equal in these are one event that was sent again after its uuid had been forgotten;
+ * Rows that are equal in these columns are one event that was sent again after its uuid had expired;
  * the first one stays.
  */
 const SAME = `uuid, event, distinct_id, "timestamp"::date`
 
-/** Tells of each new file when it is whole and under its name. Throws, naming it, when an input is damaged. */
+/** Reports each new file after it is published. Throws, naming it, when an input is damaged. */
 export async function compactFiles(
   db: Database,
   connection: DuckDBConnection,
@@ -63,7 +63,7 @@ export async function compactFiles(
   }
 }
 
-/** The rows of each file that is to be, and its last month. */
+/** The rows of each output file, and its last month. */
 async function listMonths(
   connection: DuckDBConnection,
   source: string,
@@ -89,7 +89,7 @@ const MONTH = `strftime("timestamp", '%Y-%m')`
 const relation = (selects: readonly string[]): string => `(${selects.join(' union all ')})`
 
 async function hasRepeated(connection: DuckDBConnection, source: string): Promise<boolean> {
-  // Most files have no uuid twice, which is cheaper to see.
+  // Most files have no duplicate uuid, which is cheaper to detect.
   const reader = await connection.runAndReadAll(
     `select count(*) > count(distinct uuid) from ${source}`,
   )

@@ -1,4 +1,4 @@
-/** One step of compaction: plan, have the new file written, commit the manifest, delete what it replaces. */
+/** One step of compaction: plan → write the new file → commit the manifest → delete the replaced files. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { listAllFiles } from '../storage/files/manifest.ts'
@@ -10,7 +10,7 @@ import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
 import { withCleanup } from './with-cleanup.ts'
 
-/** Puts files together as the plan says. */
+/** Executes the plans of plan-compaction.ts. */
 export function createCompactor(
   db: Database,
   children: SnapshotChildren,
@@ -20,7 +20,7 @@ export function createCompactor(
   return createStepper(step, { what: 'compaction', children, log: context.log })
 }
 
-/** False when there is nothing to put together. Rejects when it cannot be done; the files stay as they are then. */
+/** Resolves to false without work. Rejects on failure; the files are then unchanged. */
 async function compactOnce(
   db: Database,
   children: SnapshotChildren,
@@ -40,7 +40,7 @@ async function compactOnce(
   )
   await capture.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
   await readers.adoptManifest()
-  // Queries under way have links of their own. What a crash leaves here, the next start sweeps.
+  // Running queries have hard links. After a crash here, the next start deletes the rest.
   for (const file of files) rmSync(filePath(data_dir, file), { force: true })
   const rows = sum(added, ({ row_count }) => row_count)
   log.info(
@@ -59,7 +59,7 @@ async function compactOnce(
   return true
 }
 
-/** A damaged file stays as it is: nothing is to be made from it. */
+/** Marks a damaged file, which is never an input. */
 function wholeFiles(db: Database, data_dir: string): readonly FileRow[] {
   return listAllFiles(db).filter(
     (file) => findDamage(filePath(data_dir, file), file.byte_count) === null,

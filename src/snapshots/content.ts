@@ -1,4 +1,4 @@
-/** What goes into a file: rows as they come, or taken apart into property columns, a shape and a rest. */
+/** The content of a file: whole rows, or rows packed into property columns, a shape and a rest. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { columnName, type PropertyColumn } from '../storage/files/property-columns.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../storage/files/property-layout.ts'
 import { EVENT_COLUMNS } from '../storage/files/replication-sources.ts'
 
-/** The rows of a part as an SQL relation, and which properties get columns, in the order of `readColumns`. */
+/** An SQL relation of rows, and the property columns, in the order of `readColumns`. */
 export type FileContent = {
   /** Has all of EVENT_COLUMNS … */
   readonly source: string
@@ -22,15 +22,15 @@ export type FileContent = {
 const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'properties')
   .map(([name]) => `"${name}"`)
   .join(', ')
-/** Shapes that are made of one file's rows, the most frequent first; other rows keep their properties as they are. */
+/** Maximum number of shapes per file, the most frequent first; other rows keep their JSON. */
 const SHAPES_MAX = 20_000
 
-/** Without columns there is nothing to take apart. */
+/** Without columns, rows are written whole. */
 export function layoutOf({ columns }: FileContent): FileLayout {
   return columns.length === 0 ? 'whole' : 'packed'
 }
 
-/** The SELECT of a file's rows, in no order; what it reads is there until `FORGET_CONTENT` is run. */
+/** Prepares the SELECT of a file's rows, unordered; its temporary tables exist until `FORGET_CONTENT` is run. */
 export async function prepareContent(
   content: FileContent,
   connection: DuckDBConnection,
@@ -55,7 +55,7 @@ export async function prepareContent(
   return selectPacked('(cut left join shapes using (signature))', OWN, columns)
 }
 
-/** Frees what `prepareContent` made. */
+/** Drops the tables of `prepareContent`. */
 export const FORGET_CONTENT = 'drop table if exists cut'
 
 async function appendShapes(

@@ -1,4 +1,4 @@
-/** What the snapshot job is given: its settings, the one writer of events.db, the readers of files, a log. */
+/** The dependencies of the snapshot job: settings, the writer of events.db, the readers of files, a log. */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { temporaryFolder } from '../storage/files/parquet.ts'
@@ -6,15 +6,15 @@ import type { NewFiles } from '../storage/log/event-log.ts'
 import type { FaultPoint } from './fault-injection.ts'
 import type { CompactionRule } from './plan-compaction.ts'
 
-/** When files of a relation are due. */
+/** The conditions for writing files of a relation. */
 export type ReplicaRule = {
-  /** Fewer rows are read from the database in no time. */
+  /** Fewer rows stay in the database only, where reading them is fast. */
   readonly rows: number
   /** Files are written again at most so often per row that they have: about a hundredth of one core. */
   readonly pause_us_per_row: number
-  /** After this even one changed row is worth it: what was deleted is to be gone from files too. */
+  /** After this time one changed row suffices, so that deleted data leaves the files. */
   readonly age_s: number
-  /** Files with fewer rows are put together with what is new. */
+  /** Files with fewer rows are merged with new rows. */
   readonly small_rows: number
   /**
    * Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small, and a flush that
@@ -24,12 +24,12 @@ export type ReplicaRule = {
 }
 
 export type SnapshotSettings = {
-  /** Events in the log that make a snapshot due. */
+  /** A snapshot is due with this many events in the log. */
   readonly rows: number
-  /** Age of the oldest event in the log that makes one due. */
+  /** A snapshot is due when the oldest event in the log has this age. */
   readonly age_s: number
   readonly memory_mb: number
-  /** Properties of a project that get columns of their own; 60 when left out. */
+  /** Maximum number of property columns per project; by default 60. */
   readonly columns_max?: number
   /** For tests: when files are put together. */
   readonly compaction?: CompactionRule
@@ -39,7 +39,7 @@ export type SnapshotSettings = {
   readonly length_max?: number
 }
 
-/** What is written to the log; a pino logger fits. */
+/** The part of a pino logger that the job uses. */
 export type SnapshotLog = {
   info(fields: object, message: string): void
   error(fields: object, message: string): void
@@ -52,34 +52,34 @@ export type SnapshotContext = {
   readonly capture: {
     commitFiles(files: NewFiles): Promise<void>
     trim(up_to_seq: number): Promise<void>
-    /** Deletes from the log what an ordered removal names. */
+    /** Deletes the events of a removal from the log. */
     removeEvents(removal_id: number): Promise<void>
-    /** Forgets an ordered removal: nothing of its events is left. */
+    /** Deletes a finished removal. */
     finishRemoval(removal_id: number): Promise<void>
   }
-  /** Whoever reads files. */
+  /** The readers of files. */
   readonly readers: {
-    /** The log is trimmed when this has resolved. */
+    /** Makes readers adopt the manifest; the log is trimmed after it has resolved. */
     adoptManifest(): Promise<void>
-    /** A file of the project was found damaged. */
+    /** Called when a file of the project is damaged. */
     reopenProject(project_id: number): void
   }
   readonly log: SnapshotLog
   /** Up to where the log may be trimmed for those who read it themselves; all that is in files when left out. */
   readonly trimmable?: (flushed_seq: number) => number
-  /** For how many months a project keeps events; null for ever. */
+  /** The retention of a project in months; null for unlimited. */
   readonly monthsKept?: (project_id: number) => number | null
   /** For tests: where the snapshot process is cut off. */
   readonly fault?: FaultPoint | null
 }
 
-/** More memory than this makes no piece of work better. */
+/** More memory than this has no effect. */
 const MEMORY_MB_MAX = 512
 /** Half of the processor's cores at most: the rest is for ingestion and queries. */
 const THREADS = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
 const COLUMNS_MAX = 60
 
-/** Up to where the log is to be trimmed when so much is in files. */
+/** The position up to which the log may be trimmed. */
 export function trimmableOf({ trimmable }: SnapshotContext, flushed_seq: number): number {
   return trimmable?.(flushed_seq) ?? flushed_seq
 }
@@ -87,12 +87,12 @@ export function trimmableOf({ trimmable }: SnapshotContext, flushed_seq: number)
 /** Characters of rows that one MiB of memory is good for: they are there as rows, sorted, and as columns. */
 const LENGTH_PER_MB = 256 * 1024
 
-/** Characters of rows that are written at a time. */
+/** Characters of rows per write. */
 export function lengthOf(context: SnapshotContext): number {
   return context.settings.length_max ?? workOptions(context).memory_mb * LENGTH_PER_MB
 }
 
-/** What every piece of work in the snapshot process is told. */
+/** The options of every piece of work in the snapshot process. */
 export function workOptions({ data_dir, settings, fault }: SnapshotContext) {
   return {
     data_dir,

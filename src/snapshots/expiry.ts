@@ -1,4 +1,4 @@
-/** Deletes months that are older than their project keeps events. */
+/** Deletes months beyond their project's retention. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { listAllFiles } from '../storage/files/manifest.ts'
@@ -8,14 +8,14 @@ import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import type { SnapshotContext } from './dependencies.ts'
 
-/** A month more or less does not hang on minutes. */
+/** Time between two checks; retention is counted in months. */
 const LOOK_MS = 3_600_000
-/** The clock is believed so far beyond the newest file: one that was set wrong must not delete everything. */
+/** The clock is trusted up to this time after the newest file, so that a wrong clock cannot delete everything. */
 const SILENCE_MAX_US = 62 * 86_400_000_000
-/** A file that was written so long ago does not have its time from a clock that was set wrong just now. */
+/** A file of this age was not written under a clock that was set wrong just now. */
 const PROVEN_MS = 7 * 86_400_000
 
-/** Removes whole months, in one step of the manifest each time; late events go with the month they belong to. */
+/** Removes whole months, one manifest step each; late events are removed with their month. */
 export function createExpirer(
   db: Database,
   children: SnapshotChildren,
@@ -27,7 +27,7 @@ export function createExpirer(
   return createStepper(step, { what: 'expiry', children, log: context.log, look_ms: LOOK_MS })
 }
 
-/** What time it is at least, from files that are older than any mistake of the clock, and from how long we run. */
+/** A lower bound of the time, from files that are older than any clock error, and from the process's uptime. */
 function createKnownTime(db: Database): () => number {
   const look = () => ({ us: newestOf(listAllFiles(db)), at_ms: performance.now() })
   let proven = look()
@@ -37,7 +37,7 @@ function createKnownTime(db: Database): () => number {
       proven = next
       next = look()
     }
-    // A folder without files had nothing to lose.
+    // Without files there is nothing to delete.
     const us = proven.us === 0 ? Date.now() * 1000 : proven.us
     return us + (performance.now() - proven.at_ms) * 1000
   }
@@ -69,7 +69,7 @@ async function expireOnce(
   return true
 }
 
-/** The files of months that ended before what their project keeps; a project without a limit keeps all. */
+/** The files whose months ended before their project's retention; none for unlimited retention. */
 export function findExpired(
   files: readonly FileRow[],
   now_us: number,

@@ -1,6 +1,6 @@
-/** A seam for tests: the process is cut off at a named step, as a crash or a power cut would. */
+/** FAULT_POINTS, a seam for tests: kills the process at a named step, as a crash or a power cut would. */
 
-/** The steps after which everything may end, in the order in which they happen. */
+/** The steps after which the process can be killed, in order. */
 export const FAULT_POINTS = [
   'begun',
   'copied',
@@ -13,7 +13,7 @@ export const FAULT_POINTS = [
 
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
-/** Ends the process at once when `point` is the one asked for. */
+/** Kills the process when `point` is the requested one. */
 export function reachFaultPoint(point: FaultPoint, fault: FaultPoint | null): void {
   if (point === fault) process.kill(process.pid, 'SIGKILL')
 }

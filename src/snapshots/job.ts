@@ -1,4 +1,4 @@
-/** The snapshot job: notices when the log is long or old, has it written into files, and trims it. */
+/** The snapshot job: when the log is long or old, writes it into files and trims it. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,27 +18,27 @@ import { restoreDamaged } from './restore-damaged.ts'
 import { withCleanup } from './with-cleanup.ts'
 
 export type SnapshotJob = {
-  /** What was done in the background since the start, by kind of work. */
+  /** Numbers of background steps since the start, by task. */
   readonly work: Readonly<Record<string, WorkCounts>>
-  /** Looks after the log from now on until `close`, and once after the files. */
+  /** Starts the background loop until `close`, and verifies all files once. */
   start(): void
-  /** Writes a snapshot of everything committed, however little. Rejects when it cannot; nothing is lost then. */
+  /** Writes a snapshot of everything committed. Rejects on failure, which loses nothing. */
   run(): Promise<void>
-  /** Puts files together until all are as they should be. */
+  /** Compacts until no plan is left. */
   compact(): Promise<void>
-  /** Removes the events of every removal that is ordered. */
+  /** Executes every pending removal. */
   removeEvents(): Promise<void>
-  /** Deletes the months that are older than their project keeps. */
+  /** Deletes the months beyond their project's retention. */
   expire(): Promise<void>
-  /** Writes persons and what else events are joined with into files, where that is due. */
+  /** Writes replica files that are due. */
   keepMirrors(): Promise<void>
-  /** Deletes the files of a project that is gone, between two snapshots. */
+  /** Deletes the files of a deleted project, between two snapshots. */
   forgetProject(project_id: number): Promise<void>
-  /** Kills a snapshot under way; what it wrote is swept at the next start. */
+  /** Kills a running snapshot; the next start deletes its unfinished files. */
   close(): Promise<void>
 }
 
-/** Opens a reader of its own; nothing happens before `start` or `run`. */
+/** Opens a reader of events.db; nothing runs before `start` or `run`. */
 export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   const db = openReader(join(context.data_dir, 'events.db'))
   const children = new SnapshotChildren()
@@ -65,7 +65,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
       throw error
     }
   }
-  // What is to be gone goes before anything is made of it.
+  // Removals come first, so that removed events are not written again.
   const steppers = [remover, expirer, mirrorer, compactor]
   const background = createBackground(db, context, { inTurn, snapshot, steppers, isClosed })
   return {
@@ -118,7 +118,7 @@ async function verify(
   }
 }
 
-/** Everything that is committed now, in pieces that fit into memory. */
+/** Writes everything committed by now, in pieces that fit into memory. */
 async function takeSnapshots(
   db: Database,
   children: SnapshotChildren,
@@ -132,7 +132,7 @@ async function takeSnapshots(
   await context.capture.trim(trimmableOf(context, seq))
 }
 
-/** The manifest first: what no row names may lie there until the next start, but is never read. */
+/** Deletes the manifest's rows first: files without a row are never read, and the next start deletes them. */
 async function forgetFiles(
   db: Database,
   context: SnapshotContext,
@@ -181,7 +181,7 @@ async function writeRange(
   return withCleanup(context, () => children.run({ kind: 'write', ...range, ...options }))
 }
 
-/** Reads every file once. The queries of a project with a damaged one are refused from then on. */
+/** Verifies every file once; queries of a project with a damaged one are refused from then on. */
 async function verifyAll(children: SnapshotChildren, context: SnapshotContext): Promise<void> {
   const { data_dir, readers, log } = context
   const { files } = await children.run({ kind: 'verify', data_dir })

@@ -1,15 +1,15 @@
-/** What has to be known of rows and files before another file is made of them. */
+/** Checks and measures rows and files before another file is written from them. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { type CheckedFile, damageOf } from '../storage/files/file-damage.ts'
 import type { FilePart } from './publish-file.ts'
 
-/** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
+/** Refuses damaged inputs: DuckDB would read flipped bytes as values, and the new file would have a valid checksum. */
 export async function requireChecked(data_dir: string, file: CheckedFile): Promise<void> {
   const damage = await damageOf(data_dir, file)
   if (damage !== null) throw new Error(`snapshot file ${file.id} ${damage}`)
 }
 
-/** The part that the rows of `source`, all of one project and month, make up. */
+/** Measures the rows of `source`, all of one project and month. */
 export async function measure(
   connection: DuckDBConnection,
   source: string,

@@ -1,4 +1,4 @@
-/** Keeps files of what events are joined with, so that the first query after a start need not read every person. */
+/** Writes replica files (persons, ids, groups, memberships), so that the first query after a start need not read every person. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { readLogState } from '../storage/files/manifest.ts'
@@ -32,14 +32,14 @@ type DueReplica = {
   readonly files: readonly ReplicaFile[]
 }
 
-/** Writes files of one relation in each step. */
+/** Each step writes files of one relation. */
 export function createMirrorer(
   db: Database,
   children: SnapshotChildren,
   context: SnapshotContext,
 ): BackgroundTask {
   const rule = context.settings.mirrors ?? MIRROR_RULE
-  /** Relation of a project → the change number before which it cannot be due. */
+  /** Relation of a project → the change number at which it can be due again. */
   const not_before = new Map<string, number>()
   const step = async (): Promise<boolean> => {
     if (await dropDamaged(db, context)) return true
@@ -56,7 +56,7 @@ export function createMirrorer(
   })
 }
 
-/** The database has all that was in a damaged file: the relation begins again. */
+/** Drops the files of a relation with a damaged one, and writes them again from the database. */
 async function dropDamaged(db: Database, context: SnapshotContext): Promise<boolean> {
   const { capture, data_dir, log, readers } = context
   const isDamaged = (file: ReplicaFile): boolean =>
@@ -81,7 +81,7 @@ async function findDue(
   const marks = listMirrorMarks(db)
   for (const { relation, filed } of FILED_MIRRORS) {
     for (const project_id of projectsIn(db, filed.source)) {
-      // Each look takes a millisecond or two; requests are served in between.
+      // Each check takes 1–2 ms; the event loop runs between them.
       await new Promise((resolve) => setImmediate(resolve))
       const { change } = readLogState(db)
       const name = `${relation} ${project_id}`
@@ -98,7 +98,7 @@ async function findDue(
   return null
 }
 
-/** How many changed rows are worth writing now. */
+/** The number of changed rows at which writing is due now. */
 function enoughChanges(
   { rows, pause_us_per_row, age_s }: ReplicaRule,
   mark: ReplicaMark | undefined,
@@ -106,7 +106,7 @@ function enoughChanges(
 ): number {
   if (mark === undefined) return rows
   if (mark.is_whole === 0) return 1
-  // A clock that was put back makes files old as well.
+  // After the clock was set back, files from the future count as old.
   const age_us = Math.abs(Date.now() * 1000 - mark.created_at)
   const held = files.reduce((sum, { row_count }) => sum + row_count, 0)
   if (age_us < held * pause_us_per_row) return Number.POSITIVE_INFINITY
@@ -127,7 +127,7 @@ function countChanges(
   return counted?.count ?? 0
 }
 
-/** Every project with rows in a table: a hop for each, however many rows there are. */
+/** Lists projects with rows in a table, by a loose index scan: one seek per project. */
 function projectsIn(db: Database, source: string): readonly number[] {
   return db
     .query<{ id: number }, []>(
@@ -167,7 +167,7 @@ async function writeDue(
   const replica = { project_id, relation, mark, ...step }
   await capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   await readers.adoptManifest()
-  // Queries under way have links of their own. What a crash leaves here, the next start sweeps.
+  // Running queries have hard links. After a crash here, the next start deletes the rest.
   deleteFiles(
     data_dir,
     files.filter(({ id }) => step.removed.includes(id)),

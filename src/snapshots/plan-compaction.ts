@@ -1,14 +1,14 @@
-/** Which files are to become one: a project's small files of a month, in tiers, then small months that are over. */
+/** Plans compaction, size-tiered: small files of a month in tiers, then small past months into shared files. */
 
 import { canShareFile, firstMonthOf, isShared, monthOf } from '../storage/files/file-months.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 
 export type CompactionRule = {
-  /** Files of about one size that become one; also how much larger the next tier's files are. */
+  /** Number of files of a tier that are merged; also the size ratio of tiers. */
   readonly fan_in: number
-  /** The most bytes that files have together to become one. */
+  /** Maximum bytes of the inputs of one file. */
   readonly bytes_max: number
-  /** A month without new files for so long is put together as far as it goes. */
+  /** A month without new files for this time is merged completely. */
   readonly quiet_us: number
 }
 
@@ -18,7 +18,7 @@ export const COMPACTION_RULE: CompactionRule = {
   quiet_us: 3_600_000_000,
 }
 
-/** Files up to this size are of the lowest tier. */
+/** Maximum size of the lowest tier. */
 const LOWEST_TIER_BYTES = 128 * 1024
 
 /** Months share a file of this part of the most bytes, so that what comes late for them is not dear to put with them … */
@@ -29,7 +29,7 @@ const OVER_AFTER = 24
 /** What older files have where newer ones have lists: of property columns, of the forms of their own columns. */
 const NEVER_CHOSEN = ''
 
-/** Which projects have their months apart, since they delete them one by one. */
+/** Projects with a retention, whose months stay in separate files. */
 export type MonthsApart = (project_id: number) => boolean
 
 /**
@@ -57,7 +57,7 @@ export function planCompaction(
   return null
 }
 
-/** A project's files by month, the oldest first; what came late for months that share a file is beside that. */
+/** Groups a project's files by month, the oldest first; late files of shared months are grouped with the shared file. */
 function spansOf(files: readonly FileRow[]): readonly (readonly FileRow[])[] {
   const spans: { last: string; readonly files: FileRow[] }[] = []
   for (const file of files.filter(canShareFile).toSorted(byMonth)) {
@@ -80,7 +80,7 @@ function byMonth(one: FileRow, other: FileRow): number {
   return one.month < other.month ? -1 : Number(one.month > other.month)
 }
 
-/** Months that are over, each in one small file, as many as share one: opening a file costs a query as much as many rows. */
+/** Plans a shared file of past small months, because opening a file costs a query as much as many rows. */
 function findMonths(
   spans: readonly (readonly FileRow[])[],
   now_us: number,
@@ -106,7 +106,7 @@ function isOver(file: FileRow, now_us: number, { quiet_us }: CompactionRule): bo
 const sum = (files: readonly FileRow[]): number =>
   files.reduce((bytes, { byte_count }) => bytes + byte_count, 0)
 
-/** Enough files of one tier. */
+/** Plans a merge of a full tier. */
 function findTier(sorted: readonly FileRow[], rule: CompactionRule): readonly FileRow[] | null {
   const tiers = Map.groupBy(sorted, ({ byte_count }) => tierOf(byte_count, rule))
   for (const tier of tiers.values()) {
@@ -124,7 +124,7 @@ function findRest(
   rule: CompactionRule,
 ): readonly FileRow[] | null {
   const newest = Math.max(...sorted.map(({ created_at }) => created_at))
-  // A clock that was put back must not keep a month waiting until it has caught up.
+  // After the clock was set back, a month must not wait until it has caught up.
   if (Math.abs(now_us - newest) < rule.quiet_us) return null
   const small = sorted.filter(({ byte_count }) => byte_count * 2 < rule.bytes_max)
   const fitting = takeFitting(small, rule)
@@ -138,7 +138,7 @@ function tierOf(byte_count: number, { fan_in }: CompactionRule): number {
   return Math.floor(Math.log(times) / Math.log(fan_in))
 }
 
-/** The smallest ones, as many as may become one file. */
+/** Selects the smallest files, up to the maximum bytes. */
 function takeFitting(
   sorted: readonly FileRow[],
   { bytes_max }: CompactionRule,

@@ -1,4 +1,4 @@
-/** The snapshot process: started by the server when there is work, writes files, says what it wrote, ends. */
+/** The snapshot process's entry point: reads one piece of work, writes files, reports them, and ends. */
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
@@ -9,10 +9,10 @@ import { openReader } from '../storage/sqlite/sqlite.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
 import { verifyFiles } from './verify.ts'
 
-/** Queries and ingestion go first. */
+/** The niceness: queries and ingestion have priority. */
 const NICENESS = 10
 
-/** Ends with exit code 0 after `done`; otherwise nothing of what it said may be believed. */
+/** Ends with exit code 0 after `done`; otherwise its reports must be ignored. */
 export async function runSnapshotProcess(): Promise<never> {
   setPriority(NICENESS)
   const work = await receiveWork()
@@ -64,12 +64,12 @@ async function workOn(
   }
 }
 
-/** Written before we go on: an exit does not wait for a stream. */
+/** Writes synchronously, because an exit does not wait for a stream. */
 function send(line: SnapshotLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
-/** The pipe stays open as long as the server lives; after that nobody would hear what we say. */
+/** Ends this process when the pipe closes, because the server has died. */
 function receiveWork(): Promise<SnapshotWork> {
   return new Promise((resolve) => {
     void receive(Bun.stdin.stream(), (line) => resolve(JSON.parse(line) as SnapshotWork))

@@ -5,7 +5,7 @@ import type { RemoveOptions } from './remove.ts'
 import type { WriteOptions } from './write.ts'
 import type { ReplicaChange, ReplicaWriteOptions } from './write-mirror.ts'
 
-/** What the server tells the snapshot process, as the first line of its standard input. */
+/** The work of the snapshot process: the first line of its standard input. */
 export type SnapshotWork =
   | (WriteOptions & {
       readonly kind: 'write'

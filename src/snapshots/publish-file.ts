@@ -1,4 +1,4 @@
-/** A file's way to its name on disk: written, read back, forced to disk, renamed. */
+/** STEPS: publishes a file on disk: write → read back → fsync → rename → fsync of the folder. */
 
 import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -15,9 +15,9 @@ import { chooseEncoding, type FileEncoding, orderRows } from './row-order.ts'
 
 const MIB = 1024 * 1024
 
-/** What may wait for the disk. The log's syncs stand behind it, so it is what the disk writes in some milliseconds. */
+/** Maximum of unsynced bytes. The log's syncs wait behind them, so it is what a disk writes in some milliseconds. */
 const UNSYNCED_BYTES_MAX = 4 * MIB
-/** Between two looks at a file's size. */
+/** Interval of checking the file's size. */
 const LOOK_EVERY_MS = 20
 
 /** Runs `write` and syncs the file under `path` as it grows. Resolves to how much of it was synced; the end is not. */
@@ -26,7 +26,7 @@ export async function syncWhileWritten(path: string, write: () => Promise<void>)
   try {
     return await syncUntil(writing.then(ignore, ignore), path)
   } finally {
-    // Whoever hears of a failure finds the file written to by nobody.
+    // A failure is reported only after the writer has stopped.
     await writing
   }
 }
@@ -39,7 +39,7 @@ async function syncUntil(ended: Promise<void>, path: string): Promise<number> {
       file ??= await openOnceThere(path)
       const size = file === null ? 0 : (await file.stat()).size
       if (size - synced < UNSYNCED_BYTES_MAX) continue
-      // A failure is told only once, here: the sync at the end would not hear of it.
+      // The kernel reports a failure once, here: the sync at the end would succeed.
       await file?.datasync()
       synced = size
     }
@@ -64,22 +64,22 @@ async function openOnceThere(path: string): Promise<FileHandle | null> {
 
 function ignore(): void {}
 
-/** What every piece of work that writes files is told. */
+/** The options of every piece of work that writes files. */
 export type PublishOptions = {
   readonly data_dir: string
-  /** A folder of this process alone, on the same file system as the files. */
+  /** A folder of this process, on the same file system as the files. */
   readonly work_dir: string
   readonly fault: FaultPoint | null
 }
 
-/** Writes a file under the path it is given, and throws when it does not read back as what was meant. */
+/** Writes a file at the path, and throws when it does not read back correctly. */
 export type FileWriter = {
   readonly project_id: number
   readonly write: (path: string) => Promise<void>
   readonly readBack: (path: string) => Promise<void>
 }
 
-/** A file under its name. */
+/** A published file. */
 export type PublishedFile = {
   readonly id: string
   readonly byte_count: number
@@ -93,7 +93,7 @@ type PublishStep = {
   readonly run: (draft: UnpublishedFile) => Promise<void>
 }
 
-/** Every step may be the last one; none leaves a file under its name that is not whole. */
+/** Each step may be the last one before a crash; none leaves an incomplete file under its final name. */
 const STEPS: readonly PublishStep[] = [
   { reached: 'copied', run: copy },
   { reached: 'read_back', run: ({ readBack, temporary }) => readBack(temporary) },
@@ -102,7 +102,7 @@ const STEPS: readonly PublishStep[] = [
   { reached: 'folder_synced', run: async ({ path }) => syncPath(dirname(path)) },
 ]
 
-/** Resolves when the file is whole and under its name on disk; nobody knows of it yet. */
+/** Publishes a file; resolves when it is durable under its name. No manifest names it yet. */
 export async function publishFile(
   writer: FileWriter,
   { data_dir, work_dir, fault }: PublishOptions,
@@ -124,12 +124,12 @@ async function copy({ write, temporary }: UnpublishedFile): Promise<void> {
 }
 
 async function giveName({ temporary, path }: UnpublishedFile): Promise<void> {
-  // Never changed again, by anybody.
+  // Read-only: published files never change.
   chmodSync(temporary, 0o400)
   renameSync(temporary, path)
 }
 
-/** What one file is to hold. Its times are widened to whole seconds, which are exact numbers also far from now. */
+/** The content of one file. Its times are rounded outwards to seconds, which are exact numbers in any year. */
 export type FilePart = Pick<
   FileRow,
   | 'first_seq'
@@ -141,7 +141,7 @@ export type FilePart = Pick<
   | 'row_count'
 >
 
-/** Resolves when the file is whole and under its name on disk; no manifest names it yet. */
+/** Writes a file of events; resolves when it is durable under its name. No manifest names it yet. */
 export async function publishRows(
   part: FilePart,
   sent: FileContent,
@@ -187,7 +187,7 @@ async function copyContent(
   await connection.run(FORGET_CONTENT)
 }
 
-/** What was written must be what was meant; a file that is not is never given a name. */
+/** Compares the written file with its rows; a file that differs is never published. */
 async function readBackRows(
   part: FilePart,
   connection: DuckDBConnection,

@@ -11,16 +11,16 @@ import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { withCleanup } from './with-cleanup.ts'
 
-/** What is known of the removal under way. After a restart all of it is found out again. */
+/** The state of the running removal; computed again after a restart. */
 type RemovalProgress = {
   readonly removal: EventRemoval
-  /** Files that have something to remove. */
+  /** Files with events to remove. */
   readonly left: readonly FileRow[]
   readonly files_written: number
   readonly rows_removed: number
 }
 
-/** Works off what stands in `event_removals`. Queries leave these events out from the moment it stands there. */
+/** Executes `event_removals`. Queries exclude these events from the commit of the row on. */
 export function createRemover(
   db: Database,
   children: SnapshotChildren,
@@ -30,7 +30,7 @@ export function createRemover(
   let failed_id = 0
   const step = async (): Promise<boolean> => {
     const pending = listPendingRemovals(db)
-    // One that cannot be done, since a file of its project is damaged, lets the others have their turn.
+    // A removal that fails, since a file of its project is damaged, must not block the others.
     const removal = pending.find(({ id }) => id > failed_id) ?? pending[0]
     if (removal === undefined) return false
     failed_id = removal.id
@@ -75,7 +75,7 @@ async function findFiles(
   return found.files
 }
 
-/** One file, so that a snapshot that becomes due does not wait for all of them. */
+/** Rewrites one file per step, so that a due snapshot need not wait for all of them. */
 async function writeOne(
   db: Database,
   children: SnapshotChildren,
@@ -83,7 +83,7 @@ async function writeOne(
   progress: RemovalProgress,
 ): Promise<RemovalProgress> {
   const [file, ...left] = progress.left
-  // A compaction may have put it together with others since: those are found in the end.
+  // A compaction may have merged the file since: the final check finds the new one.
   const is_named = listFiles(db, progress.removal.project_id).some(({ id }) => id === file?.id)
   if (file === undefined || !is_named) return { ...progress, left }
   const { files: added } = await withCleanup(context, () =>
@@ -102,7 +102,7 @@ async function writeOne(
   return { ...progress, left, files_written, rows_removed }
 }
 
-/** Done when no file has any of them left. */
+/** Finishes the removal when no file has events of it. */
 async function finish(
   db: Database,
   children: SnapshotChildren,

@@ -1,4 +1,4 @@
-/** Files without the events of deleted persons: which have any, and each of these written again without them. */
+/** Finds files with events of deleted persons, and rewrites each without them. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
@@ -22,7 +22,7 @@ export type RemoveOptions = PublishOptions & {
   readonly files: readonly FileRow[]
 }
 
-/** Tells of the files in which there is something to remove. */
+/** Reports the files with events to remove. */
 export async function findRemoved(
   db: Database,
   connection: DuckDBConnection,
@@ -38,7 +38,7 @@ export async function findRemoved(
   }
 }
 
-/** Writes each file again without what is to be removed; of one that would be empty nothing is told. */
+/** Rewrites each file without the removed events; a file that would be empty is not reported. */
 export async function writeWithoutRemoved(
   db: Database,
   connection: DuckDBConnection,
@@ -67,7 +67,7 @@ function relationOf(data_dir: string, file: FileRow): string {
   return `read_parquet(${textLiteral(filePath(data_dir, file))})`
 }
 
-/** The removals of the files' project, and whose ids belong to somebody else today. */
+/** Copies the removals of the files' project, and its overrides of distinct ids. */
 async function prepare(
   db: Database,
   connection: DuckDBConnection,

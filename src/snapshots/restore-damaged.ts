@@ -1,4 +1,4 @@
-/** A damaged file whose events the log still has is no loss: it leaves the manifest, and its events are written again. */
+/** Repairs a damaged file whose events are still in the log: drops it from the manifest, and writes its events again. */
 import type { Database } from 'bun:sqlite'
 import { listAllFiles, readLogState } from '../storage/files/manifest.ts'
 import { filePath, findDamage } from '../storage/files/parquet.ts'
@@ -6,7 +6,7 @@ import type { SnapshotContext } from './dependencies.ts'
 
 /**
  * A crash may come after files were committed and before the log was trimmed. When one of these files turns out
- * damaged, all of them go at once, and the log counts again from where it was trimmed: every event is seen once.
+ * damaged, all of them are dropped at once, and the log is read from its trimmed position: every event is read once.
  */
 export async function restoreDamaged(
   db: Database,

@@ -1,4 +1,4 @@
-/** How rows stand in a file: in the order of time, but what somebody did within the hour together, and as short as they can. */
+/** The order and encoding of rows in a file: by hour, then person and session, then time. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import {
   type ColumnEncoding,
@@ -9,14 +9,14 @@ import {
 
 const TIMES = ['timestamp', 'created_at'] as const
 
-/** What is found out of a file's rows before they are written. */
+/** Facts about a file's rows that decide their encoding. */
 export type FileEncoding = {
   /** Times as senders have them: thousands of microseconds cost a byte and more per row, and read as the same type. */
   readonly whole: readonly (typeof TIMES)[number][]
   readonly own: readonly ColumnEncoding[]
 }
 
-/** How the rows of `source` are to be spelled in their file. */
+/** Chooses the encodings of the rows of `source`. */
 export async function chooseEncoding(
   source: string,
   connection: DuckDBConnection,

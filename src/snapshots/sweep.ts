@@ -1,4 +1,4 @@
-/** Puts the data folder in order at start: leftovers of cut-off work go, damaged files are found. */
+/** Cleans the data folder at start: deletes files of interrupted work, and detects damaged files. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { listAllFiles } from '../storage/files/manifest.ts'
@@ -32,7 +32,7 @@ export function sweepDataFolder(data_dir: string): { readonly damaged: readonly 
   return { damaged }
 }
 
-/** Deletes files that the manifest does not name; only while no snapshot process is at work. */
+/** Deletes files that the manifest does not name; only while no snapshot process runs. */
 export function sweepFiles(data_dir: string): void {
   const { files, mirrors: replicas } = readNamed(data_dir)
   sweepUnnamed(data_dir, [...files, ...replicas])

@@ -1,9 +1,9 @@
-/** Leaves no trace of work that failed: its folder goes, and files that no manifest row names. */
+/** Cleans up after work in the snapshot process: deletes its folder, and files that no manifest row names. */
 import { rmSync } from 'node:fs'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { sweepFiles } from './sweep.ts'
 
-/** Runs one piece of work in the snapshot process; only one at a time may run in a data folder. */
+/** Runs one piece of work in the snapshot process; only one may run at a time in a data folder. */
 export async function withCleanup<Result>(
   context: SnapshotContext,
   work: () => Promise<Result>,

@@ -1,4 +1,4 @@
-/** Writes what changed of persons (or of what else events are joined with) into files, and again those that it makes untrue. */
+/** Writes changed rows of a replica into files, and rewrites older files that contain their old versions. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StatementWriter } from '../storage/duckdb/duckdb.ts'
@@ -29,27 +29,27 @@ import { FILE_FORMAT, type PublishOptions, publishFile } from './publish-file.ts
 export type ReplicaWriteOptions = PublishOptions & {
   readonly project_id: number
   readonly relation: string
-  /** They hold the relation as of `after`. */
+  /** The files contain the relation as of `after`. */
   readonly files: readonly ReplicaFile[]
   readonly after: number
   /** The newest change number. */
   readonly up_to: number
-  /** Characters that are written at a time. */
+  /** Characters per write. */
   readonly length_max: number
   readonly columns_max: number
-  /** Files with fewer rows are put together with what is new. */
+  /** Files with fewer rows are merged with new rows. */
   readonly small_rows: number
   /** Changes of one step. */
   readonly changes_max: number
 }
 
-/** What became of the files of a relation. */
+/** The added and removed files of a relation. */
 export type ReplicaChange = {
   readonly added: readonly ReplicaFile[]
   readonly removed: readonly string[]
 }
 
-/** One relation being written. */
+/** The state of writing one relation. */
 type ReplicaWork = {
   readonly connection: DuckDBConnection
   readonly replica: Replica
@@ -57,7 +57,7 @@ type ReplicaWork = {
   readonly options: ReplicaWriteOptions
 }
 
-/** Tells of the files when all are whole and under their names. Returns as of which change number they are true. */
+/** Reports the files after all are published. Returns the change number that they are as of. */
 export async function writeMirror(
   db: Database,
   connection: DuckDBConnection,
@@ -84,7 +84,7 @@ export async function writeMirror(
   return end
 }
 
-/** The change number up to which one step goes. */
+/** The last change number of one step. */
 function lastOf(db: Database, { source }: FiledReplica, options: ReplicaWriteOptions): number {
   const { project_id, after, up_to, changes_max } = options
   const row = db
@@ -95,7 +95,7 @@ function lastOf(db: Database, { source }: FiledReplica, options: ReplicaWriteOpt
   return row?.change ?? up_to
 }
 
-/** Each piece that fills a file becomes one; what is left stays in the table. */
+/** Writes full files; the remaining rows stay in the table. */
 async function writePieces(
   db: Database,
   work: ReplicaWork,
@@ -116,7 +116,7 @@ async function writePieces(
   }
 }
 
-/** Files that hold changed rows are written without them; small ones are left to be put together. */
+/** Rewrites files without the changed rows; small files are merged instead. */
 async function writeSurvivors(work: ReplicaWork) {
   const added: ReplicaFile[] = []
   const removed: string[] = []
@@ -167,7 +167,7 @@ async function columnsOf(
   return [...names].slice(0, options.columns_max).map((name) => ({ kind: 'text', name }))
 }
 
-/** No file where there are no rows. */
+/** Writes no file without rows. */
 async function writeRows(
   { connection, options }: ReplicaWork,
   rows: string,

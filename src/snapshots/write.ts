@@ -1,4 +1,4 @@
-/** Writes the events of a range of the log into Parquet files, one per project and month ( up to the manifest). */
+/** Writes a range of the log into Parquet files, one per project and month. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StatementWriter } from '../storage/duckdb/duckdb.ts'
@@ -16,14 +16,14 @@ export type WriteOptions = PublishOptions & {
   readonly after_seq: number
   /** … up to this one are written, or fewer when they are large. */
   readonly up_to_seq: number
-  /** Characters of text that are written at a time. */
+  /** Characters per write. */
   readonly length_max: number
-  /** Properties of a project that get columns of their own. */
+  /** Maximum number of property columns per project. */
   readonly columns_max: number
 }
 
 /**
- * Tells of each file when it is whole and under its name on disk; no manifest names it yet.
+ * Reports each file after it is published; no manifest names it yet.
  * Returns the last event that is in the files.
  */
 export async function writeFiles(
@@ -42,10 +42,10 @@ export async function writeFiles(
   return last_seq
 }
 
-/** What the files of a snapshot need to know. */
+/** The options of a snapshot's files. */
 export type StagedOptions = PublishOptions & Pick<WriteOptions, 'columns_max'>
 
-/** Tells of each file, as `writeFiles` does, that it makes of the rows in the table `log`. */
+/** Writes the rows of the table `log` into files, and reports each as `writeFiles` does. */
 export async function writeStaged(
   db: Database,
   connection: DuckDBConnection,
