@@ -1,4 +1,4 @@
-/** Takes a backup of a data folder, also while a server writes it. */
+/** Makes a backup of a data folder, also while a server writes to it. */
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { listAllFiles } from '../storage/files/manifest.ts'
@@ -10,7 +10,7 @@ import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type BackupRequest = {
   readonly data_dir: string
-  /** Where the backup goes; it must not be there yet, or be empty, or have been left unfinished. */
+  /** The folder of the backup; it must be missing, empty, or incomplete. */
   readonly folder: string
   /** Snapshot files are copied even where they could be linked, so that the backup shares no block with them. */
   readonly is_copied: boolean
@@ -18,7 +18,7 @@ export type BackupRequest = {
 
 export type Backup = { readonly files: number; readonly bytes: number; readonly last_seq: number }
 
-/** The manifest may move on while its files are linked; then we begin again with the newer one. */
+/** Attempts: the manifest may change while its files are linked; then linking begins again with the newer one. */
 const ATTEMPTS_MAX = 10
 
 /**
@@ -36,7 +36,7 @@ export async function takeBackup(options: BackupRequest, now: Date): Promise<Bac
 async function backUpInto(options: BackupRequest, now: Date): Promise<Backup> {
   const { data_dir, folder } = options
   mkdirSync(join(folder, 'files'), { recursive: true })
-  // Most files have their place before the databases are copied, which leaves little that can move on meanwhile.
+  // Most files are linked before the databases are copied, so that few can change meanwhile.
   await linkFiles(options, readManifest(data_dir))
   const named = await copyEvents(options)
   copyDatabase(options, 'control.db')
@@ -67,7 +67,7 @@ async function copyEvents(options: BackupRequest): Promise<readonly FileRow[]> {
   }
 }
 
-/** Returns the files that are not there any more. */
+/** Links files; returns those that no longer exist. */
 async function linkFiles(
   { data_dir, folder, is_copied }: BackupRequest,
   files: readonly FileRow[],
@@ -92,7 +92,7 @@ function placeCopy(from: string, to: string, is_copied: boolean): boolean {
   }
 }
 
-/** Links do not reach across file systems, and some have none. */
+/** Copies where a hard link is impossible: across file systems, and on those without links. */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to)
@@ -102,7 +102,7 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** A consistent copy, without keeping the writer from writing. */
+/** Makes a consistent copy, without blocking the writer. */
 function copyDatabase({ data_dir, folder }: BackupRequest, name: string): void {
   const to = join(folder, name)
   rmSync(to, { force: true })
@@ -133,7 +133,7 @@ function readLastSeq(folder: string): number {
   }
 }
 
-/** Files that only an older manifest named. */
+/** Deletes files that only an older manifest named. */
 function sweepOthers(folder: string, named: readonly FileRow[]): void {
   const kept = new Set(named.map((file) => filePath(folder, file)))
   for (const entry of readdirSync(join(folder, 'files'), {

@@ -1,10 +1,10 @@
-/** What a backup consists of, and the list of checksums that makes it complete. */
+/** The contents of a backup, and the list of checksums that completes it. */
 import { lstatSync, readFileSync, renameSync, type Stats, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sha256Of, syncPath } from '../storage/files/parquet.ts'
 import { BackupFault } from './fill-folder.ts'
 
-/** The databases that hold what cannot be computed again. */
+/** The databases with data that cannot be computed again. */
 export const DATABASES = ['events.db', 'control.db'] as const
 
 /** One file of a backup; `path` is relative to its folder. */
@@ -30,7 +30,7 @@ export function writeChecksums(folder: string, checksums: Checksums): void {
 /** One line of the list is some 200 bytes, so this is a list of a third of a million files. */
 const CHECKSUMS_BYTES_MAX = 64 * 1024 * 1024
 
-/** The only names that a backup has; whatever else a list names would be written outside of the data folder. */
+/** The valid paths in a backup; any other path could be outside of the data folder. */
 const KNOWN_PATH = /^(?:events\.db|control\.db|files\/[1-9]\d{0,14}\/[\w-]{1,64}\.parquet)$/
 
 /**
@@ -82,7 +82,7 @@ function isBackedUp(value: unknown): value is BackedUp {
   return typeof path === 'string' && is_counted && /^[0-9a-f]{64}$/.test(String(sha256))
 }
 
-/** What is wrong with a file of a backup, or null. The whole file is read, unless it leads somewhere else. */
+/** Describes the damage of a backup's file, or returns null. Reads the whole file, but follows no link. */
 export async function findFault(folder: string, file: BackedUp): Promise<string | null> {
   const { stat, fault } = findPlain(folder, file.path)
   if (fault !== null) return fault
@@ -95,7 +95,7 @@ type Plain =
   | { readonly stat: Stats; readonly fault: null }
   | { readonly stat: null; readonly fault: string }
 
-/** Looks at every step of a path: a link in it, or a device at its end, is nothing that a backup has. */
+/** Checks every step of a path: a backup contains no links and no devices. */
 function findPlain(folder: string, path: string): Plain {
   const names = path.split('/')
   for (const [index] of names.entries()) {

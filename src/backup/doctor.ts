@@ -1,4 +1,4 @@
-/** Examines a data folder or a backup: databases read through, every snapshot file against its checksum. */
+/** Examines a data folder or a backup: checks databases, and compares every snapshot file with its checksum. */
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { FileRow } from '../storage/log/event-log.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { DATABASES, findChecksums, findFault } from './contents.ts'
 
-/** One thing that is wrong: what, and what it means. */
+/** One fault, and its meaning. */
 export type DataFault = { readonly subject: string; readonly fault: string }
 
 export type Diagnosis = {
@@ -64,7 +64,7 @@ async function examineFile(data_dir: string, file: FileRow): Promise<readonly Da
       ? []
       : [{ subject, fault: 'does not match its checksum' }]
   }
-  // A compaction may have replaced it since we read the manifest.
+  // A compaction may have replaced the file since the manifest was read.
   const is_named = readFiles(data_dir).some(({ id }) => id === file.id)
   return is_named ? [{ subject, fault: 'is missing' }] : []
 }

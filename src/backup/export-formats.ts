@@ -1,4 +1,4 @@
-/** The formats of exports: lines of JSON, and Parquet; both say the same. */
+/** The formats of exports: NDJSON and Parquet, with the same content. */
 
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
@@ -6,14 +6,14 @@ import { finished } from 'node:stream/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 
-/** What a file is called by is what is in it. */
+/** A format, by the extension of its files. */
 export const EXPORT_FORMATS = ['jsonl', 'parquet'] as const
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 type Write = (connection: DuckDBConnection, select: string, path: string) => Promise<number>
 
-/** Write the rows of a SELECT into a new file, and say how many. */
+/** Writes the rows of a SELECT into a new file; returns their number. */
 export const WRITERS: Readonly<Record<ExportFormat, Write>> = {
   jsonl: writeLines,
   parquet: async (connection, select, path) => {
@@ -24,7 +24,7 @@ export const WRITERS: Readonly<Record<ExportFormat, Write>> = {
   },
 }
 
-/** Columns whose text is JSON already, and stays as it is. */
+/** Columns with JSON text, which is written unchanged. */
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['properties'])
 
 /** The lines that a SELECT's rows make: columns that are NULL are left out, times are ISO 8601 in UTC. */

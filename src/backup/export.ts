@@ -30,11 +30,11 @@ import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type DataExportOptions = {
   readonly data_dir: string
-  /** Where the files go; it must not be there yet, or be empty, or have been left unfinished. */
+  /** The folder of the files; it must be missing, empty, or incomplete. */
   readonly folder: string
   readonly project_id: number
   readonly format: ExportFormat
-  /** Called after each file of events with how many of how many are written. */
+  /** Called after each file of events with the numbers of written and of all events. */
   readonly tell: (done: number, all: number) => void
 }
 
@@ -45,7 +45,7 @@ export type Exported = {
 }
 
 const MEMORY_MB = 1024
-/** The manifest may move on while its files are linked; then we begin again with the newer one. */
+/** Attempts: the manifest may change while its files are linked; then linking begins again with the newer one. */
 const ATTEMPTS_MAX = 10
 const MONTH = `strftime("timestamp", '%Y-%m')`
 const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(([name]) => `"${name}"`)
@@ -69,7 +69,7 @@ export async function exportProject(options: DataExportOptions): Promise<Exporte
 }
 
 async function exportInto(options: DataExportOptions, work_dir: string): Promise<Exported> {
-  // Loaded late: other commands do without the engine.
+  // Imported here, because other commands need no DuckDB.
   const { openInstance, StatementWriter } = await import('../storage/duckdb/duckdb.ts')
   const spill_dir = join(work_dir, 'spill')
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir })
@@ -85,7 +85,7 @@ async function exportInto(options: DataExportOptions, work_dir: string): Promise
   }
 }
 
-/** One consistent reading of events.db: links to the project's files, and what the files do not hold. */
+/** A consistent read of events.db: links to the project's files, and the events that are in no file. */
 async function takeIn(
   db: Database,
   writer: StatementWriter,
@@ -119,7 +119,7 @@ function rowsOf(files: readonly FileRow[], work_dir: string): string {
   return `(${legs.map((held) => selectEvents(held)).join(' union all ')})`
 }
 
-/** Each with the person that it belongs to today. */
+/** Joins each event with its current person. */
 function relationOf(files: readonly FileRow[], work_dir: string): string {
   return `(
   select e.* replace (coalesce(l.person_id, o.person_id, e.person_id) as person_id)
@@ -156,7 +156,7 @@ function beginWithFiles(
   }
 }
 
-/** False when the file is not there any more. */
+/** Links a file; false when it no longer exists. */
 function link(data_dir: string, file: FileRow, work_dir: string): boolean {
   const from = filePath(data_dir, file)
   const to = join(work_dir, `${file.id}.parquet`)

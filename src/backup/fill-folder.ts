@@ -1,4 +1,4 @@
-/** A folder that is being filled says so until it is whole: what was cut off is never taken for whole, and is begun again. */
+/** Fills a folder with a marker file in it until it is complete, so that an interrupted run is never taken for a complete one. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncPath } from '../storage/files/parquet.ts'
@@ -10,7 +10,7 @@ import {
 } from '../storage/process/incomplete-marker.ts'
 import { tightenFolder } from '../storage/process/private-folder.ts'
 
-/** What cannot be backed up, restored, exported or imported, or not to there. */
+/** A fault of the caller's input in a backup, restore, export or import. */
 export class BackupFault extends Error {
   override readonly name = 'BackupFault'
 }
@@ -31,7 +31,7 @@ export async function fillFolder<Result>(
   empty(folder)
   try {
     const result = await work()
-    // Copies and links have the rights of what they were made from.
+    // Copies and links have the permissions of their sources.
     tightenFolder(folder)
     syncPath(folder)
     rmSync(mark)
@@ -40,14 +40,14 @@ export async function fillFolder<Result>(
     return result
   } catch (error) {
     empty(folder)
-    // Last, so that it tells as long as there is anything.
+    // The marker is deleted last.
     rmSync(mark, { force: true })
     if (is_ours) rmSync(folder, { recursive: true, force: true })
     throw error
   }
 }
 
-/** Folders that were made have their names in those around them. */
+/** Syncs the parents of created folders, which have their entries. */
 function syncNames(made: string, folder: string): void {
   for (let path = resolve(folder); ; path = dirname(path)) {
     syncPath(dirname(path))

@@ -1,4 +1,4 @@
-/** What can be imported: our own exports, and events as SDKs send them; as lines of JSON, JSON, or Parquet, gzipped or not. */
+/** Reads files for an import: our exports, and events as SDKs send them; NDJSON, JSON or Parquet, gzipped or not. */
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -14,21 +14,21 @@ export type ImportFile = {
   readonly format: ImportFormat
 }
 
-/** An event as `/batch/` takes it. */
+/** An event in the shape of `/batch/`. */
 export type ImportedEvent = Readonly<Record<string, unknown>>
 
-/** What one line or row of a file stands for: an event, or the events that make a person. */
+/** One line or row of a file: an event, or the events that create a person. */
 export type FileRecord = {
   readonly events: (number: number) => readonly ImportedEvent[]
-  /** About how much of its file it is. */
+  /** Its approximate size in the file, in bytes. */
   readonly bytes: number
 }
 
 type ImportFormat = 'json' | 'jsonl' | 'parquet'
 
-/** Longer lines are no events. */
+/** Longer lines are refused. */
 const LINE_LENGTH_MAX = 32 * 1024 * 1024
-/** A file that is one JSON text is read whole, gzipped or not. */
+/** Maximum size of a file with one JSON text, which is read whole. */
 const JSON_BYTES_MAX = 512 * 1024 * 1024
 /** DuckDB would read every file that such a name matches. */
 const PATTERN = /[*?[]/
@@ -55,7 +55,7 @@ export function listImportFiles(paths: readonly string[]): readonly ImportFile[]
       ...names.filter((name) => !isPersons(name)).toSorted(),
       ...names.filter(isPersons).toSorted(),
     ]
-    // A link in a folder that others have filled may lead to files that only we can read.
+    // A link in a folder of another user may lead to files that only this user can read.
     return ordered.map((name) => importFile(join(path, name), lstatSync(join(path, name))))
   })
 }
@@ -126,7 +126,7 @@ async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
   const raw = Bun.file(path).stream()
   const bytes = path.endsWith('.gz') ? raw.pipeThrough(new DecompressionStream('gzip')) : raw
   const decoder = new TextDecoder()
-  /** The line that has no end yet, in pieces: joined at each piece, a long one would be copied as often. */
+  /** The pieces of an incomplete line, joined once at its end, so that a long line is not copied per piece. */
   let begun: string[] = []
   let length = 0
   for await (const bytes_read of bytes) {
@@ -147,7 +147,7 @@ async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** Rows as the lines that an export would have made of them. */
+/** Converts rows to the lines that an NDJSON export has. */
 async function* rowsIn({ path }: ImportFile): AsyncGenerator<string> {
   const { openInstance } = await import('../storage/duckdb/duckdb.ts')
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir: '' })
@@ -168,10 +168,10 @@ function parse(text: string, file: ImportFile, number: number): unknown {
   }
 }
 
-/** What exports say of an event beyond what is sent again: it is worked out again. */
+/** Members of exported events that are not sent, because the server computes them. */
 const WORKED_OUT = /^(person_id|person_mode|created_at|elements_chain|group_[0-4])$/
 
-/** Where a record stands. */
+/** The position of a record. */
 type RecordPosition = { readonly path: string; readonly number: number }
 
 function eventsOf(value: unknown, text: string, place: RecordPosition): readonly ImportedEvent[] {

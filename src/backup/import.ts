@@ -1,24 +1,24 @@
-/** Sends files of events and persons to a server as a historical migration: in order, once, going on where it was cut off. */
+/** Sends files of events and persons to a server as a historical migration: in order, exactly once, resumable. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { BackupFault } from './fill-folder.ts'
 import { type ImportedEvent, type ImportFile, readRecords } from './import-files.ts'
 
 export type ImportOptions = {
-  /** Where the server is. */
+  /** The server's URL. */
   readonly url: string
   readonly api_token: string
   readonly files: readonly ImportFile[]
-  /** Remembers how far it has come; deleted in the end. */
+  /** The file with the progress; deleted at the end. */
   readonly progress_path: string
   /** Called after each batch with the bytes read of all bytes, and the events sent. */
   readonly tell: (done: number, all: number, events: number) => void
 }
 
-/** Events sent now, and records that an import before this one had sent already. */
+/** Numbers of events sent, and of records that an earlier import has sent. */
 export type Imported = { readonly events: number; readonly records_skipped: number }
 
-/** So many records of this file are stored, and all files before it. `of` says which files they are. */
+/** The progress: stored records of this file, after all files before it. `of` identifies the files. */
 type ImportPosition = { readonly file: number; readonly records: number; readonly of: string }
 
 type NumberedEvent = { readonly event: ImportedEvent; readonly record: number }
@@ -26,7 +26,7 @@ type NumberedEvent = { readonly event: ImportedEvent; readonly record: number }
 type ImportBatch = {
   readonly file: ImportFile
   readonly events: readonly NumberedEvent[]
-  /** When the batch is stored, this is how far we are. */
+  /** The progress once the batch is stored. */
   readonly place: ImportPosition
   /** Of this file, for the progress. */
   readonly bytes_read: number
@@ -35,7 +35,7 @@ type ImportBatch = {
 
 const BATCH_EVENTS = 1000
 const BATCH_BYTES = 4 * 1024 * 1024
-/** A server that is away, or has no disk space, for so long ends the import; it can be begun again. */
+/** The import ends when the server is unreachable or out of disk space for this long; it can be resumed. */
 const TRIES_MAX = 60
 const RETRY_MS = 1000
 
@@ -104,7 +104,7 @@ async function* batchesOfFile(
   yield { file, events, place, bytes_read: file.bytes, records_skipped }
 }
 
-/** A batch that is refused is sent in halves, so that the one event is named that is to blame. */
+/** Bisects a refused batch, to name the event at fault. */
 async function sendBatch(
   options: ImportOptions,
   file: ImportFile,
@@ -124,7 +124,7 @@ async function sendBatch(
   await sendBatch(options, file, events.slice(half))
 }
 
-/** Why the events were refused; null when they are stored. */
+/** Sends events; returns the reason of a refusal, or null. */
 async function send(
   { url, api_token }: ImportOptions,
   batch: readonly ImportedEvent[],
@@ -157,7 +157,7 @@ function readPlace(path: string, of: string): ImportPosition {
     const place = JSON.parse(readFileSync(path, 'utf8')) as ImportPosition | null
     return place?.of === of ? place : nowhere
   } catch {
-    // Cut off by a power cut: all is sent again, and stored once by its uuids.
+    // Truncated by a power cut: everything is sent again, and stored once by uuid.
     return nowhere
   }
 }

@@ -1,4 +1,4 @@
-/** Puts a backup in the place of a data folder that is not there: all of it or nothing. */
+/** Restores a backup into a missing or empty data folder: all of it or nothing. */
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../storage/files/parquet.ts'
@@ -20,7 +20,7 @@ export async function restoreBackup(folder: string, data_dir: string): Promise<R
   if (existsSync(data_dir) && hasData(data_dir)) {
     throw new BackupFault(`${data_dir} is not empty: move it away first`)
   }
-  // A server does not start on a folder that is not whole yet.
+  // The marker keeps a server from starting on the incomplete folder.
   await fillFolder(data_dir, () => copyAll(folder, data_dir, checksums))
   return { files: checksums.files.length, made_at: checksums.made_at }
 }
@@ -63,7 +63,7 @@ function readNamedFiles(data_dir: string): readonly NamedFile[] {
   }
 }
 
-/** What is wrong with the copy, or null. */
+/** Describes the damage of the copy, or returns null. */
 async function copyChecked(folder: string, to: string, file: BackedUp): Promise<string | null> {
   copyFileSync(join(folder, file.path), join(to, file.path), constants.COPYFILE_EXCL)
   syncPath(join(to, file.path))

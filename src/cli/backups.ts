@@ -8,7 +8,7 @@ import { addStoreOptions, type DataFolderOptions, printResult } from './options.
 
 type BackupCommandOptions = DataFolderOptions & { readonly copy?: true }
 
-/** Whoever made a backup can have put keys and webhooks of theirs into it. */
+/** A warning: the author of a backup may have put their keys and webhooks into it. */
 const FOREIGN_KEYS =
   'Users, keys and webhooks are those of the backup: restore none from a source you do not trust.'
 

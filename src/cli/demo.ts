@@ -62,7 +62,7 @@ function order(options: DemoOptions): void {
 const numberOf = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Number(text)
 
-/** A server of our own, reachable by nobody else; null when one holds the folder already and does the work. */
+/** Starts a server on a random local port; null when a running server has the folder and does the work. */
 async function startOwnServer({ dataDir }: DemoOptions): Promise<{ stop(): Promise<void> } | null> {
   const { startServer } = await import('../serve.ts')
   const config = readConfig({ data_dir: readDataDir(dataDir), host: '127.0.0.1', port: '0' })

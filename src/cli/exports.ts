@@ -110,14 +110,14 @@ async function importInto(paths: readonly string[], options: ImportCommandOption
   }
 }
 
-/** The key of the project, which has to be there. */
+/** Finds the project's token; refuses an unknown project. */
 function getToken(options: ImportCommandOptions): string {
   const project = withControlDB(options, ({ db }) => findProject(db, options.project))
   if (project === null) throw new Error(`There is no project ${options.project}.`)
   return project.api_token
 }
 
-/** The server that runs on the folder, or one of our own that nobody else reaches. */
+/** Finds the server on the folder, or starts one on a random local port. */
 async function findServer({
   dataDir,
 }: DataFolderOptions): Promise<{ url: string; stop(): Promise<void> }> {

@@ -67,7 +67,7 @@ export function addKeyCommands(program: Command): void {
     })
 }
 
-/** The commands about keys that there are already, whoever they belong to. */
+/** Adds the commands about existing keys of any user. */
 function addStoredKeyCommands(key: Command): void {
   addStoreOptions(key.command('list'))
     .description('List all keys; their values are stored nowhere.')

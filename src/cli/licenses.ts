@@ -1,4 +1,4 @@
-/** `licenses`: what the executable is made of, and under which licences. */
+/** `licenses`: prints the packages in the executable with their licences. */
 import type { Command } from 'commander'
 
 /** Adds the command. */
@@ -7,7 +7,7 @@ export function addLicensesCommand(program: Command): void {
     .command('licenses')
     .description('Print the licences of all software that is in this executable.')
     .action(async () => {
-      // Half a megabyte of text, or the bundler: no other command needs either.
+      // Imported here, because no other command needs half a megabyte of text, or the bundler.
       const { readNotices } = await import('../licenses/notices.ts')
       await Bun.write(Bun.stdout, await readNotices())
     })

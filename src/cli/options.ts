@@ -1,14 +1,14 @@
-/** Options that several commands share, and where a command finds its data folder. */
+/** Options that several commands share, and the data folder of a command. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, type Flags, readConfig, readDataDir, SETTINGS } from '../config.ts'
 import { type Control, openControl } from '../storage/control/control-db.ts'
 
-/** What every command about stored things understands. */
+/** The options of every command that reads or changes stored data. */
 export type DataFolderOptions = { readonly json?: true; readonly dataDir?: string }
 
-/** A data folder that no server and no command has ever used. */
+/** Thrown for a data folder without a control.db. */
 class NoData extends Error {
   override readonly name = 'NoData'
 }
@@ -56,12 +56,12 @@ export function withControlDB<Result>(
   }
 }
 
-/** Prints what a command made: text for people, one line of JSON for programs. */
+/** Prints the result of a command: text, or one line of JSON with `--json`. */
 export function printResult(options: DataFolderOptions, result: object, text: string): void {
   console.log(options.json === true ? JSON.stringify(result) : text)
 }
 
-/** Reads the number of a project. */
+/** Parses a project id. */
 export function parseId(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It is not the number of a project.')

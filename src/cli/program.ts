@@ -1,4 +1,4 @@
-/** The command line: every command with its help, and how its faults are told. */
+/** The command line: every family of commands, and how errors are printed. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
@@ -52,9 +52,9 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Says what went wrong in the caller's terms; the exit code tells misuse (2) from failure (1). */
+/** Prints an error; the exit code is 2 for misuse, 1 for failure. */
 function printFault(error: unknown): number {
-  // Commander has already written its own message, or the help that was asked for.
+  // Commander has already printed its message, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED
   if (error instanceof ConfigError) return print(error.message, EXIT_MISUSED)
   if (error instanceof Refusal) {

@@ -1,11 +1,11 @@
-/** A bar on the terminal that says how far a long command is. */
+/** A progress bar on the terminal for long commands. */
 
 const WIDTH = 30
 const SHOWN_EVERY_MS = 100
 
 export type ProgressBar = { show(done: number, all: number, what: string): void; end(): void }
 
-/** Draws on standard error, so that what is printed stays clean; draws nothing where nobody looks. */
+/** Draws on standard error, and only on a terminal, so that standard output stays clean. */
 export function openProgress(is_shown = process.stderr.isTTY): ProgressBar {
   let shown_ms = 0
   return {

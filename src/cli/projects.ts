@@ -56,7 +56,7 @@ export function addProjectCommands(program: Command): void {
     })
 }
 
-/** Null for what the server says. */
+/** Null for the server's default. */
 function parseMonths(text: string): number | null {
   if (text === 'default') return null
   const months = Number(text)

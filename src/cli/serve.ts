@@ -39,7 +39,7 @@ export function addServeCommands(program: Command, exit: { code: number }): void
 }
 
 async function keepServing(config: Config, onListening: (server: Server) => void): Promise<number> {
-  // Other commands are done before the server's libraries would be loaded.
+  // Imported here, so that other commands do not load the server's libraries.
   const { serve } = await import('../serve.ts')
   return serve(config, openServerLog(config), onListening)
 }
@@ -72,7 +72,7 @@ function firstText(url: string, first: FirstObjects): string {
       kind: 'HogQLQuery',
       query: 'SELECT event, count() FROM events GROUP BY event',
     },
-    // Whoever tries it twice, an event in between, wants to see the event and not the cache.
+    // Trying it twice, with an event in between, should show the event and not the cache.
     refresh: 'force_blocking',
   }
   return `Tidemark serves on ${url}
