@@ -208,7 +208,9 @@ function requireDomains(value: Json, attr: string): Json {
   if (!Array.isArray(value)) return null
   for (const item of value as readonly string[]) {
     const url = URL.canParse(item.replace('*.', '')) ? new URL(item.replace('*.', '')) : null
-    const is_origin = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
+    // Apps in a web view have a scheme of their own, whose addresses have no path: capacitor://localhost.
+    const path = url !== null && /^https?:$/.test(url.protocol) ? '/' : ''
+    const is_origin = url !== null && url.host !== '' && url.pathname === path
     if (is_origin && url.search === '' && url.hash === '') continue
     throw refuse(attr, `${JSON.stringify(item.slice(0, 100))} is not a valid domain.`)
   }

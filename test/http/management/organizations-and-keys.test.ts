@@ -671,3 +671,17 @@ test('members have all that clients read of them', async () => {
     last_login: null,
   })
 })
+
+test.each([
+  ['capacitor://localhost', 200],
+  ['https://*.shop.example', 200],
+  ['javascript:alert(1)', 400],
+  ['https://shop.example/path', 400],
+])('the recording domain %s is answered %d', async (domain, status) => {
+  const answer = await world.send('/api/projects/1/', {
+    method: 'PATCH',
+    headers: { Authorization: `Bearer ${owner}` },
+    body: JSON.stringify({ recording_domains: [domain] }),
+  })
+  expect(answer.status).toBe(status)
+})
