@@ -135,10 +135,10 @@ function isDeleted(item: object | null): boolean {
 export function recordRemoval(
   db: Pick<ControlDB, 'insert'>,
   editor: TargetingEditor,
-  gone: Pick<TargetingEdit<object>, 'scope' | 'item_id' | 'name'>,
+  gone: Pick<TargetingEdit<object>, 'scope' | 'item_id' | 'name'> & { readonly thing?: object },
   now: Date,
 ): void {
-  requireEdit(editor.rights, { scope: gone.scope, thing: gone })
+  requireEdit(editor.rights, { scope: gone.scope, thing: gone.thing ?? gone })
   editor.expectChange()
   recordActivity(
     db,

@@ -136,7 +136,6 @@ describe('persons/lifecycle/', () => {
     [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&events=[7]`, 'events'],
     [`lifecycle/?target_date=2024-06-10&lifecycle_type=odd&events=${EVENTS}`, 'lifecycle_type'],
     [`lifecycle/?target_date=soon&lifecycle_type=new&events=${EVENTS}`, 'target_date'],
-    [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&actions=[{"id":77}]`, 'events'],
     [
       `lifecycle/?target_date=2024-06-10&lifecycle_type=new&date_from=soon&events=${EVENTS}`,
       'date_from',
