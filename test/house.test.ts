@@ -340,7 +340,7 @@ describe('rooms', () => {
     join(folder, 'README.md'),
   )
 
-  test.todo('have a README each', () => {
+  test('have a README each', () => {
     expect(readmes.filter((readme) => !existsSync(join(ROOT, readme)))).toEqual([])
   })
 
