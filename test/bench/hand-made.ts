@@ -167,6 +167,8 @@ function requireSame(name: string, ours: string, theirs: string): void {
       .replace(/T(?=\d\d:)/g, ' ')
       .replace(/(?<=:\d\d)(\.\d+)?Z?"/g, '"')
       .replaceAll('"', '')
+      // Our rows come one a line.
+      .replace(/\s*\n\s*/g, '')
   if (plain(ours) !== plain(theirs))
     throw new Error(`${name}: ${ours.slice(0, 300)} is not ${theirs.slice(0, 300)}`)
 }

@@ -14,6 +14,7 @@ import {
   nullable,
   scalar,
 } from './definition.ts'
+import { mayMatchEmpty } from './empty-match.ts'
 import { asciiLower, fullLower } from './letters.ts'
 
 const position = asDeclared(UINT64)
@@ -108,12 +109,7 @@ const extract: Lowering = (call, context) => {
 /** Whether a pattern may find an empty text; only rows know what a pattern that is no constant may find. */
 function mayFindNothing(pattern: ResolvedExpr): boolean {
   const constant = constantText(pattern)
-  if (constant === null || /\\[bB]/.test(constant)) return true
-  try {
-    return new RegExp(constant, 's').test('')
-  } catch {
-    return true
-  }
+  return constant === null || mayMatchEmpty(constant)
 }
 
 /** ClickHouse ends its search where the pattern first finds an empty text. */
