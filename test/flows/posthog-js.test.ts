@@ -82,6 +82,8 @@ describe.skipIf(!HAS_BROWSER)('posthog-js in Chromium', () => {
       'a visit is a page view, a click with its elements, and what the page captures',
       async () => {
         await open()
+        // Clicks are captured from when the library knows that the project wants them.
+        await page.waitForLoadState('networkidle')
         anonymous_id = String(await run('posthog.get_distinct_id()'))
         await page.click('#buy')
         await run(`posthog.capture('looked', { seats: 3, tags: ['a'], label: 'Ωmega "q" 😀' })`)

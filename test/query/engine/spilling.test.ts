@@ -50,8 +50,13 @@ test('queries that spill more than all may together are refused in words, and le
 test('projects that stay within the limit alone, but not together, are stopped by the sum', async () => {
   await using world = new World()
   const engine = world.openEngine({ memory_mb: 160, threads: 1, spill_mb: 150 })
-  const asked = [1, 2, 3].map((project_id) => refusal(ask(engine, SORTING, { project_id })))
-  const told = await Promise.all(asked)
-  expect(told.filter((it) => it.startsWith('query_too_large: ')).length).toBeGreaterThan(0)
-  expect(told.filter((it) => !/^(answered|query_too_large: )/.test(it))).toEqual([])
+  // On a busy machine they may run one after the other, and then each has all of the room.
+  for (let round = 0; round < 10; round += 1) {
+    const queries = [1, 2, 3].map((project_id) => refusal(ask(engine, SORTING, { project_id })))
+    const outcomes = await Promise.all(queries)
+    // Three at once may also be too much for the memory.
+    expect(outcomes.filter((it) => !/^(answered|query_(too_large|memory): )/.test(it))).toEqual([])
+    if (outcomes.some((it) => it.startsWith('query_too_large: '))) return
+  }
+  throw new Error('no query was stopped by the sum')
 })
