@@ -218,6 +218,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET dashboards/activity/': read,
   'POST dashboards/': { status: 201, body: { name: 'two' }, bad: [{ pinned: 1 }, 'pinned'] },
   'GET dashboards/:id/': read,
+  'GET dashboards/:id/run_insights/': read,
   'PATCH dashboards/:id/': { status: 200, body: { name: 'x' }, bad: [{ tiles: 1 }, 'tiles'] },
   'POST dashboards/:id/reorder_tiles/': {
     status: 400,
