@@ -1,8 +1,9 @@
 /** The times of an honest client's requests while an attacker sends what grows. */
 import { ATTACKS } from '../attack/attacks.ts'
 import { ownMs, runAttack, textOfStalls } from '../attack/run-attack.ts'
+import { IS_SMALL } from './sizes.ts'
 
-const ATTACK_SECONDS = Number(process.env['BENCH_ATTACK_SECONDS'] ?? 60)
+const ATTACK_SECONDS = Number(process.env['BENCH_ATTACK_SECONDS'] ?? (IS_SMALL ? 1 : 60))
 const SEED = 1
 /** Stalls that are printed. */
 const SHOWN_MAX = 5
