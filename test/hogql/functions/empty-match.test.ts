@@ -1,6 +1,6 @@
 /** Whether a pattern may match an empty text: examples, a law beside the engine of this runtime, and patterns that grow. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { mayMatchEmpty } from '../../../src/hogql/functions/empty-match.ts'
 
 test.each([
@@ -24,6 +24,15 @@ test.each([
   expect(mayMatchEmpty(pattern)).toBe(expected)
 })
 
+/** What this runtime's engine says; a pattern that it refuses matches nothing. */
+function matchesEmpty(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 's').test('')
+  } catch {
+    return false
+  }
+}
+
 test('what is said to need a character never matches an empty text', () => {
   const piece = fc.constantFrom(
     'a',
@@ -45,12 +54,7 @@ test('what is said to need a character never matches an empty text', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
       const pattern = pieces.join('')
-      try {
-        new RegExp(pattern, 's')
-      } catch {
-        return
-      }
-      if (!mayMatchEmpty(pattern)) expect(new RegExp(pattern, 's').test('')).toBe(false)
+      if (!mayMatchEmpty(pattern)) expect(matchesEmpty(pattern)).toBe(false)
     }),
     { numRuns: 2000 },
   )
