@@ -58,7 +58,7 @@ const UNITS_S = {
 } as const satisfies Record<NonNullable<FunnelsFilter['funnelWindowIntervalUnit']>, number>
 
 const FILTER = 'query__funnelsFilter'
-/** Where a query that begins with the first event begins when nobody looked for it, microseconds since 1970. */
+/** Start of a query over all time when the first event was not looked up, microseconds since 1970. */
 const EARLIEST_US = BigInt(Date.UTC(2015, 0, 1)) * 1000n
 
 /** Parses a funnel. Refuses too few or too many steps, and members that do not fit its steps or order. */

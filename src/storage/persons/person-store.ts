@@ -274,8 +274,8 @@ export class PersonStore {
   }
 
   /**
-   * Adds a new person. An id that was a person's before (deleted since) is a person again; one that somebody has, since
-   * a split gave it away, or had before a merge that can be undone, is replaced by a fresh one.
+   * Adds a new person. The id of a deleted person is used again. An id that another person has after a split, or had
+   * before a merge that can be undone, is replaced by a new one.
    */
   create(person: NewPerson): StoredPerson {
     const { project_id } = person
