@@ -3,11 +3,13 @@ import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
 import { ANNOTATION_ROUTES } from './http/analytics/annotations.ts'
+import { DASHBOARD_TEMPLATE_ROUTES } from './http/analytics/dashboard-templates.ts'
 import { DASHBOARD_ROUTES } from './http/analytics/dashboards.ts'
 import { DEFINITION_CHANGE_ROUTES } from './http/analytics/definition-changes.ts'
 import { DEFINITION_ROUTES } from './http/analytics/definitions.ts'
 import { ELEMENT_ROUTES } from './http/analytics/elements.ts'
 import { EVENT_ROUTES } from './http/analytics/events.ts'
+import { EXPORT_ROUTES } from './http/analytics/exports.ts'
 import { INSIGHT_VIEW_ROUTES } from './http/analytics/insight-views.ts'
 import { INSIGHT_ROUTES } from './http/analytics/insights.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/analytics/legacy-insights.ts'
@@ -15,12 +17,17 @@ import { QUERY_ROUTES } from './http/analytics/query.ts'
 import { SESSION_ROUTES } from './http/analytics/sessions.ts'
 import { VARIABLE_ROUTES } from './http/analytics/variables.ts'
 import type { AppContext } from './http/app-context.ts'
+import { webFileEndpoints } from './http/browser/files.ts'
+import { loginEndpoints } from './http/browser/login.ts'
+import { oldLinkEndpoints } from './http/browser/old-links.ts'
+import { LOGIN_SESSION_ROUTES } from './http/browser/sessions.ts'
 import { docsEndpoints } from './http/docs.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { healthEndpoints } from './http/health.ts'
 import { API_KEY_ROUTES } from './http/management/api-keys.ts'
 import { DEMO_ROUTES } from './http/management/demo.ts'
 import { FAMILY_ACTIVITY_ROUTES } from './http/management/family-activity.ts'
+import { HOOK_ROUTES } from './http/management/hooks.ts'
 import { INGESTION_WARNING_ROUTES } from './http/management/ingestion-warnings.ts'
 import { MEMBER_ROUTES } from './http/management/members.ts'
 import { ORGANIZATION_ROUTES } from './http/management/organizations.ts'
@@ -30,6 +37,7 @@ import { PROJECT_ROUTES } from './http/management/projects.ts'
 import { signupEndpoints } from './http/management/signup.ts'
 import { USER_ROUTES } from './http/management/users.ts'
 import { metricsEndpoints } from './http/metrics.ts'
+import { withOldRoot } from './http/old-roots.ts'
 import { GROUP_ROUTES } from './http/persons/groups.ts'
 import { PERSON_ANALYTICS_ROUTES } from './http/persons/person-analytics.ts'
 import { PERSON_CHANGE_ROUTES } from './http/persons/person-changes.ts'
@@ -37,6 +45,7 @@ import { PERSON_LOOK_UP_ROUTES } from './http/persons/person-lookups.ts'
 import { PERSON_PROPERTY_ROUTES } from './http/persons/person-properties.ts'
 import { PERSON_ROUTES } from './http/persons/persons.ts'
 import { RELATED_GROUP_ROUTES } from './http/persons/related-groups.ts'
+import { absentEndpoints } from './http/public/absent.ts'
 import { captureEndpoints } from './http/public/capture.ts'
 import { captureV1Endpoints } from './http/public/capture-v1.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/public/flag-definitions.ts'
@@ -74,13 +83,17 @@ import { nameWork, runWork } from './threads/this-thread.ts'
 const PUBLIC = [
   captureEndpoints,
   captureV1Endpoints,
+  absentEndpoints,
   flagEndpoints,
   remoteConfigEndpoints,
   webClientEndpoints,
   publicListEndpoints,
   signupEndpoints,
+  loginEndpoints,
   healthEndpoints,
   metricsEndpoints,
+  webFileEndpoints,
+  oldLinkEndpoints,
 ] as const
 
 /** The management API, which takes personal API keys: one line per family. */
@@ -90,6 +103,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...ACTION_ROUTES,
   ...ANNOTATION_ROUTES,
   ...COHORT_ROUTES,
+  ...DASHBOARD_TEMPLATE_ROUTES,
   ...DASHBOARD_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
@@ -129,14 +143,17 @@ export const ROUTES: readonly Route[] = withPut([
   ...PERSON_PROPERTY_ROUTES,
   ...PERSON_ROUTES,
   ...PLUGIN_ROUTES,
+  ...HOOK_ROUTES,
   ...INGESTION_WARNING_ROUTES,
   ...DIRECT_INSIGHT_ROUTES,
   ...INSIGHT_ROUTES,
   ...INSIGHT_VIEW_ROUTES,
   ...VARIABLE_ROUTES,
+  ...EXPORT_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,
   ...USER_ROUTES,
+  ...LOGIN_SESSION_ROUTES,
 ])
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -161,7 +178,7 @@ export function createApp(needs: AppContext): Elysia {
   })
   const endpoints = [
     ...PUBLIC.flatMap((endpointsOf) => endpointsOf(needs)),
-    ...ROUTES.flatMap((route) => routeEndpoints(needs, route)),
+    ...ROUTES.flatMap((route) => routeEndpoints(needs, route).flatMap(withOldRoot)),
     ...docsEndpoints(needs, ROUTES),
   ]
   for (const endpoint of endpoints) mount(app, endpoint)

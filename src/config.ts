@@ -1,8 +1,10 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
 import {
   oneOf,
+  readEmailOrNothing,
   readFolder,
   readNetworks,
+  readPasswordOrNothing,
   readPathOrNothing,
   readPersonalKey,
   readProjectToken,
@@ -37,7 +39,7 @@ export const QUESTION_SETTINGS = [
     flag: '--query-confinement <on|off>',
     read: oneOf(['on', 'off']),
     fallback: 'on',
-    help: 'whether the query process gives up other files, the network and other processes, as far as the system lets it: on or off',
+    help: 'whether the processes of queries and snapshots give up other files, and queries also the network and other processes, as far as the system lets them: on or off',
   },
   {
     key: 'query_background_timeout_s',
@@ -316,6 +318,22 @@ export const SETTINGS = [
     read: readPersonalKey,
     fallback: '',
     help: "the owner's personal API key of at least 20 characters, for unattended installs; used on an empty data folder only",
+  },
+  {
+    key: 'bootstrap_owner_email',
+    env: 'TIDEMARK_BOOTSTRAP_OWNER_EMAIL',
+    flag: null,
+    read: readEmailOrNothing,
+    fallback: '',
+    help: "the owner's address to log in with, for unattended installs; used while nobody has a password",
+  },
+  {
+    key: 'bootstrap_owner_password',
+    env: 'TIDEMARK_BOOTSTRAP_OWNER_PASSWORD',
+    flag: null,
+    read: readPasswordOrNothing,
+    fallback: '',
+    help: "the owner's password of at least 10 characters, for unattended installs; used while nobody has a password",
   },
 ] as const satisfies readonly SettingDefinition[]
 

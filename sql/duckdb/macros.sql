@@ -39,7 +39,9 @@ create or replace macro ch_fit(x, bits, is_signed) as case when x is null then n
 
 -- conversions
 
-create or replace macro ch_float_text(x) as case when abs(x) >= 1e15 and abs(x) < 1e21 then x::hugeint::varchar else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
+-- The shortest digits that tell a float apart, with an exponent from 1e21 and below 1e-6 only.
+create or replace macro ch_plain_digits(t, e) as concat(case when t like '-%' then '-' else '' end, case when e < 0 then concat('0.', repeat('0', -e - 1)) else '' end, rpad(replace(regexp_extract(t, '[0-9.]+'), '.', ''), greatest(length(replace(regexp_extract(t, '[0-9.]+'), '.', '')), e + 1)::int, '0'));
+create or replace macro ch_float_text(x) as case when isnan(x) then 'nan' when abs(x) >= 1e16 and abs(x) < 1e21 or abs(x) >= 1e-6 and abs(x) < 1e-4 then ch_plain_digits(x::varchar, regexp_extract(x::varchar, 'e(.+)$', 1)::int) else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
 create or replace macro ch_quote(s) as ('''' || replace(replace(s, '\', '\\'), '''', '\''') || '''');
 create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
 create or replace macro ch_toint(s) as try_cast(regexp_extract(s, '^[+-]?[0-9]+$') as bigint);
@@ -55,8 +57,9 @@ create or replace macro ch_decimal_text(s, scale) as case
   when isfinite(ch_float(s)) then ch_cut(ch_float(s), scale)::varchar
   end;
 create or replace macro ch_zoned_instant(s) as case
-  when regexp_full_match(s, '[0-9]{9,10}') then make_timestamp(try_cast(s as bigint) * 1000000)
+  when regexp_full_match(s, '[0-9]{9,10}(\.[0-9]*)?') then make_timestamp(try_cast(split_part(s, '.', 1) as bigint) * 1000000 + try_cast(rpad(split_part(s, '.', 2), 6, '0') as bigint))
   when regexp_full_match(s, '[0-9]{13}') then make_timestamp(try_cast(s as bigint) * 1000)
+  when regexp_full_match(s, '[0-9]{16}') then make_timestamp(try_cast(s as bigint))
   when regexp_matches(s, '(Z|[+-][0-9]{2}:?[0-9]{2})$') and regexp_matches(s, '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]') then timezone('UTC', try_cast(s as timestamptz))
   end;
 create or replace macro ch_naive_instant(s) as coalesce(try_cast(s as timestamp), try_strptime(s, ['%d %b %Y %H:%M:%S', '%d %B %Y %H:%M:%S', '%d/%m/%Y %H:%M:%S', '%d/%m/%Y', '%Y/%m/%d %H:%M:%S', '%Y/%m/%d', '%b %d %Y', '%d %b %Y', '%Y%m%d', '%Y%m%d%H%M%S']));
@@ -108,8 +111,10 @@ create or replace macro ch_pointer_part(k) as concat('/', replace(replace(k, '~'
 create or replace macro ch_json_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint when 'OBJECT' then len(json_keys(j, p))::bigint else 0 end;
 create or replace macro ch_json_array_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint end;
 create or replace macro ch_json_type(j, p) as case json_type(j, p) when 'VARCHAR' then 'String' when 'BIGINT' then 'Int64' when 'UBIGINT' then 'Int64' when 'HUGEINT' then 'UInt64' when 'DOUBLE' then 'Double' when 'BOOLEAN' then 'Bool' when 'ARRAY' then 'Array' when 'OBJECT' then 'Object' else 'Null' end;
-create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 else coalesce(try_cast(json_extract_string(j, p) as double), 0) end;
-create or replace macro ch_json_int(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 when 'DOUBLE' then trunc(json_extract_string(j, p)::double)::bigint else coalesce(ch_toint(json_extract_string(j, p)), 0) end;
+create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 when 'VARCHAR' then coalesce(ch_float(json_extract_string(j, p)), 0) else coalesce(ch_finite(try_cast(json_extract_string(j, p) as double)), 0) end;
+-- The engine reads nan and inf as JSON.
+create or replace macro ch_finite(x) as case when isfinite(x) then x end;
+create or replace macro ch_json_int(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 else coalesce(ch_toint(json_extract_string(j, p)), try_cast(trunc(ch_finite(ch_float(json_extract_string(j, p)))) as bigint), 0) end;
 create or replace macro ch_json_uint(j, p) as greatest(ch_json_int(j, p), 0);
 create or replace macro ch_json_bool(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean when 'UBIGINT' then json_extract_string(j, p)::bigint <> 0 when 'BIGINT' then json_extract_string(j, p)::bigint <> 0 else false end;
 create or replace macro ch_json_string(j, p) as coalesce(json_extract_string(j, p), '');
@@ -134,6 +139,9 @@ create or replace macro ch_array_keep(a, m) as list_filter(a, lambda e, i: m[i])
 create or replace macro ch_array_difference(a) as list_transform(a, lambda e, i: case when i = 1 then 0 else e - a[i - 1] end);
 create or replace macro ch_array_compact(a) as list_filter(a, lambda e, i: i = 1 or e is distinct from a[i - 1]);
 create or replace macro ch_array_fill(a, m) as list_transform(a, lambda e, i: a[greatest(coalesce(list_max(list_filter(range(1, i + 1), lambda j: j = 1 or m[j])), 1), 1)]);
+-- By characters; the engine keeps a letter and its accents together.
+create or replace macro ch_reverse(s) as case when s is not null then array_to_string(list_reverse(regexp_extract_all(s, '(?s).')), '') end;
+create or replace macro ch_has_null(a) as len(a) > list_count(a);
 create or replace macro ch_array_rfill(a, m) as list_reverse(ch_array_fill(list_reverse(a), list_reverse(m)));
 create or replace macro ch_array_split(a, m) as case when len(a) = 0 then [] else list_transform(list_filter(range(1, len(a) + 1), lambda i: i = 1 or m[i]), lambda s: a[s:(coalesce(list_min(list_filter(range(s + 1, len(a) + 1), lambda j: m[j])), len(a) + 1) - 1)]) end;
 create or replace macro ch_array_rsplit(a, m) as case when len(a) = 0 then [] else list_transform(list_filter(range(1, len(a) + 1), lambda i: i = 1 or m[i - 1]), lambda s: a[s:coalesce(list_min(list_filter(range(s, len(a) + 1), lambda j: m[j])), len(a))]) end;

@@ -3,7 +3,7 @@ import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'nod
 import { dirname, join } from 'node:path'
 import { syncPath } from '../storage/files/parquet.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
-import { openReader } from '../storage/sqlite/sqlite.ts'
+import { openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { type BackedUp, type Checksums, findChecksums, findFault } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
@@ -21,8 +21,28 @@ export async function restoreBackup(folder: string, data_dir: string): Promise<R
     throw new BackupFault(`${data_dir} is not empty: move it away first`)
   }
   // The marker keeps a server from starting on the incomplete folder.
-  await fillFolder(data_dir, () => copyAll(folder, data_dir, checksums))
+  await fillFolder(data_dir, async () => {
+    await copyAll(folder, data_dir, checksums)
+    endLogins(data_dir)
+  })
   return { files: checksums.files.length, made_at: checksums.made_at }
+}
+
+/** Ends sessions and login links: what was ended since the backup must not be valid again. */
+function endLogins(data_dir: string): void {
+  const path = join(data_dir, 'control.db')
+  if (!existsSync(path)) return
+  try {
+    using db = openWriter(path)
+    for (const table of ['sessions', 'login_links']) {
+      const its = "select 1 from sqlite_schema where type = 'table' and name = ?"
+      // A backup of an earlier version has no such table.
+      if (db.query(its).get(table) !== null) db.run(`delete from ${table}`)
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new BackupFault(`control.db of the backup cannot be read: ${why}`)
+  }
 }
 
 /** A disk of its own has a folder of the system's. */

@@ -10,6 +10,7 @@ import { addLicensesCommand } from './licenses.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
 import { addServeCommands } from './serve.ts'
+import { addUserCommands } from './users.ts'
 
 /** Every family of commands. Adding one means adding a line. */
 const FAMILIES = [
@@ -17,6 +18,7 @@ const FAMILIES = [
   addOrganizationCommands,
   addProjectCommands,
   addKeyCommands,
+  addUserCommands,
   addDemoCommand,
   addBackupCommands,
   addExportCommands,
@@ -28,10 +30,11 @@ const EXIT_MISUSED = 2
 
 const AFTER_HELP = `
 Examples:
-  $ tidemark up                                   first start: makes a project and a key, prints them, serves
+  $ tidemark up                                   first start: makes a project, prints the address to open, serves
   $ tidemark serve --port 9000 --data-dir /var/lib/tidemark
   $ tidemark organization create "Acme"
   $ tidemark key create --organization ID --scope query:read
+  $ tidemark user link ann@example.com            when a password was forgotten
 
 Every setting of the server is an environment variable too: see "tidemark serve --help".`
 

@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import { type Config, listUnknownVariables } from '../config.ts'
 import { type Log, openLog } from '../logs.ts'
 import { createFirstThings, type FirstObjects } from '../projects/bootstrap.ts'
-import { listOrganizations } from '../projects/organization.ts'
+import { makeOwnerCode } from '../projects/login-links.ts'
 import type { Server } from '../serve.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { addSettings, configFromOptions } from './options.ts'
 
 const SERVE_HELP = `
@@ -15,8 +16,8 @@ Examples:
 Stops on SIGTERM and SIGINT after it has answered what it has received.`
 
 const UP_HELP = `
-On an empty data folder it makes an organization, a project and a personal API key with scope "*", and prints
-them with two commands to try. They are printed this once: the key is stored only as a hash.`
+It prints the address to open. While nobody has a password, that is a link which sets the owner's, once. On an empty
+data folder it makes an organization, a project and a personal API key with scope "*", and prints the keys this once.`
 
 /** Adds the commands that keep running; `exit.code` gets what the process should exit with. */
 export function addServeCommands(program: Command, exit: { code: number }): void {
@@ -24,7 +25,7 @@ export function addServeCommands(program: Command, exit: { code: number }): void
   addSettings(serveCommand)
     .addHelpText('after', SERVE_HELP)
     .action(async () => {
-      exit.code = await keepServing(configFromOptions(serveCommand), () => undefined)
+      exit.code = await keepServing(configFromOptions(serveCommand), printSetup)
     })
 
   const upCommand = program
@@ -45,60 +46,55 @@ async function keepServing(config: Config, onListening: (server: Server) => void
 }
 
 function openServerLog(config: Config): Log {
-  const secrets = [config.bootstrap_api_token, config.bootstrap_personal_api_key]
+  const secrets = [
+    config.bootstrap_api_token,
+    config.bootstrap_personal_api_key,
+    config.bootstrap_owner_password,
+  ]
   const log = openLog(config.log_level, secrets)
   for (const name of listUnknownVariables()) log.warn({ name }, 'no such setting')
   return log
 }
 
-function welcome(server: Server, config: Config): void {
-  const { db } = server.control
-  const first = createFirstThings(
-    db,
-    { api_token: config.bootstrap_api_token, personal_api_key: config.bootstrap_personal_api_key },
-    new Date(),
+/** Prints where to open the interface: on the first start of a folder with the new keys. */
+function welcome({ url, control: { db } }: Server, config: Config): void {
+  const presets = {
+    api_token: config.bootstrap_api_token,
+    personal_api_key: config.bootstrap_personal_api_key,
+  }
+  const first = createFirstThings(db, presets, new Date())
+  const setup = setupText(db, url) ?? LATER_TEXT
+  console.log(
+    [`Tidemark serves on ${url}`, setup, ...(first === null ? [] : [firstText(url, first)])].join(
+      '\n\n',
+    ),
   )
-  const text =
-    first === null
-      ? laterText(server.url, listOrganizations(db)[0]?.id ?? 'ID')
-      : firstText(server.url, first)
-  console.log(text)
 }
 
-function firstText(url: string, first: FirstObjects): string {
-  const event = { api_key: first.api_token, event: 'first event', distinct_id: 'me' }
-  const query = {
-    query: {
-      kind: 'HogQLQuery',
-      query: 'SELECT event, count() FROM events GROUP BY event',
-    },
-    // Trying it twice, with an event in between, should show the event and not the cache.
-    refresh: 'force_blocking',
-  }
-  return `Tidemark serves on ${url}
+/** Prints the address of the first setup while nobody has a password; otherwise nothing. */
+function printSetup({ url, control: { db } }: Server): void {
+  const setup = setupText(db, url)
+  if (setup !== null) console.log(`Tidemark serves on ${url}\n\n${setup}\n`)
+}
 
-  organization      ${first.organization_id}
-  project           ${first.project_id}
-  project API key   ${first.api_token}
-  personal API key  ${first.personal_api_key}
+const LATER_TEXT = `  Open it and log in. For a forgotten password:  tidemark user link EMAIL
+`
 
-The personal API key is shown only now: keep it.
+function setupText(db: ControlDB, url: string): string | null {
+  const code = makeOwnerCode(db, new Date())
+  if (code === null) return null
+  return `  Open this to set your password – it works once, for 24 hours:
 
-Send a first event:
+  ${url}/setup#${code}`
+}
+
+function firstText(url: string, { api_token, personal_api_key }: FirstObjects): string {
+  const event = { api_key: api_token, event: 'first event', distinct_id: 'me' }
+  return `  project API key   ${api_token}   for SDKs, public
+  personal API key  ${personal_api_key}   for the API, secret: shown only now
+
+  A first event:
 
   curl -X POST '${url}/capture/' -H 'Content-Type: application/json' -d '${JSON.stringify(event)}'
-
-Ask a first question:
-
-  curl -X POST '${url}/api/environments/${first.project_id}/query/' -H 'Authorization: Bearer ${first.personal_api_key}' -H 'Content-Type: application/json' -d '${JSON.stringify(query)}'
-`
-}
-
-function laterText(url: string, organization_id: string): string {
-  return `Tidemark serves on ${url}
-
-This folder has its keys: they were shown, or given, at its first start. To make a new one:
-
-  tidemark key create --organization ${organization_id} --scope '*'
 `
 }

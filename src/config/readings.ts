@@ -104,4 +104,17 @@ export function readPersonalKey(text: string): SettingValue<string | null> {
   return { reason: `must have at least ${KEY_LETTERS_MIN} different characters: it can be guessed` }
 }
 
+/** An email address; null if empty. */
+export function readEmailOrNothing(text: string): SettingValue<string | null> {
+  if (text === '') return { value: null }
+  if (text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text)) return { value: text }
+  return { reason: `must be an email address, not ${quote(text)}` }
+}
+
+/** A password, whose strength is checked where it is hashed; null if empty. */
+export function readPasswordOrNothing(text: string): SettingValue<string | null> {
+  if (text === '') return { value: null }
+  return text.length <= 200 ? { value: text } : { reason: 'must have at most 200 characters' }
+}
+
 const quote = (text: string): string => JSON.stringify(text.slice(0, 100))

@@ -19,7 +19,7 @@ export const SAVED_SETTINGS = [
     flag: '--saved-bytes-max <bytes>',
     read: wholeNumber(1024, 1024 * MIB),
     fallback: String(32 * MIB),
-    help: 'what the things of one kind of a project may take together, deleted ones included',
+    help: 'what the things of one kind of a project may take together, deleted ones included; flags, cohorts and surveys a quarter of it, since they are read as a whole; experiments, their metrics, early access features and actions a sixteenth',
   },
   {
     key: 'deleted_days',

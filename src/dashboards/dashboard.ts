@@ -5,6 +5,7 @@ import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { createInsight, getInsight, type SavedInsight, updateInsight } from './insight.ts'
 import { dashboards } from './tables.ts'
+import type { DashboardTemplate, TemplateTile } from './templates.ts'
 import { addTile, listPlaces, listTiles, setTiles, type Tile, type TileChanges } from './tile.ts'
 
 export type Dashboard = typeof dashboards.$inferSelect
@@ -28,12 +29,21 @@ export type DashboardChanges = Partial<
   readonly delete_insights?: boolean
 }
 
-/** A dashboard whose tiles a new one starts with. */
-export type DashboardSource = {
-  readonly dashboard: Dashboard
-  /** Copies the insights; otherwise both dashboards show the same ones. */
-  readonly has_copies: boolean
-}
+/** What a new dashboard starts with. */
+export type DashboardSource =
+  | {
+      readonly kind: 'dashboard'
+      readonly dashboard: Dashboard
+      /** Copies the insights; otherwise both dashboards show the same ones. */
+      readonly has_copies: boolean
+    }
+  | { readonly kind: 'template'; readonly template: DashboardStart }
+
+/** The part of a template that a dashboard starts with. */
+export type DashboardStart = Pick<
+  DashboardTemplate,
+  'dashboard_description' | 'dashboard_filters' | 'tags' | 'template_name' | 'tiles'
+>
 
 /** Creates a dashboard. Refuses invalid tiles. */
 export function createDashboard(
@@ -48,7 +58,8 @@ export function createDashboard(
       .insert(dashboards)
       .values({
         ...provided_fields,
-        creation_mode: source === null ? 'default' : 'duplicate',
+        ...(source?.kind === 'template' ? fieldsOfTemplate(source.template, provided_fields) : {}),
+        creation_mode: source === null ? 'default' : CREATION_MODES[source.kind],
         project_id: project.id,
         created_by: user_id,
         created_at: now,
@@ -58,7 +69,9 @@ export function createDashboard(
       .get()
     if (tiles !== undefined) setTiles(tx, dashboard.id, tiles)
     recordBoardEdit(tx, editor, { scope: 'Dashboard', before: null, after: dashboard }, now)
-    if (source !== null) copyTiles({ ...editor, control: tx }, source, dashboard, now)
+    const its_editor = { ...editor, control: tx }
+    if (source?.kind === 'dashboard') copyTiles(its_editor, source, dashboard, now)
+    if (source?.kind === 'template') addTiles(its_editor, source.template.tiles, dashboard, now)
     return dashboard
   })
 }
@@ -87,9 +100,42 @@ export function updateDashboard(
   })
 }
 
+const CREATION_MODES = { dashboard: 'duplicate', template: 'template' } as const
+
+/** The dashboard takes the template's filters; what the caller names otherwise stays. */
+function fieldsOfTemplate(
+  { template_name, dashboard_description, dashboard_filters, tags }: DashboardStart,
+  sent: DashboardChanges,
+): Pick<Dashboard, 'description' | 'filters' | 'name' | 'tags'> {
+  return {
+    name: sent.name || template_name,
+    description: sent.description || dashboard_description,
+    filters: dashboard_filters,
+    tags: sent.tags ?? [...tags],
+  }
+}
+
+function addTiles(
+  editor: BoardEditor,
+  tiles: readonly TemplateTile[],
+  { id: dashboard_id }: Dashboard,
+  now: Date,
+): void {
+  for (const tile of tiles) {
+    const { layouts, color } = tile
+    const body = tile.type === 'TEXT' ? tile.body : null
+    let insight_id: number | null = null
+    if (tile.type === 'INSIGHT') {
+      const { name, description, query, filters = {} } = tile
+      insight_id = createInsight(editor, { name, description, query, filters }, now).id
+    }
+    addTile(editor.control, { dashboard_id, insight_id, body, layouts, color })
+  }
+}
+
 function copyTiles(
   editor: BoardEditor,
-  { dashboard: source, has_copies }: DashboardSource,
+  { dashboard: source, has_copies }: Extract<DashboardSource, { readonly kind: 'dashboard' }>,
   target: Dashboard,
   now: Date,
 ): void {

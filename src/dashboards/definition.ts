@@ -22,6 +22,8 @@ export type NamedDefinition = {
   readonly id: string
   readonly name: string
   readonly scope: 'EventDefinition' | 'PropertyDefinition'
+  /** The type of a property before and after the edit; stored with the events. */
+  readonly retyped?: { readonly before: string | null; readonly after: string | null }
 }
 
 /** The definition of a name without a stored one. */
@@ -87,7 +89,7 @@ function change(
   changeOf: (before: DefinitionNotes) => DefinitionNotes,
 ): DefinitionNotes {
   const { control, project, user_id } = editor
-  const { id, name, scope } = named
+  const { id, name, scope, retyped } = named
   return control.transaction((tx) => {
     const its = and(eq(definitions.project_id, project.id), eq(definitions.id, id))
     const before = tx.select().from(definitions).where(its).get() ?? NOTHING
@@ -115,7 +117,16 @@ function change(
     })
     // Changing a definition restores the name.
     const was = { ...shown(before), deleted: false }
-    recordBoardEdit(tx, editor, { scope, before: was, after: shown(after) }, now)
+    const [type_before, type_after] =
+      retyped === undefined
+        ? [{}, {}]
+        : [{ property_type: retyped.before }, { property_type: retyped.after }]
+    const edit = {
+      scope,
+      before: { ...was, ...type_before },
+      after: { ...shown(after), ...type_after },
+    }
+    recordBoardEdit(tx, editor, edit, now)
     return after
   })
 }

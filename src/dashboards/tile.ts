@@ -125,6 +125,31 @@ export function addTile(db: TileWriter, tile: Omit<Tile, 'id'>): void {
   db.insert(dashboard_tiles).values(tile).run()
 }
 
+/** Moves a tile to another dashboard. Refuses tiles that are not on the first one, and a full target. */
+export function moveTile(db: ControlDB, from_id: number, tile_id: number, to_id: number): void {
+  db.transaction((tx) => {
+    const its = and(eq(dashboard_tiles.id, tile_id), eq(dashboard_tiles.dashboard_id, from_id))
+    const tile = tx.select().from(dashboard_tiles).where(its).get()
+    if (tile === undefined) {
+      const detail = `Invalid pk "${tile_id}" - object does not exist.`
+      throw new Refusal('does_not_exist', detail, { attr: 'tile__id' })
+    }
+    if (to_id === from_id) return
+    const is_double = tile.insight_id !== null && isOn(tx, tile.insight_id, to_id)
+    if (is_double) tx.delete(dashboard_tiles).where(its).run()
+    else {
+      requireRoom(tx, to_id)
+      tx.update(dashboard_tiles).set({ dashboard_id: to_id }).where(its).run()
+    }
+  })
+}
+
+function isOn(db: TileReader, insight: number, dashboard: number): boolean {
+  const { insight_id, dashboard_id } = dashboard_tiles
+  const its = and(eq(insight_id, insight), eq(dashboard_id, dashboard))
+  return db.select().from(dashboard_tiles).where(its).get() !== undefined
+}
+
 /** Changes a dashboard's tiles: layout, text, deletion. Refuses tiles of other dashboards. */
 export function setTiles(
   db: TileWriter,

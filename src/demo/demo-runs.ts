@@ -26,7 +26,7 @@ type DemoCapture = {
 export type DemoDependencies = {
   readonly control: ControlDB
   readonly capture: DemoCapture
-  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
 }
@@ -108,7 +108,7 @@ export class DemoRuns {
   async #generate(run: DemoRun): Promise<number | null> {
     const { control, now } = this.#context
     const { project_id, seed, persons, days, end_at } = run
-    this.#createObjects(project_id)
+    await this.#createObjects(project_id)
     const plot = { seed, persons, days, end_ms: end_at.getTime() }
     let done_events = 0
     let recorded_ms = 0
@@ -128,10 +128,10 @@ export class DemoRuns {
     return done_events
   }
 
-  #createObjects(project_id: number): void {
+  async #createObjects(project_id: number): Promise<void> {
     const project = findProject(this.#context.control, project_id)
     if (project === null) return
-    createDemoThings(editorFor(this.#context, project, null), this.#context.now())
+    createDemoThings(await editorFor(this.#context, project, null), this.#context.now())
   }
 
   /** Sends a batch as a historical import: in order, with its timestamps, in a lane of low priority. */

@@ -7,7 +7,7 @@ import {
   type CompiledFilter,
   compileCohortFilter,
   compilePropertyFilter,
-  type SharedFilters,
+  SharedFilters,
 } from './filter.ts'
 import { asText, isRecord } from './value.ts'
 
@@ -31,16 +31,10 @@ const NODES_MAX = 5000
 /** Length of a chain of cohorts that refer to cohorts. */
 const CHAIN_LENGTH_MAX = 32
 
-/** Compiles a project's cohorts. Deleted ones are left out; cohorts in cycles and too long chains become `broken`. */
-export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFilters): Cohorts {
-  const steps = compileCohortsInSteps(stored, shared)
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
-}
-
-/** The same as a generator that yields after each cohort, so that the caller can pause. */
+/**
+ * Compiles a project's cohorts, as a generator that yields after each, so that the caller can pause. Deleted ones are
+ * left out; cohorts in cycles and too long chains become `broken`.
+ */
 export function* compileCohortsInSteps(
   stored: readonly StoredCohort[],
   shared: SharedFilters,
@@ -63,6 +57,45 @@ export function* compileCohortsInSteps(
     if (fault) checked[position] = fault
   }
   return new Map(present.flatMap(({ id }, position) => entryOf(id, checked[position])))
+}
+
+/**
+ * Compiles one cohort among a project's compiled ones, without compiling those again. It is `broken` where it refers to
+ * itself, to a broken cohort, or to too long a chain. `instructions`: those of the project's other patterns.
+ */
+export function compileAmong(
+  cohorts: Cohorts,
+  draft: StoredCohort,
+  instructions: number,
+): CompiledCohort {
+  const own = compileCohort(draft, new SharedFilters(instructions))
+  if (own.kind !== 'tree') return own
+  const lengths = new Map<number, FailureCode | number>()
+  const lengthOf = (id: number): FailureCode | number => {
+    const known = lengths.get(id)
+    if (known !== undefined) return known
+    const length = id === draft.id ? 'cohort_cycle' : lengthBelow(cohorts.get(id), lengthOf)
+    lengths.set(id, length)
+    return length
+  }
+  const length = lengthBelow(own, lengthOf)
+  if (typeof length !== 'number') return { kind: 'broken', code: length }
+  return length < CHAIN_LENGTH_MAX ? own : { kind: 'broken', code: 'cohort_too_deep' }
+}
+
+/** The longest chain of references from a cohort, or the fault of one of them. Compiled cohorts have short chains. */
+function lengthBelow(
+  cohort: CompiledCohort | undefined,
+  lengthOf: (id: number) => FailureCode | number,
+): FailureCode | number {
+  if (cohort?.kind === 'broken') return cohort.code
+  let length = 0
+  for (const id of cohort?.kind === 'tree' ? cohort.refers_to : []) {
+    const below = lengthOf(id)
+    if (typeof below !== 'number') return below
+    length = Math.max(length, below + 1)
+  }
+  return length
 }
 
 function entryOf(id: number, cohort: CompiledCohort | undefined): [number, CompiledCohort][] {

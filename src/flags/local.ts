@@ -54,7 +54,31 @@ export function localDefinitions(
   definitions: CompiledFlags,
   options: LocalOptions,
 ): LocalDefinitions {
-  const listed = listedFlags(definitions)
+  const local = openLocalDefinitions(definitions, options)
+  const cohorts: Record<string, unknown> = {}
+  for (const id of local.cohort_ids) {
+    const tree = local.localCohortOf(id)
+    if (tree !== null) cohorts[id] = tree
+  }
+  const { group_type_mapping, flags, localFlagOf } = local
+  return { group_type_mapping, flags: flags.map(localFlagOf), cohorts }
+}
+
+/** The parts of `LocalDefinitions`, to be made one by one: all together they may be megabytes. */
+export type OpenLocalDefinitions = Pick<LocalDefinitions, 'group_type_mapping'> & {
+  readonly flags: readonly CompiledFlag[]
+  readonly cohort_ids: readonly number[]
+  readonly localFlagOf: (flag: CompiledFlag) => LocalFlag
+  /** The tree of a cohort; null for a stored list, and a tree that an SDK would evaluate wrongly. */
+  readonly localCohortOf: (id: number) => object | null
+}
+
+/** Lists a project's flags and their cohorts for local evaluation, without making them. */
+export function openLocalDefinitions(
+  definitions: CompiledFlags,
+  options: LocalOptions,
+): OpenLocalDefinitions {
+  const flags = listedFlags(definitions)
   const group_type_mapping: Record<string, string> = {}
   definitions.group_types.forEach((type, index) => {
     if (type !== null) group_type_mapping[index] = type
@@ -67,9 +91,14 @@ export function localDefinitions(
     ...options,
   }
   return {
-    flags: listed.map((flag) => localFlag(flag, context)),
+    flags,
     group_type_mapping,
-    cohorts: options.send_cohorts ? cohortsOf(listed, definitions) : {},
+    cohort_ids: options.send_cohorts ? cohortIdsOfFlags(flags, definitions) : [],
+    localFlagOf: (flag) => localFlag(flag, context),
+    localCohortOf: (id) => {
+      const cohort = definitions.cohorts.get(id)
+      return cohort?.kind === 'tree' ? clientCohort(cohort.root) : null
+    },
   }
 }
 
@@ -186,19 +215,13 @@ function withNestedCohorts(
   return ids
 }
 
-/** The trees of the flags' cohorts, without stored lists and trees that an SDK would evaluate wrongly. */
-function cohortsOf(
+/** The cohorts of flags, and those that these refer to. */
+function cohortIdsOfFlags(
   flags: readonly CompiledFlag[],
   definitions: CompiledFlags,
-): Readonly<Record<string, unknown>> {
+): readonly number[] {
   const cohort_ids = flags.flatMap(({ plan }) => (plan.kind === 'plan' ? cohortIdsOf(plan) : []))
-  const cohorts: Record<string, unknown> = {}
-  for (const id of withNestedCohorts(cohort_ids, definitions)) {
-    const cohort = definitions.cohorts.get(id)
-    const tree = cohort?.kind === 'tree' ? clientCohort(cohort.root) : null
-    if (tree) cohorts[id] = tree
-  }
-  return cohorts
+  return [...withNestedCohorts(cohort_ids, definitions)]
 }
 
 function cohortIdsOf(plan: FlagPlan): number[] {

@@ -105,6 +105,8 @@ export const OPERATORS: readonly FlagOperator[] = [
     'lte',
     number((difference) => difference <= 0),
   ),
+  has('between', numberRange(true)),
+  { ...has('not_between', numberRange(false)), if_missing: true },
   has(
     'is_date_exact',
     date((difference) => difference === 0),
@@ -215,6 +217,30 @@ function number(order: Order): Prepare {
       return operand !== null && order(operand - bound)
     }
   }
+}
+
+/** Bounds belong to the range. What is no number is neither between nor not between. */
+function numberRange(is_inside: boolean): Prepare {
+  return (filter_value) => {
+    const bounds = readRange(filter_value)
+    if (typeof bounds === 'string') return never
+    const [low, high] = bounds
+    return (value, _now, work) => {
+      work.chargeReading(value)
+      const operand = asNumber(value)
+      return operand !== null && (operand >= low && operand <= high) === is_inside
+    }
+  }
+}
+
+/** Reads the value of `between`: two numbers, the smaller first; otherwise says what is wrong with it. */
+export function readRange(filter_value: unknown): readonly [number, number] | string {
+  if (!Array.isArray(filter_value) || filter_value.length !== 2)
+    return 'requires a two-element array [min, max]'
+  const [low, high] = filter_value.map(asNumber)
+  if (typeof low !== 'number' || typeof high !== 'number') return 'requires numeric values'
+  if (low <= high) return [low, high]
+  return 'requires min value to be less than or equal to max value'
 }
 
 function date(order: Order): Prepare {

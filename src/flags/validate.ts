@@ -4,6 +4,7 @@ import { type CompiledFlags, dependenciesOf } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
 import { type CompiledFilter, type FindFlag, SharedFilters } from './filter.ts'
+import { readRange } from './operators.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
 import { asText, isRecord } from './value.ts'
 
@@ -188,6 +189,10 @@ function valueFault(key: string, operator: string, value: unknown): FlagFault | 
   if (operator.startsWith('is_date') && parseDateBound(value) === null) {
     const detail = `Invalid date value: ${asText(value)}`
     return { code: 'invalid_date', attr: 'filters', detail }
+  }
+  const range = operator.endsWith('between') ? readRange(value) : null
+  if (typeof range === 'string') {
+    return { code: 'invalid_value', attr: 'filters', detail: `${operator} operator ${range}` }
   }
   if (TEXT_VALUED.test(operator) && typeof value !== 'string') {
     const detail = `Invalid value for operator ${operator}: ${asText(value)}`

@@ -29,7 +29,8 @@ const VALIDITY_MIN_US = 60_000_000n
 /** A cached text: `lowered` whole, or only its `meaning` where the lowering would soon be invalid. */
 type CachedCompilation = {
   readonly types: CompileContext['property_types']
-  readonly columns: CompileContext['property_columns']
+  readonly has_property_columns: boolean
+  readonly groups: CompileContext['group_types']
   readonly cached: Lowered | Meaning
 }
 
@@ -59,8 +60,8 @@ export function compileText(
       ? compileFresh(tree ?? parseSelect(text), context)
       : lowerFresh(hit, context)
   if (known === null || known === hit) return compiled
-  const { property_types: types, property_columns: columns } = context
-  store(key, { types, columns, cached: known })
+  const { property_types: types, has_property_columns = false, group_types: groups } = context
+  store(key, { types, has_property_columns, groups, cached: known })
   return compiled
 }
 
@@ -68,7 +69,8 @@ export function compileText(
 function findCached(key: string, context: CompileContext): CachedCompilation['cached'] | null {
   const entry = entries.get(key)
   if (entry === undefined || entry.types !== context.property_types) return null
-  if (entry.columns !== context.property_columns) return null
+  if (entry.has_property_columns !== (context.has_property_columns ?? false)) return null
+  if (entry.groups !== context.group_types) return null
   entries.delete(key)
   entries.set(key, entry)
   return entry.cached

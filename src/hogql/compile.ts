@@ -5,8 +5,7 @@
 
 import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
-import { type EventDays, eventDays } from './event-days.ts'
-import { queryColumns, type RelationName } from './ir.ts'
+import { queryColumns } from './ir.ts'
 import type { BoundValue } from './parameters.ts'
 import { parseSelect } from './parser.ts'
 import { castOutput } from './passes/cast-output.ts'
@@ -24,16 +23,18 @@ import { lowerProperties } from './passes/lower-properties.ts'
 import { lowerTimeZones } from './passes/lower-time-zones.ts'
 import { materializeLate } from './passes/materialize-late.ts'
 import { narrowJsonReads } from './passes/narrow-json-reads.ts'
+import { orderInnerNulls } from './passes/order-inner-nulls.ts'
 import { prefilterUuids } from './passes/prefilter-uuids.ts'
 import { propagateTimeRanges } from './passes/propagate-time-ranges.ts'
 import { pruneProperties } from './passes/prune-properties.ts'
 import type { Pass } from './passes/walk.ts'
 import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
+import { type QueryReads, queryReads } from './query-reads.ts'
 import { RelativeTime, ValidityWindow } from './relative-time.ts'
 import { columnName } from './resolve/names.ts'
 import { type Resolved, resolveStatement } from './resolve/resolver.ts'
-import { requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
+import { requireSmallForEngine, requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
 import { clickhouseName } from './types.ts'
 
 /**
@@ -47,6 +48,7 @@ const PASSES: readonly Pass[] = [
   inferTimeRanges,
   propagateTimeRanges,
   lowerNan,
+  orderInnerNulls,
   prefilterUuids,
   lowerNullSafety,
   narrowJsonReads,
@@ -78,10 +80,7 @@ export type CompiledQuery = {
    */
   readonly limit: number | null
   readonly offset: number | null
-  /** The relations the SQL reads. */
-  readonly reads: readonly RelationName[]
-  /** The days of events the SQL reads: no other day can contribute to the result. */
-  readonly event_days: EventDays
+  readonly reads: QueryReads
   readonly timezone: string
 }
 
@@ -129,7 +128,9 @@ export function lowerMeaning(meaning: Meaning, base_context: CompileContext): Lo
     lowered = pass(lowered, context)
     requireSmallLowered(lowered, sizes, context.budget)
   }
-  const { sql, values, moving } = printStatement(lowered)
+  requireSmallForEngine(lowered)
+  const all_reads = queryReads(lowered, reads)
+  const { sql, values, moving } = printStatement(lowered, all_reads.events)
   const compiled: CompiledQuery = {
     sql,
     values,
@@ -138,8 +139,7 @@ export function lowerMeaning(meaning: Meaning, base_context: CompileContext): Lo
     hogql,
     limit: page?.limit ?? null,
     offset: page?.offset ?? null,
-    reads,
-    event_days: eventDays(lowered),
+    reads: all_reads,
     timezone: context.timezone,
   }
   return { compiled, validity, moving }

@@ -59,12 +59,12 @@ export type CompileContext = {
   /** Key `event:price`, `person:age`, `group_0:seats`; a missing key means text. */
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
   /**
-   * Properties with a typed Parquet column: key `text:plan`, `number:price`, `boolean:coupon` for
-   * events, `person/text:email`, `group/number:seats` for others. A column contains exactly what
-   * reading the JSON as that type would give; the column of `json:items` contains JSON with at
-   * least this property.
+   * True where the engine offers property columns (`column-names.ts`), which contain exactly what reading the JSON as their
+   * type would give; without it, properties are read from JSON.
    */
-  readonly property_columns?: { get(key: string): `p_${string}` | undefined }
+  readonly has_property_columns?: boolean
+  /** Index by name of the project's group types: each is a row of events, if no field has that name. */
+  readonly group_types?: ReadonlyMap<string, number>
   /** Values of placeholders `{name}`; dotted names are flat: `variables.x`. */
   readonly values?: ReadonlyMap<string, PlaceholderValue>
   /** The project's cohorts; without them `IN COHORT` refuses every name. */

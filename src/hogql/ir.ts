@@ -2,6 +2,7 @@
  * The resolved query: every name bound, every type known, user text only in values. Passes rewrite
  * it, the printer prints it.
  */
+import type { NeededColumn } from '../column-names.ts'
 import type { SourceSpan } from './ast.ts'
 import type { MovableTime, RelativeTime } from './relative-time.ts'
 import type { Type } from './types.ts'
@@ -20,6 +21,8 @@ export type ColumnExpr = {
   readonly relation: number
   readonly name: ColumnName
   readonly type: Type
+  /** The property, where the column is a property column. */
+  readonly property?: NeededColumn
 }
 /** A lambda's parameter. */
 export type LocalExpr = { readonly kind: 'local'; readonly id: number; readonly type: Type }

@@ -22,6 +22,7 @@ import type {
   Statement,
 } from './ir.ts'
 import { type BoundValue, boundType, StatementParameters } from './parameters.ts'
+import type { EventMacro } from './query-reads.ts'
 import { RelativeTime } from './relative-time.ts'
 import { duckdbName, INT64, type IntervalUnit, type Type } from './types.ts'
 
@@ -34,10 +35,13 @@ export type Printed = {
   readonly moving: readonly number[]
 }
 
-/** Prints one SELECT and the values of its parameters, equal values sharing one parameter. */
-export function printStatement(statement: Statement): Printed {
+/**
+ * Prints one SELECT and the values of its parameters, equal values sharing one parameter. Events are read from the macro
+ * of their form.
+ */
+export function printStatement(statement: Statement, events: readonly EventMacro[] = []): Printed {
   const parameters = new StatementParameters()
-  const body = new SqlPrinter(parameters).statement(statement)
+  const body = new SqlPrinter(parameters, events).statement(statement)
   return { sql: body, values: parameters.values, moving: parameters.moving }
 }
 
@@ -49,9 +53,11 @@ function materializedWord(is_materialized: boolean | null): string {
 
 class SqlPrinter {
   readonly #parameters: StatementParameters
+  readonly #events: readonly EventMacro[]
 
-  constructor(parameters: StatementParameters) {
+  constructor(parameters: StatementParameters, events: readonly EventMacro[]) {
     this.#parameters = parameters
+    this.#events = events
   }
 
   statement({ ctes, query }: Statement): string {
@@ -148,7 +154,8 @@ class SqlPrinter {
 
   #scan({ id, table, project, clocks }: Scan): string {
     const guard = this.#parameters.project(project.project_id)
-    const scan = `${table}_of($${guard}::BIGINT) AS t${id}`
+    const macro = this.#events.find(({ form }) => form === table)?.name ?? `${table}_of`
+    const scan = `${macro}($${guard}::BIGINT) AS t${id}`
     if (clocks.length === 0) return scan
     const computed = clocks.map((clock) => `${this.#expr(clock.expr)} AS l${clock.id}`)
     return `(SELECT t${id}.*, ${computed.join(', ')} FROM ${scan}) AS t${id}`

@@ -6,6 +6,9 @@
 const FORM =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,9}))?)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2}|[+-]\d{2})?$/i
 
+/** Seconds since 1970, perhaps with a fraction, milliseconds or microseconds. */
+const EPOCH = /^(?:(\d{9,10})(?:\.(\d*))?|(\d{13})|(\d{16}))$/
+
 /** An instant, or a local time of a zone that the caller knows; microseconds since 1970. */
 export type TimeText =
   | { readonly kind: 'instant'; readonly us: bigint }
@@ -14,8 +17,8 @@ export type TimeText =
 /** Parses a constant text as a time; null when it is not one. */
 export function parseInstant(text: string): TimeText | null {
   const trimmed = text.trim()
-  if (/^\d{9,10}$/.test(trimmed)) return { kind: 'instant', us: BigInt(trimmed) * 1_000_000n }
-  if (/^\d{13}$/.test(trimmed)) return { kind: 'instant', us: BigInt(trimmed) * 1000n }
+  const since_epoch_us = readEpoch(trimmed)
+  if (since_epoch_us !== null) return { kind: 'instant', us: since_epoch_us }
   const match = FORM.exec(trimmed)
   if (match === null) return null
   const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset] = match
@@ -26,6 +29,13 @@ export function parseInstant(text: string): TimeText | null {
     (BigInt(days) * 86_400n + seconds) * 1_000_000n + BigInt(fraction.padEnd(6, '0').slice(0, 6))
   if (offset === undefined) return { kind: 'local', us }
   return { kind: 'instant', us: us - BigInt(offsetSeconds(offset)) * 1_000_000n }
+}
+
+function readEpoch(text: string): bigint | null {
+  const [, seconds, decimals = '', milliseconds, microseconds] = EPOCH.exec(text) ?? []
+  if (seconds !== undefined) return BigInt(seconds + decimals.padEnd(6, '0').slice(0, 6))
+  if (milliseconds !== undefined) return BigInt(milliseconds) * 1000n
+  return microseconds === undefined ? null : BigInt(microseconds)
 }
 
 /** Parses a constant text as a date, in days since 1970; text after the date is ignored, as in ClickHouse. */

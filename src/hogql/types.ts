@@ -92,6 +92,11 @@ export function withNull(type: Type, nullable = true): Type {
   return type.nullable === nullable ? type : { ...type, nullable }
 }
 
+/** True for a tuple with an item that may be NULL, at any depth of tuples. */
+export function hasNullableItem(type: Type): boolean {
+  return type.kind === 'tuple' && type.items.some((item) => item.nullable || hasNullableItem(item))
+}
+
 /** The narrowest integer type that holds a literal, as ClickHouse types it. */
 export function literalIntType(value: bigint): Type {
   const signed = value < 0n

@@ -51,16 +51,23 @@ export function answerJsonWithRaw(body: unknown, status = 200): Response {
   return answerBytes(bytesOf(partsOf(body)), JSON_HEADERS, status)
 }
 
-/** Answers with a JSON object whose last member is a long list, `results`, which is written in slices. */
+/** Answers with a JSON object whose last member is a long list, `name`, which is written in slices. */
 export async function answerResults<Item>(
   head: object,
   items: readonly Item[],
   onWire: (item: Item) => unknown = (item) => item,
+  { name = 'results', headers = {} }: ListOptions = {},
 ): Promise<Response> {
   const members = JSON.stringify(head).slice(1, -1)
-  const results = await writeArray(items, (item) => itemParts(onWire(item)))
-  const open = members === '' ? '{"results":' : `{${members},"results":`
-  return answerBytes([Buffer.from(open), ...results, Buffer.from('}')], JSON_HEADERS)
+  const list = await writeArray(items, (item) => itemParts(onWire(item)))
+  const open = members === '' ? `{"${name}":` : `{${members},"${name}":`
+  const parts = [Buffer.from(open), ...list, Buffer.from('}')]
+  return answerBytes(parts, { ...JSON_HEADERS, ...headers })
+}
+
+type ListOptions = {
+  readonly name?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Texts that follow one another become one part. */
@@ -84,8 +91,17 @@ export function answerBytes(
   status = 200,
 ): Response {
   const byte_count = parts.reduce((sum, part) => sum + part.length, 0)
-  const body = byte_count <= JOINED_BYTES_MAX ? Buffer.concat(parts) : streamOf(parts)
-  return new Response(body, { status, headers })
+  if (byte_count <= JOINED_BYTES_MAX) return new Response(Buffer.concat(parts), { status, headers })
+  const answer = new Response(streamOf(parts), { status, headers })
+  IN_PARTS.add(answer)
+  return answer
+}
+
+const IN_PARTS = new WeakSet<Response>()
+
+/** Whether an answer's body is sent part by part. */
+export function isInParts(answer: Response): boolean {
+  return IN_PARTS.has(answer)
 }
 
 function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {

@@ -17,20 +17,23 @@ import type { FlagDefinitions } from '../targeting/flags/flag-definitions.ts'
 import type { PersonSource } from '../targeting/shared/person-reads.ts'
 import type { EventLoops } from '../threads/loop-memory.ts'
 import type { Bodies } from './body.ts'
+import type { LoginTries } from './browser/login-tries.ts'
 import type { FailedKeys } from './failed-keys.ts'
 
 export type AppContext = {
   readonly control: ControlDB
   readonly capture: Pick<Capture, 'send'>
+  /** Changes the types with which properties are read. */
+  readonly property_types: Pick<Capture, 'changePropertyType'>
   /** Splits, restores and deletes persons. */
   readonly identity: Pick<Capture, 'changePerson'>
   /** Writes the flags' own rows in `events.db`: static cohort members and overrides of hash keys. */
   readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {
-    hasGroupTypes(project_id: number): boolean
+    /** The index of each group type by name. */
+    groupTypes(project_id: number): ReadonlyMap<string, number>
     listEvents(project_id: number): readonly EventDefinition[]
     listProperties(project_id: number, owner: DetectedOwner): readonly PropertyDefinition[]
-    propertyColumns(project_id: number): { get(key: string): `p_${string}` | undefined }
     propertyTypes(project_id: number): ReadonlyMap<string, KnownPropertyType>
   }
   /** Reports of ingestion: warnings of projects, counters for metrics. */
@@ -45,7 +48,7 @@ export type AppContext = {
     | 'expectChange'
     | 'findProject'
     | 'flagsOf'
-    | 'flagsWithAllGroupTypes'
+    | 'readyFlagsWithAllGroupTypes'
     | 'hasActiveFlags'
     | 'readyFlagsOf'
   >
@@ -58,6 +61,8 @@ export type AppContext = {
   >
   /** Rate limit for unknown keys and invites. */
   readonly failed_keys: Pick<FailedKeys, 'guard'>
+  /** Rate limit for wrong passwords. */
+  readonly login_tries: Pick<LoginTries, 'guard'>
   /** Limits of one key for the query engine. */
   readonly key_limits: Pick<KeyLimits, 'enter'>
   /** Limits of one key for the management API. */

@@ -1,6 +1,7 @@
 /** Finds the client's address: the socket's, or what trusted proxies report in X-Forwarded-For. */
 import { isIP } from 'node:net'
 import { networksOf, normalizeIp } from '../networks.ts'
+import type { ClientSocket } from './endpoint.ts'
 
 /** Returns the client's address from the socket's address and the headers; '' when there is none. */
 export type FindClientIp = (socket: string, headers: Headers) => string
@@ -21,6 +22,16 @@ export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp
     const stored = chain.slice(chain.lastIndexOf(null) + 1).filter((ip) => ip !== null)
     return stored.findLast((ip) => !isTrusted(ip)) ?? stored[0] ?? caller
   }
+}
+
+/** The address of a request's client; '' without a socket. For rare requests: it parses the list of proxies. */
+export function requestIp(
+  { trusted_proxies }: { readonly trusted_proxies: readonly string[] },
+  request: Request,
+  socket: ClientSocket,
+): string {
+  const findIp = clientIpFinder(trusted_proxies)
+  return findIp(socket?.requestIP(request)?.address ?? '', request.headers)
 }
 
 /** Parses one entry of X-Forwarded-For, which may carry a port; null when it is no address. */

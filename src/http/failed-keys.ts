@@ -3,6 +3,7 @@ import { Refusal } from '../errors.ts'
 import { networksOf, senderNetwork } from '../networks.ts'
 import { clientIpFinder, type FindClientIp } from './client-ip.ts'
 import type { ClientSocket } from './endpoint.ts'
+import { FailureBuckets } from './failure-buckets.ts'
 
 export type FailedKeySettings = {
   /** Capacity of a bucket and tokens refilled per minute; 0 for no limit. */
@@ -11,28 +12,23 @@ export type FailedKeySettings = {
   readonly trusted_proxies: readonly string[]
 }
 
-type FailureBucket = { tokens: number; filled_ms: number }
-
 const MINUTE_MS = 60_000
-/** The most networks in memory; the least recently charged one is evicted. */
-const NETWORKS_MAX = 10_000
 
 /**
  * Callers on this machine are not charged: without trusted proxies, all callers behind a local proxy share its
  * address, and one of them could lock the others out.
  */
-const isThisMachine = networksOf(['127.0.0.0/8', '::1'])
+export const isThisMachine = networksOf(['127.0.0.0/8', '::1'])
 
 export class FailedKeys {
   readonly #per_minute: number
   readonly #findClientIp: FindClientIp
-  readonly #now: () => Date
-  readonly #buckets = new Map<string, FailureBucket>()
+  readonly #buckets: FailureBuckets
 
   constructor({ per_minute, trusted_proxies }: FailedKeySettings, now: () => Date) {
     this.#per_minute = per_minute
     this.#findClientIp = clientIpFinder(trusted_proxies)
-    this.#now = now
+    this.#buckets = new FailureBuckets({ tokens_max: per_minute, window_ms: MINUTE_MS }, now)
   }
 
   /** The number of networks in memory. */
@@ -53,41 +49,16 @@ export class FailedKeys {
     try {
       return look()
     } catch (error) {
-      if (isUnknownSecret(error)) this.#takeToken(network)
+      if (isUnknownSecret(error)) this.#buckets.charge(network)
       throw error
     }
   }
 
   #requireToken(network: string): void {
-    const bucket = this.#buckets.get(network)
-    if (bucket === undefined) return
-    const tokens = this.#refill(bucket)
-    if (tokens >= 1) return
-    const retry_after_s = Math.ceil(((1 - tokens) * MINUTE_MS) / this.#per_minute / 1000)
+    const retry_after_s = this.#buckets.waitOf(network)
+    if (retry_after_s === 0) return
     const detail = `Too many wrong keys came from this address. Expected available in ${retry_after_s} seconds.`
     throw new Refusal('throttled', detail, { retry_after_s })
-  }
-
-  #takeToken(network: string): void {
-    const stored = this.#buckets.get(network)
-    const bucket = stored ?? { tokens: this.#per_minute, filled_ms: this.#now().getTime() }
-    bucket.tokens = Math.max(0, this.#refill(bucket) - 1)
-    // Deleting and inserting moves it to the end of the eviction order.
-    this.#buckets.delete(network)
-    this.#buckets.set(network, bucket)
-    if (this.#buckets.size <= NETWORKS_MAX) return
-    for (const [oldest] of this.#buckets) {
-      this.#buckets.delete(oldest)
-      return
-    }
-  }
-
-  #refill(bucket: FailureBucket): number {
-    const now_ms = this.#now().getTime()
-    const gained = (Math.max(0, now_ms - bucket.filled_ms) * this.#per_minute) / MINUTE_MS
-    bucket.tokens = Math.min(this.#per_minute, bucket.tokens + gained)
-    bucket.filled_ms = now_ms
-    return bucket.tokens
   }
 }
 

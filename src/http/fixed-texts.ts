@@ -1,4 +1,5 @@
 /** Texts that are equal for every caller until the next start: built, tagged and compressed once. */
+import { accepts } from './accept-encoding.ts'
 
 /** A text, plain and gzipped, with its tag. */
 export type FixedText = {
@@ -23,7 +24,7 @@ export function answerFixed(
   const vary = [headers['Vary'], 'Accept-Encoding'].filter((part) => part !== undefined)
   const all = { ...headers, ETag: etag, Vary: vary.join(', ') }
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers: all })
-  if (!takesGzip(request.headers.get('accept-encoding')))
+  if (!accepts(request.headers.get('accept-encoding'), 'gzip'))
     return new Response(text, { headers: all })
   return new Response(gzip, { headers: { ...all, 'Content-Encoding': 'gzip' } })
 }
@@ -42,15 +43,3 @@ export function isKnown(request: Request, etag: string): boolean {
 }
 
 const withoutWeakness = (etag: string): string => etag.replace(/^W\//, '')
-
-/** Whether a client accepts gzip: listed with a weight above 0, or covered by `*`. */
-export function takesGzip(accept_encoding: string | null): boolean {
-  const weights = new Map(
-    (accept_encoding ?? '').split(',').map((part) => {
-      const [name = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase())
-      const weight = parameters.find((one) => one.startsWith('q='))?.slice(2)
-      return [name, weight === undefined ? 1 : Number(weight)]
-    }),
-  )
-  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
-}

@@ -15,13 +15,17 @@ import type { Organization } from '../projects/organization.ts'
 import type { Project } from '../projects/project.ts'
 import { requireRight, rightsAt } from '../projects/rights.ts'
 import type { Scope } from '../projects/scopes.ts'
+import { callerOfSession } from '../projects/sessions.ts'
 import type { MemberLevel } from '../projects/tables.ts'
 import { type Need, ROUTE_WAYS } from '../projects/ways.ts'
 import { currentRequestId, noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
 import type { AppContext } from './app-context.ts'
-import { allowEmptyBody, readJson } from './body.ts'
+import { readBody, readOptionalBody } from './body.ts'
+import { findSessionOf } from './browser/session-cookie.ts'
+import { compressAnswer, tellsSecrets } from './compress.ts'
 import type { ClientSocket, Endpoint, PathParams } from './endpoint.ts'
+import { isFormType } from './form.ts'
 import { queryValue } from './pages.ts'
 import { answerError, type Report } from './refusals.ts'
 import type { Validator } from './shape.ts'
@@ -46,6 +50,8 @@ export type Route = RouteDescription & {
   /** Rights that the route needs besides its scope; see `projects/ways.ts`. */
   readonly needs: readonly Need[]
   readonly body: Validator<TSchema> | null
+  /** SDKs call it: it takes keys only, never the session of a browser. */
+  readonly is_for_sdks: boolean
   readonly run: (
     app: AppContext,
     request: Request,
@@ -75,6 +81,8 @@ type Declared<Subject, Schema extends TSchema> = RouteDescription & {
   readonly body?: Validator<Schema>
   /** An empty body counts as `{}`. */
   readonly is_body_optional?: true
+  /** See `Route`. */
+  readonly is_for_sdks?: true
   readonly answer: (
     app: AppContext,
     call: RouteCall<Subject, Schema>,
@@ -186,7 +194,7 @@ async function answerRoute(
   if (route.method !== 'GET') app.flags.expectChange()
   const took_ms = Math.round(performance.now() - started_ms)
   app.log.debug({ ...call, status: answer.status, took_ms })
-  return answer
+  return tellsSecrets(route.scope) ? answer : compressAnswer(request, answer)
 }
 
 /**
@@ -198,7 +206,7 @@ function routeUnder<Subject, Schema extends TSchema>(
   find: FindSubject<Subject>,
 ): Route {
   const { method, path, scope, answer, body: declared_body, ...described } = declared
-  const { is_body_optional, ...description } = described
+  const { is_body_optional, is_for_sdks = false, ...description } = described
   const shape = declared_body ?? null
   const own_level: Need = { scope, by: 'level' }
   const more = [path].flat().flatMap((below) => ROUTE_WAYS.get(`${method} ${below}`) ?? [])
@@ -209,8 +217,10 @@ function routeUnder<Subject, Schema extends TSchema>(
     scope,
     needs: more,
     body: shape,
+    is_for_sdks,
     async run(app, request, params, socket) {
-      const caller = getRequestCaller(app, request, socket)
+      const session = is_for_sdks ? null : findRequestSession(app, request)
+      const caller = session ?? getKeyCaller(app, request, socket)
       const leave = app.call_limits.enter(caller.id)
       try {
         const subject = find(app, caller, params)
@@ -220,9 +230,9 @@ function routeUnder<Subject, Schema extends TSchema>(
           const rights = rightsAt(app.control, caller, subject)
           for (const need of [own_level, ...more]) requireRight(rights, need)
         }
-        if (shape !== null) requireJson(request)
-        const bodies = is_body_optional === true ? allowEmptyBody(app.bodies) : app.bodies
-        const body = shape === null ? null : await readJson(bodies, request, shape)
+        if (shape !== null) requireKnownType(request)
+        const read = is_body_optional === true ? readOptionalBody : readBody
+        const body = shape === null ? null : await read(app.bodies, request, shape)
         resumeWork()
         if (isOfProject(subject) && readsFlags(method, scope)) {
           await app.flags.readyFlagsOf(subject.project.id)
@@ -236,8 +246,22 @@ function routeUnder<Subject, Schema extends TSchema>(
   }
 }
 
-/** Finds the caller by the request's key. Refuses a missing key, an unknown one, and too many unknown ones. */
+/**
+ * Finds the caller by the request's key, or by the browser's session if it has no key. Refuses requests with neither, an
+ * unknown key, and too many unknown ones.
+ */
 export function getRequestCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
+  return findRequestSession(app, request) ?? getKeyCaller(app, request, socket)
+}
+
+/** The caller of the request's session; null if it has a key, or no valid session. */
+function findRequestSession(app: AppContext, request: Request): Caller | null {
+  if (bearerOf(request) !== null) return null
+  const session = findSessionOf(app, request)
+  return session && callerOfSession(session)
+}
+
+function getKeyCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
   const key = bearerOf(request)
   const look = (): Caller => getAsker(app.control, key, app.now())
   if (key === null && queryValue(request, 'personal_api_key') !== null) throw keyInAddress()
@@ -253,12 +277,13 @@ function keyInAddress(): Refusal {
 }
 
 /**
- * Refuses forms and plain text: other sites' pages can send those without a preflight. Management bodies are
- * JSON.
+ * Refuses bodies that are neither JSON nor forms. Pages of other sites can send forms without a preflight, but not
+ * with a key in the Authorization header or the header beside a session, one of which every route demands first.
  */
-function requireJson(request: Request): void {
+export function requireKnownType(request: Request): void {
   const type = request.headers.get('content-type')
-  if (type === null || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
+  if (type === null || isFormType(type)) return
+  if (/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
   const shown = JSON.stringify(type.slice(0, 100))
   throw new Refusal('unsupported_media_type', `Unsupported media type ${shown} in request.`)
 }

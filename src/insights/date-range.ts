@@ -177,6 +177,11 @@ function movedBack(range: InsightDateRange, compare_to: string): InsightDateRang
   }
 }
 
+/** The range from the beginning of its first day in the project's zone. */
+export function sinceDayStart(range: InsightDateRange): InsightDateRange {
+  return { ...range, from_us: startOfDay(range.from_us, range.dates) }
+}
+
 /** The condition that an event is in the range; field names begin with the prefix. */
 export function withinRange(range: InsightDateRange, prefix: readonly string[] = []): Expr {
   const at = field([...prefix, 'timestamp'])

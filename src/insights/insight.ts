@@ -21,7 +21,8 @@ export type InsightContext = {
   readonly path_cleaning_filters?: unknown
   readonly actions: readonly SavedAction[]
   readonly cohorts: readonly CohortReference[]
-  readonly experiments: readonly ExperimentDefinition[]
+  /** Returns the project's experiment with this id; null when there is none. */
+  readonly findExperiment: (id: number) => ExperimentDefinition | null
   /** Maximum rows of one engine query. */
   readonly rows_max: number
 }

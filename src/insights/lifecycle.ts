@@ -73,14 +73,18 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
   },
 }
 
-/** Actors with a status in a bucket. Refuses unknown statuses, and points without a day. */
+/** Actors with a status in a bucket, or without one in any bucket. Refuses unknown statuses. */
 export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, context) => {
-  const range = requireStep(toEndOfLastStep(readRange(query, context)), point.day)
+  const whole = toEndOfLastStep(readRange(query, context))
+  const range = point.day === null ? whole : requireStep(whole, point.day)
   const request = activity(query, context, range)
+  const count = point.day === null ? bucketsOf(range).length : 1
   const names = point.status === null ? Object.keys(STATUSES) : [point.status]
-  const holds = names.map((name) => expr`bitAnd(${statusOf(name)}, 1) = 1`)
-  return select`select actor as actor_id, events as event_count from ${chunksTree(request, masksOf(1))}
-    where ${or(holds) ?? constant(false)}`
+  // A mask has bits for buckets after the last one too.
+  const left = expr`least(${constant(BigInt(STEPS_PER_MASK))}, ${constant(BigInt(count))} - first)`
+  const holds = names.map((name) => expr`bitAnd(${statusOf(name)}, intExp2(${left}) - 1) != 0`)
+  return select`select actor as actor_id, any(events) as event_count
+    from ${chunksTree(request, masksOf(count))} where ${or(holds) ?? constant(false)} group by actor`
 }
 
 /** The choices of a lifecycle. */

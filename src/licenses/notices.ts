@@ -1,6 +1,7 @@
 /** The licence texts of everything that is in the executable, read from the packages themselves. The build replaces this file by its result. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { bundleWeb } from '../web-build.ts'
 
 /** One thing that is in the executable or comes beside it. */
 export type LicenseNotice = {
@@ -30,6 +31,7 @@ const TEXTS_MISSING: Readonly<Record<string, (folder: string) => string>> = {
   '@posthog/browser-common': (folder) =>
     textOf(join(folderOf('@posthog/types', folder), 'LICENSE')),
   'drizzle-orm': () => textIn('apache-2.0.txt'),
+  'wouter-preact': () => textIn('unlicense.txt'),
 }
 
 const LICENSE_FILE = /licen[cs]e|notice|copying/i
@@ -69,7 +71,8 @@ async function bundledFolders(): Promise<readonly string[]> {
     metafile: true,
   })
   if (metafile === undefined) throw new Error('the bundler does not say what it has bundled')
-  return Object.keys(metafile.inputs).flatMap((path) => {
+  const web = (await bundleWeb()).record.inputs
+  return Object.keys({ ...metafile.inputs, ...web }).flatMap((path) => {
     const [, folder] = PACKAGE_FOLDER.exec(join(ROOT, path)) ?? []
     return folder === undefined ? [] : [folder]
   })

@@ -3,7 +3,7 @@
 /** A setting of a plugin. */
 export type PluginField = {
   readonly key: string
-  readonly type: 'boolean' | 'headers' | 'text' | 'texts' | 'url'
+  readonly type: 'boolean' | 'headers' | 'id' | 'text' | 'texts' | 'url'
   readonly is_required: boolean
   readonly help: string
 }
@@ -92,7 +92,22 @@ export const PLUGINS = [
       },
     ],
   },
+  {
+    id: 7,
+    key: 'rest_hook',
+    name: 'REST hook',
+    kind: 'destination',
+    description:
+      'Posts every event that is an action, with its person, one at a time. Made and ended at hooks/.',
+    fields: [
+      { key: 'url', type: 'url', is_required: true, help: 'where to post to' },
+      { key: 'action', type: 'id', is_required: true, help: 'the id of an action' },
+    ],
+  },
 ] as const satisfies readonly Plugin[]
+
+/** The plugin of REST hooks. */
+export const REST_HOOK_ID = 7
 
 export type PluginKey = (typeof PLUGINS)[number]['key']
 

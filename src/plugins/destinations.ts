@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { ControlDB } from '../projects/access.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import type { Addresses } from './addresses.ts'
+import { REST_HOOK_ID } from './catalog.ts'
 import {
   findPluginConfig,
   listDestinations,
@@ -14,6 +15,15 @@ import {
   recordSent,
 } from './plugin-config.ts'
 import { addLogEntry, type LogType } from './plugin-log.ts'
+import {
+  type DestinationEvent,
+  type HookEvent,
+  type HookPerson,
+  hookBody,
+  hookEventOf,
+  hookSettings,
+  uuidText,
+} from './rest-hook.ts'
 import { type PostResult, postWebhook } from './webhook.ts'
 
 export type DestinationContext = {
@@ -22,6 +32,12 @@ export type DestinationContext = {
   readonly addresses: Addresses
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
+  /** Finds those of some events that are an action, by their ids, with their persons. */
+  readonly matchAction: (
+    project_id: number,
+    action_id: number,
+    events: readonly HookEvent[],
+  ) => Promise<ReadonlyMap<string, HookPerson>>
   /** The pause before the second try, doubled for each further one; tests shorten it. */
   readonly retry_ms?: number
 }
@@ -54,14 +70,12 @@ export function trimLimit(db: ControlDB, up_to_seq: number, kept_max = KEPT_MAX)
   return Math.min(up_to_seq, Math.max(up_to_seq - kept_max, Math.min(...positions, up_to_seq)))
 }
 
-type DestinationEvent = {
+/** What is posted at once, and how far the destination has come with it. */
+type Delivery = {
   readonly seq: number
-  readonly uuid: Uint8Array
-  readonly event: string
-  readonly distinct_id: string
-  readonly person_id: Uint8Array
-  readonly timestamp: number
-  readonly properties: string
+  readonly event_count: number
+  /** Built when it is posted: the properties of a thousand events may take long to parse at once. */
+  readonly body: () => object
 }
 
 type DestinationLogState = { readonly seq: number; readonly trimmed_seq: number }
@@ -136,19 +150,44 @@ export class Destinations {
 
   async #serve(config: PluginConfig, up_to_seq: number): Promise<void> {
     let sent_seq = config.sent_seq ?? up_to_seq
-    const allowed = eventFilterOf(config)
     while (sent_seq < up_to_seq && !this.#is_closed) {
       const { rows, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
       if (sent_seq < trimmed_seq) this.#logGap(config, sent_seq, trimmed_seq)
-      const events = rows.filter(({ event }) => allowed === null || allowed.has(event))
-      for (let at = 0; at < events.length; at += EVENTS_PER_POST) {
-        const batch = events.slice(at, at + EVENTS_PER_POST)
-        if (!(await this.#send(config, batch))) return
-        recordSent(this.#context.control, config.id, batch.at(-1)?.seq ?? sent_seq)
+      const deliveries = await this.#unlessClosed(this.#deliveriesOf(config, rows))
+      if (deliveries === null) return
+      for (const delivery of deliveries) {
+        if (!(await this.#send(config, delivery))) return
+        recordSent(this.#context.control, config.id, delivery.seq)
       }
       sent_seq = rows.length < EVENTS_READ_MAX ? up_to_seq : (rows.at(-1)?.seq ?? up_to_seq)
       recordSent(this.#context.control, config.id, sent_seq)
     }
+  }
+
+  /** What is posted of some events: for a hook each event that is its action, else up to a hundred at a time. */
+  async #deliveriesOf(
+    config: PluginConfig,
+    rows: readonly DestinationEvent[],
+  ): Promise<readonly Delivery[]> {
+    if (config.plugin_id === REST_HOOK_ID) {
+      const events = rows.map(hookEventOf)
+      const { action } = hookSettings(config)
+      const matches = await this.#context.matchAction(config.project_id, action, events)
+      return rows.flatMap((row, index) => {
+        const person = matches.get(events[index]?.uuid ?? '')
+        if (person === undefined) return []
+        return { seq: row.seq, event_count: 1, body: () => hookBody(config, row, person) }
+      })
+    }
+    const allowed = eventFilterOf(config)
+    const events = rows.filter(({ event }) => allowed === null || allowed.has(event))
+    const deliveries: Delivery[] = []
+    for (let at = 0; at < events.length; at += EVENTS_PER_POST) {
+      const batch = events.slice(at, at + EVENTS_PER_POST)
+      const seq = batch.at(-1)?.seq ?? 0
+      deliveries.push({ seq, event_count: batch.length, body: () => bodyOf(config, batch) })
+    }
+    return deliveries
   }
 
   /** Reads the project's events and where the log begins, in one transaction. */
@@ -168,8 +207,8 @@ export class Destinations {
   /**
    * Posts events until they are delivered, refused, or tried `TRIES_MAX` times. False: stop serving this destination.
    */
-  async #send(config: PluginConfig, rows: readonly DestinationEvent[]): Promise<boolean> {
-    const body = JSON.stringify(bodyOf(config, rows))
+  async #send(config: PluginConfig, delivery: Delivery): Promise<boolean> {
+    const body = JSON.stringify(delivery.body())
     for (let tries = 1; ; tries += 1) {
       // The address may have been changed since the last try.
       const current = findPluginConfig(this.#context.control, config.id) ?? config
@@ -177,7 +216,7 @@ export class Destinations {
       if (posted === null) return false
       // Deleted or disabled in the meantime: no log entry, no retry.
       if (findPluginConfig(this.#context.control, config.id)?.enabled !== true) return false
-      const what = `${rows.length} events`
+      const what = `${delivery.event_count} events`
       if (posted.kind === 'delivered') {
         this.#addLog(config, 'LOG', `${what} sent, answered ${posted.status}.`)
         return true
@@ -257,9 +296,4 @@ function bodyOf({ id, project_id }: PluginConfig, rows: readonly DestinationEven
       properties: JSON.parse(properties) as unknown,
     })),
   }
-}
-
-function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -256,6 +256,8 @@ function isOfType({ type, is_required }: PluginField, value: Json): boolean {
   switch (type) {
     case 'boolean':
       return typeof value === 'boolean'
+    case 'id':
+      return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
     case 'text':
     case 'url':
       return isText(value)

@@ -58,6 +58,7 @@ const TRANSFORMATIONS = {
   ip_anonymizer: () => anonymizeIp,
   geoip: null,
   webhook: null,
+  rest_hook: null,
 } satisfies Record<PluginKey, ((config: TransformationConfig) => Transform) | null>
 
 /** The transformations of most projects: none. */

@@ -1,9 +1,19 @@
-/** The first start on an empty data folder: creates an organization, a project, an owner and a key with all rights. */
+/** The first start: creates an organization, a project, an owner and a key with all rights; and the owner's setup. */
+import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { createApiKey } from './api-key.ts'
-import { createOrganization, listOrganizations } from './organization.ts'
-import { createProject, PROJECT_NAME_DEFAULT } from './project.ts'
-import { ensureOwner } from './user.ts'
+import { endLinksOf, getLinkUser, readCode } from './login-links.ts'
+import { requireOwnAddress } from './members.ts'
+import {
+  createOrganization,
+  findMembershipsOf,
+  listOrganizations,
+  renameOrganization,
+} from './organization.ts'
+import { hasPasswords, storePassword } from './passwords.ts'
+import { createProject, listProjects, PROJECT_NAME_DEFAULT, type Project } from './project.ts'
+import { changeProject } from './project-changes.ts'
+import { changeEmail, ensureOwner, renameUser } from './user.ts'
 
 const ORGANIZATION_NAME_DEFAULT = 'Default organization'
 
@@ -25,17 +35,8 @@ export type FirstObjects = {
 export function createFirstThings(db: ControlDB, presets: Presets, now: Date): FirstObjects | null {
   return db.transaction(
     (tx) => {
-      if (listOrganizations(tx).length > 0) return null
-      const organization = createOrganization(tx, { name: ORGANIZATION_NAME_DEFAULT }, now)
-      const project = createProject(
-        tx,
-        {
-          organization_id: organization.id,
-          name: PROJECT_NAME_DEFAULT,
-          ...(presets.api_token === null ? {} : { api_token: presets.api_token }),
-        },
-        now,
-      )
+      const project = createFirstProject(tx, presets.api_token, now)
+      if (project === null) return null
       const { value } = createApiKey(
         tx,
         {
@@ -49,7 +50,7 @@ export function createFirstThings(db: ControlDB, presets: Presets, now: Date): F
         now,
       )
       return {
-        organization_id: organization.id,
+        organization_id: project.organization_id,
         project_id: project.id,
         api_token: project.api_token,
         personal_api_key: value,
@@ -57,4 +58,89 @@ export function createFirstThings(db: ControlDB, presets: Presets, now: Date): F
     },
     { behavior: 'immediate' },
   )
+}
+
+/** What the owner says in the first setup. */
+export type OwnerSetup = {
+  /** As typed. */
+  readonly code: string
+  readonly email: string
+  /** The password's hash. */
+  readonly hash: string
+  readonly first_name?: string
+  readonly organization_name?: string
+  /** For projects without an event; the owner's browser knows it. */
+  readonly timezone?: string
+}
+
+/**
+ * Sets the first password, the owner's, by the code that the server printed; creates the first organization and project
+ * if they are missing. Returns the owner's id. Refuses a wrong code, and a setup after the first.
+ */
+export function setUpOwner(db: ControlDB, setup: OwnerSetup, now: Date): number {
+  return db.transaction(
+    (tx) => {
+      const user_id = getOwnerByCode(tx, setup.code, now)
+      endLinksOf(tx, user_id)
+      createFirstProject(tx, null, now)
+      giveOwnerPassword(tx, { ...setup, user_id }, now)
+      const { first_name, organization_name, timezone } = setup
+      if (first_name !== undefined) renameUser(tx, user_id, { first_name })
+      const [organization] = listOrganizations(tx)
+      if (organization === undefined) return user_id
+      if (organization_name !== undefined) {
+        renameOrganization(tx, organization, { user_id, name: organization_name }, now)
+      }
+      if (timezone !== undefined) {
+        for (const { id, ingested_event } of listProjects(tx, organization.id)) {
+          if (!ingested_event) changeProject(tx, id, { user_id, sent: { timezone } }, now)
+        }
+      }
+      return user_id
+    },
+    { behavior: 'immediate' },
+  )
+}
+
+/** The owner who holds the code. Refuses a wrong one, and any after somebody has a password. */
+export function getOwnerByCode(db: ControlDB, code: string, now: Date): number {
+  if (!hasPasswords(db)) return getLinkUser(db, readCode(code), 'code', now)
+  throw new Refusal('permission_denied', 'This server is set up already: log in.')
+}
+
+/** Sets the owner's address and password from the settings of an unattended install, while nobody has a password. */
+export function setOwnerPassword(
+  db: ControlDB,
+  preset: { readonly email: string; readonly hash: string },
+  now: Date,
+): void {
+  db.transaction(
+    (tx) => {
+      if (hasPasswords(tx)) return
+      createFirstProject(tx, null, now)
+      giveOwnerPassword(tx, { ...preset, user_id: ensureOwner(tx, now).id }, now)
+    },
+    { behavior: 'immediate' },
+  )
+}
+
+function giveOwnerPassword(
+  db: ControlDB,
+  owner: { readonly user_id: number; readonly email: string; readonly hash: string },
+  now: Date,
+): void {
+  const user = { id: owner.user_id, email: owner.email.toLowerCase() }
+  for (const { organization_id } of findMembershipsOf(db, user.id)) {
+    requireOwnAddress(db, organization_id, user)
+  }
+  changeEmail(db, user.id, user.email)
+  storePassword(db, owner, now)
+}
+
+/** Creates the first organization and project; null if there is an organization already. */
+function createFirstProject(db: ControlDB, api_token: string | null, now: Date): Project | null {
+  if (listOrganizations(db).length > 0) return null
+  const organization = createOrganization(db, { name: ORGANIZATION_NAME_DEFAULT }, now)
+  const draft = { organization_id: organization.id, name: PROJECT_NAME_DEFAULT }
+  return createProject(db, api_token === null ? draft : { ...draft, api_token }, now)
 }

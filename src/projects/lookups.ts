@@ -1,7 +1,7 @@
 /** Prepared statements that every request of the management API runs: building one costs ten times its execution. */
 import { and, eq, sql } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { memberships, personal_api_keys, projects } from './tables.ts'
+import { memberships, personal_api_keys, projects, sessions } from './tables.ts'
 
 /** Statements by database. */
 const cache = new WeakMap<ControlDB, Lookups>()
@@ -39,6 +39,11 @@ function buildLookups(db: ControlDB) {
       .select()
       .from(projects)
       .where(eq(projects.id, placeholder('id')))
+      .prepare(),
+    session: db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.token_hash, placeholder('token_hash')))
       .prepare(),
   }
 }

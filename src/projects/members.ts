@@ -190,15 +190,27 @@ export function acceptInvite(
   if (findMembership(db, organization_id, user.id) !== null) {
     throw new Refusal('invalid_input', 'You already are a member of this organization.')
   }
-  requireOwnAddress(db, organization_id, user)
-  db.insert(memberships).values({ organization_id, user_id: user.id, level, joined_at: now }).run()
+  addMember(db, { organization_id, level }, user, now)
   db.delete(invites).where(eq(invites.id, invite.id)).run()
+}
+
+/** Adds a user to an organization. Refuses an address that another member has. */
+export function addMember(
+  db: ControlDB,
+  to: { readonly organization_id: string; readonly level: MemberLevel },
+  user: Pick<User, 'email' | 'id'>,
+  now: Date,
+): void {
+  requireOwnAddress(db, to.organization_id, user)
+  db.insert(memberships)
+    .values({ ...to, user_id: user.id, joined_at: now })
+    .run()
 }
 
 /**
  * Refuses an address that another member has. Addresses are not verified: they only have to be unique among members.
  */
-function requireOwnAddress(
+export function requireOwnAddress(
   db: ControlDB,
   organization_id: string,
   { id, email }: Pick<User, 'email' | 'id'>,

@@ -54,6 +54,10 @@ export function createOrganization(
   )
 }
 
+/** Parses the name of an organization; `attr` is the refused field. */
+export const parseOrganizationName = (name: string, attr: string): string =>
+  parseName(name, NAME_LENGTH_MAX, attr)
+
 /** Finds an organization by id; null if there is none. */
 export function findOrganization(db: ControlDB, id: string): Organization | null {
   return db.select().from(organizations).where(eq(organizations.id, id)).get() ?? null

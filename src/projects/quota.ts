@@ -20,11 +20,10 @@ export type QuotaScope = {
 
 /** Characters of one member: of a text, and of the JSON of any other value. */
 const TEXT_CHARS_MAX = 50_000
-const JSON_CHARS_MAX = 512 * 1024
+const JSON_CHARS_MAX = 256 * 1024
 /** Limits of single members, by name. */
 const CHARS_MAX: ReadonlyMap<string, number> = new Map([
   ['description', 20_000],
-  ['filters', 1024 * 1024],
   ['name', 2000],
   ['tags', 20_000],
 ])

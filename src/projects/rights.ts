@@ -1,11 +1,12 @@
 /**
  * Rights of a caller in a project: scopes of the key and levels of the membership, both of which must allow an access.
  */
-import type { Refusal } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type Caller, getVisibleProject } from './access.ts'
-import { type Levels, levelsOf, refusalByLevels } from './access-controls.ts'
+import { type Levels, levelsInProjects, levelsOf, refusalByLevels } from './access-controls.ts'
 import type { ActivityScope } from './activity.ts'
+import { findMembership } from './organization.ts'
 import { type Resource, refusalByScopes, type Scopes } from './scopes.ts'
 import type { MemberLevel } from './tables.ts'
 import {
@@ -39,6 +40,27 @@ export function rightsAt(
 export function rightsIn(db: ControlDB, caller: Caller, project: { readonly id: number }): Rights {
   const { level } = getVisibleProject(db, caller, String(project.id))
   return rightsAt(db, caller, { project, level })
+}
+
+/**
+ * The rights of a user in a project, whatever key acts for them. Refuses (`permission_denied`) a user who cannot see the
+ * project.
+ */
+export function rightsOfUser(
+  db: ControlDB,
+  user_id: number,
+  { id, organization_id }: { readonly id: number; readonly organization_id: string },
+): Rights {
+  const membership = findMembership(db, organization_id, user_id)
+  const level =
+    membership === null
+      ? undefined
+      : levelsInProjects(db, user_id, [{ id, level: membership.level }]).get(id)
+  if (level !== undefined) {
+    return { scopes: ['*'], levels: levelsOf(db, { user_id, project_id: id, level }) }
+  }
+  const detail = 'The user on whose behalf this runs has no access to the project any more.'
+  throw new Refusal('permission_denied', detail)
 }
 
 /** Whether a caller has a right. */

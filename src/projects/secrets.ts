@@ -16,6 +16,22 @@ export const makePersonalKey = (): string => `phx_${base62(randomBytes(KEY_BYTES
 /** Generates the token of an invite's link. */
 export const makeInviteToken = (): string => base62(randomBytes(TOKEN_BYTES))
 
+/** Generates the token of a session's cookie. */
+export const makeSessionToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url')
+
+/** Digits and letters that nobody takes for another: no I, L, O and U. 32 of them, so 5 bits each. */
+const CODE_LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const CODE_LENGTH = 12
+const CODE_GROUP = 4
+
+/** Generates a code of 60 bits for people to type: `K7QP-2MXT-9RWD`. */
+export function makeSetupCode(): string {
+  const letters = [...randomBytes(CODE_LENGTH)].map((byte) => CODE_LETTERS.charAt(byte % 32))
+  return [0, CODE_GROUP, 2 * CODE_GROUP]
+    .map((start) => letters.slice(start, start + CODE_GROUP).join(''))
+    .join('-')
+}
+
 /** The stored form of a key: keys are long and random, so a plain SHA-256 cannot be reversed by guessing. */
 export const hashKey = (value: string): string => createHash('sha256').update(value).digest('hex')
 

@@ -133,3 +133,29 @@ export const personal_api_keys = sqliteTable('personal_api_keys', {
   expires_at: timestamp(),
   last_rolled_at: timestamp(),
 })
+
+export const passwords = sqliteTable('passwords', {
+  user_id: integer().primaryKey(),
+  /** Lower case; unique, unlike `users.email`. */
+  email: text().notNull(),
+  hash: text().notNull(),
+  changed_at: timestamp().notNull(),
+})
+
+export const sessions = sqliteTable('sessions', {
+  id: text().primaryKey(),
+  user_id: integer().notNull(),
+  token_hash: text().notNull(),
+  user_agent: text().notNull(),
+  ip: text().notNull(),
+  created_at: timestamp().notNull(),
+  seen_at: timestamp().notNull(),
+  expires_at: timestamp().notNull(),
+})
+
+export const login_links = sqliteTable('login_links', {
+  token_hash: text().primaryKey(),
+  user_id: integer().notNull(),
+  created_at: timestamp().notNull(),
+  expires_at: timestamp().notNull(),
+})

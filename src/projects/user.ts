@@ -77,3 +77,19 @@ export function renameUser(
 ): void {
   if (Object.keys(names).length > 0) db.update(users).set(names).where(eq(users.id, id)).run()
 }
+
+/** Changes a user's address, which is kept in small letters. */
+export function changeEmail(db: Pick<ControlDB, 'update'>, id: number, email: string): void {
+  db.update(users).set({ email: email.toLowerCase() }).where(eq(users.id, id)).run()
+}
+
+/** Every user, oldest first. */
+export function listUsers(db: ControlDB): readonly User[] {
+  return db.select().from(users).orderBy(asc(users.id)).all()
+}
+
+/** The users with an address, oldest first. */
+export function findUsersByEmail(db: ControlDB, email: string): readonly User[] {
+  const its = eq(users.email, email.toLowerCase())
+  return db.select().from(users).where(its).orderBy(asc(users.id)).all()
+}

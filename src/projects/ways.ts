@@ -29,9 +29,14 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   ['GET cohorts/:id/persons/', [right('person:read')]],
   ['GET persons/cohorts/', [right('cohort:read')]],
   ['POST feature_flags/:id/create_static_cohort_for_flag/', [right('feature_flag:read')]],
+  // A hook gets every event that is an action, with its person. Zapier's keys have no scope for persons.
+  ['POST hooks/', [right('action:read'), level('person:read')]],
   // Counts of persons by conditions.
-  ['POST feature_flags/user_blast_radius/', [level('person:read')]],
+  ['POST feature_flags/user_blast_radius/', [right('person:read')]],
   // Routes that compute the same as `query/`.
+  ['GET actions/:id/count/', [QUERY_READ]],
+  ['POST exports/', [QUERY_READ, level('insight:read')]],
+  ['GET exports/:id/content/', [QUERY_READ, level('insight:read')]],
   ['GET insights/trend/', [QUERY_READ]],
   ['POST insights/trend/', [QUERY_READ]],
   ['GET insights/funnel/', [QUERY_READ]],
@@ -96,6 +101,9 @@ export const MEMBER_WAYS = {
   'insight.result': QUERY_READ,
   /** The insights on a dashboard. */
   'dashboard.insight': level('insight:read'),
+  /** The names that an editor of queries suggests. */
+  'editor.events': level('event_definition:read'),
+  'editor.properties': level('property_definition:read'),
 } as const satisfies Readonly<Record<string, Need>>
 
 export type MemberWay = keyof typeof MEMBER_WAYS

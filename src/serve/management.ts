@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts'
 import { DemoRuns } from '../demo/demo-runs.ts'
 import type { AppContext } from '../http/app-context.ts'
+import { LoginTries } from '../http/browser/login-tries.ts'
 import { FailedKeys } from '../http/failed-keys.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
@@ -35,6 +36,7 @@ export function openManagement(
   | 'demo'
   | 'destinations'
   | 'failed_keys'
+  | 'login_tries'
   | 'removeProjectData'
   | 'organizations_max'
   | 'projects_max'
@@ -46,7 +48,8 @@ export function openManagement(
   const tallies = openTallies(needs)
   parts.defer(() => tallies.close())
 
-  const destinations = new Destinations({ ...needs, addresses })
+  const { matchAction } = targeting
+  const destinations = new Destinations({ ...needs, addresses, matchAction })
   parts.defer(() => destinations.close())
   destinations.start()
 
@@ -62,6 +65,7 @@ export function openManagement(
     call_limits: new KeyLimits(limits, needs.now),
     destinations,
     failed_keys: openFailedKeys(config, needs.now),
+    login_tries: new LoginTries(needs.now),
     demo,
     removeProjectData: (project_id) => removal.remove(project_id),
     saved_max: config.saved_max,

@@ -31,6 +31,7 @@ export function openSnapshots(
     readers: engine,
     monthsKept: (project_id) => retentionMonths(control.db, project_id, config.retention_months),
     trimmable: (flushed_seq) => trimLimit(control.db, flushed_seq),
+    is_confined: config.query_confinement === 'on',
     log,
   })
 }

@@ -14,8 +14,14 @@ export type SnapshotReport = {
 
 /** The running snapshot processes, which the server kills when it stops. */
 export class SnapshotChildren {
+  readonly #confined_dir: string | null
   readonly #running = new Set<Bun.Subprocess>()
   #is_killed = false
+
+  /** Processes reach no other files than those of the data folder `confined_dir`; null for no confinement. */
+  constructor(confined_dir: string | null) {
+    this.#confined_dir = confined_dir
+  }
 
   /** True once stopped: nothing is started, and failures are expected. */
   get is_killed(): boolean {
@@ -26,7 +32,9 @@ export class SnapshotChildren {
   async run(work: SnapshotWork): Promise<SnapshotReport> {
     if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
-      cmd: [...ownCommand('snapshot-process', [])],
+      cmd: [
+        ...ownCommand('snapshot-process', this.#confined_dir === null ? [] : [this.#confined_dir]),
+      ],
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',

@@ -69,6 +69,8 @@ export type SnapshotContext = {
   readonly trimmable?: (flushed_seq: number) => number
   /** The retention of a project in months; null for unlimited. */
   readonly monthsKept?: (project_id: number) => number | null
+  /** False leaves the snapshot process all files of the user; otherwise Landlock is asked for. */
+  readonly is_confined?: boolean
   /** For tests: where the snapshot process is cut off. */
   readonly fault?: FaultPoint | null
 }

@@ -41,7 +41,7 @@ export type SnapshotJob = {
 /** Opens a reader of events.db; nothing runs before `start` or `run`. */
 export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   const db = openReader(join(context.data_dir, 'events.db'))
-  const children = new SnapshotChildren()
+  const children = new SnapshotChildren(context.is_confined === false ? null : context.data_dir)
   let current: Promise<void> = Promise.resolve()
   let is_closed = false
   const isClosed = (): boolean => is_closed

@@ -3,17 +3,27 @@ import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { prepareDuckDB } from '../storage/duckdb/duckdb-native.ts'
+import { prepareDuckDB, unpackDuckDB } from '../storage/duckdb/duckdb-native.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
+import { readConfinedArgument, restartConfined } from '../storage/process/confinement/confine.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
+import { snapshotPathRules } from './confined-paths.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
 import { verifyFiles } from './verify.ts'
 
 /** The niceness: queries and ingestion have priority. */
 const NICENESS = 10
 
-/** Ends with exit code 0 after `done`; otherwise its reports must be ignored. */
-export async function runSnapshotProcess(): Promise<never> {
+/**
+ * Ends with exit code 0 after `done`; otherwise its reports must be ignored. With a data folder as its argument, it first
+ * gives up all other files, and the network where Landlock guards it.
+ */
+export async function runSnapshotProcess(args: readonly string[]): Promise<never> {
+  const [confined_dir] = args
+  if (confined_dir !== undefined && readConfinedArgument(args) === null) {
+    await unpackDuckDB(confined_dir)
+    restartConfined('snapshot-process', args, snapshotPathRules(confined_dir))
+  }
   setPriority(NICENESS)
   const work = await receiveWork()
   const db = openReader(join(work.data_dir, 'events.db'))

@@ -7,7 +7,7 @@ import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { createFlag, type Flag, getFlag, updateFlag } from './flags/flag.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from './shared/editor.ts'
-import { uniqueKey } from './shared/unique-key.ts'
+import { keyFromName } from './shared/unique-key.ts'
 import { early_access_features } from './tables.ts'
 
 export type EarlyAccessFeature = typeof early_access_features.$inferSelect
@@ -43,7 +43,7 @@ export function createFeature(
     const flag =
       typeof wanted.feature_flag_id === 'number'
         ? getCarrier(control, project.id, wanted.feature_flag_id)
-        : createFlag(editor, newCarrier(editor, wanted.name), now)
+        : createFlag(editor, newCarrier(wanted.name), now)
     openFlag(editor, flag, wanted.stage, now)
     const feature = control
       .insert(early_access_features)
@@ -108,20 +108,37 @@ export function removeFeature(
 
 /** Returns the project's feature with this id. Refuses when there is none. */
 export function getFeature(db: ControlDB, project_id: number, id: string): EarlyAccessFeature {
-  const its = and(
-    eq(early_access_features.project_id, project_id),
-    eq(early_access_features.id, id),
-  )
-  const feature = db.select().from(early_access_features).where(its).get()
+  const feature = findFeature(db, project_id, id)
   if (feature === undefined) throw new Refusal('not_found', 'Not found.')
   return feature
 }
 
-/** Lists a project's features, oldest first. */
-export function listFeatures(db: ControlDB, project_id: number): readonly EarlyAccessFeature[] {
+/** Returns the project's feature with this id, undefined if there is none. */
+export function findFeature(
+  db: ControlDB,
+  project_id: number,
+  id: string,
+): EarlyAccessFeature | undefined {
+  const its = and(
+    eq(early_access_features.project_id, project_id),
+    eq(early_access_features.id, id),
+  )
+  return db.select().from(early_access_features).where(its).get()
+}
+
+/** The members by which lists of features are filtered. */
+export type FeatureHead = Pick<EarlyAccessFeature, 'id' | 'stage'>
+
+/** Lists a project's features without what is long in them, oldest first. */
+export function listFeatureHeads(db: ControlDB, project_id: number): readonly FeatureHead[] {
   const its = eq(early_access_features.project_id, project_id)
-  const { created_at, id } = early_access_features
-  return db.select().from(early_access_features).where(its).orderBy(asc(created_at), asc(id)).all()
+  const { created_at, id, stage } = early_access_features
+  return db
+    .select({ id, stage })
+    .from(early_access_features)
+    .where(its)
+    .orderBy(asc(created_at), asc(id))
+    .all()
 }
 
 /** Returns a flag that can carry a feature: no groups, no variants, no other feature. Refuses others. */
@@ -142,9 +159,10 @@ function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   return flag
 }
 
-function newCarrier(editor: TargetingEditor, name: string) {
+/** The flag of a new feature. Its key is the feature's name, so that a second feature of a name is refused. */
+function newCarrier(name: string) {
   return {
-    key: uniqueKey(editor.definitions, name, 'feature'),
+    key: keyFromName(name, 'feature'),
     name: `Feature flag for the early access feature ${name}`,
     filters: {
       groups: [{ properties: [], rollout_percentage: 0 }],

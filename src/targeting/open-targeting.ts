@@ -3,6 +3,7 @@ import type { TidySettings } from '../projects/tidying.ts'
 import { ControlChanges } from '../storage/control/control-changes.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { PersonReader } from '../storage/persons/person-reader.ts'
+import { actionMatcher } from './action-matches.ts'
 import { type CalculatorContext, CohortCalculator } from './cohorts/cohort-calculator.ts'
 import { FlagDefinitions } from './flags/flag-definitions.ts'
 import { FlagSchedule } from './flags/flag-schedule.ts'
@@ -14,6 +15,8 @@ export type Targeting = {
   readonly persons: PersonReader
   readonly cohorts: CohortCalculator
   readonly tidying: Tidying
+  /** Finds the events that are an action. */
+  readonly matchAction: ReturnType<typeof actionMatcher>
   /** Starts the background tasks: cohorts, surveys, scheduled changes, removal of deleted objects. */
   start(): void
   close(): Promise<void>
@@ -40,6 +43,7 @@ export function openTargeting(data_dir: string, context: TargetingContext): Targ
     persons,
     cohorts,
     tidying,
+    matchAction: actionMatcher(context.control, context.ask),
     start() {
       cohorts.start()
       surveys.start()

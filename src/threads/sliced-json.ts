@@ -40,14 +40,27 @@ export async function mapInSlices<From, To>(
   return result
 }
 
-/** Writes a JSON array in slices, as parts that follow one another; `write` makes JSON of an item, in parts too. */
+/** Reads rows one by one in slices: together they may be megabytes of JSON. Those that are gone are left out. */
+export async function readOneByOne<Key, Row>(
+  keys: readonly Key[],
+  read: (key: Key) => Row | undefined,
+): Promise<readonly Row[]> {
+  const rows = await mapInSlices(keys, read)
+  return rows.flatMap((row) => (row === undefined ? [] : [row]))
+}
+
+/**
+ * Writes a JSON array in slices, as parts that follow one another; `write` makes JSON of an item, in parts too. With the
+ * brackets of an object, items are its members.
+ */
 export async function writeArray<Item>(
   items: readonly Item[],
   write: (item: Item) => Iterable<Uint8Array | string> = (item) => [JSON.stringify(item) ?? 'null'],
+  [open, close]: readonly [string, string] = ['[', ']'],
 ): Promise<readonly Uint8Array[]> {
   const slices = new Slices()
   const parts: Uint8Array[] = []
-  let text = '['
+  let text = open
   const flush = (): void => {
     parts.push(Buffer.from(text))
     text = ''
@@ -64,7 +77,7 @@ export async function writeArray<Item>(
     if (text.length >= PART_BYTES) flush()
     if (slices.isOver()) await slices.end()
   }
-  text += ']'
+  text += close
   flush()
   return parts
 }

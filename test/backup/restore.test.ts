@@ -22,6 +22,10 @@ import { join } from 'node:path'
 import { takeBackup } from '../../src/backup/backup.ts'
 import { findFaults } from '../../src/backup/doctor.ts'
 import { restoreBackup } from '../../src/backup/restore.ts'
+import { makeLoginLink } from '../../src/projects/login-links.ts'
+import { storePassword } from '../../src/projects/passwords.ts'
+import { startSession } from '../../src/projects/sessions.ts'
+import { createUser } from '../../src/projects/user.ts'
 import { openControl } from '../../src/storage/control/control-db.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
 import { World } from '../query/world.ts'
@@ -212,4 +216,26 @@ test('what is copied by other programs is restored all the same', async () => {
   cpSync(backup, join(folder, 'copy'), { recursive: true })
   backup = join(folder, 'copy')
   expect(await refusal()).toBe('restored')
+})
+
+test('sessions and login links stay behind, passwords do not', async () => {
+  await using world = new World()
+  world.send({}, {})
+  const control = openControl(world.data_dir)
+  const now = new Date()
+  const { id } = createUser(control.db, { email: 'a@b.example', first_name: 'Ann' }, now)
+  startSession(control.db, { user_id: id, user_agent: '', ip: '' }, now)
+  makeLoginLink(control.db, id, now)
+  storePassword(control.db, { user_id: id, email: 'a@b.example', hash: 'hash' }, now)
+  control.close()
+  const { data_dir } = world
+  const own = join(folder, 'own')
+  await takeBackup({ data_dir, folder: own, is_copied: false }, now)
+  await restoreBackup(own, restored)
+  using db = new Database(join(restored, 'control.db'), { readonly: true })
+  const counts = ['sessions', 'login_links', 'passwords'].map((table) =>
+    db.query(`select count(*) as rows from ${table}`).get(),
+  )
+  expect(counts).toEqual([{ rows: 0 }, { rows: 0 }, { rows: 1 }])
+  expect((await findFaults(restored)).findings).toEqual([])
 })

@@ -79,7 +79,7 @@ function contextOf(data_dir: string): CompileContext {
     week_start_day: 0,
     now_us: BigInt(DATASET_END_US),
     property_types: definitions.propertyTypes(1),
-    property_columns: definitions.propertyColumns(1),
+    has_property_columns: true,
   }
 }
 
@@ -151,7 +151,6 @@ async function askEngine(
     values: compiled.values.map(({ type, value }) => ({ type, text: String(value) })),
     types: [],
     reads: compiled.reads,
-    event_days: compiled.event_days,
     timezone: 'UTC',
     rows_max: 50_000,
     more_is_too_many: true,

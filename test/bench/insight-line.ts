@@ -1,6 +1,7 @@
 /** One insight that is measured, and names for statements written by hand. */
+
+import { neededColumnName } from '../../src/column-names.ts'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
-import { neededColumnName } from '../../src/storage/files/property-columns.ts'
 
 /** A question, and the statement somebody would write for it; both ask about project 1, which is `$1`. */
 export type InsightLine = {

@@ -1,4 +1,5 @@
 /** Insights beside SQL written by hand for the same numbers, over the data set: how much the way to them costs. */
+
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QueryEngine } from '../../src/query/engine/engine.ts'
@@ -7,6 +8,7 @@ import { prepareInsight } from '../../src/query/kinds/insight.ts'
 import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
 import { DefinitionReader } from '../../src/storage/files/definition-reader.ts'
 import { EventLog } from '../../src/storage/log/event-log.ts'
+import { handwritten } from '../query/handwritten-sql.ts'
 import { DATASET_END_US, ensureDataset } from './dataset/dataset.ts'
 import type { InsightLine } from './insight-line.ts'
 import { PEOPLE_LINES } from './insights-actors.ts'
@@ -71,7 +73,6 @@ function askingOf(data_dir: string): QueryContext {
   return {
     project: { id: 1, timezone: 'UTC', week_start_day: 0, test_account_filters: [] },
     property_types: definitions.propertyTypes(1),
-    property_columns: definitions.propertyColumns(1),
     rows_max: 50_000,
   }
 }
@@ -100,10 +101,9 @@ async function timesOf(
 function byHand(sql: string): WorkerQuery {
   return {
     project_id: 1,
-    sql,
+    ...handwritten(sql),
     values: [{ type: 'BIGINT', text: '1' }],
     types: [],
-    reads: ['events', 'persons', 'person_distinct_ids', 'groups'],
     timezone: 'UTC',
     rows_max: 500_000,
     more_is_too_many: false,

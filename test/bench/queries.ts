@@ -11,13 +11,14 @@ import {
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import type { BoundValue } from '../../src/hogql/parameters.ts'
-import { readingOwn, updateEventMacros } from '../../src/query/worker/event-macros.ts'
+import { updateEventMacros } from '../../src/query/worker/event-macros.ts'
 import { NO_OVERRIDES } from '../../src/query/worker/person-overrides.ts'
 import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
 import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
 import { CREATE_STAGED, TAIL } from '../../src/storage/files/replication-sources.ts'
 import type { FileRow } from '../../src/storage/log/event-log.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../../src/storage/sqlite/sql-files.ts'
+import { type HandwrittenQuery, handwritten } from '../query/handwritten-sql.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
 
 const ROUNDS = IS_SMALL ? 1 : 5
@@ -158,8 +159,8 @@ async function timeQuestion(
   { name, hogql, sql: by_hand }: Question,
 ): Promise<QuestionTimes> {
   const compiled = compileHogQL(hogql, CONTEXT)
-  const ours_sql = await relate(connection, path, compiled.sql)
-  const sql = await relate(connection, path, by_hand)
+  const ours_sql = await createMacros(connection, path, compiled)
+  const sql = await createMacros(connection, path, handwritten(by_hand))
   const ours_ms: number[] = []
   const bare_ms: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
@@ -172,11 +173,14 @@ async function timeQuestion(
   return { name, ours_ms: median(ours_ms), bare_ms: median(bare_ms) }
 }
 
-/** The statement as the query process runs it, with its relations of the events made. */
-async function relate(connection: DuckDBConnection, path: string, sent: string): Promise<string> {
-  const { sql, relations } = readingOwn(sent)
-  const nothing = { version: 0, files: [], persons: NO_OVERRIDES, relations: [] }
-  const all = { version: 1, files: [FILE], persons: NO_OVERRIDES, relations }
+/** Creates the macros that the statement reads events from, as the query worker does, and returns its SQL. */
+async function createMacros(
+  connection: DuckDBConnection,
+  path: string,
+  { sql, reads }: HandwrittenQuery,
+): Promise<string> {
+  const nothing = { version: 0, files: [], persons: NO_OVERRIDES, macros: [] }
+  const all = { version: 1, files: [FILE], persons: NO_OVERRIDES, macros: reads.events }
   await connection.run(updateEventMacros(nothing, all, () => path))
   return sql
 }
@@ -213,7 +217,8 @@ const FILE: FileRow = {
   byte_count: 0,
   sha256: '',
   min_timestamp: 0,
-  max_timestamp: 0,
+  // No day of a query is outside of the file.
+  max_timestamp: Number.MAX_SAFE_INTEGER,
   created_at: 0,
   columns: '',
   layout: 'whole',

@@ -8,7 +8,6 @@ import { QueryEngine } from '../../src/query/engine/engine.ts'
 import { createSnapshotJob } from '../../src/snapshots/job.ts'
 import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
 import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
-import { PROPERTY_COLUMNS } from '../../src/storage/files/definition-reader.ts'
 import { listFiles } from '../../src/storage/files/manifest.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
 import { EventLog, NO_GROUPS } from '../../src/storage/log/event-log.ts'
@@ -129,7 +128,7 @@ function ask(engine: QueryEngine, hogql: string): Promise<unknown> {
     week_start_day: 0,
     now_us: BigInt(Date.UTC(2026, 10, 1)) * 1000n,
     property_types: TYPES,
-    property_columns: PROPERTY_COLUMNS,
+    has_property_columns: true,
   })
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
   const question = { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: false }

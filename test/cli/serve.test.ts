@@ -86,30 +86,123 @@ async function paste(text: string, part: string): Promise<string> {
   return new Response(child.stdout).text()
 }
 
+const OWNER = { email: 'owner@example.com', password: 'correct horse battery' } as const
+const JSON_OF_PAGE = { 'X-Tidemark': '1', 'Content-Type': 'application/json' } as const
+
+const setupCodeOf = ({ out }: Served): string => /\/setup#([0-9A-Z-]{14})\n/.exec(out())?.[1] ?? ''
+
+const post = ({ url }: Served, path: string, body: object): Promise<Response> =>
+  fetch(`${url}${path}`, { method: 'POST', headers: JSON_OF_PAGE, body: JSON.stringify(body) })
+
+const setUp = (served: Served, code: string): Promise<Response> =>
+  post(served, '/api/setup/', { code, ...OWNER })
+
+const linkBody = (link: string) => ({ token: link.split('#')[1], password: 'another good one' })
+
+async function countWith(url: string, key: string): Promise<string> {
+  const query = { kind: 'HogQLQuery', query: 'SELECT event, count() FROM events GROUP BY event' }
+  const answer = await fetch(`${url}/api/projects/@current/query/`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  return answer.text()
+}
+
 describe('tidemark up', () => {
   test('makes the first things on an empty folder and prints them once', async () => {
     const first = await start('up')
     expect(first.out()).toContain(`Tidemark serves on ${first.url}\n`)
     expect(await paste(first.out(), '/capture/')).toBe('{"status":1}')
-    expect(await paste(first.out(), '/query/')).toContain('"results":[["first event",1]]')
     const key = /phx_[0-9A-Za-z]+/.exec(first.out())?.[0] ?? ''
-    expect(key).not.toBe('')
+    expect(await countWith(first.url, key)).toContain('"results":[["first event",1]]')
     expect(await stop(first)).toBe(0)
 
     const second = await start('up')
     expect(second.out()).toContain(`Tidemark serves on ${second.url}\n`)
     expect(second.out()).not.toContain('phx_')
-    const advice = /tidemark (key create --organization [0-9a-f-]{36} --scope) '\*'/.exec(
-      second.out(),
-    )
-    const args = [...(advice?.[1]?.split(' ') ?? []), '*', '--data-dir', data_dir]
-    expect((await run(args)).out).toContain('phx_')
     expect(await stop(second)).toBe(0)
     expect(readLog()).not.toContain(key)
+  })
+
+  test('prints the address that sets the first password, first of all, until somebody has one', async () => {
+    const first = await start('up')
+    const old = setupCodeOf(first)
+    expect(first.out().split('\n').slice(0, 5)).toEqual([
+      `Tidemark serves on ${first.url}`,
+      '',
+      '  Open this to set your password – it works once, for 24 hours:',
+      '',
+      `  ${first.url}/setup#${old}`,
+    ])
+    expect(await stop(first)).toBe(0)
+
+    const second = await start('up')
+    const code = setupCodeOf(second)
+    expect((await setUp(second, old)).status).toBe(404)
+    const answer = await setUp(second, code)
+    expect(await answer.json()).toMatchObject({ state: 'in', user: { email: OWNER.email } })
+    expect(await stop(second)).toBe(0)
+
+    const third = await start('up')
+    expect(third.out()).toBe(
+      `Tidemark serves on ${third.url}\n\n  Open it and log in. For a forgotten password:  tidemark user link EMAIL\n\n`,
+    )
+    expect(await stop(third)).toBe(0)
+    for (const one of [old, code, OWNER.password]) expect(readLog()).not.toContain(one)
+  })
+})
+
+describe('tidemark user', () => {
+  test('lists and adds people, and makes links that let them in while a server runs', async () => {
+    const served = await start('serve')
+    const cli = (...args: readonly string[]) => run([...args, '--json', '--data-dir', data_dir])
+    const made = JSON.parse((await cli('user', 'link')).out) as { link: string; code: string }
+    expect(made.link).toBe(`${served.url}/setup#${made.code}`)
+    // The code that the server printed ends with the one made now.
+    expect((await setUp(served, setupCodeOf(served))).status).toBe(404)
+    expect((await setUp(served, made.code)).status).toBe(200)
+    expect((await cli('user', 'link')).err).toContain('Somebody has a password already')
+
+    const added = JSON.parse((await cli('user', 'add', 'Ann@Example.com', '--level', 'admin')).out)
+    expect(added.link).toStartWith(`${served.url}/reset#`)
+    const reset = (link: string) => post(served, '/api/reset/', linkBody(link))
+    expect((await reset(added.link)).status).toBe(200)
+    expect((await reset(added.link)).status).toBe(404)
+    const again = JSON.parse((await cli('user', 'link', 'ann@example.com')).out)
+    expect((await reset(again.link)).status).toBe(200)
+    expect((await cli('user', 'add', 'ann@example.com')).err).toContain(
+      'There is already a member with this email address.',
+    )
+    expect((await cli('user', 'link', 'nobody@example.com')).err).toContain('There is no user')
+    const { results } = JSON.parse((await cli('user', 'list')).out)
+    expect(results).toEqual([
+      { id: 1, email: OWNER.email, first_name: 'Owner', has_password: true, organizations: 1 },
+      { id: 2, email: 'ann@example.com', first_name: 'Ann', has_password: true, organizations: 1 },
+    ])
+    expect(await stop(served)).toBe(0)
   })
 })
 
 describe('tidemark serve', () => {
+  test('sets the password of the owner from its settings, once, and prints no link', async () => {
+    const presets = {
+      TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+      TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+    }
+    const served = await start('serve', presets)
+    expect((await post(served, '/api/login/', OWNER)).status).toBe(200)
+    expect(await stop(served)).toBe(0)
+    expect(served.out()).toBe('')
+    const changed = { ...presets, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: 'another good one' }
+    const again = await start('serve', changed)
+    expect((await post(again, '/api/login/', OWNER)).status).toBe(200)
+    expect(await stop(again)).toBe(0)
+    expect(readLog()).not.toContain(OWNER.password)
+    const half = { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email }
+    expect(await start('serve', half).catch(String)).toContain('only of use together')
+  })
+
   test('takes preset keys on an empty folder, and prints and logs neither', async () => {
     const presets = {
       TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_preset_token',
@@ -123,7 +216,7 @@ describe('tidemark serve', () => {
     })
     expect(answer.status).toBe(200)
     expect(await stop(served)).toBe(0)
-    expect(served.out()).toBe('')
+    for (const key of Object.values(presets)) expect(served.out()).not.toContain(key)
     expect(readLog()).not.toMatch(/preset_(token|key)/)
   })
 

@@ -195,6 +195,24 @@ describe('a flag is refused', () => {
     [
       'invalid_value',
       'filters',
+      'between operator requires a two-element array [min, max]',
+      { filters: set(is('a', 5, 'between')) },
+    ],
+    [
+      'invalid_value',
+      'filters',
+      'not_between operator requires numeric values',
+      { filters: set(is('a', [1, 'x'], 'not_between')) },
+    ],
+    [
+      'invalid_value',
+      'filters',
+      'between operator requires min value to be less than or equal to max value',
+      { filters: set(is('a', ['10', '9'], 'between')) },
+    ],
+    [
+      'invalid_value',
+      'filters',
       'Operator regex cannot use this value.',
       { filters: set(is('a', '(', 'regex')) },
     ],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildWeb, THOROUGHLY } from '../../src/web-build.ts'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { openPaths } from './open-paths.ts'
 import { askHogQL, startServer } from './server.ts'
@@ -60,4 +61,27 @@ test('tidemark in an empty folder takes events, answers questions, survives a ki
   expect(await second.stop()).toBe(0)
   expect(openPaths(options.data_dir)).toEqual([])
   expect(readdirSync(cwd).filter((entry) => !entry.startsWith('data'))).toEqual([])
+})
+
+test('tidemark has the web interface inside, compressed at its best', async () => {
+  const cwd = join(folder, 'web')
+  mkdirSync(cwd)
+  const server = await startServer({ data_dir: join(cwd, 'data'), command: [executable], cwd })
+  const get = (path: string) =>
+    fetch(`${server.url}${path}`, {
+      headers: { 'Accept-Encoding': 'gzip, br' },
+      decompress: false,
+    })
+  const plain = await (await fetch(`${server.url}/p/1/events`)).text()
+  const files = [...plain.matchAll(/\/ui\/[\w-]+\.(?:js|css)/g)].map(([path]) => path)
+  expect(files.length).toBeGreaterThan(2)
+  const built = await buildWeb(THOROUGHLY)
+  for (const path of files) {
+    const answer = await get(path)
+    expect([path, answer.status, answer.headers.get('content-encoding')]).toEqual([path, 200, 'br'])
+    const bytes = built.files.get(path.slice('/ui/'.length))?.brotli
+    expect(Buffer.from(await answer.bytes()).equals(bytes ?? new Uint8Array())).toBe(true)
+  }
+  expect((await get('/nothing')).headers.get('content-type')).toBe('application/json')
+  expect(await server.stop()).toBe(0)
 })

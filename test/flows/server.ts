@@ -15,6 +15,8 @@ export type StartOptions = {
   /** What to run; the source by default, or the compiled executable. */
   readonly command?: readonly string[]
   readonly cwd?: string
+  /** A port of the test's choice, for a server that comes back under its address. */
+  readonly port?: number
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -37,7 +39,7 @@ export function freePort(): number {
 
 /** Starts `tidemark serve` on a free port with known keys and waits until it is ready. */
 export async function startServer(options: StartOptions): Promise<Server> {
-  const port = freePort()
+  const port = options.port ?? freePort()
   const url = `http://127.0.0.1:${port}`
   const child = Bun.spawn(
     [...(options.command ?? [process.execPath, MAIN]), 'serve', '--data-dir', options.data_dir],

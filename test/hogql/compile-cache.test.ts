@@ -21,9 +21,7 @@ const STATES: Readonly<Record<string, Partial<CompileContext>>> = {
   'other limits': { limits: { rows_default: 5, rows_max: 10 } },
   'other cohorts': { cohorts: [{ id: 5, name: 'vip', is_static: true }] },
   'other definitions': { property_types: new Map([['event:price', 'String'] as const]) },
-  'columns for properties': {
-    property_columns: new Map([['number:price', `p_${'0'.repeat(32)}`] as const]),
-  },
+  'columns for properties': { has_property_columns: true },
 }
 
 const TEXTS = [

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
+import { withFormNames } from '../query/handwritten-sql.ts'
 import { CONTEXT } from './engine.ts'
 
 function compiled(text: string): ReturnType<typeof compileHogQL> {
@@ -86,17 +87,18 @@ describe('compileHogQL', () => {
   })
 
   test('reads names the relations behind, joined ones too', () => {
-    expect(compiled('select 1').reads).toEqual([])
-    expect(compiled('select event from events').reads).toEqual(['events'])
-    expect(compiled('select person_id from events').reads).toEqual(['events', 'person_overrides'])
-    expect(compiled('select person.properties.x, group_0.key from events').reads).toEqual([
+    expect(compiled('select 1').reads.relations).toEqual([])
+    expect(compiled('select event from events').reads.relations).toEqual(['events'])
+    expect(compiled('select person_id from events').reads.relations).toEqual([
       'events',
-      'groups',
       'person_overrides',
-      'persons',
     ])
+    expect(compiled('select person.properties.x, group_0.key from events').reads.relations).toEqual(
+      ['events', 'groups', 'person_overrides', 'persons'],
+    )
     expect(
-      compiled('with a as (select 1 from persons) select pdi.distinct_id from events').reads,
+      compiled('with a as (select 1 from persons) select pdi.distinct_id from events').reads
+        .relations,
     ).toEqual(['events', 'person_distinct_ids'])
   })
 
@@ -113,11 +115,15 @@ describe('compileHogQL', () => {
       ['variables.n', 7],
       ['none', null],
     ])
-    const { sql, values: bound } = compileHogQL(
+    const {
+      sql,
+      reads,
+      values: bound,
+    } = compileHogQL(
       'select {name}, {variables.n}, {none} from events where event in {list} and {filters}',
       { ...CONTEXT, values },
     )
-    expect(sql).toBe(
+    expect(withFormNames(sql, reads)).toBe(
       'SELECT $1::VARCHAR AS c1, $2::BIGINT AS c2, NULL AS c3 FROM events_lean_of($3::BIGINT) AS t1 WHERE ((t1."event" IN ($4::VARCHAR, $5::VARCHAR)) AND TRUE) LIMIT $6::BIGINT',
     )
     expect(bound).toEqual([
@@ -131,10 +137,10 @@ describe('compileHogQL', () => {
   })
 
   test('equal values share a parameter, the project never shares its own', () => {
-    const { sql, values } = compiled(
+    const { sql, reads, values } = compiled(
       "select 1, 1.0, '1', true from events where event = '1' limit 1",
     )
-    expect(sql).toBe(
+    expect(withFormNames(sql, reads)).toBe(
       'SELECT $1::BIGINT AS c1, $2::DOUBLE AS c2, $3::VARCHAR AS c3, TRUE AS c4 FROM events_lean_of($4::BIGINT) AS t1 WHERE (t1."event" = $3::VARCHAR) LIMIT $1::BIGINT',
     )
     expect(values).toEqual([

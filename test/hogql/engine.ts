@@ -15,6 +15,7 @@ import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import type { BoundValue } from '../../src/hogql/parameters.ts'
 import { registerScalars } from '../../src/query/worker/scalar-functions.ts'
+import { withFormNames } from '../query/handwritten-sql.ts'
 
 /** 2024-06-15 12:00:00 UTC, a Saturday. */
 export const NOW_US = BigInt(Date.UTC(2024, 5, 15, 12)) * 1000n
@@ -77,7 +78,7 @@ export async function openWorld(): Promise<World> {
     readFileSync(new URL('../../sql/duckdb/macros.sql', import.meta.url), 'utf8'),
   )
   const run = async (compiled: CompiledQuery): Promise<readonly (readonly Json[])[]> => {
-    const prepared = await connection.prepare(compiled.sql)
+    const prepared = await connection.prepare(withFormNames(compiled.sql, compiled.reads))
     prepared.bind(
       compiled.values.map(engineValue),
       compiled.values.map((value) =>

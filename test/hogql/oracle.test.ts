@@ -28,10 +28,17 @@ test('cases are there', () => {
   expect(CASES.length).toBeGreaterThan(3000)
 })
 
-test.each([...Map.groupBy(CASES, ([name]) => name)])(
-  '%s',
-  async (_, cases) => {
-    for (const [, timezone, question, types, rows] of cases) {
+/** Every function is asked in every run, but only a third of its cases; `EVERY_CASE=1` asks all, which takes 40 s. */
+const STEP = process.env['EVERY_CASE'] === '1' ? 1 : 3
+
+test.each(
+  [...Map.groupBy(CASES, ([name]) => name)].map(([name, cases], at) => ({ name, cases, at })),
+)(
+  '$name',
+  async ({ cases, at }) => {
+    const asked = cases.filter((_, index) => index % STEP === at % Math.min(STEP, cases.length))
+    expect(asked.length).toBeGreaterThan(0)
+    for (const [, timezone, question, types, rows] of asked) {
       const compiled = compileHogQL(question, { ...CONTEXT, timezone })
       const answer = await world.run(compiled)
       const shown = JSON.stringify(answer.map((row) => row.map(normalForm)))

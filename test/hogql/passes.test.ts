@@ -1,7 +1,10 @@
 /** Each pass turns its queries into the SQL of its case file, and that SQL gives the rows written there. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type NeededColumn, neededColumnName } from '../../src/column-names.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
+import type { QueryReads } from '../../src/hogql/query-reads.ts'
+import { withFormNames } from '../query/handwritten-sql.ts'
 import { formatSQL, readPassCases } from './cases.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 import { insertRows } from './rows.ts'
@@ -10,25 +13,37 @@ let world: World
 beforeAll(async () => {
   world = await openWorld()
   await insertRows(world)
-  await world.connection.run(COLUMNS)
+  await world.connection.run('alter table all_events add column p_uuid ubigint')
 })
 afterAll(() => world.close())
 
-/** Property columns as Parquet files have them; the engine's name is `p_` and the property's name in hexadecimal digits. */
-const PROPERTY_COLUMNS = new Map([
-  ['text:$browser', 'p_2462726f77736572'],
-  ['number:price', 'p_n_7072696365'],
-  ['json:tags', 'p_74616773'],
-] as const)
-const COLUMNS = `
-alter table all_events add column p_uuid ubigint;
-alter table all_events add column p_2462726f77736572 varchar;
-alter table all_events add column p_n_7072696365 double;
-alter table all_events add column p_74616773 varchar;
-update all_events set
-  p_2462726f77736572 = json_extract_string(properties, '/$browser'),
-  p_n_7072696365 = try_cast(json_extract_string(properties, '/price') as double),
-  p_74616773 = json_object('tags', json_extract(properties, '/tags'));`
+/** Adds the property columns that a query reads, with the values that files would have. */
+async function addColumns({ events }: QueryReads): Promise<void> {
+  const columns = events.flatMap((macro) => macro.columns)
+  for (const { kind, name } of columns) {
+    const column = neededColumnName({ kind, name }) ?? ''
+    const { type, value } = COLUMN_VALUES[kind]
+    await world.connection.run(`
+alter table all_events add column if not exists ${column} ${type};
+update all_events set ${column} = ${value(`'/${name}'`)};`)
+  }
+}
+
+const COLUMN_VALUES = {
+  boolean: { type: 'boolean', value: (at) => `json_extract_string(properties, ${at}) = 'true'` },
+  json: {
+    type: 'varchar',
+    value: (at) => `json_object(${at}[2:], json_extract(properties, ${at}))`,
+  },
+  number: {
+    type: 'double',
+    value: (at) => `try_cast(json_extract_string(properties, ${at}) as double)`,
+  },
+  text: { type: 'varchar', value: (at) => `json_extract_string(properties, ${at})` },
+} as const satisfies Record<
+  NeededColumn['kind'],
+  { readonly type: string; readonly value: (at: string) => string }
+>
 
 /** Files whose cases are compiled for events with property columns. */
 const WITH_COLUMNS: ReadonlySet<string> = new Set([
@@ -58,6 +73,7 @@ const FILES = [
   'lower-limits',
   'lower-nan',
   'lower-null-safety',
+  'order-inner-nulls',
   'lower-properties',
   'infer-time-ranges',
   'sessions',
@@ -72,9 +88,10 @@ describe.each(FILES)('%s', (name) => {
   })
 
   test.each(cases.map((one) => [one.title, one] as const))('%s', async (_, one) => {
-    const columns = WITH_COLUMNS.has(name) ? { property_columns: PROPERTY_COLUMNS } : {}
-    const compiled = compileHogQL(one.hogql, { ...CONTEXT, timezone, ...columns })
-    expect(formatSQL(compiled.sql)).toBe(one.sql)
+    const has_property_columns = WITH_COLUMNS.has(name)
+    const compiled = compileHogQL(one.hogql, { ...CONTEXT, timezone, has_property_columns })
+    expect(formatSQL(withFormNames(compiled.sql, compiled.reads))).toBe(one.sql)
+    await addColumns(compiled.reads)
     expect(JSON.stringify(await world.run(compiled))).toBe(one.rows)
   })
 })

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
+import { withFormNames } from '../query/handwritten-sql.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
 /** The first twelve digits are a time: 2024-06-10 00:00:00.000. */
@@ -142,8 +143,8 @@ describe('ranges', () => {
     "select 1 from sessions where $end_timestamp between '2024-06-01' and '2024-06-02'",
     "select session.duration from events where timestamp >= '2024-06-10'",
   ])('%s looks at the events of those days only', (text) => {
-    const { sql } = compileHogQL(text, CONTEXT)
-    expect(sql).toMatch(
+    const { sql, reads } = compileHogQL(text, CONTEXT)
+    expect(withFormNames(sql, reads)).toMatch(
       /FROM events_of\(\$\d+::BIGINT\) AS t\d+ WHERE .*"timestamp" >= .* GROUP BY/,
     )
   })

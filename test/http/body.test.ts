@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { t } from 'elysia'
 import { Refusal } from '../../src/errors.ts'
-import { limitBodies, readJson } from '../../src/http/body.ts'
+import { limitBodies, readBody } from '../../src/http/body.ts'
 import { validatorOf } from '../../src/http/shape.ts'
 
 const MIB = 1024 * 1024
@@ -101,7 +101,7 @@ const SHAPE = validatorOf(
 
 describe('JSON bodies', () => {
   const read = (body: string | Uint8Array<ArrayBuffer>) =>
-    readJson(limitBodies(LIMITS), new Request('http://localhost/', { method: 'POST', body }), SHAPE)
+    readBody(limitBodies(LIMITS), new Request('http://localhost/', { method: 'POST', body }), SHAPE)
 
   test('are answered as they were sent', async () => {
     expect(await read('{"name":"Web","count":3}')).toEqual({ name: 'Web', count: 3 })
@@ -114,7 +114,9 @@ describe('JSON bodies', () => {
     ['{"name":3}', 'invalid_input name: Not a valid string.'],
     ['{"name":{"$ne":1}}', 'invalid_input name: Not a valid string.'],
     ['{"name":"longer"}', 'max_length name: Ensure this field has no more than 5 characters.'],
-    ['{"name":"a","count":"3"}', 'invalid_input count: A valid number is required.'],
+    ['{"name":"a","count":"3 apples"}', 'invalid_input count: A valid number is required.'],
+    ['{"name":"a","count":""}', 'invalid_input count: A valid number is required.'],
+    ['{"name":"a","count":"0x10"}', 'invalid_input count: A valid number is required.'],
     ['{"name":"a","count":3.5}', 'invalid_input count: A valid number is required.'],
     [
       '{"name":"a","kind":"c"}',
@@ -147,5 +149,109 @@ describe('JSON bodies', () => {
       'invalid_input',
     )
     expect(Object.keys(Object.prototype)).toEqual([])
+  })
+})
+
+const FORM_SHAPE = validatorOf(
+  t.Object(
+    {
+      name: t.Optional(t.Nullable(t.String())),
+      pinned: t.Optional(t.Boolean()),
+      count: t.Optional(t.Nullable(t.Number())),
+      level: t.Optional(t.UnionEnum([21, 37])),
+      tags: t.Optional(t.Array(t.String())),
+      ids: t.Optional(t.Array(t.Number())),
+      filters: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
+      any: t.Optional(t.Unknown()),
+    },
+    { additionalProperties: true },
+  ),
+)
+
+describe('members sent as texts', () => {
+  const read = (body: string) =>
+    readBody(limitBodies(LIMITS), new Request('http://a/', { method: 'POST', body }), FORM_SHAPE)
+
+  test.each([
+    ['{"pinned":"true","count":"3","level":"21"}', { pinned: true, count: 3, level: 21 }],
+    ['{"pinned":"False","count":"-1.5e3"}', { pinned: false, count: -1500 }],
+    ['{"pinned":"1","count":null}', { pinned: true, count: null }],
+    ['{"name":"","pinned":"off"}', { name: '', pinned: false }],
+    // Where texts are taken, a text stays one.
+    ['{"name":"true","any":"3","tags":["1"]}', { name: 'true', any: '3', tags: ['1'] }],
+  ])('%s is read by its schema', async (body, expected) => {
+    expect<object>(await read(body)).toEqual(expected)
+  })
+
+  test.each(['{"pinned":"maybe"}', '{"level":"22"}', '{"ids":["1"]}', '{"count":"1 2"}'])(
+    '%s is refused',
+    async (body) => {
+      expect(await refusalOf(read(body))).toStartWith('invalid_input')
+    },
+  )
+})
+
+describe('forms', () => {
+  const send = (body: FormData | URLSearchParams | string, type?: string) =>
+    readBody(
+      limitBodies(LIMITS),
+      new Request('http://a/', {
+        method: 'POST',
+        body,
+        ...(type === undefined ? {} : { headers: { 'Content-Type': type } }),
+      }),
+      FORM_SHAPE,
+    )
+  const FIELDS: [string, string][] = [
+    ['name', 'größe & more'],
+    ['pinned', 'True'],
+    ['count', '3'],
+    ['tags', 'a'],
+    ['tags', 'b'],
+    ['ids', '[1,2]'],
+    ['filters', '{"date_from":"-7d"}'],
+    ['any', '{"a":1}'],
+    ['other', 'x'],
+    ['__proto__', 'x'],
+  ]
+  const expected = {
+    name: 'größe & more',
+    pinned: true,
+    count: 3,
+    tags: ['a', 'b'],
+    ids: [1, 2],
+    filters: { date_from: '-7d' },
+    any: { a: 1 },
+    other: 'x',
+  }
+
+  test('are read by the schema, url-encoded and multipart alike', async () => {
+    const form = new FormData()
+    for (const [name, value] of FIELDS) form.append(name, value)
+    form.set('file', new Blob(['ignored']), 'a.txt')
+    expect(await send(form)).toMatchObject(expected)
+    expect(await send(new URLSearchParams(FIELDS))).toMatchObject(expected)
+    expect(Object.keys(Object.prototype)).toEqual([])
+  })
+
+  test('name nothing by an empty text where nothing is allowed', async () => {
+    expect(await send(new URLSearchParams({ name: '', filters: '', count: '' }))).toEqual({
+      name: null,
+      filters: null,
+      count: null,
+    })
+  })
+
+  const MULTIPART = 'multipart/form-data; boundary=x'
+  test.each([
+    ['{"name":"a"}', 'application/x-www-form-urlencoded', 'unsupported_media_type'],
+    ['&'.repeat(300), 'application/x-www-form-urlencoded', 'invalid_input'],
+    ['--x\r\n\r\n'.repeat(300), MULTIPART, 'invalid_input'],
+    ['nothing', MULTIPART, 'parse_error'],
+    ['--x\r\nContent-Disposition: form-data', MULTIPART, 'parse_error'],
+    ['filters=%7B', 'application/x-www-form-urlencoded', 'invalid_input'],
+    [`name=${'a'.repeat(3 * MIB)}`, 'application/x-www-form-urlencoded', 'request_too_large'],
+  ])('that are none are refused (%#)', async (body, type, code) => {
+    expect(await refusalOf(send(body, type))).toStartWith(code)
   })
 })

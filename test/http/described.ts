@@ -57,7 +57,8 @@ function strict(schema: TSchema): TSchema {
     copy['properties'] = Object.fromEntries(properties.map(([name, one]) => [name, strict(one)]))
     copy['additionalProperties'] ??= false
   }
-  if (schema['items'] !== undefined) copy['items'] = strict(schema['items'] as TSchema)
+  if (Array.isArray(schema['items'])) copy['items'] = schema['items'].map(strict)
+  else if (schema['items'] !== undefined) copy['items'] = strict(schema['items'] as TSchema)
   if (Array.isArray(schema['anyOf'])) copy['anyOf'] = schema['anyOf'].map(strict)
   return copy
 }

@@ -98,11 +98,11 @@ const ROWS: readonly Row[] = [
   {
     what: 'a body of another type',
     line: 'POST /api/projects/',
-    init: { body: 'name=x', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },
+    init: { body: 'name=x', headers: { 'Content-Type': 'text/plain' } },
     status: 415,
     type: 'invalid_request',
     code: 'unsupported_media_type',
-    detail: 'Unsupported media type "application/x-www-form-urlencoded" in request.',
+    detail: 'Unsupported media type "text/plain" in request.',
   },
   {
     what: 'a body that is too large',

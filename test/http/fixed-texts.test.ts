@@ -1,6 +1,5 @@
 /** Texts that are the same for all: made once, sent compressed to those who take it, and not again to those who have it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { takesGzip } from '../../src/http/fixed-texts.ts'
 import { openWorld, type World } from './world.ts'
 
 let made = 0
@@ -43,22 +42,4 @@ describe.each(['/api/schema/', '/docs'])('%s', (path) => {
     }
     expect((await read({ 'If-None-Match': '"other"' })).status).toBe(200)
   })
-})
-
-test.each([
-  [null, false],
-  ['', false],
-  ['gzip', true],
-  ['GZIP', true],
-  ['br, x-gzip', true],
-  ['gzip;q=0', false],
-  ['gzip ; q=0.0, *', false],
-  ['gzip;q=0.001', true],
-  ['*', true],
-  ['*;q=0', false],
-  ['identity', false],
-  ['gzipped', false],
-  ['gzip;q=x', false],
-])('a client that sends %p takes gzip: %p', (header, is_taken) => {
-  expect(takesGzip(header)).toBe(is_taken)
 })

@@ -5,6 +5,7 @@ import { EVERYBODY, setAccessLevel } from '../../src/projects/access-controls.ts
 import { createApiKey } from '../../src/projects/api-key.ts'
 import { createProject } from '../../src/projects/project.ts'
 import { OBJECTS, type Scope } from '../../src/projects/scopes.ts'
+import { startSession } from '../../src/projects/sessions.ts'
 import { MEMBER, memberships } from '../../src/projects/tables.ts'
 import { createUser } from '../../src/projects/user.ts'
 import { openWorld } from './world.ts'
@@ -47,6 +48,9 @@ export async function openRights() {
       now,
     ).value
   const member = keyOf(user.id, ['*'])
+  const by = { user_id: user.id, user_agent: '', ip: '' }
+  /** The member in a browser: a session's token in place of a key. */
+  const member_session = `${SESSION}${startSession(db, by, now).token}`
   const limited = keyOf(1, ['*'], sibling.id)
   const keys = new Map<Scope, string>()
 
@@ -72,7 +76,7 @@ export async function openRights() {
     const address = path.startsWith('/') ? path : `/api/projects/${world.first.project_id}/${path}`
     const answer = await world.send(address, {
       method,
-      headers: { Authorization: `Bearer ${key}` },
+      headers: credentialOf(key),
       ...(body === undefined
         ? {}
         : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -85,6 +89,7 @@ export async function openRights() {
     world,
     owner,
     member,
+    member_session,
     limited,
     sibling,
     keyOf,
@@ -124,6 +129,15 @@ export async function openRights() {
     },
     close: () => world.close(),
   }
+}
+
+const SESSION = 'session '
+
+/** The headers of a key, or of a browser with a session. */
+function credentialOf(key: string): Readonly<Record<string, string>> {
+  if (!key.startsWith(SESSION)) return { Authorization: `Bearer ${key}` }
+  const cookie = `__Host-tidemark_session=${key.slice(SESSION.length)}`
+  return { Cookie: cookie, 'X-Tidemark': '1' }
 }
 
 function jsonOf(text: string): Readonly<Record<string, unknown>> {

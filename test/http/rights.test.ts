@@ -131,6 +131,7 @@ const BY_EMAIL = [
   { key: 'email', type: 'person', value: SECRET.slice(0, 5), operator: 'icontains' },
 ]
 
+const IN_BROWSER = ', in a browser'
 const objectOf = (scope: Scope): string => scope.split(':', 1).join('')
 
 /** Calls without one right after the other: the key without the scope, the member below the level. */
@@ -138,7 +139,7 @@ async function withoutEach(
   need: Need,
   call: (key: string) => Promise<Answer>,
 ): Promise<readonly (readonly [lacks: string, answer: Answer])[]> {
-  const { keyWithout, member, atLevel } = rights
+  const { keyWithout, member, member_session, atLevel } = rights
   const resource = objectOf(need.scope)
   const answers: [string, Answer][] = []
   if (need.by === 'key_and_level') {
@@ -147,31 +148,35 @@ async function withoutEach(
   if (!RESOURCES.includes(resource)) return answers
   const levels = need.scope.endsWith(':write') ? (['none', 'viewer'] as const) : (['none'] as const)
   for (const level of levels) {
-    answers.push([`${resource}: ${level}`, await atLevel(resource, level, () => call(member))])
+    const [of_key, of_session] = await atLevel(resource, level, async () => [
+      await call(member),
+      await call(member_session),
+    ])
+    answers.push([`${resource}: ${level}`, of_key])
+    answers.push([`${resource}: ${level}${IN_BROWSER}`, of_session])
   }
   return answers
 }
 
 describe('every route of a project', () => {
-  const OF_PROJECTS = ROUTES.flatMap(({ method, paths, scope, needs }) => {
+  const OF_PROJECTS = ROUTES.flatMap(({ method, paths, scope, needs, is_for_sdks }) => {
     const path = paths.find((one) => one.startsWith('/api/projects/:project_id/'))
-    return path === undefined ? [] : [{ method, path, scope, needs }]
+    return path === undefined ? [] : [{ method, path, scope, needs, is_for_sdks }]
   })
 
   test.each(OF_PROJECTS)(
     '$method $path refuses callers without one of its rights, changes nothing and tells nothing',
-    async ({ method, path, scope, needs }) => {
+    async ({ method, path, scope, needs, is_for_sdks }) => {
       const { send, everything, limited } = rights
       const before = everything()
       const body = method === 'GET' ? undefined : '{'
       const line = (id: number) => `${method} ${path.replace(':project_id', String(id))}`
       for (const need of [{ scope, by: 'key_and_level' } as const, ...needs]) {
         for (const [lacks, answer] of await withoutEach(need, (key) => send(key, line(1), body))) {
-          expect([lacks, answer.status, answer.json['code']]).toEqual([
-            lacks,
-            403,
-            'permission_denied',
-          ])
+          const is_no_caller = is_for_sdks && lacks.endsWith(IN_BROWSER)
+          expect([lacks, answer.status, answer.json['code']]).toEqual(
+            is_no_caller ? [lacks, 401, 'not_authenticated'] : [lacks, 403, 'permission_denied'],
+          )
         }
       }
       const abroad = await send(limited, line(1), body)
@@ -662,6 +667,17 @@ describe('what one thing changes of another', () => {
   })
 })
 
+/** What an editor asks where a text ends. */
+const completion = (query: string) => ({
+  query: {
+    kind: 'HogQLAutocomplete',
+    language: 'hogQL',
+    query: query.includes(' FROM ') ? query : `${query} FROM events`,
+    startPosition: query.length - (/\w*$/.exec(query)?.[0] ?? '').length,
+    endPosition: query.length,
+  },
+})
+
 /** What shows each member of MEMBER_WAYS, and how it looks to those without the right. */
 const MEMBERS: Readonly<
   Record<
@@ -713,6 +729,12 @@ const MEMBERS: Readonly<
     [() => `GET insights/${ids.insight}/?refresh=blocking`, () => undefined, '"result":[[1]]'],
   ],
   'dashboard.insight': [[() => `GET dashboards/${ids.board}/`, () => undefined, '"short_id"']],
+  'editor.events': [
+    [() => 'POST query/', () => completion("SELECT 1 FROM events WHERE event = 'op"), '"open"'],
+  ],
+  'editor.properties': [
+    [() => 'POST query/', () => completion('SELECT person.properties.ema'), '"email"'],
+  ],
 }
 
 describe('what answers show of another resource', () => {
@@ -755,6 +777,27 @@ describe('what answers show of another resource', () => {
       }
     },
   )
+
+  test('a refusal suggests names of cohorts and actions to those only who may read them', async () => {
+    const { send, owner, keyWithout, atLevel, member, make } = rights
+    await make('POST cohorts/', { name: 'secret-people', is_static: true })
+    await make('POST actions/', { name: 'secret-action', steps: [{ event: 'open' }] })
+    const cohort = {
+      query: HOGQL("select count() from events where person_id in cohort 'secret-peopl'"),
+    }
+    const action = {
+      query: HOGQL("select count() from events where matchesAction('secret-actio')"),
+    }
+    const asked = async (key: string, body: object) => (await send(key, 'POST query/', body)).text
+    expect(await asked(owner, cohort)).toContain('secret-people')
+    expect(await asked(owner, action)).toContain('secret-action')
+    expect(await asked(keyWithout('cohort:read'), cohort)).not.toContain('secret-people')
+    expect(await asked(keyWithout('action:read'), action)).not.toContain('secret-action')
+    const hidden = await atLevel('cohort', 'none', () => send(member, 'POST query/', cohort))
+    expect([hidden.status, hidden.text.includes('secret-people')]).toEqual([403, false])
+    const unnamed = await atLevel('action', 'none', () => asked(member, action))
+    expect(unnamed).not.toContain('secret-action')
+  })
 
   test('the activity log tells values to those only who may read the thing', async () => {
     const { send, owner, keyOf } = rights

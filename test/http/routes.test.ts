@@ -35,7 +35,7 @@ beforeAll(async () => {
     ).value
   keys = {
     all: world.first.personal_api_key,
-    none: key(['webhook:read'], null),
+    none: key(['notebook:read'], null),
     own: key(['*'], own_id),
     other: key(['*'], other_id),
     project_1: key(['*'], own_id, 1),
@@ -298,7 +298,7 @@ describe('reading', () => {
 
 describe('what is nowhere', () => {
   test.each([
-    '/',
+    '/index.html',
     '/api/',
     '/api/nothing/',
     '/api/projects/1/nothing/',

@@ -7,7 +7,7 @@ import { openWorld, type World } from './world.ts'
 let world: World
 
 beforeEach(async () => {
-  world = await openWorld({ saved_bytes_max: 1_500_000, organizations_max: 2, projects_max: 2 })
+  world = await openWorld({ saved_bytes_max: 600_000, organizations_max: 2, projects_max: 2 })
 })
 
 afterEach(() => world.close())
@@ -19,18 +19,18 @@ describe('a member', () => {
   test.each<[string, string, object]>([
     ['insights', 'name', { name: long(2001) }],
     ['insights', 'description', { description: long(20_001) }],
-    ['insights', 'query', { query: { kind: 'HogQLQuery', query: long(600_000) } }],
-    ['insights', 'filters', { filters: { events: [{ id: long(1_100_000) }] } }],
+    ['insights', 'query', { query: { kind: 'HogQLQuery', query: long(270_000) } }],
+    ['insights', 'filters', { filters: { events: [{ id: long(270_000) }] } }],
     ['dashboards', 'name', { name: long(2001) }],
     ['annotations', 'content', { content: long(60_000) }],
     ['cohorts', 'description', { name: 'c', is_static: true, description: long(20_001) }],
     [
       'feature_flags',
       'filters',
-      { key: 'f', filters: { groups: [], payloads: { true: `"${long(1_100_000)}"` } } },
+      { key: 'f', filters: { groups: [], payloads: { true: `"${long(270_000)}"` } } },
     ],
-    ['surveys', 'questions', { ...SURVEY, questions: [{ type: 'open', question: long(600_000) }] }],
-    ['surveys', 'appearance', { ...SURVEY, appearance: { css: long(600_000) } }],
+    ['surveys', 'questions', { ...SURVEY, questions: [{ type: 'open', question: long(270_000) }] }],
+    ['surveys', 'appearance', { ...SURVEY, appearance: { css: long(270_000) } }],
   ])('of %s, %s, is refused by its name when it is too long', async (family, attr, body) => {
     const root = `/api/projects/1/${family}/`
     const before = (await manage(world, 'GET', root)).body['count']
@@ -44,7 +44,7 @@ describe('a member', () => {
 describe('all things of a kind', () => {
   test('have so many bytes together, deleted ones included, and may shrink', async () => {
     const root = '/api/projects/1/insights/'
-    const query = { kind: 'HogQLQuery', query: `select '${long(400_000)}'` }
+    const query = { kind: 'HogQLQuery', query: `select '${long(180_000)}'` }
     const ids: number[] = []
     for (let number = 0; number < 3; number += 1) {
       const made = await manage(world, 'POST', root, { name: `i${number}`, query })
@@ -53,7 +53,7 @@ describe('all things of a kind', () => {
     }
     const refused = {
       status: 400,
-      body: { detail: expect.stringContaining('may keep 1500000 bytes'), attr: null },
+      body: { detail: expect.stringContaining('may keep 600000 bytes'), attr: null },
     }
     expect(await manage(world, 'POST', root, { query })).toMatchObject(refused)
     await manage(world, 'PATCH', `${root}${ids[0]}/`, { deleted: true })
@@ -64,6 +64,39 @@ describe('all things of a kind', () => {
     expect((await manage(world, 'POST', '/api/projects/1/dashboards/', { name: 'd' })).status).toBe(
       201,
     )
+  })
+})
+
+test('flags have a quarter of the bytes that insights have, experiments a sixteenth', async () => {
+  const root = '/api/projects/1/'
+  const payloads = { true: `"${long(120_000)}"` }
+  const flag = (key: string) => ({ key, filters: { groups: [], payloads } })
+  expect((await manage(world, 'POST', `${root}feature_flags/`, flag('one'))).status).toBe(201)
+  expect(await manage(world, 'POST', `${root}feature_flags/`, flag('two'))).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('may keep 150000 bytes') },
+  })
+  const experiment = { name: 'e', feature_flag_key: 'e', description: long(19_000) }
+  expect((await manage(world, 'POST', `${root}experiments/`, experiment)).status).toBe(201)
+  const other = { ...experiment, name: 'o', feature_flag_key: 'o' }
+  expect(await manage(world, 'POST', `${root}experiments/`, other)).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('may keep 37500 bytes') },
+  })
+})
+
+test('a query reads no table of definitions that is larger than a compiler should take', async () => {
+  const query = { kind: 'HogQLQuery', query: 'select name, length(query) from system.insights' }
+  const ask = () =>
+    manage(world, 'POST', '/api/projects/1/query/', { query, refresh: 'force_blocking' })
+  await manage(world, 'POST', '/api/projects/1/insights/', { name: 'i', query })
+  expect((await ask()).body['results']).toEqual([['i', JSON.stringify(query).length]])
+  world.needs.control.run(
+    sql`update insights set query = '"' || printf('%.*c', 9000000, 'x') || '"'`,
+  )
+  expect(await ask()).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('system.insights has more than 8388608 bytes') },
   })
 })
 

@@ -73,6 +73,30 @@ describe('the server on its socket', () => {
     expect(got).toContain('"code":"request_too_large"')
   })
 
+  describe.each([
+    ['/flags/', 256 * 1024, 'request_too_large'],
+    ['/decide/', 256 * 1024, 'request_too_large'],
+    ['/i/v1/analytics/events', 4 * 1024 * 1024, 'payload_too_large'],
+    ['/api/projects/', 512 * 1024, 'request_too_large'],
+  ])('refuses at %s what is longer than %i bytes', (path, bytes_max, code) => {
+    const token = path.startsWith('/i/') ? 'phc_socket' : KEY
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`
+
+    test('before it comes, by its length', async () => {
+      const got = await exchange(`${head}Content-Length: ${bytes_max + 1}\r\n\r\n{`, hasBody)
+      expect(got).toStartWith('HTTP/1.1 413 ')
+      expect(got).toContain(code)
+    })
+
+    test('while it comes, without an end', async () => {
+      const chunk = `10000\r\n${' '.repeat(0x1_00_00)}\r\n`
+      const chunks = chunk.repeat(bytes_max / 0x1_00_00 + 1)
+      const got = await exchange(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`, hasBody)
+      expect(got).toStartWith('HTTP/1.1 413 ')
+      expect(got).toContain(code)
+    })
+  })
+
   test.each(['../../x', 'a b', '[', '%00', ''])('is not upset by the Host %p', async (host) => {
     await exchange(`GET /_health HTTP/1.1\r\nHost: ${host}\r\n\r\n`, hasBody)
     const got = await exchange('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n', hasBody)

@@ -19,7 +19,7 @@ const FIRST: Readonly<Record<string, object>> = {
     query: { kind: 'DataTableNode', source: { kind: 'EventsQuery', select: ['event'] } },
   },
   annotations: { content: SECRET },
-  early_access_feature: { name: SECRET, stage: 'draft' },
+  early_access_feature: { name: `early ${SECRET}`, stage: 'draft' },
   experiment_holdouts: { name: SECRET, filters: [{ properties: [], rollout_percentage: 5 }] },
   experiment_saved_metrics: {
     name: SECRET,

@@ -9,6 +9,7 @@ import { openGeoip } from '../../src/geoip.ts'
 import { eventQueryContext } from '../../src/http/analytics/event-queries.ts'
 import type { AppContext } from '../../src/http/app-context.ts'
 import { limitBodies } from '../../src/http/body.ts'
+import { LoginTries } from '../../src/http/browser/login-tries.ts'
 import { FailedKeys } from '../../src/http/failed-keys.ts'
 import { IngestReports } from '../../src/ingest/notes/reports.ts'
 import { type Capture, openCapture } from '../../src/ingest/threads/capture.ts'
@@ -123,7 +124,12 @@ export async function openWorld(
   const addresses = changes.addresses ?? new Addresses()
   const plugins = { data_dir, control: control.db, log, now }
   const tallies = openTallies(plugins)
-  const destinations = new Destinations({ ...plugins, addresses, retry_ms: 5 })
+  const destinations = new Destinations({
+    ...plugins,
+    addresses,
+    retry_ms: 5,
+    matchAction: targeting.matchAction,
+  })
   destinations.start()
   const demo = new DemoRuns({ ...plugins, capture, flags: targeting.flags })
   demo.start()
@@ -131,6 +137,7 @@ export async function openWorld(
     control: control.db,
     capture,
     identity: capture,
+    property_types: capture,
     flag_rows: capture,
     definitions,
     ingest,
@@ -144,6 +151,7 @@ export async function openWorld(
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     failed_keys: new FailedKeys({ per_minute: 0, trusted_proxies: [] }, now),
+    login_tries: new LoginTries(now),
     query_limits,
     saved_max: 20_000,
     saved_bytes_max: 32 * MIB,

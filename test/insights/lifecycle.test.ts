@@ -83,7 +83,7 @@ describe('LifecycleQuery', () => {
   test('finds the people behind each number', async () => {
     await using world = await exampleWorld()
     const context = insightContext(NOW)
-    const people = async (day: string, status: string | null): Promise<unknown> => {
+    const people = async (day: string | null, status: string | null): Promise<unknown> => {
       const tree = lifecycleActors(question, { ...FIRST_POINT, day, status }, context)
       const rows = await world.rows(tree, NOW)
       return rows.map(([id]) => Number(String(id).slice(-4))).toSorted((a, b) => a - b)
@@ -94,6 +94,10 @@ describe('LifecycleQuery', () => {
     expect(await people('2024-03-04', 'resurrecting')).toEqual([2])
     expect(await people('2024-03-04', 'dormant')).toEqual([1])
     expect(await people('2024-03-05', null)).toEqual([1, 2])
+    expect(await people(null, 'new')).toEqual([1])
+    expect(await people(null, 'returning')).toEqual([1])
+    expect(await people(null, 'resurrecting')).toEqual([1, 2])
+    expect(await people(null, null)).toEqual([1, 2])
     expect(() => lifecycleActors(question, { ...FIRST_POINT, day: '2024-03-09' }, context)).toThrow(
       'not within the date range',
     )

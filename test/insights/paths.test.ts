@@ -172,6 +172,43 @@ describe('PathsQuery', () => {
     ])
   })
 
+  test('of who drops off, from the step before on, and until the window of the funnel is over', async () => {
+    const step = (event: string) => ({ kind: 'EventsNode' as const, event })
+    const left = (person: number, ...events: readonly (readonly [string, number])[]) =>
+      world.send(
+        ...events.map(([event, minute]) => ({
+          person,
+          event,
+          at: new Date(Date.UTC(2024, 5, 1, 0, minute)).toISOString(),
+        })),
+      )
+    left(11, ['one', 0], ['off1', 1], ['off2', 2], ['late', 90])
+    left(12, ['early', 0], ['one', 1], ['two', 2], ['between', 3], ['late', 95])
+    const june = { dateRange: { date_from: '2024-06-01', date_to: '2024-06-02' } }
+    const funnelSource = {
+      kind: 'FunnelsQuery' as const,
+      series: [step('one'), step('two'), step('three')],
+      ...june,
+      funnelsFilter: { funnelWindowInterval: 60, funnelWindowIntervalUnit: 'minute' as const },
+    }
+    const of = (funnelPathType: string, funnelStep: number) =>
+      edges({}, { ...june, funnelPathsFilter: { funnelPathType, funnelStep, funnelSource } })
+    expect(await of('funnel_path_after_step', -2)).toEqual([
+      '1_one 2_off1 1 60',
+      '2_off1 3_off2 1 60',
+    ])
+    expect(await of('funnel_path_before_step', -2)).toEqual([
+      '1_one 2_off1 1 60',
+      '2_off1 3_off2 1 60',
+    ])
+    expect(await of('funnel_path_after_step', -3)).toEqual(['1_two 2_between 1 60'])
+    expect(await of('funnel_path_before_step', -3)).toEqual([
+      '1_early 2_one 1 60',
+      '2_one 3_two 1 60',
+      '3_two 4_between 1 60',
+    ])
+  })
+
   test('finds the people behind an edge, and those who leave', async () => {
     const people = async (keys: PathsFilter) => {
       const tree = pathActors(paths({ ...PAGES, ...keys }), insightContext(NOW))

@@ -163,7 +163,7 @@ export function insightContext(now: string, known: Known = {}): InsightContext {
     test_account_filters: known.test_account_filters ?? [],
     actions: known.actions ?? [],
     cohorts: known.cohorts ?? [],
-    experiments: [],
+    findExperiment: () => null,
     rows_max: 50_000,
   }
 }

@@ -6,6 +6,7 @@ import { openClickHouse } from './clickhouse.ts'
 import { compareDialects } from './dialects.ts'
 import { fillClickHouse, fillWorld } from './events.ts'
 import { randomQuestion } from './random.ts'
+import { edgeQuestion } from './random-edges.ts'
 import { storeAgreement } from './store.ts'
 import { printFindings, printTable } from './table.ts'
 import { readPairs, readVectors } from './vectors.ts'
@@ -40,11 +41,16 @@ for (const timezone of wanted('questions') ? QUESTION_ZONES : []) {
     )
 }
 const [, seed = '1'] = /--seed=(\d+)/.exec(process.argv.join(' ')) ?? []
-for (let index = 0; wanted('random') && index < RANDOM_COUNT; index += 1) {
-  const question = randomQuestion(Number(seed) + index)
-  const timezone = QUESTION_ZONES[index % QUESTION_ZONES.length] ?? 'UTC'
-  findings.push(await compareEngines({ ...question, name: 'random', timezone }, world, clickhouse))
-}
+const MAKERS = [
+  ['random', randomQuestion],
+  ['edges', edgeQuestion],
+] as const
+for (const [name, make] of MAKERS)
+  for (let index = 0; wanted(name) && index < RANDOM_COUNT; index += 1) {
+    const question = make(Number(seed) + index)
+    const timezone = QUESTION_ZONES[index % QUESTION_ZONES.length] ?? 'UTC'
+    findings.push(await compareEngines({ ...question, name, timezone }, world, clickhouse))
+  }
 printFindings(findings)
 printTable(findings)
 if (process.argv.includes('--write')) storeAgreement(findings)

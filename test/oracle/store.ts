@@ -1,19 +1,29 @@
 /** Keeps what the engines agreed on, so that `check` can hold us to it without ClickHouse. */
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Finding } from './agreement.ts'
 
+const PATH = new URL('../hogql/cases/oracle.tsv', import.meta.url)
 const VECTORS_OF_ONE = 8
 const ROWS_LENGTH_MAX = 3000
 /** How many of whole questions are kept, where their rows are few. */
 const KEPT: ReadonlyMap<string, number> = new Map([
   ['questions', Number.POSITIVE_INFINITY],
   ['random', 60],
+  ['edges', 120],
 ])
 
-/** Writes agreed vectors, some of each function, and all agreed questions to test/hogql/cases/oracle.tsv. */
+/**
+ * Writes agreed vectors, some of each function, and all agreed questions to test/hogql/cases/oracle.tsv. Lines of
+ * functions that were not asked in this run stay.
+ */
 export function storeAgreement(findings: readonly Finding[]): void {
-  const lines = [...Map.groupBy(findings, (finding) => finding.name)].flatMap(([name, all]) => {
+  const by_name = Map.groupBy(findings, (finding) => finding.name)
+  const others = readFileSync(PATH, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .filter((line) => !by_name.has(line.slice(0, line.indexOf('\t'))))
+  const lines = [...by_name].flatMap(([name, all]) => {
     const agreed = all.filter(
       ({ outcome, rows, types }) =>
         outcome === 'agree' &&
@@ -31,6 +41,5 @@ export function storeAgreement(findings: readonly Finding[]): void {
   })
   const head =
     '# function, zone, question, types, rows: what ClickHouse 26.7 and we agreed on; written by `bun run oracle --write`'
-  const path = new URL('../hogql/cases/oracle.tsv', import.meta.url)
-  writeFileSync(path, `${[head, ...lines].join('\n')}\n`)
+  writeFileSync(PATH, `${[head, ...lines, ...others].join('\n')}\n`)
 }

@@ -9,7 +9,7 @@ const NONE = { project_id: 1, added: [], removed: [] }
 
 const MEMBERS = question(
   "select string_agg(cohort_id::varchar || left(person_id::varchar, 1), ' ' order by cohort_id, person_id) from cohort_people_of($1)",
-  { reads: ['cohort_people'], types: ['String'] },
+  { types: ['String'] },
 )
 
 test('members follow every change, of their own project alone', async () => {

@@ -15,7 +15,7 @@ const CONTEXT: CompileContext = {
   week_start_day: 0,
   now_us: BigInt(MARCH_US),
   property_types: new Map(),
-  property_columns: new Map(),
+  has_property_columns: true,
 }
 
 async function search(engine: QueryEngine, hogql: string): Promise<unknown> {
@@ -93,7 +93,7 @@ test.each([
     week_start_day: 0,
     now_us: BigInt(MARCH_US),
     property_types: new Map(),
-    property_columns: new Map(),
+    has_property_columns: true,
   })
   expect(sql).toContain('"p_uuid" IS NULL OR')
 })

@@ -1,4 +1,5 @@
 /** A data folder for tests of what reads it: events written as the data thread would, and an engine that is asked. */
+
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,7 @@ import {
 import { QueryEngine, type QuerySettings } from '../../src/query/engine/engine.ts'
 import type { WorkerQuery, WorkerValue } from '../../src/query/engine/protocol.ts'
 import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
+import { handwritten } from './handwritten-sql.ts'
 
 /** 2024-03-01T00:00:00Z in microseconds. */
 export const MARCH_US = Date.UTC(2024, 2, 1) * 1000
@@ -96,13 +98,14 @@ function copyFolder({ data_dir, log }: World, to: string): void {
 }
 
 /** A query about project 1, whose id is `$1`. */
-export function question(sql: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
+export function question(text: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
+  const { sql, reads } = handwritten(text)
   const project: WorkerValue = { type: 'BIGINT', text: String(more.project_id ?? 1) }
   return {
     project_id: 1,
     sql,
     types: [],
-    reads: ['events', 'persons', 'person_distinct_ids', 'groups'],
+    reads,
     timezone: 'UTC',
     rows_max: 50_000,
     more_is_too_many: true,

@@ -16,6 +16,8 @@ const TEXT_LENGTH_MAX = 4000
 const TAGS_MAX = 100
 const DASHBOARDS_MAX = 100
 const TILES_MAX = 500
+/** Each tile is an insight that is made at once, 0.1 ms of the main thread each. */
+const TEMPLATE_TILES_MAX = 100
 const VIEWED_MAX = 100
 
 const AnyObject = t.Object({}, { additionalProperties: true })
@@ -208,10 +210,88 @@ export const DashboardBody = t.Object(
     use_dashboard: t.Optional(t.Nullable(Whole)),
     /** With `use_dashboard`: copies the insights instead of showing them on both. */
     duplicate_tiles: t.Optional(t.Nullable(t.Boolean())),
-    /** Refused: there are no templates. */
+    /** The key or name of the template that a new one starts with. */
     use_template: t.Optional(t.Nullable(t.String())),
     /** With `deleted`: also deletes the insights that are on no other dashboard. */
     delete_insights: t.Optional(t.Nullable(t.Boolean())),
+  },
+  { additionalProperties: true },
+)
+
+const TemplateInsight = t.Object(
+  {
+    type: t.Literal('INSIGHT'),
+    name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
+    description: Description,
+    query: t.Optional(t.Nullable(AnyObject)),
+    filters: t.Optional(t.Nullable(AnyObject)),
+    layouts: t.Optional(t.Nullable(AnyObject)),
+    color: t.Optional(t.Nullable(t.String({ maxLength: 400 }))),
+  },
+  { additionalProperties: true },
+)
+const TemplateText = t.Object(
+  {
+    type: t.Literal('TEXT'),
+    body: t.String({ maxLength: TEXT_LENGTH_MAX }),
+    layouts: t.Optional(t.Nullable(AnyObject)),
+    color: t.Optional(t.Nullable(t.String({ maxLength: 400 }))),
+  },
+  { additionalProperties: true },
+)
+
+/** Body of POST …/dashboards/create_from_template_json/: a template that is not in the list. */
+export const TemplateBody = t.Object(
+  {
+    template: t.Object(
+      {
+        template_name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
+        dashboard_description: Description,
+        dashboard_filters: t.Optional(t.Nullable(AnyObject)),
+        tags: t.Optional(t.Nullable(Tags)),
+        tiles: t.Array(t.Union([TemplateInsight, TemplateText]), {
+          minItems: 1,
+          maxItems: TEMPLATE_TILES_MAX,
+        }),
+      },
+      { additionalProperties: true },
+    ),
+  },
+  { additionalProperties: true },
+)
+
+/** A dashboard to start with. The web interface lists the same ones. */
+export const DashboardTemplateAnswer = t.Object({
+  id: t.String(),
+  key: t.String(),
+  template_name: t.String(),
+  dashboard_description: t.String(),
+  dashboard_filters: AnyJson,
+  tags: t.Array(t.String()),
+  tiles: t.Array(AnyJson),
+  variables: t.Array(AnyJson),
+  deleted: t.Boolean(),
+  scope: t.Literal('global'),
+  team_id: t.Null(),
+  image_url: t.Null(),
+  created_by: t.Null(),
+  created_at: NullableMoment,
+})
+export const DashboardTemplatePage = pageOfItems(DashboardTemplateAnswer)
+
+export const DashboardTemplatesQuery = t.Object({
+  ...PageQuery.properties,
+  /** Part of a name, a description or a tag. */
+  search: t.Optional(t.String()),
+  scope: t.Optional(t.UnionEnum(['global', 'team', 'feature_flag'])),
+})
+
+/** Body of PATCH …/move_tile/. */
+export const MoveTileBody = t.Object(
+  {
+    tile: t.Object({ id: Whole }, { additionalProperties: true }),
+    toDashboard: t.Optional(Whole),
+    to_dashboard: t.Optional(Whole),
   },
   { additionalProperties: true },
 )

@@ -45,7 +45,11 @@ export const PropertyDefinitionsQuery = t.Object({
   event_names: t.Optional(t.String()),
   /** Only properties seen on these events. */
   filter_by_event_names: YesOrNo,
+  /** Counts the values that a property's type cannot hold; for at most twenty properties. */
+  check_types: YesOrNo,
 })
+
+export const PropertyDefinitionQuery = t.Object({ check_types: YesOrNo })
 
 const said = {
   description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
@@ -62,7 +66,13 @@ export const EventDefinitionBody = t.Object(
 
 /** Body of PATCH …/property_definitions/. */
 export const PropertyDefinitionBody = t.Object(
-  { ...said, property_type: t.Optional(NullableText) },
+  {
+    ...said,
+    /** The type with which values are read from now on, also those stored; null detects it from the next value. */
+    property_type: t.Optional(
+      t.Nullable(t.UnionEnum(['DateTime', 'String', 'Numeric', 'Boolean'])),
+    ),
+  },
   { additionalProperties: true },
 )
 
@@ -93,4 +103,16 @@ export const PropertyDefinitionItem = t.Object({
   property_type: NullableText,
   updated_at: NullableMoment,
   is_seen_on_filtered_events: NullableYes,
+  /** With `check_types`, for properties that are not read as texts: the values of thirty days, of persons or groups all. */
+  type_check: t.Nullable(
+    t.Object({
+      value_count: t.Number(),
+      /** Values that read NULL because the type cannot hold them. */
+      unreadable_count: t.Number(),
+      /** The first and the last of them in order. */
+      examples: t.Array(t.String()),
+      /** A type that holds every value. */
+      suggested_type: t.String(),
+    }),
+  ),
 })

@@ -1,6 +1,6 @@
 /** Schemas of autocaptured elements and of session properties. */
 import { t } from 'elysia'
-import { AnyJson, NullableText, PageQuery, Whole } from '../common.ts'
+import { AnyJson, NullableText, PageQuery, pageOfItems, Whole } from '../common.ts'
 
 export const ElementStatsQuery = t.Object({
   ...PageQuery.properties,
@@ -58,3 +58,6 @@ export const SessionProperty = t.Object({
   tags: t.Array(t.String()),
   is_seen_on_filtered_events: t.Null(),
 })
+
+/** Elements as objects of their own: there are none. */
+export const ElementPage = pageOfItems(AnyJson)

@@ -1,6 +1,7 @@
 /** Schemas of answers to queries. */
 import { t } from 'elysia'
 import { AnyJson, NullableText, Whole } from '../common.ts'
+import { QUERY_RESULTS } from '../insights/answers.ts'
 
 /** The progress of a query. */
 const QueryStatus = t.Object(
@@ -31,10 +32,16 @@ export const QueryStatusAnswer = t.Object({ query_status: QueryStatus })
 /** Query parameters of GET …/query/{id}/. */
 export const StatusQuery = t.Object({ show_progress: t.Optional(t.Boolean()) })
 
+/** The results of the kinds whose results are described, and of any other. */
+const Results = t.Union([
+  ...Object.entries(QUERY_RESULTS).map(([title, schema]) => ({ ...schema, title })),
+  AnyJson,
+])
+
 /** Answer of POST …/query/: the rows of a finished query, the status of one in the background. */
 export const QueryAnswer = t.Object(
   {
-    results: t.Optional(AnyJson),
+    results: t.Optional(Results),
     columns: t.Optional(AnyJson),
     types: t.Optional(AnyJson),
     hogql: t.Optional(NullableText),

@@ -102,3 +102,9 @@ export const HogQLQuery = t.Object(
   },
   { additionalProperties: false },
 )
+
+/** Body of POST …/insights/cancel/. */
+export const CancelBody = t.Object(
+  { client_query_id: t.String({ minLength: 1 }) },
+  { additionalProperties: true },
+)

@@ -1,5 +1,6 @@
 /** Schemas of organizations, members and invites. */
 import { t } from 'elysia'
+import { Password } from '../browser/login.ts'
 import { Moment, NullableText, pageOfItems, Uuid, Whole } from '../common.ts'
 import { ProjectItem } from './project.ts'
 
@@ -79,8 +80,8 @@ export const InviteBody = t.Object(
   { additionalProperties: true },
 )
 
-/** Body of POST /api/signup/{token}/: a new user. Callers with a key omit it. */
+/** Body of POST /api/signup/{token}/: a new user. Callers with a key or a session omit it. */
 export const SignupBody = t.Object(
-  { first_name: t.String(), email: Email },
+  { first_name: t.String(), email: Email, password: t.Optional(Password) },
   { additionalProperties: true },
 )

@@ -1,10 +1,11 @@
 /** Schemas of the user behind a key. */
 import { t } from 'elysia'
-import { Moment, NullableText, Uuid, Whole } from '../common.ts'
+import { Moment, NullableText, pageOfItems, Uuid, Whole } from '../common.ts'
 import { OrganizationAnswer } from './organization.ts'
 import { ProjectAnswer } from './project.ts'
 
 export const UserAnswer = t.Object({
+  id: Whole,
   uuid: Uuid,
   distinct_id: t.String(),
   email: NullableText,
@@ -15,6 +16,9 @@ export const UserAnswer = t.Object({
   organizations: t.Array(t.Object({ id: Uuid, name: t.String(), slug: t.String() })),
   team: t.Nullable(ProjectAnswer),
 })
+
+/** The caller, as the only user in a list: others are listed as members of organizations. */
+export const UserPage = pageOfItems(UserAnswer)
 
 /** Body of PATCH /api/users/@me/. */
 export const UserChange = t.Partial(

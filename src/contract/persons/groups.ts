@@ -61,6 +61,22 @@ export const GroupTypeList = t.Array(
   }),
 )
 
+const GroupTypeName = t.Optional(t.Nullable(t.String({ maxLength: 400 })))
+
+/** Body of PATCH …/groups_types/update_metadata/: types by name, or by index. */
+export const GroupTypeNamesBody = t.Array(
+  t.Object(
+    {
+      group_type: t.Optional(t.String()),
+      group_type_index: t.Optional(Whole),
+      name_singular: GroupTypeName,
+      name_plural: GroupTypeName,
+    },
+    { additionalProperties: true },
+  ),
+  { maxItems: 100 },
+)
+
 /** Properties by the index of the group type. */
 export const GroupProperties = t.Record(
   t.String(),

@@ -1,5 +1,6 @@
 /** Schemas of public endpoints, for the documentation: capture and flags by token, invites by link. */
 import { type TSchema, t } from 'elysia'
+import { LoginBody, ResetBody, SessionAnswer, SetupBody } from '../browser/login.ts'
 import { AnyJson, ErrorAnswer, NullableText, Whole } from '../common.ts'
 import { SignupBody } from '../management/organization.ts'
 
@@ -74,6 +75,15 @@ const JoinedAnswer = t.Object({
 
 const CAPTURED = { 200: Stored, 400: ErrorAnswer, 401: ErrorAnswer, 413: ErrorAnswer } as const
 
+/** Calls of the browser's pages: without the header X-Tidemark they are refused with 403. */
+const LOGGED_IN = {
+  200: SessionAnswer,
+  400: ErrorAnswer,
+  401: ErrorAnswer,
+  403: ErrorAnswer,
+  429: ErrorAnswer,
+} as const
+
 export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [
   {
     method: 'POST',
@@ -106,8 +116,41 @@ export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [
   {
     method: 'POST',
     path: '/api/signup/:token/',
-    summary: 'Join by an invite; newcomers are told their first key, this once.',
+    summary: 'Join by an invite; newcomers without a password are shown their first key, once.',
     body: SignupBody,
     answers: { 201: JoinedAnswer, 400: ErrorAnswer, 404: ErrorAnswer },
+  },
+  {
+    method: 'GET',
+    path: '/api/session/',
+    summary: 'Read whether a browser is logged in, and what its user can see.',
+    answers: { 200: SessionAnswer },
+  },
+  {
+    method: 'POST',
+    path: '/api/setup/',
+    summary: "Set the owner's password by the code that the server printed, and log in.",
+    body: SetupBody,
+    answers: { ...LOGGED_IN, 404: ErrorAnswer },
+  },
+  {
+    method: 'POST',
+    path: '/api/login/',
+    summary: 'Log in: a cookie with a session, for requests with the header X-Tidemark: 1.',
+    body: LoginBody,
+    answers: LOGGED_IN,
+  },
+  {
+    method: 'POST',
+    path: '/api/logout/',
+    summary: 'End the session of the cookie.',
+    answers: { 204: null, 403: ErrorAnswer },
+  },
+  {
+    method: 'POST',
+    path: '/api/reset/',
+    summary: 'Set a password by a link, end all sessions of its user, and log in.',
+    body: ResetBody,
+    answers: { ...LOGGED_IN, 404: ErrorAnswer },
   },
 ]

@@ -103,3 +103,6 @@ export const ActionAnswer = t.Object({
 })
 
 export const ActionPage = pageOfItems(ActionAnswer)
+
+/** The number of events that are an action. */
+export const ActionCount = t.Object({ count: Whole })

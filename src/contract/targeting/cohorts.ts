@@ -47,6 +47,10 @@ export const CohortPeople = t.Object(
 export const CohortMembersQuery = t.Object({
   ...PageQuery.properties,
   format: t.Optional(t.UnionEnum(['csv', 'json'])),
+  /** A part of the email or name, or an exact id. */
+  search: t.Optional(t.String()),
+  /** A JSON list of property filters, combined with AND. */
+  properties: t.Optional(t.String()),
 })
 
 export const CohortsQuery = t.Object({

@@ -72,12 +72,38 @@ const intersect: Lowering = (call, context) => {
   const [head, ...rest] = alike(call, context)
   let common = head ?? NULL_VALUE
   for (const next of rest)
-    common = sql`list_filter(${common}, lambda e: list_contains(${next}, e))`(call.type)
+    common =
+      mayContainNull(common) && mayContainNull(next)
+        ? sql`list_filter(${common}, lambda e: list_contains(${next}, e) OR e IS NULL AND ch_has_null(${next}))`(
+            call.type,
+          )
+        : sql`list_filter(${common}, lambda e: list_contains(${next}, e))`(call.type)
   return sql`ch_array_distinct(${common})`(call.type)
 }
 
+const mayContainNull = (list: ResolvedExpr): boolean =>
+  list.type.kind === 'array' && list.type.of.nullable
+
+/** NULL is an item like any other; the engine reads over it. */
+const hasAny: Lowering = (call, context) => {
+  const [one = NULL_VALUE, other = NULL_VALUE] = alike(call, context)
+  if (!mayContainNull(one) || !mayContainNull(other))
+    return sql`list_has_any(${one}, ${other})`(call.type)
+  return sql`(list_has_any(${one}, ${other}) OR ch_has_null(${one}) AND ch_has_null(${other}))`(
+    call.type,
+  )
+}
+
+const hasAll: Lowering = (call, context) => {
+  const [list = NULL_VALUE, items = NULL_VALUE] = alike(call, context)
+  if (!mayContainNull(items)) return sql`list_has_all(${list}, ${items})`(call.type)
+  return sql`(list_has_all(${list}, ${items}) AND (ch_has_null(${list}) OR NOT ch_has_null(${items})))`(
+    call.type,
+  )
+}
+
 const both =
-  (name: 'ch_has_substr' | 'list_has_all' | 'list_has_any'): Lowering =>
+  (name: 'ch_has_substr'): Lowering =>
   (call, context) =>
     joinFragments([`${name}(`, ', ', ')'], alike(call, context), call.type)
 
@@ -217,8 +243,8 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar('arrayConcat', '1+', joined, concat),
   scalar('arrayElement', '2', elementRule, element),
   scalar('has', '2', nonNull(TRUTH), has),
-  scalar('hasAll', '2', truth, both('list_has_all')),
-  scalar('hasAny', '2', truth, both('list_has_any')),
+  scalar('hasAll', '2', truth, hasAll),
+  scalar('hasAny', '2', truth, hasAny),
   scalar('hasSubstr', '2', truth, both('ch_has_substr')),
   scalar('indexOf', '2', nonNull(UINT64), indexOf),
   scalar('countEqual', '2', nonNull(UINT64), countEqual),

@@ -5,7 +5,7 @@ import { asCondition, asText, convert } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
 import { caseFragment, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { superType } from '../type-unify.ts'
-import { NULL, STRING, TRUTH, type Type, withNull } from '../types.ts'
+import { hasNullableItem, NULL, STRING, TRUTH, type Type, withNull } from '../types.ts'
 import {
   asDeclared,
   type FunctionDef,
@@ -123,17 +123,24 @@ function never(type: Type): TypeRule {
   return nonNull(withNull(type, false))
 }
 
+/** NULL only between tuples whose items may be NULL: all other comparisons are null-safe. */
+const comparedType: TypeRule = ({ args }) =>
+  withNull(
+    TRUTH,
+    args.every((arg) => arg.type.kind === 'tuple') && args.some((arg) => hasNullableItem(arg.type)),
+  )
+
 /**
  * Logic functions; adding one means adding a line. The passes before have given comparisons one
  * type and null-safe operators.
  */
 export const LOGIC: readonly FunctionDef[] = [
-  scalar('equals', '2', never(TRUTH), '($1 = $2)'),
-  scalar('notEquals', '2', never(TRUTH), '($1 <> $2)'),
-  scalar('less', '2', never(TRUTH), '($1 < $2)'),
-  scalar('greater', '2', never(TRUTH), '($1 > $2)'),
-  scalar('lessOrEquals', '2', never(TRUTH), '($1 <= $2)'),
-  scalar('greaterOrEquals', '2', never(TRUTH), '($1 >= $2)'),
+  scalar('equals', '2', comparedType, '($1 = $2)'),
+  scalar('notEquals', '2', comparedType, '($1 <> $2)'),
+  scalar('less', '2', comparedType, '($1 < $2)'),
+  scalar('greater', '2', comparedType, '($1 > $2)'),
+  scalar('lessOrEquals', '2', comparedType, '($1 <= $2)'),
+  scalar('greaterOrEquals', '2', comparedType, '($1 >= $2)'),
   scalar('isNotDistinctFrom', '2', never(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
   scalar('isDistinctFrom', '2', never(TRUTH), '($1 IS DISTINCT FROM $2)'),
   scalar('~and', '2+', asDeclared(TRUTH), conditions(' AND ')),

@@ -163,11 +163,11 @@ export const STRINGS: readonly FunctionDef[] = [
     '1',
     listOrText,
     byShape(
-      (v, t) => sql`reverse(${v})`(t),
+      (v, t) => sql`ch_reverse(${v})`(t),
       (l, t) => sql`list_reverse(${l})`(t),
     ),
   ),
-  scalar('reverseUTF8', '1', text, 'reverse($1)'),
+  scalar('reverseUTF8', '1', text, 'ch_reverse($1)'),
   scalar('~left|leftUTF8', '2', text, 'left($1, $2)'),
   scalar('~right|rightUTF8', '2', text, 'right($1, $2)'),
   scalar('leftPad|leftPadUTF8|lpad', '2-3', text, pad('ch_lpad')),

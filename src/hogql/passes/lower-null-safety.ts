@@ -18,6 +18,7 @@ import {
 } from '../ir.ts'
 import { bind, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
+import { compareTuples } from './compare-tuples.ts'
 import { mapChildren, mapRelation, mapSelect, type Pass } from './walk.ts'
 
 /** `value`: the outcome is visible. `filter`: NULL counts as false. `join`: ON, left to the engine. */
@@ -125,6 +126,8 @@ function positionsOf(call: Apply, position: Position): (index: number) => Positi
 }
 
 function makeNullSafe(call: Apply, position: Position): ResolvedExpr {
+  const tuples = compareTuples(call)
+  if (tuples !== null) return tuples
   const [left = NULL_VALUE, right = NULL_VALUE] = call.args
   const rule = Object.hasOwn(RULES, call.name) ? RULES[call.name] : undefined
   if (rule === undefined) return call

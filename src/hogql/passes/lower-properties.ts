@@ -6,6 +6,7 @@
  *   → t1.p_n_7072696365, or try_cast(json_extract_string(t1.properties, 'price') AS DOUBLE)
  */
 
+import { type ColumnOwner, neededColumnName, REST_COLUMN } from '../../column-names.ts'
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import { lowerProperty } from '../functions/json.ts'
@@ -30,15 +31,10 @@ function readTyped(property: Property, context: CompileContext): ResolvedExpr {
   return type.kind === 'datetime' ? asInstant(text, type.timezone, context) : text
 }
 
-/** The property's name in hexadecimal digits: no user text can reach the SQL as a column name. */
-const COLUMN_NAME = /^p_(?:[gp]?[bnt]_)?[0-9a-f]*$/
-/** The JSON of everything without a column: lists, objects, rare properties. */
-const REST = 'p_rest'
-
 /** The columns of a property, by type. Text is always available; numbers and booleans only from a column. */
 function readsOf(
   property: Property,
-  { property_columns }: CompileContext,
+  { has_property_columns = false }: CompileContext,
 ): {
   readonly float: ResolvedExpr | null
   readonly bool: ResolvedExpr | null
@@ -46,19 +42,21 @@ function readsOf(
 } {
   const { path, type } = property
   const [name, ...deeper] = path
-  const stored = property_columns === undefined ? null : storedColumnOf(property)
+  const stored = has_property_columns ? storedColumnOf(property) : null
   if (stored === null || typeof name !== 'string')
     return { float: null, bool: null, text: lowerProperty(property) }
   if (deeper.length > 0) {
     // Lists and objects of events are always in `p_rest`; JSON of persons and groups is whole.
-    const of: ResolvedExpr = stored.owner === '' ? { ...stored.column, name: REST } : stored.column
+    const of: ResolvedExpr =
+      stored.owner === 'event' ? { ...stored.column, name: REST_COLUMN } : stored.column
     return { float: null, bool: null, text: lowerProperty({ ...property, of }) }
   }
   const find = (kind: 'boolean' | 'number' | 'text', as: Type): ResolvedExpr | null => {
-    const column = property_columns?.get(`${stored.owner}${kind}:${name}`)
-    if (column === undefined) return null
-    if (!COLUMN_NAME.test(column)) throw new Error(`a property column is called ${column}`)
-    return { kind: 'column', relation: stored.column.relation, name: column, type: as }
+    const column = { owner: stored.owner, kind, name }
+    const column_name = neededColumnName(column)
+    if (column_name === undefined) return null
+    const { relation } = stored.column
+    return { kind: 'column', relation, name: column_name, type: as, property: column }
   }
   return {
     float: find('number', type),
@@ -67,19 +65,18 @@ function readsOf(
   }
 }
 
-/** The JSON column that a property is stored in, and the prefix of its property columns. */
+/** The JSON column that a property is stored in, and whose property it is. */
 type StoredPropertyColumn = {
   readonly column: ColumnExpr
-  readonly owner: '' | 'group/' | 'person/'
+  readonly owner: ColumnOwner
 }
 
 /** The stored JSON a property is read from; null when it is computed. */
 function storedColumnOf({ of }: Property): StoredPropertyColumn | null {
   if (of.kind !== 'column' || of.name !== 'properties' || of.type.kind !== 'json') return null
   const { owner } = of.type
-  if (owner === 'event') return { column: of, owner: '' }
-  if (owner === 'person') return { column: of, owner: 'person/' }
-  return GROUP.test(owner) ? { column: of, owner: 'group/' } : null
+  if (owner === 'event' || owner === 'person') return { column: of, owner }
+  return GROUP.test(owner) ? { column: of, owner: 'group' } : null
 }
 
 const GROUP = /^group(?:_[0-4])?$/

@@ -15,9 +15,9 @@ import { mapRelation, mapStatement, type Pass, someExpr } from './walk.ts'
 /** Adds the condition to every plain list that is worth it; the outer order and limit remain. */
 export const materializeLate: Pass = (statement, context) =>
   // Without property columns there is nothing to assemble.
-  context.property_columns === undefined
-    ? statement
-    : mapStatement(statement, { select: narrowList })
+  context.has_property_columns === true
+    ? mapStatement(statement, { select: narrowList })
+    : statement
 
 function narrowList(select: ResolvedSelect): ResolvedSelect {
   const scan = select.from === null ? null : firstEvents(select.from)

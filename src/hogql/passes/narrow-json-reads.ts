@@ -6,7 +6,7 @@
  *   → JSONExtractArrayRaw(p_6974656d73, 'items')
  */
 
-import type { CompileContext } from '../context.ts'
+import { type NeededColumn, neededColumnName } from '../../column-names.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
 import { constantText } from '../sql-fragments.ts'
 import { mapStatement, type Pass } from './walk.ts'
@@ -31,20 +31,22 @@ const BY_PATH_AND_TYPE: ReadonlySet<string> = new Set(['JSONExtract', 'JSONExtra
 
 /** Narrows the JSON argument of such calls, where the first key is a constant with a column. */
 export const narrowJsonReads: Pass = (statement, context) =>
-  context.property_columns === undefined
-    ? statement
-    : mapStatement(statement, {
-        expr: (expr) => (expr.kind === 'apply' ? narrowCall(expr, context) : expr),
+  context.has_property_columns === true
+    ? mapStatement(statement, {
+        expr: (expr) => (expr.kind === 'apply' ? narrowCall(expr) : expr),
       })
+    : statement
 
-function narrowCall(call: Apply, { property_columns }: CompileContext): ResolvedExpr {
+function narrowCall(call: Apply): ResolvedExpr {
   const [json, key, ...rest] = call.args
   const has_path =
     BY_PATH.has(call.name) || (BY_PATH_AND_TYPE.has(call.name) && call.args.length > 2)
   if (!has_path || json?.kind !== 'column' || json.name !== 'properties') return call
   if (json.type.kind !== 'json' || json.type.owner !== 'event') return call
   const name = constantText(key)
-  const column = name === null ? undefined : property_columns?.get(`json:${name}`)
-  if (column === undefined || key === undefined) return call
-  return { ...call, args: [{ ...json, name: column }, key, ...rest] }
+  if (name === null || key === undefined) return call
+  const property: NeededColumn = { kind: 'json', name }
+  const column = neededColumnName(property)
+  if (column === undefined) return call
+  return { ...call, args: [{ ...json, name: column, property }, key, ...rest] }
 }

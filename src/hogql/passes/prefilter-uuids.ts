@@ -6,22 +6,17 @@
  *   → WHERE uuid = '…' AND (p_uuid IS NULL OR p_uuid = 0x…)
  */
 
+import { UUID_END_COLUMN } from '../../column-names.ts'
 import type { Apply, ColumnExpr, Relation, ResolvedExpr, ResolvedSelect, ValueExpr } from '../ir.ts'
 import { sql } from '../sql-fragments.ts'
 import { TRUTH, UINT64, withNull } from '../types.ts'
 import { conjuncts, mapStatement, type Pass } from './walk.ts'
 
-/**
- * The last eight bytes of an event's uuid where its file stores them separately
- * (storage/files/column-encodings.ts), else NULL.
- */
-const UUID_END = 'p_uuid'
-
 /** Adds the implied condition wherever WHERE requires a uuid to be one of some constants. */
 export const prefilterUuids: Pass = (statement, context) =>
-  context.property_columns === undefined
-    ? statement
-    : mapStatement(statement, { select: addPrefilters })
+  context.has_property_columns === true
+    ? mapStatement(statement, { select: addPrefilters })
+    : statement
 
 function addPrefilters(select: ResolvedSelect): ResolvedSelect {
   const { from, where } = select
@@ -58,7 +53,7 @@ function prefiltersOf(
   if (!events.has(column.relation)) return []
   const values = others.filter(isUuid)
   if (values.length === 0 || values.length < others.length || values.length > VALUES_MAX) return []
-  const uuid_end: ColumnExpr = { ...column, name: UUID_END, type: withNull(UINT64) }
+  const uuid_end: ColumnExpr = { ...column, name: UUID_END_COLUMN, type: withNull(UINT64) }
   const comparisons = values.map((value) => sql`${uuid_end} = ${endOfUuid(value)}`(TRUTH))
   const any = comparisons.reduce((sum, comparison) => sql`${sum} OR ${comparison}`(TRUTH))
   return [sql`(${uuid_end} IS NULL OR ${any})`(TRUTH)]

@@ -32,35 +32,21 @@ const ARITHMETIC = {
   '%': 'modulo',
 } as const satisfies Record<ArithmeticOperator, string>
 
-type TwoSides = (left: string, right: string) => string
-
-const named =
-  (name: string): TwoSides =>
-  (left, right) =>
-    `${name}(${left}, ${right})`
-
-const ignoringCase = (pattern: string): string => `concat('(?i)', ${pattern})`
-
-const COMPARISONS = {
-  '==': named('equals'),
-  '!=': named('notEquals'),
-  '<': named('less'),
-  '<=': named('lessOrEquals'),
-  '>': named('greater'),
-  '>=': named('greaterOrEquals'),
-  like: named('like'),
-  'not like': named('notLike'),
-  ilike: named('ilike'),
-  'not ilike': named('notILike'),
-  in: named('in'),
-  'not in': named('notIn'),
-  '=~': named('match'),
-  '!~': (left, right) => `not(match(${left}, ${right}))`,
-  '=~*': (left, right) => `match(${left}, ${ignoringCase(right)})`,
-  '!~*': (left, right) => `not(match(${left}, ${ignoringCase(right)}))`,
-  'in cohort': (left, right) => `${left} IN COHORT ${right}`,
-  'not in cohort': (left, right) => `${left} NOT IN COHORT ${right}`,
-} as const satisfies Record<CompareOperator, TwoSides>
+/** Comparisons that are printed as calls; the others have no function of the same meaning. */
+const COMPARISONS: ReadonlyMap<CompareOperator, string> = new Map([
+  ['==', 'equals'],
+  ['!=', 'notEquals'],
+  ['<', 'less'],
+  ['<=', 'lessOrEquals'],
+  ['>', 'greater'],
+  ['>=', 'greaterOrEquals'],
+  ['like', 'like'],
+  ['not like', 'notLike'],
+  ['ilike', 'ilike'],
+  ['not ilike', 'notILike'],
+  ['in', 'in'],
+  ['not in', 'notIn'],
+])
 
 type Printers = {
   readonly [Kind in Expr['kind']]: (
@@ -155,12 +141,15 @@ function printComparison(comparison: CompareOperation, printer: HogQLPrinter): s
   if (comparison.is_null_comparison_style) {
     return `${op === '==' ? 'isNull' : 'isNotNull'}(${printItems([left], printer)})`
   }
-  if (op !== 'in cohort' && op !== 'not in cohort') {
-    return COMPARISONS[op](printItems([left], printer), secondItem(right, printer))
-  }
-  const text = printer.expr(right)
-  const plain = /^[\d'{]/.test(text) && (right.kind === 'Constant' || right.kind === 'Placeholder')
-  return COMPARISONS[op](joinOperands(left, printer), plain ? text : `(${text})`)
+  const name = COMPARISONS.get(op)
+  if (name !== undefined)
+    return `${name}(${printItems([left], printer)}, ${secondItem(right, printer)})`
+  const [first, second] = [joinOperands(left, printer), joinOperands(right, printer)]
+  // The function match() is NULL for NULL, the operators are null-safe.
+  if (op.includes('~')) return `${first} ${op} ${second}`
+  const is_plain =
+    /^[\d'{]/.test(second) && (right.kind === 'Constant' || right.kind === 'Placeholder')
+  return `${first} ${op.toUpperCase()} ${is_plain ? second : `(${printer.expr(right)})`}`
 }
 
 function printCall(node: Call, printer: HogQLPrinter): string {

@@ -47,8 +47,8 @@ export function closed(expr: Expr, printer: HogQLPrinter): string {
 /** An operand of an operator that is a keyword. */
 export function joinOperands(expr: Expr, printer: HogQLPrinter): string {
   const text = printer.expr(expr)
-  const cohort = expr.kind === 'CompareOperation' && expr.op.endsWith('cohort')
-  return LOOSE.has(expr.kind) || cohort ? `(${text})` : text
+  const is_operator = expr.kind === 'CompareOperation' && /cohort|~/.test(expr.op)
+  return LOOSE.has(expr.kind) || is_operator ? `(${text})` : text
 }
 
 /** An expression before `[`, `(` or `.`; a number would absorb the dot. */

@@ -9,7 +9,10 @@ export function actionCondition(node: ast.Call, context: CompileContext): ast.Ex
   return actionNamed(node, context).condition([])
 }
 
-function actionNamed(node: ast.Call, { actions = [] }: CompileContext): ActionReference {
+function actionNamed(
+  node: ast.Call,
+  { actions = [], hidden_tables = [] }: CompileContext,
+): ActionReference {
   const [named] = node.args
   const value = named?.kind === 'Constant' ? named.value : null
   if (typeof value !== 'bigint' && typeof value !== 'string') {
@@ -22,9 +25,8 @@ function actionNamed(node: ast.Call, { actions = [] }: CompileContext): ActionRe
   if (member.length > 1) throw refuse(`Found multiple actions with name '${value}'`, node)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find action with ID ${value}`, node)
-  const hint = suggestName(
-    value,
-    actions.map((action) => action.name),
-  )
+  const is_hidden = hidden_tables.includes('system.actions')
+  const names = is_hidden ? [] : actions.map((action) => action.name)
+  const hint = suggestName(value, names)
   throw refuse(`Could not find an action with the name '${value}'${hint}`, node)
 }

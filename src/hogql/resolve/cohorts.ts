@@ -7,6 +7,7 @@ import { compare, constant, field, joinOf, selectOf } from '../nodes.ts'
 import { TRUTH } from '../types.ts'
 import { refuse, suggestName } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
+import { requireShown } from './sources.ts'
 
 /** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses unknown cohorts and ambiguous names. */
 export function resolveInCohort(
@@ -37,7 +38,10 @@ export function resolveInCohort(
   }
 }
 
-function cohortNamed({ right }: ast.CompareOperation, { context }: Resolver): CohortReference {
+function cohortNamed({ right }: ast.CompareOperation, resolver: Resolver): CohortReference {
+  const { context } = resolver
+  // Before any name: a refusal tells whether there is such a cohort.
+  requireShown('cohort_people', resolver)
   const value = right.kind === 'Constant' ? right.value : null
   if (typeof value !== 'bigint' && typeof value !== 'string') {
     throw refuse('IN COHORT needs the id or the name of a cohort as a constant', right)
@@ -49,9 +53,8 @@ function cohortNamed({ right }: ast.CompareOperation, { context }: Resolver): Co
   if (member.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
-  const hint = suggestName(
-    value,
-    (context.cohorts ?? []).map((cohort) => cohort.name),
-  )
+  const is_hidden = context.hidden_tables?.includes('system.cohorts') === true
+  const names = is_hidden ? [] : (context.cohorts ?? []).map((cohort) => cohort.name)
+  const hint = suggestName(value, names)
   throw refuse(`Could not find a cohort with the name '${value}'${hint}`, right)
 }

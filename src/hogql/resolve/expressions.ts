@@ -177,7 +177,7 @@ function between(node: ast.BetweenExpr, at: ExpressionContext): ResolvedExpr {
     : (['greaterOrEquals', 'lessOrEquals', 'and'] as const)
   const low = resolveOperator(below, [node.expr, node.low], { ...at, node })
   const high = resolveOperator(above, [node.expr, node.high], { ...at, node })
-  return apply(joined, [low, high], TRUTH)
+  return apply(joined, [low, high], withNull(TRUTH, low.type.nullable || high.type.nullable))
 }
 
 function scalarQuery(

@@ -3,10 +3,12 @@
  * the query at each level.
  */
 
+import { Refusal } from '../../errors.ts'
 import type { SourceSpan } from '../ast.ts'
 import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../budget.ts'
 import type { CompileContext } from '../context.ts'
-import type { Relation, ResolvedExpr, ResolvedQuery, Statement } from '../ir.ts'
+import type { Fragment, Relation, ResolvedExpr, ResolvedQuery, Statement } from '../ir.ts'
+import { copiesByFragment } from '../macro-copies.ts'
 import { mapChildren, mapRelation, mapSelect } from '../passes/walk.ts'
 import type { Type } from '../types.ts'
 import { refuse } from './refusals.ts'
@@ -26,8 +28,18 @@ const LOWERED_PER_NODE_MAX = 10
 /** Maximum expansions of WITH expressions. */
 export const EXPANSIONS_MAX = 2_000
 
+/**
+ * Maximum nodes of a statement after the engine has put its macros in, which copy their arguments: so many, and so many for
+ * each node. Some 3,000 copies in one nested expression take it 2 to 10 s; the statements of insights have a tenth of that.
+ */
+const COPIES_MAX = 3_000
+const COPIES_PER_NODE_MAX = 6
+
 /** Memoized sizes: shared parts are counted at each occurrence, but measured once. */
 export type Sizes = WeakMap<object, number>
+
+/** What a size counts: the nodes of the statement, or also their copies in macros. */
+type Measure = { readonly sizes: Sizes; readonly counts_copies: boolean }
 
 /** Charges work before, or while, it is done. Refuses when the budget is exceeded. */
 export type Spend = (parts: number, at: SourceSpan) => void
@@ -67,7 +79,7 @@ export function partsOfName(name: string): number {
 
 /** Refuses an alias that expands to too many nodes. */
 export function requireSmallAlias(expr: ResolvedExpr, sizes: Sizes, at: SourceSpan): void {
-  if (sizeOfExpr(expr, sizes) > ALIAS_NODES_MAX) {
+  if (sizeOfExpr(expr, { sizes, counts_copies: false }) > ALIAS_NODES_MAX) {
     throw refuse('The expression grows too large when its aliases are put in', at)
   }
 }
@@ -75,7 +87,8 @@ export function requireSmallAlias(expr: ResolvedExpr, sizes: Sizes, at: SourceSp
 /** Refuses a statement that is too large after expansion. */
 export function requireSmallQuery(query: ResolvedQuery, resolver: Measured, at: SourceSpan): void {
   const { nodes_max } = resolver.context.budget ?? FULL_BUDGET
-  if (sizeOfQuery(query, resolver.sizes) > nodes_max) throw overBudget(at)
+  const { sizes } = resolver
+  if (sizeOfQuery(query, { sizes, counts_copies: false }) > nodes_max) throw overBudget(at)
 }
 
 /**
@@ -85,58 +98,87 @@ export function requireSmallQuery(query: ResolvedQuery, resolver: Measured, at: 
  * much as there are different nodes.
  */
 export function requireSmallLowered(
-  { ctes, query }: Statement,
+  statement: Statement,
   sizes: Sizes,
   { nodes_max }: CompileBudget = FULL_BUDGET,
 ): void {
-  const parts = [query, ...ctes.map((cte) => cte.query)]
-  const size = parts.reduce((sum, part) => sum + sizeOfQuery(part, sizes), 0)
+  const size = sizeOfStatement(statement, { sizes, counts_copies: false })
   if (size > LOWERED_PER_NODE_MAX * nodes_max) throw new BudgetExceeded({})
+}
+
+/** Refuses a lowered statement of which the engine would make too much: its macros copy their arguments. */
+export function requireSmallForEngine(statement: Statement): void {
+  const size = sizeOfStatement(statement, { sizes: new WeakMap(), counts_copies: true })
+  if (size <= COPIES_MAX) return
+  const nodes = sizeOfStatement(statement, { sizes: new WeakMap(), counts_copies: false })
+  if (size <= COPIES_MAX + COPIES_PER_NODE_MAX * nodes) return
+  throw new Refusal('invalid_input', 'The question is too large', { attr: 'query' })
+}
+
+function sizeOfStatement({ ctes, query }: Statement, measure: Measure): number {
+  const parts = [query, ...ctes.map((cte) => cte.query)]
+  return parts.reduce((sum, part) => sum + sizeOfQuery(part, measure), 0)
 }
 
 type Measured = { readonly context: Pick<CompileContext, 'budget'>; readonly sizes: Sizes }
 
-function sizeOfExpr(expr: ResolvedExpr, sizes: Sizes): number {
-  return sizes.get(expr) ?? measured(expr, sizes)
+function sizeOfExpr(expr: ResolvedExpr, measure: Measure): number {
+  return measure.sizes.get(expr) ?? measured(expr, measure)
 }
 
-function measured(expr: ResolvedExpr, sizes: Sizes): number {
+function measured(expr: ResolvedExpr, measure: Measure): number {
+  const size =
+    expr.kind === 'fragment' && measure.counts_copies
+      ? sizeOfCopies(expr, measure)
+      : counted(expr, measure)
+  measure.sizes.set(expr, size)
+  return size
+}
+
+function counted(expr: ResolvedExpr, measure: Measure): number {
   let size = 1
   mapChildren(
     expr,
     (child) => {
-      size += sizeOfExpr(child, sizes)
+      size += sizeOfExpr(child, measure)
       return child
     },
     (query) => {
-      size += sizeOfQuery(query, sizes)
+      size += sizeOfQuery(query, measure)
       return query
     },
   )
-  sizes.set(expr, size)
   return size
 }
 
-function sizeOfQuery(query: ResolvedQuery, sizes: Sizes): number {
-  const known = sizes.get(query)
+function sizeOfCopies(fragment: Fragment, measure: Measure): number {
+  const copies = copiesByFragment(fragment)
+  return fragment.args.reduce(
+    (sum, arg, index) => sum + (copies[index] ?? 1) * sizeOfExpr(arg, measure),
+    1,
+  )
+}
+
+function sizeOfQuery(query: ResolvedQuery, measure: Measure): number {
+  const known = measure.sizes.get(query)
   if (known !== undefined) return known
   let size = 1
   const count = (expr: ResolvedExpr): ResolvedExpr => {
-    size += sizeOfExpr(expr, sizes)
+    size += sizeOfExpr(expr, measure)
     return expr
   }
   if (query.kind === 'select') {
     const inRelation = (relation: Relation): Relation => {
-      if (relation.kind === 'derived') size += sizeOfQuery(relation.query, sizes)
+      if (relation.kind === 'derived') size += sizeOfQuery(relation.query, measure)
       return mapRelation(relation, count, inRelation)
     }
     mapSelect(query, count, inRelation)
   } else {
     for (const leg of [query.first, ...query.rest.map((rest) => rest.query)]) {
-      size += sizeOfQuery(leg, sizes)
+      size += sizeOfQuery(leg, measure)
     }
   }
-  sizes.set(query, size)
+  measure.sizes.set(query, size)
   return size
 }
 

@@ -46,7 +46,9 @@ export function openTable(table: TableDef, name: string | null, resolver: Resolv
     merged: new Set(),
     united: new Map(),
     find: (field_name) => {
-      const def = Object.hasOwn(table.fields, field_name) ? table.fields[field_name] : undefined
+      const def = Object.hasOwn(table.fields, field_name)
+        ? table.fields[field_name]
+        : findGroupRow(table, field_name, resolver)
       return def === undefined ? null : open(def, field_name)
     },
     star: () =>
@@ -58,6 +60,13 @@ export function openTable(table: TableDef, name: string | null, resolver: Resolv
       loose = true
     },
   }
+}
+
+/** The row of an event's group, by the name of the group's type. */
+function findGroupRow(table: TableDef, name: string, { context }: Resolver): FieldDef | undefined {
+  if (table.kind !== 'scan' || table.relation !== 'events') return undefined
+  const index = context.group_types?.get(name)
+  return index === undefined ? undefined : table.fields[`group_${index}`]
 }
 
 /** A table with the joins added so far; `relation` is called after every expression is resolved. */

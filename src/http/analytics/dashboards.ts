@@ -6,6 +6,7 @@ import {
   DashboardPage,
   DashboardResults,
   DashboardsQuery,
+  MoveTileBody,
   RefreshQuery,
   TileOrderBody,
 } from '../../contract/analytics/dashboards.ts'
@@ -22,10 +23,11 @@ import {
 } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
 import { layoutTiles } from '../../dashboards/layout.ts'
-import { listTiles, type TileChanges } from '../../dashboards/tile.ts'
+import { findTemplate } from '../../dashboards/templates.ts'
+import { listTiles, moveTile, type TileChanges } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
 import { isYes } from '../../insights/legacy-filters.ts'
-import { isShown, rightsAt } from '../../projects/rights.ts'
+import { isShown, requireEdit, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { RefreshMode } from '../../query/service/refresh.ts'
 import { answerJson, answerJsonWithRaw } from '../answers.ts'
@@ -150,6 +152,26 @@ export const DASHBOARD_ROUTES = [
     },
   }),
   projectRoute({
+    method: 'PATCH',
+    path: 'dashboards/:id/move_tile/',
+    scope: 'dashboard:write',
+    summary: 'Move a tile to another dashboard; the answer is the one that it leaves.',
+    body: validatorOf(MoveTileBody),
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, project, caller } = call
+      const before = findPresent(app, call)
+      const { tile, toDashboard, to_dashboard = toDashboard } = body
+      if (to_dashboard === undefined) {
+        throw new Refusal('required', 'This field is required.', { attr: 'toDashboard' })
+      }
+      const target = requireNamed(app, project.id, to_dashboard, 'toDashboard')
+      requireEdit(boardEditor(app, project, caller).rights, { scope: 'Dashboard', thing: {} })
+      moveTile(app.control, before.id, tile.id, target.id)
+      return answerJson(await serializeWholeDashboard(app, call, before, false))
+    },
+  }),
+  projectRoute({
     method: 'GET',
     path: 'dashboards/:id/activity/',
     scope: 'activity_log:read',
@@ -185,7 +207,7 @@ function listed(dashboard: Dashboard, nameAuthor: FindAuthor): object {
  * Serializes a dashboard with its tiles. Insights run one after the other, so that one dashboard occupies one
  * query slot.
  */
-async function serializeWholeDashboard(
+export async function serializeWholeDashboard(
   app: AppContext,
   call: InsightCall,
   dashboard: Dashboard,
@@ -246,23 +268,30 @@ function findPresent(
   return requirePresent(getDashboard(app.control, project.id, parseNumberId(params)))
 }
 
-/** Returns the dashboard that a new one starts with. Refuses missing ones, and templates. */
+/** Returns what a new dashboard starts with. Refuses missing dashboards and templates. */
 function findSource(
   app: AppContext,
   project_id: number,
   { use_dashboard, use_template, duplicate_tiles }: Static<typeof DashboardBody>,
 ): DashboardSource | null {
   if (typeof use_template === 'string' && use_template !== '') {
-    const detail = `Invalid template provided: ${use_template.slice(0, 100)}. There are no templates here.`
+    const template = findTemplate(use_template)
+    if (template !== null) return { kind: 'template', template }
+    const detail = `Invalid template provided: ${use_template.slice(0, 100)}`
     throw new Refusal('invalid_input', detail, { attr: 'use_template' })
   }
   if (typeof use_dashboard !== 'number') return null
+  const dashboard = requireNamed(app, project_id, use_dashboard, 'use_dashboard')
+  return { kind: 'dashboard', dashboard, has_copies: duplicate_tiles === true }
+}
+
+/** Returns the dashboard that a member of a body names. Refuses one that is missing or deleted. */
+function requireNamed(app: AppContext, project_id: number, id: number, attr: string): Dashboard {
   try {
-    const dashboard = requirePresent(getDashboard(app.control, project_id, use_dashboard))
-    return { dashboard, has_copies: duplicate_tiles === true }
+    return requirePresent(getDashboard(app.control, project_id, id))
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    throw new Refusal('does_not_exist', 'Invalid value provided', { attr: 'use_dashboard' })
+    throw new Refusal('does_not_exist', 'Invalid value provided', { attr })
   }
 }
 

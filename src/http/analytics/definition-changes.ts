@@ -13,6 +13,7 @@ import {
   type NamedDefinition,
 } from '../../dashboards/definition.ts'
 import { Refusal } from '../../errors.ts'
+import type { KnownPropertyType } from '../../hogql/context.ts'
 import { listMembers } from '../../projects/members.ts'
 import type { Project } from '../../projects/project.ts'
 import { answerJson, answerNothing } from '../answers.ts'
@@ -22,6 +23,7 @@ import { validatorOf } from '../shape.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import {
   allDetectedProperties,
+  type DetectedProperty,
   detectedEvents,
   serializeEventDefinition,
   serializePropertyDefinition,
@@ -74,19 +76,22 @@ export const DEFINITION_CHANGE_ROUTES = [
     method: 'PATCH',
     path: 'property_definitions/:id/',
     scope: 'property_definition:write',
-    summary: 'Say what a property means and whether it counts.',
+    summary: 'Say what a property means, whether it counts, and as what its values are read.',
     body: validatorOf(PropertyDefinitionBody),
     answers: { 200: PropertyDefinitionItem },
-    answer: (app, { caller, body, params, project }) => {
+    answer: async (app, { caller, body, params, project }) => {
       const property = getDefinitionInPath(params, allDetectedProperties(app, project))
-      if (body.property_type !== undefined && body.property_type !== property.property_type) {
-        const detail = 'The type of a property is that of the values it has had.'
-        throw new Refusal('invalid_input', detail, { attr: 'property_type' })
-      }
+      const { property_type: before } = property
+      const { property_type: after = before } = body
       const editor = boardEditor(app, project, caller)
-      const about = named(property, 'PropertyDefinition')
+      const about = {
+        ...named(property, 'PropertyDefinition'),
+        retyped: { before, after },
+      }
       const definition = changeDefinition(editor, about, readDefinitionChanges(body), app.now())
-      return answerJson(serializePropertyDefinition({ ...property, definition }, authorFinder(app)))
+      if (after !== before) await changeType(app, project, property, after)
+      const changed = { ...property, definition, property_type: after }
+      return answerJson(serializePropertyDefinition(changed, authorFinder(app)))
     },
   }),
   projectRoute({
@@ -103,6 +108,22 @@ export const DEFINITION_CHANGE_ROUTES = [
     },
   }),
 ] as const
+
+/** Stores the type with which a property is read; answers computed with the former are forgotten. */
+async function changeType(
+  app: AppContext,
+  { id: project_id }: Project,
+  { owner, name }: DetectedProperty,
+  property_type: KnownPropertyType | null,
+): Promise<void> {
+  const index = GROUP_TYPES.find((group_type) => group_type === owner.group_type_index)
+  const of = owner.kind === 'group' ? index : owner.kind
+  if (of === undefined) throw new Error(`a property of a group type ${owner.group_type_index}`)
+  await app.property_types.changePropertyType({ project_id, owner: of, name, property_type })
+  app.query_service.forgetAnswers(project_id)
+}
+
+const GROUP_TYPES = [0, 1, 2, 3, 4] as const
 
 function named(
   { id, name }: Omit<NamedDefinition, 'scope'>,

@@ -1,8 +1,10 @@
 /** Detected events and properties of a project joined with their definitions, as the API serializes them. */
 import { createHash } from 'node:crypto'
 import { type DefinitionNotes, readDefinitions } from '../../dashboards/definition.ts'
+import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Project } from '../../projects/project.ts'
 import type { DetectedOwner } from '../../query/definitions.ts'
+import type { TypeCheck } from '../../query/lists/type-checks.ts'
 import type { AppContext } from '../app-context.ts'
 import type { FindAuthor } from '../targeting/authors.ts'
 
@@ -17,7 +19,10 @@ export type DetectedName = {
   readonly last_seen: number
 }
 export type DetectedEvent = DetectedName & { readonly first_seen: number }
-export type DetectedProperty = DetectedName & { readonly property_type: string | null }
+export type DetectedProperty = DetectedName & {
+  readonly property_type: KnownPropertyType | null
+  readonly owner: DetectedOwner
+}
 
 /** The owners of properties. */
 const OWNERS: readonly DetectedOwner[] = [
@@ -44,7 +49,7 @@ export function detectedProperties(
   const definitionOf = readDefinitions(app.control, project.id)
   return app.definitions.listProperties(project.id, owner).flatMap((property) => {
     const id = idOf([project.id, owner.kind, owner.group_type_index, property.name])
-    return ifPresent({ ...property, id, definition: definitionOf(id) })
+    return ifPresent({ ...property, owner, id, definition: definitionOf(id) })
   })
 }
 
@@ -77,11 +82,17 @@ export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindA
   }
 }
 
-/** Serializes a property definition; `is_seen_on_filtered_events` is null without a filter by events. */
+/** Serializes a property definition; what was not asked for is null. */
 export function serializePropertyDefinition(
   property: DetectedProperty,
   nameAuthor: FindAuthor,
-  is_seen_on_filtered_events: boolean | null = null,
+  {
+    is_seen_on_filtered_events = null,
+    type_check = null,
+  }: {
+    readonly is_seen_on_filtered_events?: boolean | null
+    readonly type_check?: TypeCheck | null
+  } = {},
 ) {
   const { property_type } = property
   return {
@@ -90,6 +101,7 @@ export function serializePropertyDefinition(
     property_type,
     updated_at: property.definition.updated_at,
     is_seen_on_filtered_events,
+    type_check,
   }
 }
 

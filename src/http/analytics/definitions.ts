@@ -5,6 +5,7 @@ import {
   EventDefinitionItem,
   EventDefinitionsQuery,
   PropertyDefinitionItem,
+  PropertyDefinitionQuery,
   PropertyDefinitionsQuery,
 } from '../../contract/analytics/definitions.ts'
 import { pageOfItems } from '../../contract/common.ts'
@@ -12,10 +13,11 @@ import { Refusal } from '../../errors.ts'
 import { legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
 import type { DetectedOwner } from '../../query/definitions.ts'
 import { propertiesOfEventsTree } from '../../query/lists/event-properties.ts'
+import { readTypeChecks, type TypeCheck, typeChecksTree } from '../../query/lists/type-checks.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import type { PathParams } from '../endpoint.ts'
-import { answerPage, queryValue, queryValues } from '../pages.ts'
+import { answerPage, queryValue, queryValues, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import { filterEvents, filterProperties } from './definition-filters.ts'
@@ -30,6 +32,8 @@ import {
 } from './definition-names.ts'
 import { runTree, type TreeCall } from './run-tree.ts'
 
+/** The most properties whose values are checked at once: a hundred take more memory than a query has. */
+const CHECKED_MAX = 20
 /** The most events in a filter of properties. */
 const EVENTS_MAX = 50
 
@@ -91,10 +95,14 @@ export const DEFINITION_ROUTES = [
     path: 'property_definitions/:id/',
     scope: 'property_definition:read',
     summary: 'One property that events, persons or groups have had.',
+    query: PropertyDefinitionQuery,
     answers: { 200: PropertyDefinitionItem },
-    answer: (app, { project, params }) => {
+    answer: async (app, call) => {
+      const { project, params } = call
       const property = getDefinitionInPath(params, allDetectedProperties(app, project))
-      return answerJson(serializePropertyDefinition(property, authorFinder(app)))
+      const checks = await checkTypes(app, call, [property])
+      const type_check = checks.get(property.name) ?? null
+      return answerJson(serializePropertyDefinition(property, authorFinder(app), { type_check }))
     },
   }),
 ] as const
@@ -122,10 +130,37 @@ async function listProperties(app: AppContext, call: TreeCall): Promise<Response
     ? []
     : wanted.filter((one) => !isSeen(one))
   const ordered = seen === null ? wanted : [...wanted.filter(isSeen), ...others]
+  const { offset, limit } = readPage(request)
+  const checks = await checkTypes(app, call, ordered.slice(offset, offset + limit))
   const nameAuthor = authorFinder(app)
   return answerPage(request, app.publicUrl(), ordered, (one) =>
-    serializePropertyDefinition(one, nameAuthor, seen === null ? null : isSeen(one)),
+    serializePropertyDefinition(one, nameAuthor, {
+      is_seen_on_filtered_events: seen === null ? null : isSeen(one),
+      type_check: checks.get(one.name) ?? null,
+    }),
   )
+}
+
+/** The checks of properties of one owner by name, where the request wants them. Refuses too many. */
+async function checkTypes(
+  app: AppContext,
+  call: TreeCall,
+  properties: readonly DetectedProperty[],
+): Promise<ReadonlyMap<string, TypeCheck>> {
+  if (!legacyBoolean(queryValues(call.request), 'check_types')) return new Map()
+  if (properties.length > CHECKED_MAX) {
+    const detail = `At most ${CHECKED_MAX} properties can be checked at once.`
+    throw new Refusal('invalid_input', detail, { attr: 'limit' })
+  }
+  const checked = properties.flatMap(({ name, property_type }) =>
+    property_type === null || property_type === 'String' ? [] : [{ name, property_type }],
+  )
+  const [first] = properties
+  if (first === undefined || checked.length === 0) return new Map()
+  const tree = typeChecksTree(first.owner, checked)
+  const as_texts = { property_types: new Map() }
+  const { rows } = await runTree(app, call, 'property_definitions/types', tree, as_texts)
+  return readTypeChecks(checked, rows[0] ?? [])
 }
 
 async function propertiesOf(

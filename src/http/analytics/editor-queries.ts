@@ -4,6 +4,7 @@
 import type { TSchema } from 'elysia'
 import { EDITOR_QUERIES, type EditorQueries } from '../../contract/analytics/editor.ts'
 import type { Refusal } from '../../errors.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
 import { answerEditor, type EditorKind } from '../../query/editor/editor-kinds.ts'
 import { JSON_HEADERS } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -30,11 +31,15 @@ export async function answerEditorQuery(
   const shape = EDITOR_SHAPES.get(kind)
   if (shape === undefined) throw new Error(`no shape for ${kind}`)
   const sent_query = shape.require(query, refuse) as EditorQueries[EditorKind]
+  const rights = rightsAt(app.control, asks.caller, asks)
+  const { id } = asks.project
+  const shows_events = isShown(rights, 'editor.events')
+  const shows_properties = isShown(rights, 'editor.properties')
   const answer = await answerEditor(kind, sent_query, {
     ...queryContext(app, asks),
     now: app.now(),
-    listEvents: () => app.definitions.listEvents(asks.project.id),
-    listProperties: (owner) => app.definitions.listProperties(asks.project.id, owner),
+    listEvents: () => (shows_events ? app.definitions.listEvents(id) : []),
+    listProperties: (owner) => (shows_properties ? app.definitions.listProperties(id, owner) : []),
   })
   return new Response(JSON.stringify(answer), { headers: JSON_HEADERS })
 }

@@ -1,14 +1,16 @@
 /** Autocaptured elements: counts of clicks by elements chain, and values of element members. */
 import {
+  ElementPage,
   ElementStats,
   ElementStatsQuery,
   LookedUpValues,
   LookedUpValuesQuery,
 } from '../../contract/analytics/elements.ts'
+import { PageQuery } from '../../contract/common.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { compare, constant, field, tuple } from '../../hogql/nodes.ts'
-import { readRange, withinRange } from '../../insights/date-range.ts'
+import { readRange, sinceDayStart, withinRange } from '../../insights/date-range.ts'
 import { readDate } from '../../insights/dates.ts'
 import { type ElementAnswer, readElements } from '../../insights/elements.ts'
 import { filterCondition } from '../../insights/filters/property-filters.ts'
@@ -18,7 +20,7 @@ import { Slices } from '../../threads/slices.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { pageAddress, queryValue, queryValues, readPage } from '../pages.ts'
+import { answerPage, pageAddress, queryValue, queryValues, readPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
 import { readFilterParameters } from './filter-parameters.ts'
 import { runTree, type TreeCall } from './run-tree.ts'
@@ -34,6 +36,15 @@ const VALUES_MAX = 20
 const EVENTS = ['$autocapture', '$rageclick', '$dead_click'] as const
 
 export const ELEMENT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'elements/',
+    scope: 'query:read',
+    summary: 'An empty list, for old clients: elements are parts of events, not objects.',
+    query: PageQuery,
+    answers: { 200: ElementPage },
+    answer: (app, { request }) => answerPage(request, app.publicUrl(), []),
+  }),
   projectRoute({
     method: 'GET',
     path: 'elements/stats/',
@@ -151,7 +162,8 @@ function readConditions(
   ]
   return [
     compare(field(['event']), 'in', tuple(events.map((name) => constant(name)))),
-    withinRange(readRange({ dateRange }, dates, { earliest_us: 0n })),
+    // Clicks are counted by days, whatever time the date has.
+    withinRange(sinceDayStart(readRange({ dateRange }, dates, { earliest_us: 0n }))),
     ...filters.flatMap((filter) => filter ?? []),
   ]
 }

@@ -37,7 +37,7 @@ export async function queryEvents(
     {
       project,
       property_types: app.definitions.propertyTypes(project.id),
-      property_columns: app.definitions.propertyColumns(project.id),
+      group_types: app.definitions.groupTypes(project.id),
       rows_max: app.query_limits.rows_max,
       get actions() {
         return listActions(app.control, project.id)

@@ -8,7 +8,7 @@ import { QUERY_READ } from '../../projects/ways.ts'
 import type { QueryContext } from '../../query/kinds/prepared-query.ts'
 import { listActions } from '../../targeting/action.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
-import { listNamedExperiments } from '../../targeting/experiments/named-experiments.ts'
+import { findExperimentById } from '../../targeting/experiments/named-experiments.ts'
 import type { AppContext } from '../app-context.ts'
 import { readResource } from './resources.ts'
 
@@ -42,8 +42,8 @@ export function queryContext(
     get property_types() {
       return app.definitions.propertyTypes(project.id)
     },
-    get property_columns() {
-      return app.definitions.propertyColumns(project.id)
+    get group_types() {
+      return app.definitions.groupTypes(project.id)
     },
     get cohorts() {
       return listNamedCohorts(app.control, project.id)
@@ -54,9 +54,7 @@ export function queryContext(
     get variables() {
       return listVariables(app.control, project.id)
     },
-    get experiments() {
-      return listNamedExperiments(app.control, project.id)
-    },
+    findExperiment: (id) => findExperimentById(app.control, project.id, id),
     resources: (name) => readResource(app.control, project.id, name),
   }
 }

@@ -1,7 +1,12 @@
 /** Queries: run, follow, cancel. */
 
 import type { Static, TSchema } from 'elysia'
-import { FormatQuery, HogQLQuery, QueryRequest } from '../../contract/analytics/query.ts'
+import {
+  CancelBody,
+  FormatQuery,
+  HogQLQuery,
+  QueryRequest,
+} from '../../contract/analytics/query.ts'
 import {
   QueryAnswer,
   QueryStatusAnswer,
@@ -27,6 +32,7 @@ import type { AppContext } from '../app-context.ts'
 import { IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { projectRoute } from '../route.ts'
 import { type Fault, type Validator, validatorOf } from '../shape.ts'
+import { replaceTexts } from '../text-values.ts'
 import { answerEditorQuery } from './editor-queries.ts'
 import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
 import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
@@ -95,6 +101,18 @@ export const QUERY_ROUTES = [
     answer: (app, asks) => {
       app.query_service.cancel(keyOf(app, asks, asks.params['query_id'] ?? ''))
       return new Response(null, { status: 204 })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'insights/cancel/',
+    scope: 'query:read',
+    summary: 'Cancel a question, by the id that its caller chose.',
+    body: validatorOf(CancelBody),
+    answers: { 201: null },
+    answer: (app, asks) => {
+      app.query_service.cancel(keyOf(app, asks, asks.body.client_query_id))
+      return new Response(null, { status: 201 })
     },
   }),
 ] as const
@@ -177,13 +195,15 @@ function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): P
 }
 
 /**
- * Validates a query against the schema of its kind. Refuses others, naming the invalid field below the
- * wrappers.
+ * Validates a query against the schema of its kind, in which texts may stand for booleans and numbers. Refuses others,
+ * naming the invalid field below the wrappers.
  */
 function requireKindSchema(kind: QueryKind, query: object, depth: number): QueryNode {
   const shape = KIND_SHAPES.get(kind)
   if (shape === undefined) throw new Error(`no shape for ${kind}`)
-  return shape.require(query, (fault) => refuseRequest(inWrappers(fault, depth))) as QueryNode
+  const members = { ...query }
+  replaceTexts(shape.schema, members)
+  return shape.require(members, (fault) => refuseRequest(inWrappers(fault, depth))) as QueryNode
 }
 
 type RowDelivery = {

@@ -5,12 +5,13 @@ import type { Project } from '../../projects/project.ts'
 import { rightsAt } from '../../projects/rights.ts'
 import type { MemberLevel } from '../../projects/tables.ts'
 import { prepareTree } from '../../query/kinds/compile-tree.ts'
-import type { QueryContext } from '../../query/kinds/prepared-query.ts'
+import type { PreparedQuery, QueryContext } from '../../query/kinds/prepared-query.ts'
+import { prepareQuery } from '../../query/kinds/query-kinds.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../threads/sliced-json.ts'
 import type { AppContext } from '../app-context.ts'
 import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
-import { callerOf } from './query-context.ts'
+import { callerOf, queryContext } from './query-context.ts'
 
 /** The caller, the project and the request. */
 export type TreeCall = {
@@ -32,7 +33,7 @@ function askingAbout(app: AppContext, { caller, project, level }: TreeCall): Que
   return {
     project: { ...project, ...callerOf(caller, rights) },
     property_types: app.definitions.propertyTypes(project.id),
-    property_columns: app.definitions.propertyColumns(project.id),
+    group_types: app.definitions.groupTypes(project.id),
     cohorts: listNamedCohorts(app.control, project.id),
     rows_max: app.query_limits.rows_max,
   }
@@ -43,21 +44,38 @@ const NO_ROWS = Buffer.from('[]')
 /**
  * Runs a query tree and returns its rows. It is never answered from the cache, so that it includes all events
  * stored before. Refuses what the engine refuses, and `throttled` beyond the key's limits. The client's
- * disconnect cancels it.
+ * disconnect cancels it. `overrides` may read properties with other types than the project's.
  */
-export async function runTree(
+export function runTree(
   app: AppContext,
   call: TreeCall,
   name: string,
   tree: Select,
+  overrides: Partial<Pick<QueryContext, 'property_types'>> = {},
 ): Promise<TreeRows> {
-  const { caller, request, socket } = call
+  return runPrepared(app, call, () =>
+    prepareTree(name, tree, { ...askingAbout(app, call), ...overrides }),
+  )
+}
+
+/** Runs HogQL text that the server wrote, like `runTree`; it may name actions, but no value of a caller. */
+export function runHogql(app: AppContext, call: TreeCall, query: string): Promise<TreeRows> {
+  const asked = { kind: 'HogQLQuery', query } as const
+  return runPrepared(app, call, () => prepareQuery(asked, NO_OVERRIDES, queryContext(app, call)))
+}
+
+const NO_OVERRIDES = { filters: null, variables: null }
+
+async function runPrepared(
+  app: AppContext,
+  { caller, request, socket }: TreeCall,
+  prepare: () => PreparedQuery,
+): Promise<TreeRows> {
   const leave = app.key_limits.enter(caller.id)
   // Queries may take longer than the timeout of idle connections.
   socket?.timeout(request, 0)
   try {
-    const prepared = prepareTree(name, tree, askingAbout(app, call))
-    const { results, members } = await app.query_service.askInParts(prepared, {
+    const { results, members } = await app.query_service.askInParts(prepare(), {
       mode: 'force_blocking',
       client_query_id: null,
       signal: request.signal,

@@ -94,7 +94,8 @@ export const MEMBER_ROUTES = [
       }
       const actor = { user_id: caller.user_id, level }
       const { invite, token } = createInvite(app.control, actor, wanted, app.now())
-      const link = `${app.publicUrl()}/api/signup/${token}/`
+      // A fragment reaches no server, and so no log.
+      const link = `${app.publicUrl()}/join#${token}`
       return answerJson({ ...inviteOnWire(invite), link }, 201)
     },
   }),

@@ -9,7 +9,8 @@ import {
   PluginConfigPage,
   PluginPage,
 } from '../../contract/management/plugin.ts'
-import { findPlugin, PLUGINS } from '../../plugins/catalog.ts'
+import { Refusal } from '../../errors.ts'
+import { findPlugin, PLUGINS, REST_HOOK_ID } from '../../plugins/catalog.ts'
 import {
   changePluginConfig,
   createPluginConfig,
@@ -61,6 +62,7 @@ export const PLUGIN_ROUTES = [
     body: validatorOf(PluginConfigBody),
     answers: { 201: PluginConfigAnswer },
     answer: (app, { caller, project, body }) => {
+      refuseHook(body.plugin)
       const wanted = {
         ...fieldsOf(body),
         plugin_id: body.plugin,
@@ -93,6 +95,7 @@ export const PLUGIN_ROUTES = [
     answer: (app, { caller, project, params, body }) => {
       const id = pathNames(params, 'plugin_config_id')
       const config = getPluginConfig(app.control, project.id, id)
+      if (body.config !== undefined) refuseHook(config.plugin_id)
       const actor = actorOf(app, caller, project)
       const requested = { fields: fieldsOf(body), now: app.now() }
       return answerJson(configOnWire(changePluginConfig(app.control, actor, config, requested)))
@@ -125,7 +128,19 @@ export const PLUGIN_ROUTES = [
   }),
 ] as const
 
-function actorOf(app: AppContext, { user_id }: { readonly user_id: number }, project: Project) {
+/** Refuses to set a hook's address here: it gets persons, which takes a right that these routes do not ask for. */
+function refuseHook(plugin_id: number): void {
+  if (plugin_id !== REST_HOOK_ID) return
+  const detail = 'REST hooks are made and ended at hooks/.'
+  throw new Refusal('invalid_input', detail, { attr: 'plugin' })
+}
+
+/** Returns who changes the plugins of a project, with the check of addresses. */
+export function actorOf(
+  app: AppContext,
+  { user_id }: { readonly user_id: number },
+  project: Project,
+) {
   return { user_id, project, addresses: app.addresses }
 }
 

@@ -178,7 +178,7 @@ export function serializeProject(
       : null,
     organization: organization_id,
     effective_membership_level: level,
-    has_group_types: app.definitions.hasGroupTypes(project.id),
+    has_group_types: app.definitions.groupTypes(project.id).size > 0,
     live_events_token: makeLiveToken(app.control, project, app.now()),
     person_on_events_querying_enabled: true,
     default_modifiers: {},

@@ -1,4 +1,4 @@
-/** Signup by an invite's link: its holder joins with an existing key, or as a new user. */
+/** Signup by an invite's link: its holder joins with a key or a session, or as a new user with a password or a key. */
 import { SignupBody } from '../../contract/management/organization.ts'
 import { Refusal } from '../../errors.ts'
 import {
@@ -10,10 +10,14 @@ import {
 import { createApiKey } from '../../projects/api-key.ts'
 import { acceptInvite, getInvite, type Invite, parseFirstName } from '../../projects/members.ts'
 import { findOrganization } from '../../projects/organization.ts'
+import { hashPassword, storePassword } from '../../projects/passwords.ts'
 import { createUser, findUser, type User } from '../../projects/user.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { readJson } from '../body.ts'
+import { readBody } from '../body.ts'
+import { findSessionOf, isFromBrowser } from '../browser/session-cookie.ts'
+import { beginSession } from '../browser/session-start.ts'
+import { requestIp } from '../client-ip.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
 import { answerError } from '../refusals.ts'
 import { bearerOf, getRequestCaller } from '../route.ts'
@@ -55,21 +59,41 @@ async function join(app: AppContext, requested: EndpointCall): Promise<Response>
   // The invite is checked before the body is read, so that a bad link costs no more.
   requireInvite(app, requested)
   const now = app.now()
-  const caller = bearerOf(request) === null ? null : getRequestCaller(app, request, socket)
+  const is_known = bearerOf(request) !== null || findSessionOf(app, request) !== null
+  const caller = is_known ? getRequestCaller(app, request, socket) : null
   const stored = caller === null ? null : joiner(app, caller)
-  const body = stored === null ? await readJson(app.bodies, request, BODY) : null
+  const body = stored === null ? await readNewcomer(app, request) : null
   const joined = app.control.transaction(
     (tx) => {
       const invite = inviteOf(app, tx, params)
       const user = stored ?? newUser(tx, body, now)
       acceptInvite(tx, invite, user, now)
-      const personal_api_key = stored === null ? newKey(tx, user, now) : null
+      if (body !== null && body.hash !== null) {
+        storePassword(tx, { user_id: user.id, email: body.email, hash: body.hash }, now)
+      }
+      const personal_api_key = body?.hash === null ? newKey(tx, user, now) : null
       return { user, organization: organizationOf(tx, invite), personal_api_key }
     },
     { behavior: 'immediate' },
   )
-  const { uuid, email, first_name } = joined.user
-  return answerJson({ ...joined, user: { uuid, email, first_name } }, 201)
+  const { id, uuid, email, first_name } = joined.user
+  const begins = body !== null && body.hash !== null && isFromBrowser(request)
+  const ip = requestIp(app, request, socket)
+  const headers = begins ? beginSession(app, request, { user_id: id, ip }).headers : {}
+  return answerJson({ ...joined, user: { uuid, email, first_name } }, 201, headers)
+}
+
+/** Reads the body of a new user, with the password's hash; null for one who gets a key instead. */
+async function readNewcomer(app: AppContext, request: Request): Promise<Newcomer> {
+  const { first_name, email, password } = await readBody(app.bodies, request, BODY)
+  const hash = password === undefined ? null : await hashPassword(password, email)
+  return { first_name, email, hash }
+}
+
+type Newcomer = {
+  readonly first_name: string
+  readonly email: string
+  readonly hash: string | null
 }
 
 /** The user who joins by a key; null for a new user. Refuses keys limited to organizations or projects. */

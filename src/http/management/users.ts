@@ -1,5 +1,6 @@
 /** The user of a key. */
-import { UserAnswer, UserChange } from '../../contract/management/user.ts'
+import { PageQuery } from '../../contract/common.ts'
+import { UserAnswer, UserChange, UserPage } from '../../contract/management/user.ts'
 import { Refusal } from '../../errors.ts'
 import {
   type Caller,
@@ -10,10 +11,17 @@ import {
   requireWholeUser,
 } from '../../projects/access.ts'
 import { parseFirstName } from '../../projects/members.ts'
-import { chooseOrganization, chooseProject, findUser, renameUser } from '../../projects/user.ts'
+import {
+  chooseOrganization,
+  chooseProject,
+  findUser,
+  renameUser,
+  type User,
+} from '../../projects/user.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { callerRoute, type RouteCall } from '../route.ts'
+import { answerPage } from '../pages.ts'
+import { callerRoute, pathNames, type RouteCall } from '../route.ts'
 import { validatorOf } from '../shape.ts'
 import { serializeOrganization } from './organizations.ts'
 import { serializeProject } from './projects.ts'
@@ -37,6 +45,28 @@ export const USER_ROUTES = [
     answer: (app, call) => {
       changeUser(app, call)
       return answerJson(userOnWire(app, call.caller))
+    },
+  }),
+  callerRoute({
+    method: 'GET',
+    path: 'users/',
+    scope: 'user:read',
+    summary: 'List users: the one behind the key. Others are members of its organizations.',
+    query: PageQuery,
+    answers: { 200: UserPage },
+    answer: (app, { caller, request }) =>
+      answerPage(request, app.publicUrl(), [userOnWire(app, caller)]),
+  }),
+  callerRoute({
+    method: 'GET',
+    path: 'users/:user_uuid/',
+    scope: 'user:read',
+    summary: 'Read the user behind the key, by its UUID.',
+    answers: { 200: UserAnswer },
+    answer: (app, { caller, params }) => {
+      const { uuid } = getUser(app, caller)
+      if (pathNames(params, 'user_uuid') === uuid) return answerJson(userOnWire(app, caller))
+      throw new Refusal('not_found', 'Not found.')
     },
   }),
 ] as const
@@ -68,16 +98,22 @@ function changeUser(app: AppContext, { caller, body }: RouteCall<object, typeof 
   )
 }
 
-function userOnWire(app: AppContext, caller: Caller): object {
+function getUser(app: AppContext, caller: Caller): User {
   const user = findUser(app.control, caller.user_id)
   if (user === null) throw new Refusal('not_found', 'Not found.')
-  const { uuid, distinct_id, email, first_name, last_name, created_at } = user
+  return user
+}
+
+function userOnWire(app: AppContext, caller: Caller): object {
+  const user = getUser(app, caller)
+  const { id, uuid, distinct_id, email, first_name, last_name, created_at } = user
   const organizations = listVisibleOrganizations(app.control, caller)
   const [any_organization] = organizations
   const [any_project] = listVisibleProjects(app.control, caller)
   const current = any_organization && getVisibleOrganization(app.control, caller, '@current')
   const team = any_project && getVisibleProject(app.control, caller, '@current')
   return {
+    id,
     uuid,
     distinct_id,
     email,
@@ -85,7 +121,9 @@ function userOnWire(app: AppContext, caller: Caller): object {
     last_name,
     date_joined: created_at,
     organization: current ? serializeOrganization(app, caller, current) : null,
-    organizations: organizations.map(({ thing: { id, name, slug } }) => ({ id, name, slug })),
+    organizations: organizations.map(({ thing }) => {
+      return { id: thing.id, name: thing.name, slug: thing.slug }
+    }),
     team: team ? serializeProject(app, team.thing, { caller, level: team.level }) : null,
   }
 }

@@ -6,10 +6,12 @@ import {
   GroupQuery,
   GroupsQuery,
   GroupTypeList,
+  GroupTypeNamesBody,
   GroupValueList,
   GroupValuesQuery,
 } from '../../contract/persons/groups.ts'
 import { Refusal } from '../../errors.ts'
+import { readGroupTypeNames, writeGroupTypeNames } from '../../projects/group-type-names.ts'
 import {
   type GroupListRequest,
   groupPropertiesTree,
@@ -23,6 +25,7 @@ import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { type PageRequest, pageAddress, queryValue, readPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
 import { valueItems } from './person-analytics.ts'
 
 /** The most groups of one page. */
@@ -35,11 +38,30 @@ export const GROUP_ROUTES = [
     scope: 'group:read',
     summary: 'The types of groups that events have named so far.',
     answers: { 200: GroupTypeList },
-    answer: (app, { project }) => {
-      const types = app.persons
-        .listGroupTypes(project.id)
-        .toSorted((one, other) => one.group_type_index - other.group_type_index)
-      return answerJson(types.map((type) => ({ ...type, name_singular: null, name_plural: null })))
+    answer: (app, { project }) => answerJson(listTypes(app, project.id)),
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'groups_types/update_metadata/',
+    scope: 'group:write',
+    summary: 'Name group types, in singular and plural.',
+    body: validatorOf(GroupTypeNamesBody),
+    answers: { 200: GroupTypeList },
+    answer: (app, { project, body }) => {
+      const types = app.persons.listGroupTypes(project.id)
+      const changes = body.map((change, index) => {
+        const { group_type, group_type_index } = change
+        const type = types.find((one) =>
+          group_type === undefined
+            ? one.group_type_index === group_type_index
+            : one.group_type === group_type,
+        )
+        if (type !== undefined) return [type.group_type_index, change] as const
+        const detail = 'There is no such group type.'
+        throw new Refusal('does_not_exist', detail, { attr: `${index}__group_type` })
+      })
+      writeGroupTypeNames(app.control, project.id, new Map(changes))
+      return answerJson(listTypes(app, project.id))
     },
   }),
   projectRoute({
@@ -125,6 +147,16 @@ export const GROUP_ROUTES = [
     },
   }),
 ] as const
+
+function listTypes(app: AppContext, project_id: number): readonly object[] {
+  const names = readGroupTypeNames(app.control, project_id)
+  return app.persons
+    .listGroupTypes(project_id)
+    .toSorted((one, other) => one.group_type_index - other.group_type_index)
+    .map((type) => ({ ...type, ...(names.get(type.group_type_index) ?? NO_NAMES) }))
+}
+
+const NO_NAMES = { name_singular: null, name_plural: null }
 
 async function findGroups(
   app: AppContext,

@@ -3,8 +3,8 @@
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import { PersonCohorts, PersonCohortsQuery } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
-import { listCohorts } from '../../targeting/cohorts/cohort.ts'
-import { answerJson } from '../answers.ts'
+import { readCohorts } from '../../targeting/cohorts/cohort.ts'
+import { answerJson, answerResults } from '../answers.ts'
 import { projectActivity } from '../management/activity.ts'
 import { queryValue } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
@@ -21,7 +21,7 @@ export const PERSON_LOOK_UP_ROUTES = [
     summary: 'The cohorts that a person is in.',
     query: PersonCohortsQuery,
     answers: { 200: PersonCohorts },
-    answer: (app, { project, request }) => {
+    answer: async (app, { project, request }) => {
       const requested = queryValue(request, 'person_id')
       if (requested === null || requested === '') {
         throw new Refusal('required', 'This field is required.', { attr: 'person_id' })
@@ -30,8 +30,8 @@ export const PERSON_LOOK_UP_ROUTES = [
       if (!app.persons.hasPerson(project.id, id)) throw new Refusal('not_found', 'Not found.')
       const into = new Set(app.persons.listCohortsOf(project.id, id))
       const nameAuthor = authorFinder(app)
-      const cohorts = listCohorts(app.control, project.id).filter((one) => into.has(one.id))
-      return answerJson({ results: cohorts.map((one) => serializeCohort(one, nameAuthor)) })
+      const cohorts = await readCohorts(app.control, project.id, into)
+      return answerResults({}, cohorts, (one) => serializeCohort(one, nameAuthor))
     },
   }),
   projectRoute({

@@ -24,12 +24,14 @@ import { formatPersonUuid, serializePerson } from './person-serializer.ts'
 /** The most persons of one page. */
 const PAGE_MAX = 10_000
 
-const NOBODY_WANTED: PersonListRequest = {
+/** A request without filters. */
+export const NO_PERSON_FILTERS: PersonListRequest = {
   uuid: null,
   email: null,
   distinct_id: null,
   search: null,
   properties: null,
+  cohort_id: null,
 }
 
 export const PERSON_ROUTES = [
@@ -65,7 +67,7 @@ export const PERSON_ROUTES = [
       const { params, request } = call
       const format = listFormat(request)
       const uuid = formatPersonUuid(personIdOf(pathNames(params, 'person_id')))
-      const wanted = { ...NOBODY_WANTED, uuid }
+      const wanted = { ...NO_PERSON_FILTERS, uuid }
       const { items } = await findPersons(app, call, wanted, { limit: 1, offset: 0 })
       const [person] = items
       if (person === undefined) throw new Refusal('not_found', 'Not found.')
@@ -78,7 +80,7 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
   const wanted = {
-    ...NOBODY_WANTED,
+    ...NO_PERSON_FILTERS,
     email: queryValue(request, 'email'),
     distinct_id: queryValue(request, 'distinct_id'),
     search: queryValue(request, 'search')?.trim() ?? null,
@@ -104,7 +106,8 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
   return answerResults(head, items)
 }
 
-async function findPersons(
+/** Finds a page of persons, the newest first. Refuses filters that cannot be evaluated. */
+export async function findPersons(
   app: AppContext,
   call: TreeCall,
   request: PersonListRequest,

@@ -1,5 +1,6 @@
 /** Receives batches of the newer capture protocol, which answers for each event; they are stored as any other batch. */
 import { gunzipSync } from 'node:zlib'
+import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
 import { parseTimestamp } from '../../ingest/pipeline/timestamps.ts'
@@ -76,7 +77,10 @@ async function answerBatch(app: AppContext, request: Request, client_ip: string)
     throw new BatchRefusal(401, 'invalid_api_token', 'The provided API token is not valid.')
   }
   const received_at_ms = Date.now()
-  const bytes = unpack(request, await app.bodies.read(request))
+  const bytes = unpack(
+    request,
+    await app.bodies.read(request, BATCH_BYTES_MAX).catch(refuseTooLarge),
+  )
   resumeWork()
   const batch = readBatch(bytes)
   const results = new Map<string, EventResult>()
@@ -123,6 +127,11 @@ function gunzip(bytes: Uint8Array): Uint8Array {
     if (error instanceof RangeError) throw tooLarge()
     throw new BatchRefusal(400, 'request_decoding_error', 'Failed to decode request body.')
   }
+}
+
+/** Turns the reader's refusal into the protocol's. */
+function refuseTooLarge(error: unknown): never {
+  throw error instanceof Refusal && error.code === 'request_too_large' ? tooLarge() : error
 }
 
 const tooLarge = (): BatchRefusal =>

@@ -5,13 +5,14 @@ import {
   PayloadAnswer,
 } from '../../contract/targeting/flags.ts'
 import { Refusal } from '../../errors.ts'
-import { localDefinitions } from '../../flags/local.ts'
+import { openLocalDefinitions } from '../../flags/local.ts'
 import { isRecord } from '../../flags/value.ts'
 import { type Caller, getVisibleProject } from '../../projects/access.ts'
 import { requireRight, rightsAt } from '../../projects/rights.ts'
 import { findFlagByKey, getFlag } from '../../targeting/flags/flag.ts'
+import { mapInSlices, writeArray } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
-import { answerJsonText, JSON_HEADERS } from '../answers.ts'
+import { answerBytes, answerJsonText, JSON_HEADERS } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { isKnown } from '../fixed-texts.ts'
 import { callerRoute, projectRoute, type Route } from '../route.ts'
@@ -23,6 +24,7 @@ const byToken = callerRoute({
   method: 'GET',
   path: 'feature_flag/local_evaluation',
   scope: 'feature_flag:read',
+  is_for_sdks: true,
   summary:
     'Read flag definitions for clients that evaluate by themselves; the token names the project.',
   query: DefinitionsQuery,
@@ -39,6 +41,7 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: 'feature_flags/local_evaluation/',
     scope: 'feature_flag:read',
+    is_for_sdks: true,
     summary: 'Read flag definitions for clients that evaluate by themselves.',
     query: DefinitionsQuery,
     answers: { 200: DefinitionsAnswer, 304: null },
@@ -48,6 +51,7 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: 'feature_flags/:id/remote_config/',
     scope: 'feature_flag:read',
+    is_for_sdks: true,
     summary: 'Read the payload of a flag that only carries settings.',
     answers: { 200: PayloadAnswer },
     answer: (app, { request, caller, params, project }) => {
@@ -74,28 +78,55 @@ function projectOf(app: AppContext, caller: Caller, request: Request, fallback: 
   return item.id
 }
 
-/** Serialized answers, by definitions: these stay the same object until something changes. */
-const TEXTS = new WeakMap<object, Map<boolean, { readonly text: string; readonly etag: string }>>()
+/** A serialized answer: its parts follow one another. */
+type DefinitionsBody = { readonly parts: readonly Uint8Array[]; readonly etag: string }
 
-function answerDefinitions(app: AppContext, request: Request, project_id: number): Response {
+/** Serialized answers, by definitions: these stay the same object until something changes. Equal requests share one. */
+const BODIES = new WeakMap<object, Map<boolean, Promise<DefinitionsBody>>>()
+
+async function answerDefinitions(
+  app: AppContext,
+  request: Request,
+  project_id: number,
+): Promise<Response> {
   const query = new URLSearchParams(queryOf(request.url))
-  const { definitions } = app.flags.flagsWithAllGroupTypes(project_id)
+  const { definitions } = await app.flags.readyFlagsWithAllGroupTypes(project_id)
   const search_text = query.get('send_cohorts')
   // SDKs send the name without a value.
   const send_cohorts = search_text !== null && search_text !== 'false' && search_text !== '0'
-  const stored = TEXTS.get(definitions) ?? new Map()
-  TEXTS.set(definitions, stored)
-  const made = stored.get(send_cohorts) ?? makeText(definitions, { project_id, send_cohorts })
+  const stored = BODIES.get(definitions) ?? new Map<boolean, Promise<DefinitionsBody>>()
+  BODIES.set(definitions, stored)
+  const made = stored.get(send_cohorts) ?? makeBody(definitions, { project_id, send_cohorts })
   stored.set(send_cohorts, made)
-  const headers = { ...JSON_HEADERS, ETag: made.etag, 'Cache-Control': 'private, no-cache' }
-  if (isKnown(request, made.etag)) return new Response(null, { status: 304, headers })
-  return new Response(made.text, { headers })
+  const { parts, etag } = await made
+  const headers = { ...JSON_HEADERS, ETag: etag, 'Cache-Control': 'private, no-cache' }
+  if (isKnown(request, etag)) return new Response(null, { status: 304, headers })
+  return answerBytes(parts, headers)
 }
 
-function makeText(...requested: Parameters<typeof localDefinitions>) {
-  const text = JSON.stringify(localDefinitions(...requested))
-  const digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url')
-  return { text, etag: `"${digest}"` }
+/** Serializes definitions in slices of the event loop: those of a project may be 8 MiB. */
+async function makeBody(
+  ...requested: Parameters<typeof openLocalDefinitions>
+): Promise<DefinitionsBody> {
+  const local = openLocalDefinitions(...requested)
+  const { group_type_mapping } = local
+  const flags = await writeArray(local.flags, (flag) => [JSON.stringify(local.localFlagOf(flag))])
+  const trees = await mapInSlices(local.cohort_ids, (id) => [id, local.localCohortOf(id)] as const)
+  const cohorts = await writeArray(
+    trees.filter(([, tree]) => tree !== null),
+    ([id, tree]) => [`"${id}":${JSON.stringify(tree)}`],
+    ['{', '}'],
+  )
+  const parts = [
+    Buffer.from('{"flags":'),
+    ...flags,
+    Buffer.from(`,"group_type_mapping":${JSON.stringify(group_type_mapping)},"cohorts":`),
+    ...cohorts,
+    Buffer.from('}'),
+  ]
+  const hash = new Bun.CryptoHasher('sha256')
+  for (const part of parts) hash.update(part)
+  return { parts, etag: `"${hash.digest('base64url')}"` }
 }
 
 /**

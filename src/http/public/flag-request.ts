@@ -31,7 +31,7 @@ const { depth_max } = CAPTURE_LIMITS
 /**
  * The largest body, both as sent and unpacked: it is parsed on the main thread, which blocks everything else.
  */
-const FLAG_BODY_BYTES_MAX = 256 * 1024
+export const FLAG_BODY_BYTES_MAX = 256 * 1024
 /** Bodies up to this size are parsed before their token is checked. */
 const PLAIN_BYTES_MAX = 64 * 1024
 

@@ -13,7 +13,7 @@ import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
 import type { ClientSocket, Endpoint } from '../endpoint.ts'
 import { answerError, type Report } from '../refusals.ts'
 import { locate, NOWHERE } from './flag-location.ts'
-import { type FlagRequest, readFlagRequest } from './flag-request.ts'
+import { FLAG_BODY_BYTES_MAX, type FlagRequest, readFlagRequest } from './flag-request.ts'
 import { withRuntime } from './flag-runtime.ts'
 import { siteConfigText } from './site-config.ts'
 
@@ -86,7 +86,7 @@ async function answerFlagRequest(
   socket: ClientSocket,
 ): Promise<Response> {
   try {
-    const body = await app.bodies.read(request)
+    const body = await app.bodies.read(request, FLAG_BODY_BYTES_MAX)
     resumeWork()
     const flags = readFlagRequest(
       request,

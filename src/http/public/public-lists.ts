@@ -1,39 +1,43 @@
 /**
- * Surveys, early access features and web experiments, for web pages that know a project's token. Drafts are
- * included, as in the original: surveys and experiments before their launch, features of any stage that the
+ * Surveys, early access features, web experiments and an empty list of product tours, for web pages that know a project's
+ * token. Drafts are included, as in the original: surveys and experiments before their launch, features of any stage that the
  * request names. Clients filter by dates and flags, so these objects must not contain secrets.
  */
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
-import { listFeatures } from '../../targeting/early-access.ts'
-import { listExperiments } from '../../targeting/experiments/experiment.ts'
+import { findFeature, listFeatureHeads } from '../../targeting/early-access.ts'
+import { readExperiments } from '../../targeting/experiments/experiment.ts'
 import { listFlagKeys } from '../../targeting/flags/flag.ts'
-import { listSurveys } from '../../targeting/surveys/survey.ts'
+import { findSurvey, listSurveyHeads } from '../../targeting/surveys/survey.ts'
+import { readOneByOne } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { corsHeaders } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { queryValue } from '../pages.ts'
 import { siteReads } from './site-answers.ts'
 
-type MakeList = (app: AppContext, project: Project, request: Request) => object
+type AnswerList = (app: AppContext, project: Project, request: Request) => Promise<Response>
 
 /** LISTS: the public lists by path. A line adds an endpoint. */
-const LISTS: readonly (readonly [path: string, list: MakeList])[] = [
+const LISTS: readonly (readonly [path: string, answer: AnswerList])[] = [
   ['/api/surveys', surveysOf],
   ['/api/early_access_features', featuresOf],
   ['/api/web_experiments', experimentsOf],
+  ['/api/product_tours', toursOf],
 ]
 
 /** Creates the endpoints of LISTS. */
 export function publicListEndpoints(app: AppContext): readonly Endpoint[] {
-  return LISTS.flatMap(([path, list]) =>
-    siteReads(app, path, (request) => {
-      const project = requireProject(app, request)
-      return answerJson(list(app, project, request), 200, corsHeaders(request))
-    }),
+  return LISTS.flatMap(([path, answer]) =>
+    siteReads(app, path, (request) => answer(app, requireProject(app, request), request)),
   )
+}
+
+/** There are no product tours: SDKs that ask for them show none. */
+async function toursOf(_app: AppContext, _project: Project, request: Request): Promise<Response> {
+  return answerJson({ product_tours: [] }, 200, corsHeaders(request))
 }
 
 function requireProject(app: AppContext, request: Request): Project {
@@ -54,11 +58,17 @@ function requireProject(app: AppContext, request: Request): Project {
   )
 }
 
-function surveysOf(app: AppContext, project: Project): object {
+async function surveysOf(app: AppContext, project: Project, request: Request): Promise<Response> {
   const keyOf = flagKeys(app, project)
-  const surveys = listSurveys(app.control, project.id)
-    .filter((survey) => !survey.archived)
-    .map((survey) => ({
+  const ids = listSurveyHeads(app.control, project.id).flatMap(({ id, archived }) =>
+    archived ? [] : id,
+  )
+  const surveys = await readOneByOne(ids, (id) => findSurvey(app.control, project.id, id))
+  const { survey_config } = project
+  return answerResults(
+    { survey_config },
+    surveys,
+    (survey) => ({
       id: survey.id,
       name: survey.name,
       description: survey.description,
@@ -76,18 +86,22 @@ function surveysOf(app: AppContext, project: Project): object {
       end_date: survey.end_date,
       current_iteration: survey.current_iteration,
       current_iteration_start_date: survey.current_iteration_start_date,
-    }))
-  return { surveys, survey_config: project.survey_config }
+    }),
+    { name: 'surveys', headers: corsHeaders(request) },
+  )
 }
 
 /** The features in beta, or in the stages that the request names. */
-function featuresOf(app: AppContext, project: Project, request: Request): object {
+async function featuresOf(app: AppContext, project: Project, request: Request): Promise<Response> {
   const named = new URLSearchParams(queryOf(request.url)).getAll('stage')
   const stages = new Set(named.length === 0 ? ['beta'] : named.flatMap((one) => one.split(',')))
   const keyOf = flagKeys(app, project)
-  const features = listFeatures(app.control, project.id).filter(({ stage }) => stages.has(stage))
-  return {
-    earlyAccessFeatures: features.map((feature) => ({
+  const heads = listFeatureHeads(app.control, project.id).filter(({ stage }) => stages.has(stage))
+  const features = await readOneByOne(heads, ({ id }) => findFeature(app.control, project.id, id))
+  return answerResults(
+    {},
+    features,
+    (feature) => ({
       id: feature.id,
       name: feature.name,
       description: feature.description,
@@ -95,22 +109,30 @@ function featuresOf(app: AppContext, project: Project, request: Request): object
       documentationUrl: feature.documentation_url,
       payload: feature.payload ?? {},
       flagKey: keyOf(feature.feature_flag_id),
-    })),
-  }
+    }),
+    { name: 'earlyAccessFeatures', headers: corsHeaders(request) },
+  )
 }
 
 /** Experiments that change the page itself. */
-function experimentsOf(app: AppContext, project: Project): object {
+async function experimentsOf(
+  app: AppContext,
+  project: Project,
+  request: Request,
+): Promise<Response> {
   const keyOf = flagKeys(app, project)
-  const experiments = listExperiments(app.control, project.id)
-    .filter(({ type, archived }) => type === 'web' && !archived)
-    .map(({ id, name, feature_flag_id, variants }) => ({
+  const present = await readExperiments(app.control, project.id)
+  return answerResults(
+    {},
+    present.filter(({ type, archived }) => type === 'web' && !archived),
+    ({ id, name, feature_flag_id, variants }) => ({
       id,
       name,
       feature_flag_key: keyOf(feature_flag_id),
       variants: variants ?? {},
-    }))
-  return { experiments }
+    }),
+    { name: 'experiments', headers: corsHeaders(request) },
+  )
 }
 
 function flagKeys(app: AppContext, project: Project): (flag_id: number | null) => string | null {

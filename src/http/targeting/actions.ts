@@ -4,10 +4,12 @@ import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/pro
 import {
   ActionAnswer,
   ActionChange,
+  ActionCount,
   ActionPage,
   ActionsQuery,
   NewAction,
 } from '../../contract/targeting/actions.ts'
+import { Refusal } from '../../errors.ts'
 import {
   type Action,
   type ActionChanges,
@@ -17,6 +19,7 @@ import {
   type StoredActionStep,
   updateAction,
 } from '../../targeting/action.ts'
+import { runHogql } from '../analytics/run-tree.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { projectActivity } from '../management/activity.ts'
@@ -83,6 +86,20 @@ export const ACTION_ROUTES = [
       const before = getAction(app.control, project.id, parseNumberId(params))
       const editor = editorOf(app, project, caller)
       return answerAction(app, updateAction(editor, before, readActionChanges(body), app.now()))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'actions/:id/count/',
+    scope: 'action:read',
+    summary: 'Count the events that are an action.',
+    answers: { 200: ActionCount },
+    answer: async (app, call) => {
+      const { id, deleted } = getAction(app.control, call.project.id, parseNumberId(call.params))
+      if (deleted) throw new Refusal('not_found', 'Not found.')
+      const query = `select count() from events where matchesAction(${id})`
+      const { rows } = await runHogql(app, call, query)
+      return answerJson({ count: Number(rows[0]?.[0]) })
     },
   }),
   projectRoute({

@@ -10,7 +10,7 @@ import {
   createFeature,
   type EarlyAccessFeature,
   getFeature,
-  listFeatures,
+  listFeatureHeads,
   removeFeature,
   updateFeature,
 } from '../../targeting/early-access.ts'
@@ -36,8 +36,10 @@ export const EARLY_ACCESS_ROUTES = [
     answers: { 200: FeaturePage },
     answer: (app, { request, caller, project }) => {
       const flags = linkedFlags(app, { caller, project })
-      const features = listFeatures(app.control, project.id)
-      return answerPage(request, app.publicUrl(), features, (one) => onWire(one, flags))
+      const features = listFeatureHeads(app.control, project.id)
+      return answerPage(request, app.publicUrl(), features, ({ id }) =>
+        onWire(getFeature(app.control, project.id, id), flags),
+      )
     },
   }),
   projectRoute({

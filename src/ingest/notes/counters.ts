@@ -23,6 +23,8 @@ on conflict (project_id, name) do update set value = ingest_counters.value + exc
 export class Counters {
   readonly #add: Statement
   readonly #counts = new Map<number, Map<CounterName, number>>()
+  /** Projects whose first event the last transaction stored. */
+  readonly #first_events = new Set<number>()
   readonly #projects_with_events: Set<number>
 
   constructor(log: EventLog) {
@@ -49,27 +51,27 @@ export class Counters {
     counts.set(name, (counts.get(name) ?? 0) + by)
   }
 
-  /** Writes the sums, inside the transaction and before its commit. */
+  /** Writes the sums, inside the transaction and before its commit. Later transactions count from zero. */
   flush(): void {
     for (const [project_id, counts] of this.#counts) {
       for (const [name, value] of counts) this.#add.run(project_id, name, value)
-    }
-  }
-
-  /** After the commit: the projects whose first event it stored. */
-  takeFirstEvents(): readonly number[] {
-    const first: number[] = []
-    for (const [project_id, counts] of this.#counts) {
-      if (this.#projects_with_events.has(project_id) || !counts.has('accepted')) continue
-      this.#projects_with_events.add(project_id)
-      first.push(project_id)
+      const is_first = counts.has('accepted') && !this.#projects_with_events.has(project_id)
+      if (is_first) this.#first_events.add(project_id)
     }
     this.#counts.clear()
+  }
+
+  /** After the commit: the projects whose first event was stored since the last call. */
+  takeFirstEvents(): readonly number[] {
+    const first = [...this.#first_events]
+    for (const project_id of first) this.#projects_with_events.add(project_id)
+    this.#first_events.clear()
     return first
   }
 
   /** Discards the counts of a rolled back transaction. */
   forget(): void {
     this.#counts.clear()
+    this.#first_events.clear()
   }
 }

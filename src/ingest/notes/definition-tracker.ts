@@ -3,6 +3,7 @@
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { NewNames } from '../threads/batch.ts'
+import { NAME_LENGTH_MAX } from './definitions.ts'
 
 /** Projects in the cache. */
 const PROJECTS_MAX = 200
@@ -17,6 +18,8 @@ const REMEMBERED_US = 900_000_000
  * Names of each kind that one request reports: each costs a write in its transaction. Later requests report the others.
  */
 const LISTED_MAX = 2000
+/** Longer texts are texts whatever they say; the list of a request must stay small. */
+const EXAMPLE_LENGTH_MAX = 100
 /** Event names of one request whose lists of properties are cached, and the longest such list. */
 const ALIKE_MAX = 50
 const ALIKE_NAMES_MAX = 200
@@ -69,12 +72,14 @@ export class NameList {
     const alike = this.#alike?.get(event)
     if (alike !== undefined && hasNames(properties, alike)) return
     const is_event_reported = this.#isRecent(this.#reported.events.get(event))
-    if (!is_event_reported && this.#events.size < LISTED_MAX) this.#events.add(event)
+    if (!is_event_reported && this.#events.size < LISTED_MAX && mayBeDefined(event)) {
+      this.#events.add(event)
+    }
     let are_all_reported = is_event_reported
     for (const name in properties) {
-      if (this.#isRecent(this.#reported.properties.get(name))) continue
+      if (this.#isRecent(this.#reported.properties.get(name)) || !mayBeDefined(name)) continue
       are_all_reported = false
-      this.#noteProperty(name, properties[name])
+      this.#noteProperty(name, shortenExample(properties[name]))
     }
     // Most requests have one event: no list to compare with.
     if (are_all_reported && this.#has_several) this.#rememberAlike(event, properties)
@@ -92,10 +97,15 @@ export class NameList {
   }
 
   #noteProperty(name: string, value: unknown): void {
-    if (this.#properties.size >= LISTED_MAX && !this.#properties.has(name)) return
-    if (showsType(value)) this.#properties.set(name, value)
-    else if (!this.#isRecent(this.#reported.untyped_properties.get(name))) {
-      if (!this.#properties.has(name)) this.#properties.set(name, value)
+    const listed = this.#properties.get(name)
+    if (listed === undefined) {
+      if (this.#properties.size >= LISTED_MAX) return
+      const is_new =
+        showsType(value) || !this.#isRecent(this.#reported.untyped_properties.get(name))
+      if (is_new) this.#properties.set(name, value)
+    } else if (!showsType(listed) && showsType(value)) {
+      // The first value with a type decides, so a later one replaces none.
+      this.#properties.set(name, value)
     }
   }
 
@@ -115,8 +125,18 @@ export class NameList {
   }
 }
 
+function mayBeDefined(name: string): boolean {
+  return name.length <= NAME_LENGTH_MAX
+}
+
+/** A value of the same type, short enough to travel with the request. */
+function shortenExample(value: unknown): unknown {
+  if (typeof value === 'object') return null
+  return typeof value === 'string' && value.length > EXAMPLE_LENGTH_MAX ? '' : value
+}
+
 function showsType(value: unknown): boolean {
-  return value !== null && typeof value !== 'object'
+  return value !== null
 }
 
 /** Whether these are the names of all properties, in this order. */

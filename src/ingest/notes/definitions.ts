@@ -10,7 +10,7 @@ export type DetectedPropertyType = 'String' | 'Numeric' | 'Boolean' | 'DateTime'
 export type DefinitionOwner = 'event' | 'person' | 0 | 1 | 2 | 3 | 4
 
 /** Longer names get no definition. */
-const NAME_LENGTH_MAX = 200
+export const NAME_LENGTH_MAX = 200
 /** Definitions of each kind per project; events with further names are stored without one. */
 const NAMES_MAX = 10_000
 /** Projects whose definitions are cached. */
@@ -31,9 +31,19 @@ const NOT_DEFINED: ReadonlySet<string> = new Set([
   '$group_4',
 ])
 
-const ISO_LIKE =
-  /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/
+/** A date, year first or last, perhaps with a time of the day after it. */
+const DATE_LIKE =
+  /^(?:\d{4}[/-][0-2]\d[/-][0-3]\d|[0-2]\d[/-][0-3]\d[/-]\d{4})(?:[ T][0-2]\d:[0-6]\d:[0-6]\d.*)?$/
+/** RFC 3339 without seconds, which clients write too. */
+const MINUTE_LIKE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?:Z|[+-]\d{2}:?\d{2})?$/
+/** RFC 2822: `Tue, 10 Mar 2026 12:34:56 +0000`. */
+const MAIL_DATE_LIKE =
+  /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}(?::\d{2})? (?:[+-]\d{4}|GMT|UTC?|Z)$/
 const BOOLEAN_LIKE = /^(?:true|false|TRUE|FALSE)$/
+/** A number of a property with such a name may be a time. */
+const TIME_NAME = /time|date|_at|-at|createdat|updatedat/
+/** Whole numbers below the seconds since 1970 of half a year ago are no times. */
+const RECENT_S = 15_768_000
 
 const UPSERT_EVENT = `
 insert into event_definitions (project_id, name, first_seen, last_seen, change)
@@ -51,6 +61,18 @@ on conflict (project_id, kind, group_type_index, name) do update set
   property_type = coalesce(property_definitions.property_type, excluded.property_type),
   last_seen = excluded.last_seen,
   change = excluded.change`
+
+const RETYPE_PROPERTY = `
+update property_definitions set property_type = ?, change = ?
+where project_id = ? and kind = ? and group_type_index = ? and name = ?`
+
+/** Another type of a known property; null to detect it again from its next value. */
+export type PropertyTypeChange = {
+  readonly project_id: number
+  readonly owner: DefinitionOwner
+  readonly name: string
+  readonly property_type: DetectedPropertyType | null
+}
 
 type NotedProperty = { type: DetectedPropertyType | null; seen_at: number }
 
@@ -73,11 +95,13 @@ export class DefinitionNoter {
   readonly #projects = new ClockCache<ProjectNames>(PROJECTS_CACHED_MAX)
   readonly #upsert_event: Statement
   readonly #upsert_property: Statement
+  readonly #retype_property: Statement
 
   constructor(log: EventLog) {
     this.#log = log
     this.#upsert_event = log.db.prepare(UPSERT_EVENT)
     this.#upsert_property = log.db.prepare(UPSERT_PROPERTY)
+    this.#retype_property = log.db.prepare(RETYPE_PROPERTY)
   }
 
   /** Notes an event's name. `now` in µs. */
@@ -111,6 +135,15 @@ export class DefinitionNoter {
     }
   }
 
+  /** Changes the type with which a property is read from now on; its values stay as they were sent. */
+  changeType({ project_id, owner, name, property_type }: PropertyTypeChange): void {
+    const change = this.#log.nextChange()
+    const [kind, group_type_index] = ownerColumns(owner)
+    this.#retype_property.run(property_type, change, project_id, kind, group_type_index, name)
+    const noted = this.#openProperties(project_id, owner).get(name)
+    if (noted !== undefined) noted.type = property_type
+  }
+
   /** Clears the cache after a rollback. */
   forget(): void {
     this.#projects.clear()
@@ -123,15 +156,13 @@ export class DefinitionNoter {
   ): void {
     const { name, value, before, now } = seen
     const noted = this.#openProperties(project_id, owner)
-    const type = before?.type ?? detectType(name, value)
+    const type = before?.type ?? detectType(name, value, now)
     if (before === undefined) {
       if (noted.size >= NAMES_MAX || name.length > NAME_LENGTH_MAX || NOT_DEFINED.has(name)) return
     } else if (type === before.type && now - before.seen_at < SEEN_EVERY_US) return
-    const is_group = typeof owner === 'number'
     this.#upsert_property.run(
       project_id,
-      is_group ? 'group' : owner,
-      is_group ? owner : -1,
+      ...ownerColumns(owner),
       name,
       type,
       now,
@@ -182,25 +213,40 @@ export class DefinitionNoter {
   }
 }
 
-/** The type of a value, also by its name and spelling; null for null, lists and objects. */
-function detectType(name: string, value: unknown): DetectedPropertyType | null {
-  if (isAlwaysText(name)) return 'String'
-  const is_time = name.toLowerCase().includes('time')
+/**
+ * The type of a value, also by its name and spelling; null for null, lists and objects. A whole number is a time if it
+ * may be recent seconds or milliseconds since 1970 and the name says so. `now` in µs.
+ */
+function detectType(name: string, value: unknown, now: number): DetectedPropertyType | null {
+  const lowered = name.toLowerCase()
+  if (isAlwaysText(lowered)) return 'String'
   if (typeof value === 'boolean') return 'Boolean'
-  if (typeof value === 'number') return is_time ? 'DateTime' : 'Numeric'
+  if (typeof value === 'number') {
+    const is_recent = Number.isInteger(value) && value >= now / 1_000_000 - RECENT_S
+    return is_recent && TIME_NAME.test(lowered) ? 'DateTime' : 'Numeric'
+  }
   if (typeof value !== 'string') return null
-  if (BOOLEAN_LIKE.test(value)) return 'Boolean'
-  return ISO_LIKE.test(value) ? 'DateTime' : 'String'
+  const text = value.trim()
+  if (BOOLEAN_LIKE.test(text)) return 'Boolean'
+  return isDate(text) ? 'DateTime' : 'String'
 }
+
+const isDate = (text: string): boolean =>
+  [DATE_LIKE, MINUTE_LIKE, MAIL_DATE_LIKE].some((form) => form.test(text))
 
 function isAlwaysText(name: string): boolean {
   return (
     name.startsWith('utm_') ||
+    name.startsWith('$initial_utm_') ||
     name.startsWith('$feature/') ||
     name === '$feature_flag_response' ||
     name.startsWith('$survey_response')
   )
 }
+
+/** The columns `kind` and `group_type_index` of an owner. */
+const ownerColumns = (owner: DefinitionOwner): [kind: string, group_type_index: number] =>
+  typeof owner === 'number' ? ['group', owner] : [owner, -1]
 
 function ownerOf(row: PropertyRow): DefinitionOwner {
   if (row.kind === 'event' || row.kind === 'person') return row.kind

@@ -4,7 +4,8 @@ import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../../errors.ts'
 import type { RawCapture } from '../threads/messages.ts'
 import { expandLz64 } from './lz64.ts'
-import { requireNamedToken } from './token.ts'
+import { boundaryOf, readParts } from './multipart.ts'
+import { isGzip, requireNamedToken } from './token.ts'
 
 /** The JSON value of a body, not interpreted yet. */
 export type DecodedBody = {
@@ -71,8 +72,9 @@ export function decodeRequest(request: RawCapture, context: DecodeLimits): Decod
   const first = bytes[0]
   const text = textOf(bytes)
   if (first === 0x7b || first === 0x5b) return parseBody(text, query, context)
-  if (isForm(request, text)) {
-    const form = readFields(text)
+  const boundary = boundaryOf(request.content_type)
+  if (boundary !== null || isForm(request, text)) {
+    const form = boundary === null ? readFields(text) : readParts(text, boundary, FIELDS_MAX)
     const fields = { ...form, ...query }
     const data = form['data'] ?? query['data']
     if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
@@ -187,11 +189,6 @@ function unzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
     plain = gunzip(plain, body_bytes_max)
   }
   return plain
-}
-
-/** Decides by the magic bytes alone: clients announce gzip wrongly, or not at all. */
-function isGzip(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08
 }
 
 function gunzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {

@@ -1,5 +1,7 @@
-/** Validates the form of a project token before it is looked up. */
+/** Finds a project token in a request, and validates its form before it is looked up. */
+import { constants, gunzipSync } from 'node:zlib'
 import { Refusal } from '../../errors.ts'
+import type { RawCapture } from '../threads/messages.ts'
 
 const TOKEN_LENGTH_MAX = 64
 
@@ -8,6 +10,44 @@ const TOKEN_MEMBER = /"(?:\$?token|api_key)"\s*:\s*"\s*([\x21\x23-\x5b\x5d-\x7e]
 const TOKEN_NAMES = ['"api_key"', '"token"', '"$token"'] as const
 /** Members read from the start of a body; properties of events may be called `token` too. */
 const MEMBERS_MAX = 1000
+
+/** Bytes at either end of a body that are searched for its token: SDKs put it first or last. */
+const SEARCHED_BYTES = 4096
+/** Compressed bytes that are unpacked for it: 70 µs, 1.4 ms if they are a bomb of half a megabyte. */
+const UNPACKED_BYTES = 512
+
+/**
+ * Guesses the project's token of a request that is not decoded, from its query string and the ends of its body; null
+ * if there is none. Not validated, and a client may name a wrong one here: only good for sharing among projects.
+ */
+export function guessToken({ query, body }: Pick<RawCapture, 'query' | 'body'>): string | null {
+  const named = /(?:^|&)(?:token|api_key)=([^&]{1,64})/.exec(query)?.[1]
+  return named ?? searchToken(isGzip(body) ? unpackStart(body) : endsOf(body))
+}
+
+function searchToken(text: string): string | null {
+  return text.matchAll(TOKEN_MEMBER).next().value?.[1] ?? null
+}
+
+function endsOf(body: Uint8Array): string {
+  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, SEARCHED_BYTES))
+  return start.toString('latin1') + Buffer.from(body.slice(-SEARCHED_BYTES)).toString('latin1')
+}
+
+function unpackStart(body: Uint8Array): string {
+  try {
+    const start = body.subarray(0, UNPACKED_BYTES)
+    const plain = gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH })
+    return plain.toString('latin1', 0, SEARCHED_BYTES)
+  } catch {
+    return ''
+  }
+}
+
+/** Decides by the magic bytes alone: clients announce gzip wrongly, or not at all. */
+export function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08
+}
 
 /** The token, trimmed. Refuses a missing or malformed one. */
 export function requireToken(token: unknown): string {

@@ -7,8 +7,11 @@ import type { NewFiles } from '../../storage/log/event-log.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import { Checkpoints } from '../../storage/sqlite/checkpoints.ts'
 import { createEventLoops, type EventLoops } from '../../threads/loop-memory.ts'
+import type { PropertyTypeChange } from '../notes/definitions.ts'
+import { guessToken } from '../pipeline/token.ts'
 import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
 import { UNPACKED_BYTES_MAX } from './decode-request.ts'
+import { FairBudget } from './fair-budget.ts'
 import {
   CAPTURE_LIMITS,
   type CaptureAnswer,
@@ -62,8 +65,13 @@ export type CaptureSettings = {
 
 const DEDUP_DAYS = 30
 
+/** Smaller bodies are charged to no owner: finding it costs up to 70 µs, and connections bound their sum. */
+const OWNED_BYTES_MIN = 64 * 1024
+const NO_OWNERS: readonly string[] = []
+
 type PendingCapture = {
   readonly bytes: number
+  readonly owners: readonly string[]
   readonly resolve: (answer: CaptureAnswer) => void
   readonly reject: (error: Error) => void
 }
@@ -90,6 +98,7 @@ export class Capture {
   readonly #calls = new Map<number, PendingChange>()
   readonly #checkpoints: Checkpoints
   readonly #decode_pool: DecodePool
+  readonly #in_flight: FairBudget
   /** Resolves when the data thread is ready; rejects when it cannot open its databases. */
   readonly opened: Promise<void>
   readonly #closed = Promise.withResolvers<void>()
@@ -98,13 +107,13 @@ export class Capture {
   readonly #opening = Promise.withResolvers<void>()
   #outbox: NumberedCapture[] = []
   #last_id = 0
-  #in_flight_bytes = 0
   #is_open = true
 
   constructor(worker: Worker, settings: CaptureSettings) {
     this.#worker = worker
     this.#settings = settings
     this.#limits = { ...CAPTURE_LIMITS, ...settings.limits }
+    this.#in_flight = new FairBudget(this.#limits.in_flight_bytes_max)
     this.#checkpoints = new Checkpoints(
       settings.data_dir,
       () => this.#post({ kind: 'checkpoint' }),
@@ -137,15 +146,16 @@ export class Capture {
    */
   send(request: RawCapture): Promise<CaptureAnswer> {
     const bytes = request.body.length
-    const is_full = this.#in_flight_bytes + bytes > this.#limits.in_flight_bytes_max
-    if (!this.#is_open || is_full) return Promise.resolve(UNAVAILABLE)
-    this.#in_flight_bytes += bytes
+    const owners = bytes < OWNED_BYTES_MIN ? NO_OWNERS : ownersOf(request)
+    const has_room = this.#in_flight.hasRoom(bytes) && this.#in_flight.isFair(owners, bytes)
+    if (!this.#is_open || !has_room) return Promise.resolve(UNAVAILABLE)
+    this.#in_flight.take(owners, bytes)
     this.#last_id += 1
     const id = this.#last_id
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
     this.#outbox.push({ ...request, id })
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { bytes, resolve, reject })
+      this.#pending.set(id, { bytes, owners, resolve, reject })
     })
   }
 
@@ -170,6 +180,11 @@ export class Capture {
    */
   changeCohort(change: CohortChange): Promise<void> {
     return this.#call((call) => ({ kind: 'cohort', call, change }))
+  }
+
+  /** Changes the type with which a property is read. Resolves after the commit. */
+  changePropertyType(change: PropertyTypeChange): Promise<void> {
+    return this.#call((call) => ({ kind: 'property_type', call, change }))
   }
 
   /** Splits, restores or deletes a person. Resolves after the commit; rejects only for a bug. */
@@ -277,7 +292,7 @@ export class Capture {
       const pending = this.#pending.get(id)
       if (pending === undefined) continue
       this.#pending.delete(id)
-      this.#in_flight_bytes -= pending.bytes
+      this.#in_flight.release(pending.owners, pending.bytes)
       if (answer.kind === 'failed') pending.reject(new Error(answer.message))
       else pending.resolve(answer)
       if (isLost(answer)) this.#decode_pool.forget()
@@ -314,6 +329,14 @@ export class Capture {
     this.#closed.resolve()
     this.#settings.onBroken?.(message)
   }
+}
+
+/**
+ * Those to whom a request in flight is charged: its project, as far as it shows, and its address, since a client may
+ * name any project.
+ */
+function ownersOf(request: RawCapture): readonly string[] {
+  return [`project ${guessToken(request) ?? ''}`, `address ${request.client_ip}`]
 }
 
 /** Whether a request was decoded but not written. */

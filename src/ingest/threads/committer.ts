@@ -22,6 +22,7 @@ import {
   type NumberedCapture,
   UNAVAILABLE,
 } from './messages.ts'
+import { RoundRobin } from './round-robin.ts'
 import { SlicedRequests } from './sliced-requests.ts'
 import { faultOf, type StorageFault } from './storage-faults.ts'
 
@@ -30,7 +31,7 @@ const NORMAL_EVENTS_MAX = 5000
 /** Events of one commit of a low-priority lane. */
 const LOW_PRIORITY_EVENTS_MAX = 1000
 /** A commit takes no further request after this time: bounds how long the next commit waits. */
-const COMMIT_MS_MAX = 40
+const COMMIT_MS_MAX = 20
 
 const STORING = nameWork('capture: storing events')
 const COMMITTING = nameWork('capture: committing')
@@ -61,6 +62,22 @@ export class Committer {
     demoted: new FairLane(),
     historical: new FairLane(),
   }
+  /** The work beside normal requests: one piece per turn. */
+  readonly #low_priority = new RoundRobin([
+    {
+      hasWork: () => !this.#lanes.demoted.isEmpty(blockNone),
+      run: () => this.#commitLane(this.#lanes.demoted, LOW_PRIORITY_EVENTS_MAX, blockNone),
+    },
+    {
+      hasWork: () => !this.#lanes.historical.isEmpty(this.#isBlockedImport),
+      run: () =>
+        this.#commitLane(this.#lanes.historical, LOW_PRIORITY_EVENTS_MAX, this.#isBlockedImport),
+    },
+  ])
+  readonly #background = new RoundRobin([
+    { hasWork: () => this.#sliced.has_work, run: () => this.#sliced.turn() },
+    { hasWork: () => this.#isLowPriorityDue(), run: () => this.#commitLowPriority() },
+  ])
   /** Projects deleted since the start; project ids are never reused. */
   readonly #deleted_projects = new Set<number>()
   #turns_of_normal_only = 0
@@ -119,26 +136,28 @@ export class Committer {
       this.#decoder.has_work ||
       this.#sliced.has_work ||
       !this.#lanes.normal.isEmpty(blockNone) ||
-      !this.#lanes.demoted.isEmpty(blockNone) ||
-      !this.#lanes.historical.isEmpty(this.#isBlockedImport)
+      this.#low_priority.hasWork()
     )
   }
 
-  /**
-   * One turn: decodes what arrived, commits normal requests, applies a slice of a large one, then the low-priority
-   * lanes.
-   */
+  /** One turn: decodes what arrived, commits normal requests, then a piece of the other work: a slice, or a lane. */
   turn(): void {
     this.#decoder.turn()
     this.#commitLane(this.#lanes.normal, NORMAL_EVENTS_MAX, blockNone)
-    if (this.#is_broken) this.#sliced.giveUp()
-    else this.#sliced.turn()
     this.#turns_of_normal_only += 1
+    if (this.#is_broken) this.#sliced.giveUp()
+    this.#background.run()
+  }
+
+  #isLowPriorityDue(): boolean {
     const is_waiting = !this.#lanes.normal.isEmpty(blockNone)
-    if (is_waiting && this.#turns_of_normal_only < LOW_PRIORITY_EVERY) return
+    const is_due = !is_waiting || this.#turns_of_normal_only >= LOW_PRIORITY_EVERY
+    return is_due && this.#low_priority.hasWork()
+  }
+
+  #commitLowPriority(): void {
     this.#turns_of_normal_only = 0
-    this.#commitLane(this.#lanes.demoted, LOW_PRIORITY_EVENTS_MAX, blockNone)
-    this.#commitLane(this.#lanes.historical, LOW_PRIORITY_EVENTS_MAX, this.#isBlockedImport)
+    this.#low_priority.run()
   }
 
   /** An import is applied in its order: later requests wait while a large one of the project is applied in slices. */

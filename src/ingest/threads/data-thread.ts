@@ -13,6 +13,7 @@ import {
 } from '../../storage/persons/flag-rows.ts'
 import { beginWork, nameWork, startHeartbeat, type WorkName } from '../../threads/this-thread.ts'
 import { DefinitionTracker } from '../notes/definition-tracker.ts'
+import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { memoizeLocation } from '../pipeline/location.ts'
 import { ProjectPlugins } from '../pipeline/plugins.ts'
 import { clearStores, commit, type IngestStores, openStores } from '../write/apply.ts'
@@ -66,6 +67,9 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
     case 'requests':
       thread.committer.receive(unpackRequests(message.heads, message.bodies))
       scheduleTurn(thread)
+      return
+    case 'property_type':
+      changePropertyType(thread, message.call, message.change)
       return
     case 'link':
       listen(thread, message.from_decode_thread)
@@ -209,6 +213,22 @@ function writeCohort(target: DataThread, number: number, change: CohortChange): 
   write(target, number, (db) => {
     target.stores.log.nextChange()
     changeCohort(db, change)
+  })
+}
+
+/** Changes a property's type in a separate transaction. */
+function changePropertyType(
+  { stores }: DataThread,
+  number: number,
+  change: PropertyTypeChange,
+): void {
+  call(number, () => {
+    try {
+      commit(stores, () => stores.definitions.changeType(change))
+    } catch (error) {
+      clearStores(stores)
+      throw error
+    }
   })
 }
 

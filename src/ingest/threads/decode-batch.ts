@@ -1,6 +1,7 @@
 /** Decodes requests and runs the pipeline on their events, a bounded amount of work per turn. Writes nothing. */
 import { Refusal } from '../../errors.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
+import { guessToken } from '../pipeline/token.ts'
 import {
   type DecodeContext,
   type DecodeJob,
@@ -8,6 +9,8 @@ import {
   type SliceMax,
   startDecodeJob,
 } from './decode-request.ts'
+import { FairBudget } from './fair-budget.ts'
+import { FairQueue } from './fair-queue.ts'
 import {
   type CaptureFailure,
   type CaptureRefusal,
@@ -19,8 +22,8 @@ import { faultOf } from './storage-faults.ts'
 
 /** The work on one request per turn: other requests pass between the slices of a body with a million events. */
 const SLICE_MAX: SliceMax = { events: 1000, length: 1024 * 1024 }
-/** Characters of JSON parsed per turn; the body that reaches the limit is finished. */
-const READ_PER_TURN_MAX = 8 * 1024 * 1024
+/** Characters of JSON parsed per turn, in about 20 ms; the body that reaches the limit is finished. */
+const READ_PER_TURN_MAX = 512 * 1024
 /**
  * Characters of JSON of all decoded requests that are not answered yet. A character costs about ten bytes of memory,
  * and a compressed body has thousands of them per byte. A request beyond the limit waits as raw bytes.
@@ -42,38 +45,44 @@ export type BatchDecoderContext = DecodeContext & {
 /** A waiting request with the length of its JSON. */
 type LargeRequest = { readonly capture: NumberedCapture; readonly length: number }
 
+/** What a large request has taken of the limit, and for which project. */
+type DecodedShare = { readonly owners: readonly string[]; readonly length: number }
+
 /** The requests that are not decoded completely. */
 export class BatchDecoder {
   readonly #context: BatchDecoderContext
-  #arrived: NumberedCapture[] = []
-  #waiting: LargeRequest[] = []
+  /** Requests that nobody has looked into, by the token that they seem to have. */
+  readonly #arrived = new FairQueue<string | null, NumberedCapture>()
+  /** Requests that wait for memory, by project. */
+  readonly #waiting = new FairQueue<string, LargeRequest>()
   #jobs: DecodeJob[] = []
-  /** Lengths of the large requests that were decoded, at least in part, and are not answered. */
-  readonly #decoded_lengths = new Map<number, number>()
-  #decoded_length = 0
+  /** The large requests that were decoded, at least in part, and are not answered. */
+  readonly #decoded = new Map<number, DecodedShare>()
+  readonly #memory = new FairBudget(DECODED_LENGTH_MAX)
 
   constructor(context: BatchDecoderContext) {
     this.#context = context
   }
 
   receive(captures: readonly NumberedCapture[]): void {
-    this.#arrived.push(...captures)
+    // The bodies that are not for the decode thread are small: guessing costs as much as decoding one.
+    const are_small = this.#context.divert !== undefined
+    for (const capture of captures) {
+      this.#arrived.add(are_small ? null : guessToken(capture), capture)
+    }
   }
 
   get has_work(): boolean {
-    const [next] = this.#waiting
-    return (
-      this.#arrived.length > 0 ||
-      this.#jobs.length > 0 ||
-      (next !== undefined && this.#hasRoom(next.length))
-    )
+    return !this.#arrived.is_empty || this.#jobs.length > 0 || this.#nextWaiting() !== null
   }
 
   /** Frees the share of answered requests in the limit. */
   settle(ids: readonly number[]): void {
     for (const id of ids) {
-      this.#decoded_length -= this.#decoded_lengths.get(id) ?? 0
-      this.#decoded_lengths.delete(id)
+      const share = this.#decoded.get(id)
+      if (share === undefined) continue
+      this.#memory.release(share.owners, share.length)
+      this.#decoded.delete(id)
     }
   }
 
@@ -101,22 +110,32 @@ export class BatchDecoder {
   /** Begins requests: those that waited for memory first, then those that arrived. */
   #beginRequests(answers: NumberedAnswer[]): void {
     let budget = READ_PER_TURN_MAX
-    for (let next = this.#waiting[0]; next !== undefined && budget > 0; next = this.#waiting[0]) {
-      if (!this.#hasRoom(next.length)) break
-      this.#waiting.shift()
-      budget -= this.#begin(next.capture, answers)
+    for (let next = this.#nextWaiting(); next !== null && budget > 0; next = this.#nextWaiting()) {
+      const { capture } = this.#waiting.take(next) ?? {}
+      if (capture !== undefined) budget -= this.#begin(capture, answers, () => true)
     }
-    let begun = 0
-    for (const capture of this.#arrived) {
+    for (let next = this.#arrived.take(); next !== null; next = this.#arrived.take()) {
+      budget -= this.#begin(next, answers, (project, length) => this.#mayBegin(project, length))
       if (budget <= 0) break
-      begun += 1
-      budget -= this.#begin(capture, answers)
     }
-    this.#arrived = this.#arrived.slice(begun)
   }
 
-  /** Begins a request, or lets it wait for memory. Returns the characters read. */
-  #begin(capture: NumberedCapture, answers: NumberedAnswer[]): number {
+  /** The project whose request may begin; null if all must wait for memory, or none does. */
+  #nextWaiting(): string | null {
+    for (const [project, { length }] of this.#waiting.heads()) {
+      if (!this.#memory.isFair([project], length)) continue
+      // Those behind it must not pass: a large one would wait for as long as small ones come.
+      return this.#memory.hasRoom(length) ? project : null
+    }
+    return null
+  }
+
+  /** Begins a request, or lets a large one wait for memory. Returns the characters read. */
+  #begin(
+    capture: NumberedCapture,
+    answers: NumberedAnswer[],
+    mayBegin: (project: string, length: number) => boolean,
+  ): number {
     let read = capture.body.length
     isolate(capture.id, answers, () => {
       beginWork(DECODING, capture.id, 0)
@@ -125,18 +144,30 @@ export class BatchDecoder {
       const { length } = job
       read = length
       if (length <= SMALL_LENGTH_MAX) this.#decodeSlice(job, answers)
-      else if (this.#hasRoom(length)) {
-        this.#decoded_lengths.set(capture.id, length)
-        this.#decoded_length += length
-        this.#decodeSlice(job, answers)
-      } else this.#waiting.push({ capture, length })
+      else if (mayBegin(projectOf(job), length)) this.#beginLarge(job, answers)
+      else this.#waiting.add(projectOf(job), { capture, length })
     })
     return read
   }
 
-  #hasRoom(length: number): boolean {
-    return this.#decoded_length === 0 || this.#decoded_length + length <= DECODED_LENGTH_MAX
+  /** Whether there is memory for a request, and none waits that comes before it. */
+  #mayBegin(project: string, length: number): boolean {
+    for (const [other, first] of this.#waiting.heads()) {
+      if (other === project || this.#memory.isFair([other], first.length)) return false
+    }
+    return this.#memory.isFair([project], length) && this.#memory.hasRoom(length)
   }
+
+  #beginLarge(job: DecodeJob, answers: NumberedAnswer[]): void {
+    const share = { owners: [projectOf(job)], length: job.length }
+    this.#memory.take(share.owners, share.length)
+    this.#decoded.set(job.id, share)
+    this.#decodeSlice(job, answers)
+  }
+}
+
+function projectOf({ request_context }: DecodeJob): string {
+  return String(request_context.project.id)
 }
 
 /** Catches what one request throws, so that it fails alone, and adds its answer. */

@@ -19,7 +19,8 @@ export type PackedSlice = {
   readonly request: string
 }
 
-type PackedRequestRest = Omit<PreparedRequest, 'events'>
+/** A request without its events. */
+export type PackedRequestRest = Omit<PreparedRequest, 'events'>
 
 /**
  * An event without its properties: the members that every event has by position, which keeps a request of thousands of

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
 import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
+import type { PropertyTypeChange } from '../notes/definitions.ts'
 import type { PackedSlice } from './event-packing.ts'
 
 export type { CohortChange, FileRow, NewFiles, OverrideRow, PersonChange, PersonChanged }
@@ -68,7 +69,7 @@ export type CaptureLimits = {
   readonly person_properties_max: number
   /** Time of one request on the data thread in one turn, ms; the rest of it is applied in slices, in later turns. */
   readonly request_ms_max: number
-  /** Time of one slice of a large request on the data thread, ms. */
+  /** Time of one slice of a large request on the data thread, with its commit, ms. */
   readonly slice_ms_max: number
   /** Bodies of all requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
@@ -83,8 +84,8 @@ export const CAPTURE_LIMITS: CaptureLimits = {
   depth_max: 128,
   person_bytes_max: 640 * 1024,
   person_properties_max: 2000,
-  request_ms_max: 50,
-  slice_ms_max: 10,
+  request_ms_max: 15,
+  slice_ms_max: 30,
   in_flight_bytes_max: 256 * MIB,
 }
 
@@ -114,6 +115,7 @@ export type ToDataThread =
   | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
   | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }
   | { readonly kind: 'person'; readonly call: number; readonly change: PersonChange }
+  | { readonly kind: 'property_type'; readonly call: number; readonly change: PropertyTypeChange }
   | { readonly kind: 'link'; readonly from_decode_thread: MessagePort }
   | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
   | { readonly kind: 'remove_events'; readonly call: number; readonly removal_id: number }

@@ -2,8 +2,8 @@
  * Requests with many events: the whole request goes into a redo log, the journal of events.db, and is then applied one
  * slice per turn, so that small requests are committed in between.
  *
- * Slices arrive → all of them in the journal → each applied in a transaction that deletes it → answered. Each step may
- * be the last one before a crash: an incomplete request is dropped at the next start, a complete one is finished then.
+ * Slices arrive → all of them in the journal → each applied in one transaction or several, of which the last deletes it
+ * → answered. Each step may be the last one before a crash: an incomplete request is dropped at the next start, a complete one is finished then.
  * So a request is stored as a whole or not at all, and no slice is applied twice.
  */
 
@@ -18,16 +18,27 @@ import {
   type IngestStores,
 } from '../write/apply.ts'
 import type { OverflowLimiter } from '../write/overflow-limiter.ts'
-import type { PreparedRequest } from './batch.ts'
-import { type PackedSlice, packEvents, unpackEvents, unpackRest } from './event-packing.ts'
+import type { PreparedEvent, PreparedRequest } from './batch.ts'
+import {
+  type PackedRequestRest,
+  type PackedSlice,
+  packEvents,
+  unpackEvents,
+  unpackRest,
+} from './event-packing.ts'
 import type { CaptureFailure, CaptureLimits, NumberedAnswer } from './messages.ts'
+import { RoundRobin } from './round-robin.ts'
 import type { StorageFault } from './storage-faults.ts'
 
 const JOURNALING = nameWork('capture: writing down a large request')
 const APPLYING = nameWork('capture: storing a part of a large request')
 
-/** Slices journaled per turn, each of about a megabyte. */
-const JOURNALED_PER_TURN_MAX = 2
+/** A slice's share of time for applying events at first; the rest is for writing persons and committing. */
+const APPLYING_SHARE_FIRST = 0.5
+/** The share is not reduced below this, however slow the disk is: each slice has costs of its own. */
+const APPLYING_SHARE_MIN = 0.25
+/** Weight of the last slice in the share. */
+const LAST_SLICE_WEIGHT = 0.3
 /** Delay of a retry after the disk failed. */
 const RETRY_AFTER_MS = 1000
 /** Failures in a row after which the request is answered 500: its outcome is open. */
@@ -51,8 +62,19 @@ export type SlicedRequestsContext = {
   readonly wake: () => void
 }
 
-/** A request in the journal. `answer_id` is null if no client waits: answered 500 before, or found after a crash. */
-type Sliced = JournaledRequest & { readonly answer_id: number | null }
+/** A request in the journal. */
+type Sliced = Omit<JournaledRequest, 'rest'> & {
+  readonly rest: PackedRequestRest
+  /** Null if no client waits: answered 500 before, or found after a crash. */
+  readonly answer_id: number | null
+  /** Its first slice, while that is applied in part. */
+  readonly open_slice: OpenSlice | null
+}
+
+/** A slice of the journal, unpacked once however many transactions apply it. */
+type OpenSlice = { readonly id: number; readonly events: readonly PreparedEvent[] }
+
+const NEW_IN_JOURNAL = { applied: 0, open_slice: null }
 
 /** A request after one of its slices; `answer` is null while slices remain. */
 type SliceOutcome = { readonly request: Sliced; readonly answer: NumberedAnswer[1] | null }
@@ -74,6 +96,12 @@ export class SlicedRequests {
   readonly #complete = new Map<number, Sliced[]>()
   /** Journal ids of requests whose rows are to be deleted. */
   readonly #dropped: number[] = []
+  readonly #pieces = new RoundRobin([
+    { hasWork: () => this.#arrived.length > 0, run: () => this.#journalSome() },
+    { hasWork: () => this.#complete.size > 0, run: () => this.#applyNext() },
+    { hasWork: () => this.#dropped.length > 0, run: () => this.#removeSome() },
+  ])
+  #applying_share = APPLYING_SHARE_FIRST
   #failures = 0
   #is_paused = false
   #bytes = 0
@@ -83,13 +111,15 @@ export class SlicedRequests {
     this.#context = context
     for (const request of context.stores.journal.list()) {
       if (request.rest === '') this.#dropped.push(request.id)
-      else this.#enqueue({ ...request, answer_id: null })
+      else {
+        const rest = unpackRest(request.rest)
+        this.#enqueue({ ...request, rest, answer_id: null, open_slice: null })
+      }
     }
   }
 
   get has_work(): boolean {
-    if (this.#is_paused) return false
-    return this.#arrived.length > 0 || this.#complete.size > 0 || this.#dropped.length > 0
+    return !this.#is_paused && this.#pieces.hasWork()
   }
 
   /** Whether some slices of a request have arrived, but not its last one. */
@@ -122,10 +152,10 @@ export class SlicedRequests {
     const { events, ...rest } = request
     const { id: answer_id, project_id } = request
     const id = journal.begin(project_id)
-    const sliced = { id, accepted, event_count: events.length, rest: JSON.stringify(rest) }
+    const counts = { id, accepted, event_count: events.length }
     journal.add({ id, project_id }, packEvents(events.slice(applied)))
-    journal.save(sliced)
-    return { ...sliced, project_id, answer_id }
+    journal.complete({ ...counts, rest: JSON.stringify(rest) })
+    return { ...NEW_IN_JOURNAL, ...counts, project_id, rest, answer_id }
   }
 
   /** Enqueues a request that `write` has journaled. */
@@ -133,15 +163,9 @@ export class SlicedRequests {
     this.#enqueue(request)
   }
 
-  /** One turn: journals some slices, applies one, deletes some rows of a dropped request. */
+  /** One turn: journals some slices, or applies a part of one, or deletes some rows of a dropped request. */
   turn(): void {
-    if (this.#is_paused) return
-    for (const { slice, project_id } of this.#arrived.splice(0, JOURNALED_PER_TURN_MAX)) {
-      this.#journalSlice(slice, project_id)
-    }
-    this.#applyNext()
-    const dropped = this.#dropped[0]
-    if (dropped !== undefined) this.#removeSome(dropped)
+    if (!this.#is_paused) this.#pieces.run()
   }
 
   /** Answers every request "unavailable": the database is damaged and must not be written. */
@@ -155,6 +179,14 @@ export class SlicedRequests {
       .filter((id) => id !== null)
       .map((id): NumberedAnswer => [id, this.#context.unavailable])
     if (answers.length > 0) this.#context.answer(answers, 0)
+  }
+
+  /** Journals slices for the time of one that is applied, at least one. Each has about a megabyte at most. */
+  #journalSome(): void {
+    const deadline_ms = performance.now() + this.#context.limits.slice_ms_max
+    for (const { slice, project_id } of takeUntil(this.#arrived, deadline_ms)) {
+      this.#journalSlice(slice, project_id)
+    }
   }
 
   #journalSlice(slice: PackedSlice, project_id: number): void {
@@ -177,14 +209,23 @@ export class SlicedRequests {
       stores.log.transact(() => {
         if (before === undefined) id = stores.journal.begin(project_id)
         stores.journal.add({ id, project_id }, slice)
-        if (is_last) stores.journal.save({ id, accepted: 0, event_count, rest: slice.request })
+        if (is_last) stores.journal.complete({ id, accepted: 0, event_count, rest: slice.request })
       })
       this.#journal_ids.set(answer_id, id)
       this.#event_counts.set(answer_id, event_count)
       this.#bytes += slice.heads.length + slice.texts.length
       if (!is_last) return
       this.#forgetArrival(answer_id)
-      this.#enqueue({ id, project_id, accepted: 0, event_count, rest: slice.request, answer_id })
+      const rest = unpackRest(slice.request)
+      this.#enqueue({
+        ...NEW_IN_JOURNAL,
+        id,
+        project_id,
+        accepted: 0,
+        event_count,
+        rest,
+        answer_id,
+      })
     } catch (error) {
       const fault = this.#context.recover(error)
       const answer = fault === null ? this.#context.failed(error) : this.#context.unavailable
@@ -214,38 +255,66 @@ export class SlicedRequests {
   }
 
   /**
-   * Applies a slice in one transaction, until its deadline. Returns the request with its answer after the last slice.
+   * Applies events of a slice in one transaction, which takes `slice_ms_max`. Returns the request with its answer after
+   * the last slice.
    */
   #applySlice(request: Sliced): SliceOutcome {
-    const { stores, limits, overflow } = this.#context
+    const { stores, limits } = this.#context
     beginWork(APPLYING, request.answer_id ?? 0, request.project_id)
-    const rest = unpackRest(request.rest)
-    const { project_id } = request
-    let next = request
-    let answer: NumberedAnswer[1] | null = null
-    let bytes = 0
+    const started_ms = performance.now()
+    const deadline_ms = started_ms + limits.slice_ms_max * this.#applying_share
+    let outcome: SliceOutcome = { request, answer: null }
+    let applied_ms = started_ms
     commit(stores, () => {
-      const slice = stores.journal.firstSlice(request.id)
-      const events = slice === null ? [] : unpackEvents(slice, project_id)
-      const deadline_ms = performance.now() + limits.slice_ms_max
-      const { applied, accepted } = applyEvents(stores, rest, events, limits, deadline_ms)
-      next = { ...request, accepted: request.accepted + accepted }
-      const rest_events = events.slice(applied)
-      if (slice !== null) {
-        stores.journal.keep(slice.id, rest_events.length === 0 ? null : packEvents(rest_events))
-      }
-      const done = events.slice(0, applied)
-      const limited_id = rest.is_historical ? null : overflow.findOverLimit(done, performance.now())
-      if (limited_id !== null) stores.warnings.add(project_id, limited_id, rest.now)
-      bytes = bytesOf(done)
-      if (stores.journal.firstSlice(request.id) !== null) stores.journal.save(next)
-      else {
-        answer = finishRequest(stores, rest, { applied: next.event_count, accepted: next.accepted })
-        stores.journal.removeSome(request.id)
-      }
+      const slice = request.open_slice ?? this.#openSlice(request)
+      const next = slice === null ? request : this.#applySome(request, slice, deadline_ms)
+      applied_ms = performance.now()
+      // Definitions are written at the end, up to 4,000: in a transaction of their own unless there is time left.
+      const is_finished = slice === null || (applied_ms < deadline_ms && this.#isApplied(next))
+      outcome = { request: next, answer: is_finished ? this.#finish(next) : null }
+      if (!is_finished) stores.journal.noteProgress(next)
     })
-    this.#bytes += bytes
-    return { request: next, answer }
+    this.#adaptShare((applied_ms - started_ms) / (performance.now() - started_ms))
+    return outcome
+  }
+
+  #isApplied({ id, open_slice }: Sliced): boolean {
+    return open_slice === null && !this.#context.stores.journal.hasSlice(id)
+  }
+
+  #openSlice({ id, project_id }: Sliced): OpenSlice | null {
+    const slice = this.#context.stores.journal.firstSlice(id)
+    return slice && { id: slice.id, events: unpackEvents(slice, project_id) }
+  }
+
+  /** Applies the next events of a slice until the deadline, and deletes the slice after its last event. */
+  #applySome(request: Sliced, slice: OpenSlice, deadline_ms: number): Sliced {
+    const { stores, limits, overflow } = this.#context
+    const { project_id, rest } = request
+    const events = slice.events.slice(request.applied)
+    const { applied, accepted } = applyEvents(stores, rest, events, limits, deadline_ms)
+    const done = events.slice(0, applied)
+    const limited_id = rest.is_historical ? null : overflow.findOverLimit(done, performance.now())
+    if (limited_id !== null) stores.warnings.add(project_id, limited_id, rest.now)
+    this.#bytes += bytesOf(done)
+    const next = { ...request, accepted: request.accepted + accepted }
+    if (applied < events.length) {
+      return { ...next, applied: request.applied + applied, open_slice: slice }
+    }
+    stores.journal.removeSlice(slice.id)
+    return { ...next, applied: 0, open_slice: null }
+  }
+
+  #finish({ id, rest, event_count, accepted }: Sliced): NumberedAnswer[1] {
+    const { stores } = this.#context
+    stores.journal.removeSome(id)
+    return finishRequest(stores, rest, { applied: event_count, accepted })
+  }
+
+  /** Persons are written at the end of a transaction, which takes up to as long as applying their events. */
+  #adaptShare(last: number): void {
+    const mean = this.#applying_share * (1 - LAST_SLICE_WEIGHT) + last * LAST_SLICE_WEIGHT
+    this.#applying_share = Math.max(APPLYING_SHARE_MIN, mean)
   }
 
   #settle({ request, answer }: SliceOutcome): void {
@@ -270,8 +339,11 @@ export class SlicedRequests {
     }, RETRY_AFTER_MS)
   }
 
-  #removeSome(id: number): void {
+  /** Deletes some rows of the first dropped request. */
+  #removeSome(): void {
     const { stores, recover } = this.#context
+    const id = this.#dropped[0]
+    if (id === undefined) return
     let is_removed = true
     try {
       stores.log.transact(() => {
@@ -323,4 +395,13 @@ export class SlicedRequests {
     }
     return null
   }
+}
+
+/** Takes items off the list, one at least, until a deadline by `performance.now`. */
+function* takeUntil<Item>(items: Item[], deadline_ms: number): Generator<Item> {
+  do {
+    const next = items.shift()
+    if (next === undefined) return
+    yield next
+  } while (performance.now() < deadline_ms)
 }

@@ -81,14 +81,11 @@ export function bytesOf(events: readonly PreparedEvent[]): number {
 /** The project and time of receipt of a request whose events are applied, in one transaction or several. */
 export type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'>
 
-/** Events that are applied whatever the deadline is: journaling the rest costs time too. */
-const APPLIED_MIN = 10
-
 /** Number of events applied, and of those among them that are new in the log. */
 export type ApplyProgress = { readonly applied: number; readonly accepted: number }
 
 /**
- * Applies events of a request in order, at least ten, until `deadline_ms` (by `performance.now`). After an error the
+ * Applies events of a request in order, at least one, until `deadline_ms` (by `performance.now`). After an error the
  * transaction must be rolled back.
  */
 export function applyEvents(
@@ -108,7 +105,7 @@ export function applyEvents(
   let applied = 0
   let accepted = 0
   for (const event of events) {
-    if (applied >= APPLIED_MIN && performance.now() >= deadline_ms) break
+    if (applied > 0 && performance.now() >= deadline_ms) break
     applied += 1
     const uuid = event.uuid ?? makeUuid()
     if (event.uuid === null) stores.log.rememberUuid(project_id, uuid, received_day)

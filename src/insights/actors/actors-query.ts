@@ -23,7 +23,9 @@ import {
 import { type ActorsSourceTree, sourceOf } from './actors-sources.ts'
 import {
   arePlain,
+  type ColumnWords,
   groupedBy,
+  isGathering,
   type OutputColumn,
   outputColumns,
   outputOrders,
@@ -114,14 +116,16 @@ function wholeList(request: ActorsQueryRequest, context: InsightContext): Actors
   const { source, shown } = request
   const id = field(source === null ? ['persons', 'id'] : ['source', source.id])
   const columns = outputColumns(shown, actorColumns(id), 'query__select')
+  const conditions = conditionsOf(request, context)
   const tree: SelectQuery = {
     ...selectFrom(
       source,
       columns.map((column) => column.expr),
       id,
     ),
-    where: and(conditionsOf(request, context)),
+    where: and(conditions.filter((condition) => !isGathering(condition))),
     group_by: groupedBy(columns),
+    having: and(conditions.filter(isGathering)),
     order_by: ordersOf(request, columns, id),
   }
   return { tree, columns }
@@ -163,21 +167,38 @@ function conditionsOf(
 }
 
 /**
- * The query's orders; by default aggregates, the largest first, or the source's; finally by id, so
- * that pages are stable.
+ * The query's orders; by default aggregates, the largest first, else the newest actors where their creation is shown,
+ * else the first column; finally by id, so that pages are stable.
  */
 function ordersOf(
-  { query, source }: ActorsQueryRequest,
+  request: ActorsQueryRequest,
   columns: readonly OutputColumn[],
   id: Expr,
 ): readonly OrderExpr[] {
-  const { orderBy } = query
-  if (orderBy && orderBy.length > 0)
-    return outputOrders(orderBy, actorColumns(id), 'query__orderBy')
-  const gathered = columns.find(({ gathers }) => gathers)
-  if (gathered !== undefined) return [order(gathered.expr, 'DESC')]
-  if (source === null) return [order(field(['persons', 'created_at']), 'DESC'), order(id)]
-  return [...source.orders, order(id)]
+  const { orderBy } = request.query
+  if (orderBy && orderBy.length > 0) {
+    return outputOrders(orderBy, orderColumns(request, id), 'query__orderBy')
+  }
+  const gathered = columns.filter(({ gathers }) => gathers)
+  const counted = gathered.find(({ name }) => name === 'count()') ?? gathered[0]
+  if (counted !== undefined) return [order(withoutAlias(counted.expr), 'DESC')]
+  const newest = columns.find(({ name }) => name === 'created_at')
+  if (newest !== undefined) return [order(newest.expr, 'DESC'), order(id)]
+  const first = columns.find((column) => column.expr.kind !== 'Constant')
+  const is_id = first === undefined || objectColumns([first.name]).size > 0
+  return is_id ? [order(id)] : [order(withoutAlias(first.expr)), order(id)]
+}
+
+const withoutAlias = (column: Expr): Expr => (column.kind === 'Alias' ? column.expr : column)
+
+/** Whole persons are ordered by their email, whole groups by their name. */
+function orderColumns({ source }: ActorsQueryRequest, id: Expr): ColumnWords {
+  const owner = isOfGroups(source) ? 'groups' : 'persons'
+  const of_property = (name: string) => ({
+    expr: field([owner, 'properties', name]),
+    read: (value: unknown) => value,
+  })
+  return { ...actorColumns(id), person: of_property('email'), group: of_property('name') }
 }
 
 type ActorLookup = {

@@ -53,7 +53,7 @@ export async function sourceOf(
       const funnel = await sinceFirstEvent(source.source, context, ask)
       return {
         ...OURS,
-        tree: funnelActors({ ...source, source: funnel }, context),
+        tree: await funnelActors({ ...source, source: funnel }, context, ask),
         // With an actor expression ids have any type.
         is_ours: !funnel.funnelsFilter?.funnelAggregateByHogQL,
         group_type_index: funnel.aggregation_group_type_index ?? null,

@@ -33,7 +33,7 @@ export function outputColumns(
     const word = wordOf(name, words)
     if (word !== null) return { name, gathers: false, ...word }
     const expr = naming(attr, () => parseExpr(name))
-    return { name, expr, gathers: gathers(expr), read: asItIs }
+    return { name, expr, gathers: isGathering(expr), read: asItIs }
   })
 }
 
@@ -53,7 +53,7 @@ export function outputOrders(
 /** Parses conditions. Refuses as columns do. */
 export function outputConditions(texts: readonly string[], attr: string): OutputConditions {
   const all = texts.map((text) => naming(attr, () => parseExpr(text)))
-  return { where: all.filter((one) => !gathers(one)), having: all.filter(gathers) }
+  return { where: all.filter((one) => !isGathering(one)), having: all.filter(isGathering) }
 }
 
 /** Conditions of single rows, and those of what is gathered: `count() > 1`. */
@@ -90,7 +90,7 @@ function wordOf(name: string, words: ColumnWords): ObjectColumn | null {
 }
 
 /** Whether an expression contains an aggregation outside of sub-selects. */
-function gathers(expr: Expr): boolean {
+export function isGathering(expr: Expr): boolean {
   const waiting = [...childrenOf({ kind: 'Tuple', start: 0, end: 0, exprs: [expr] })]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (node.kind === 'Call' && findFunction(node.name)?.role === 'aggregate') return true

@@ -77,7 +77,7 @@ function readTrial(query: ExperimentExposureQuery, context: InsightContext): Exp
   if (experiment_id === null || experiment_id === undefined) {
     throw new Refusal('required', 'experiment_id is required.', { attr: 'query__experiment_id' })
   }
-  const known = getKnown(context.experiments, experiment_id)
+  const known = getKnown(context.findExperiment, experiment_id)
   const attr = 'query__exposure_criteria'
   const trial = experimentTrial(
     {

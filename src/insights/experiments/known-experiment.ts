@@ -20,9 +20,12 @@ export type ExperimentDefinition = {
 }
 
 /** The experiment with that id. Refuses unknown ids. */
-export function getKnown(known: readonly ExperimentDefinition[], id: number): ExperimentDefinition {
-  const experiment = known.find((one) => one.id === id)
-  if (experiment !== undefined) return experiment
+export function getKnown(
+  find: (id: number) => ExperimentDefinition | null,
+  id: number,
+): ExperimentDefinition {
+  const experiment = find(id)
+  if (experiment !== null) return experiment
   const detail = `There is no experiment with ID ${id}.`
   throw new Refusal('invalid_input', detail, { attr: 'query__experiment_id' })
 }

@@ -94,7 +94,7 @@ async function answerMetric(
   ask: RunTree,
   wordsOf: (came: MetricOutcome) => Readonly<Record<string, unknown>>,
 ): Promise<InsightAnswer> {
-  const experiment = getKnown(context.experiments, query.experiment_id)
+  const experiment = getKnown(context.findExperiment, query.experiment_id)
   const trial = experimentTrial(experiment, context.now, 'query__experiment_id')
   const metric = readMetric(raw, attr)
   const { rows, hogql } = await ask(metricTree(metric, trial, context))

@@ -4,6 +4,7 @@ import type { Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, call, compare, constant, field, joinOf, or, selectOf } from '../../hogql/nodes.ts'
 import type { DateContext } from '../dates.ts'
+import { readExpression } from '../expression.ts'
 import { filterCondition } from './property-filters.ts'
 
 /** The context of conditions on a table of actors. */
@@ -64,17 +65,18 @@ function searchTexts(
 /** Escapes wildcards of LIKE. */
 const escapeLike = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
-/** Filters of persons: properties and cohorts. Refuses other filters. */
+/** Filters of persons: properties, cohorts and HogQL. Refuses other filters. */
 export function personCondition(filters: unknown, context: ActorFilterContext): Expr | null {
   return condition(filters, { one: (filter) => onPerson(filter, context), context, depth: 0 })
 }
 
-/** Filters of groups: properties. Refuses other filters. */
+/** Filters of groups: properties and HogQL. Refuses other filters. */
 export function groupCondition(filters: unknown, context: ActorFilterContext): Expr | null {
   const one = (filter: PersonFilter): Expr | null => {
     const { type, group_type_index } = filter
+    if (type === 'hogql') return asExpression(filter, context)
     if (type !== undefined && type !== 'group') {
-      throw refuse('Groups are filtered by their properties only.', context)
+      throw refuse('Groups are filtered by their properties and HogQL only.', context)
     }
     return asTableFilter(filter, `group_${Number(group_type_index ?? 0)}`, context)
   }
@@ -111,6 +113,8 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
     case undefined:
     case 'person':
       return asTableFilter(filter, 'person', context)
+    case 'hogql':
+      return asExpression(filter, context)
     case 'cohort':
     case 'precalculated-cohort':
     case 'static-cohort': {
@@ -120,8 +124,12 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
       return compare(id, is_out ? 'not in cohort' : 'in cohort', cohort)
     }
   }
-  throw refuse('Persons are filtered by their properties and cohorts only.', context)
+  throw refuse('Persons are filtered by their properties, cohorts and HogQL only.', context)
 }
+
+/** A filter in HogQL: an expression over the table of actors. */
+const asExpression = ({ key }: PersonFilter, { attr }: ActorFilterContext): Expr | null =>
+  typeof key === 'string' ? readExpression(key, attr) : null
 
 /** A filter on the table's own properties, expressed as one on an event's. */
 function asTableFilter(

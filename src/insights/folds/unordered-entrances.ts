@@ -1,12 +1,13 @@
 /** Fold: one actor's entrances to an unordered funnel, by bucket, and whether each converts. */
 import { type BucketRun, bucketOfEvent, type Entrance } from './entrances.ts'
-import type { Timeline } from './timeline.ts'
+import { endOfMoment, type Timeline } from './timeline.ts'
 import {
   type GatheredSteps,
   gatherEvent,
   gatheredCount,
   gatherNothing,
-  type StepQueue,
+  oldestStep,
+  orderOfMoment,
   type UnorderedFunnel,
 } from './unordered.ts'
 
@@ -33,9 +34,13 @@ export function foldUnorderedEntrances(
   const gathered = gatherNothing(funnel.step_count)
   const walk: UnorderedWalk = { timeline, funnel, gathered, furthest: new Map() }
   const last = timeline.at_us.length - 1
-  for (let event = 0; event <= last; event += 1) {
-    settle(walk, event, false)
-    gatherEvent(gathered, event, timeline, funnel)
+  for (let from = 0; from <= last; ) {
+    const end = endOfMoment(timeline, from)
+    for (const event of orderOfMoment(timeline, from, end)) {
+      settle(walk, event, false)
+      gatherEvent(gathered, event, timeline, funnel)
+    }
+    from = end
   }
   if (last >= 0) settle(walk, last, true)
   return [...walk.furthest]
@@ -66,16 +71,4 @@ function settle(walk: UnorderedWalk, event: number, is_end: boolean): void {
     }
     queue.from += 1
   }
-}
-
-function oldestStep({ by_step }: GatheredSteps, { at_us }: Timeline) {
-  let oldest: { readonly queue: StepQueue; readonly first: number; readonly at_us: number } | null =
-    null
-  for (const queue of by_step) {
-    const first = queue.events[queue.from]
-    if (first === undefined) continue
-    const at = at_us[first] ?? 0
-    if (oldest === null || at < oldest.at_us) oldest = { queue, first, at_us: at }
-  }
-  return oldest
 }

@@ -30,29 +30,59 @@ export function gatheredCount({ by_step }: GatheredSteps): number {
   return count
 }
 
-/** The most steps within one window, at the times of the first events that reach it; null without any. */
+/**
+ * The most steps within one window, at the times of their first events; null without any. Steps count once no exclusion
+ * within the window of the first of them can follow: when all are taken, when the window is over, or at the end.
+ */
 export function foldUnordered(timeline: Timeline, funnel: UnorderedFunnel): TakenSteps | null {
   const gathered = gatherNothing(funnel.step_count)
   let best: readonly number[] = []
+  const settle = (since_us: number): void => {
+    for (;;) {
+      const oldest = oldestStep(gathered, timeline)
+      if (oldest === null) return
+      const count = gatheredCount(gathered)
+      if (count < funnel.step_count && oldest.at_us >= since_us) return
+      if (count > best.length) best = oldestOf(gathered, timeline)
+      oldest.queue.from += 1
+    }
+  }
   for (let from = 0; from < timeline.at_us.length; ) {
     const end = endOfMoment(timeline, from)
     for (const event of orderOfMoment(timeline, from, end)) {
-      if (!gatherEvent(gathered, event, timeline, funnel)) continue
-      forgetOld(gathered, timeline, (timeline.at_us[event] ?? 0) - funnel.window_us)
-      if (gatheredCount(gathered) > best.length) best = oldestOf(gathered, timeline)
+      settle((timeline.at_us[event] ?? 0) - funnel.window_us)
+      if (best.length === funnel.step_count) return takenOf(best, timeline)
+      gatherEvent(gathered, event, timeline, funnel)
     }
     from = end
   }
-  if (best.length === 0) return null
-  const at_us = best.map((event) => timeline.at_us[event] ?? 0)
-  return { furthest: best.length - 1, bits: 2 ** best.length - 1, at_us, events: best }
+  settle(Number.POSITIVE_INFINITY)
+  return best.length === 0 ? null : takenOf(best, timeline)
+}
+
+function takenOf(events: readonly number[], timeline: Timeline): TakenSteps {
+  const at_us = events.map((event) => timeline.at_us[event] ?? 0)
+  return { furthest: events.length - 1, bits: 2 ** events.length - 1, at_us, events }
+}
+
+/** The queue whose first event is the oldest; null when all are empty. */
+export function oldestStep({ by_step }: GatheredSteps, { at_us }: Timeline) {
+  let oldest: { readonly queue: StepQueue; readonly first: number; readonly at_us: number } | null =
+    null
+  for (const queue of by_step) {
+    const first = queue.events[queue.from]
+    if (first === undefined) continue
+    const at = at_us[first] ?? 0
+    if (oldest === null || at < oldest.at_us) oldest = { queue, first, at_us: at }
+  }
+  return oldest
 }
 
 /**
- * An exclusion at the very time of a step may precede it, so the steps of that moment are gathered
- * again after it.
+ * The events of a moment in the order to gather them. An exclusion at the very time of a step may precede it, so the
+ * steps of that moment are gathered again after it.
  */
-function orderOfMoment(timeline: Timeline, from: number, end: number): readonly number[] {
+export function orderOfMoment(timeline: Timeline, from: number, end: number): readonly number[] {
   const events = Array.from({ length: end - from }, (_, index) => from + index)
   if (events.length === 1) return events
   const forbidding = events.filter((event) => isExclusion(timeline, event))
@@ -64,24 +94,24 @@ function orderOfMoment(timeline: Timeline, from: number, end: number): readonly 
 const isExclusion = ({ steps, exclusions }: Timeline, event: number): boolean =>
   (exclusions[event] ?? 0) > 0 && (steps[event] ?? 0) === 0
 
-/** Adds an event to the step whose last event is the oldest. False when it cannot be used. */
+/** Adds an event to the step whose last event is the oldest; an exclusion discards all that is gathered. */
 export function gatherEvent(
   gathered: GatheredSteps,
   event: number,
   timeline: Timeline,
   { attribution }: Pick<UnorderedFunnel, 'attribution'>,
-): boolean {
+): void {
   const { by_step } = gathered
   if (isExclusion(timeline, event)) {
     for (const queue of by_step) queue.from = queue.events.length
-    return false
+    return
   }
   if (
     attribution !== null &&
     attribution.step === gatheredCount(gathered) &&
     timeline.values?.[event] !== attribution.value
   ) {
-    return false
+    return
   }
   let chosen: StepQueue | null = null
   for (const step of bitsDown(timeline.steps[event] ?? 0)) {
@@ -91,19 +121,10 @@ export function gatherEvent(
     if (chosen === null || lastAt(queue, timeline) <= lastAt(chosen, timeline)) chosen = queue
   }
   chosen?.events.push(event)
-  return chosen !== null
 }
 
 const lastAt = (queue: StepQueue, { at_us }: Timeline): number =>
   isEmpty(queue) ? -1 : (at_us[queue.events.at(-1) ?? -1] ?? -1)
-
-function forgetOld({ by_step }: GatheredSteps, { at_us }: Timeline, since_us: number): void {
-  for (const queue of by_step) {
-    while (!isEmpty(queue) && (at_us[queue.events[queue.from] ?? 0] ?? 0) < since_us) {
-      queue.from += 1
-    }
-  }
-}
 
 /** The oldest event of each step that has one, in order of time. */
 function oldestOf({ by_step }: GatheredSteps, { at_us }: Timeline): readonly number[] {

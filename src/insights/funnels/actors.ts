@@ -1,24 +1,46 @@
 /** The actors behind a number of a funnel: converted, dropped off, or entered in one bucket. */
-import type { FunnelsActorsQuery } from '../../contract/insights/funnels.ts'
+import type { FunnelsActorsQuery, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, constant, field } from '../../hogql/nodes.ts'
 import { bucketsOf, stepStart } from '../buckets.ts'
 import { allOf } from '../conditions.ts'
 import { readDate } from '../dates.ts'
-import type { InsightContext } from '../insight.ts'
+import type { InsightContext, RunTree } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { actorsTree, type FunnelCohort, hasValues } from './actors-tree.ts'
-import { withExplicitBin } from './bins.ts'
+import { withBins, withExplicitBin } from './bins.ts'
 import { type Funnel, readInnerFunnel, refuseFunnel } from './definition.ts'
-import { findValue } from './groups.ts'
-import { tookStep } from './steps.ts'
+import { findValue, findValues, isOther, queryOthers } from './groups.ts'
+import { rankSteps, tookStep } from './steps.ts'
 
 /** Rows of `actor_id` and `event_count` (steps taken). Refuses numbers that the funnel does not have. */
-export function funnelActors(query: FunnelsActorsQuery, context: InsightContext): SelectQuery {
+export async function funnelActors(
+  query: FunnelsActorsQuery,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<SelectQuery> {
   const funnel = readInnerFunnel(query.source, context, 'source__source')
   const is_by_time = query.source.funnelsFilter?.funnelVizType === 'trends'
-  return is_by_time ? entrants(funnel, query) : takers(funnel, query)
+  if (is_by_time) return entrants(funnel, query)
+  return taking(
+    namesOthers(funnel, query) ? await others(funnel, query, ask) : stepActorsTree(funnel, query),
+  )
 }
+
+/** Whether the query names the group of values beyond the limit. */
+function namesOthers(funnel: Funnel, { funnelStepBreakdown: named }: FunnelsActorsQuery): boolean {
+  return hasValues(funnel) && named !== null && named !== undefined && isOther(findValues(named))
+}
+
+/** The rows of `stepActorsTree` of the values beyond the limit. */
+async function others(request: Funnel, query: FunnelsActorsQuery, ask: RunTree) {
+  const funnel = await withBins(request, ask)
+  const is_other = await queryOthers(funnel, rankSteps(funnel), ask)
+  return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps')}
+    where ${allOf(stepCondition(query, STEP_ATTR), is_other)}`
+}
+
+const STEP_ATTR = 'query__source__funnelStep'
 
 /**
  * Rows of `actor_id`, `taken` and `breakdown` of the actors of a step, see `actorsTree`; `attr`
@@ -27,17 +49,16 @@ export function funnelActors(query: FunnelsActorsQuery, context: InsightContext)
 export function stepActorsTree(
   request: Funnel,
   query: FunnelsActorsQuery,
-  attr = 'query__source__funnelStep',
+  attr = STEP_ATTR,
 ): SelectQuery {
   const funnel = withExplicitBin(request, query.funnelStepBreakdown)
   return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps', cohortOf(funnel, query))}
     where ${allOf(stepCondition(query, attr), valueCondition(funnel, query))}`
 }
 
-function takers(funnel: Funnel, query: FunnelsActorsQuery): SelectQuery {
+function taking(rows: SelectQuery): SelectQuery {
   const steps = expr`max(bitCount(toInt(taken[2])))`
-  return select`select actor_id, ${alias(steps, 'event_count')} from ${stepActorsTree(funnel, query)}
-    group by actor_id`
+  return select`select actor_id, ${alias(steps, 'event_count')} from ${rows} group by actor_id`
 }
 
 function stepCondition(
@@ -57,13 +78,19 @@ function stepCondition(
   }
   const last = source.series.length
   if (funnelStep > 0 && funnelStep <= last) return tookStep(funnelStep - 1)
-  // Negative: dropped off, all steps before were taken.
-  if (funnelStep <= -2 && funnelStep >= -last) {
-    return expr`toInt(taken[1]) = ${constant(BigInt(-funnelStep - 2))}`
-  }
+  if (funnelStep <= -2 && funnelStep >= -last) return droppedAt(source, -funnelStep - 1)
   const detail = `The steps are 1 to ${last}; who did not take one is asked for by -2 to -${last}.`
   throw refuseFunnel(detail, attr)
 }
+
+/** The condition that a row of `actorsTree` took the last required step before a step, and not the step. */
+function droppedAt({ series }: FunnelsQuery, step: number): Expr {
+  return expr`${tookStep(requiredBefore(series, step))} and not ${tookStep(step)}`
+}
+
+/** The last step before another that is not optional. */
+export const requiredBefore = (series: FunnelsQuery['series'], step: number): number =>
+  series.slice(0, step).findLastIndex((one) => one.optionalInFunnel !== true)
 
 /** The condition on the breakdown value; null when the query names none. */
 function valueCondition(funnel: Funnel, { funnelStepBreakdown }: FunnelsActorsQuery): Expr | null {

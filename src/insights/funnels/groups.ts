@@ -7,7 +7,7 @@ import type { FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 
 /** The name of all values beyond the limit. */
-export const OTHER = 'Other'
+const OTHER = 'Other'
 
 /** One group of actors; without a breakdown there is one, unnamed. */
 export type FunnelGroup = {
@@ -16,17 +16,23 @@ export type FunnelGroup = {
   readonly row: readonly unknown[]
 }
 
-/** A query per group: the columns after the value, over rows of `actorsTree`, and the ranking of groups. */
-export type GroupedFunnel = {
+/** Which groups of rows of `actorsTree` are kept. */
+export type GroupRanking = {
   readonly rows: (cohort: FunnelCohort) => SelectQuery
-  readonly columns: readonly Expr[]
   /** Descending; a group whose last item is 0 has no actors. */
   readonly rank: readonly Expr[]
 }
 
+/** A query per group: the columns after the value, and the ranking of groups. */
+export type GroupedFunnel = GroupRanking & {
+  readonly columns: readonly Expr[]
+  /** Whether the groups beyond the limit are one more group. */
+  readonly has_others: boolean
+}
+
 export type GroupedRows = { readonly groups: readonly FunnelGroup[]; readonly hogql: string }
 
-/** Queries all groups: the largest first, finally all beyond the limit together. */
+/** Queries all groups: the largest first, finally, where wanted, all beyond the limit together. */
 export async function queryGroups(
   funnel: Funnel,
   grouped: GroupedFunnel,
@@ -35,12 +41,13 @@ export async function queryGroups(
   const { breakdowns } = funnel
   if (breakdowns?.kind === 'cohorts') return askCohorts(funnel, grouped, ask)
   const limit = breakdowns?.limit ?? 1
-  const { rows, hogql } = await ask(firstTree(grouped, limit + 1))
+  const { rows, hogql } = await ask(firstTree(grouped, grouped.columns, limit + 1))
   if (breakdowns === null)
     return { groups: rows.map((row) => ({ named: null, row: row.slice(1) })), hogql }
   const first = rows.slice(0, limit)
   const groups = first.map(([value, ...row]) => ({ named: nameOf(funnel, String(value)), row }))
-  if (rows.length <= limit || breakdowns.hides_other) return { groups, hogql }
+  const hides_other = breakdowns.hides_other || !grouped.has_others
+  if (rows.length <= limit || hides_other) return { groups, hogql }
   const value_constants = first.map(([value]) => constant(String(value)))
   const others = await ask(othersTree(grouped, value_constants))
   const other = {
@@ -74,7 +81,11 @@ function cohortName({ context }: Funnel, cohort: FunnelCohort) {
   return { breakdown: known?.name ?? String(cohort), breakdown_value: cohort }
 }
 
-function firstTree({ rows, columns, rank }: GroupedFunnel, count: number): SelectQuery {
+function firstTree(
+  { rows, rank }: GroupRanking,
+  columns: readonly Expr[],
+  count: number,
+): SelectQuery {
   const people = rank.at(-1) ?? constant(1n)
   const tree = select`select breakdown, ${columns} from ${rows('all')} group by breakdown
     having ${people} > 0 order by ${call('tuple', rank)} desc, breakdown asc`
@@ -86,6 +97,28 @@ function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): S
   return select`select ${columns} from ${rows('all')}
     where ${expr`not has(${known}, ${field(['breakdown'])})`}`
 }
+
+/**
+ * The condition that an actor is in the group of all values beyond the limit. A value that is spelled like that group's
+ * name cannot be told from it and belongs to it.
+ */
+export async function queryOthers(
+  funnel: Funnel,
+  ranking: GroupRanking,
+  ask: RunTree,
+): Promise<Expr> {
+  const limit = funnel.breakdowns?.kind === 'values' ? funnel.breakdowns.limit : 0
+  const { rows } = await ask(firstTree(ranking, [], limit))
+  const kept = rows.map(([value]) => String(value)).filter((value) => !isOther([value]))
+  return expr`not has(${call(
+    'array',
+    kept.map((value) => constant(value)),
+  )}, ${field(['breakdown'])})`
+}
+
+/** Whether the values name the group of all values beyond the limit. */
+export const isOther = (values: readonly string[]): boolean =>
+  values.length === 1 && values[0] === OTHER
 
 /** A value as in answers. */
 function nameOf(funnel: Funnel, value: string) {

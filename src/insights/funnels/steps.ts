@@ -7,21 +7,17 @@ import { seriesEvent } from '../series.ts'
 import { expr } from '../tree.ts'
 import { actorsTree } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
-import { type FunnelGroup, queryGroups } from './groups.ts'
+import { type FunnelGroup, type GroupRanking, queryGroups } from './groups.ts'
 
 /** Counts and times of every step; with a breakdown a list of such lists. */
 export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const count = funnel.steps.length
   const steps = Array.from({ length: count }, (_, step) => step)
-  const counts = steps.map((step) => expr`countIf(${tookStep(step)})`)
+  const counts = countsOf(funnel)
   const times = steps.slice(1).flatMap((step) => timesOf(funnel, step))
   const { groups, hogql } = await queryGroups(
     funnel,
-    {
-      rows: (cohort) => actorsTree(funnel, 'steps', cohort),
-      columns: [...counts, ...times],
-      rank: counts.toReversed(),
-    },
+    { ...rankSteps(funnel), columns: [...counts, ...times], has_others: true },
     ask,
   )
   if (funnel.breakdowns !== null) {
@@ -30,6 +26,16 @@ export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<Insight
   // Without actors there is no row, and every step counts 0.
   return { results: stepsOf(funnel, groups[0] ?? { named: null, row: [] }), hogql }
 }
+
+/** Groups by who came furthest: the values with most conversions are kept, not the most frequent ones. */
+export const rankSteps = (funnel: Funnel): GroupRanking => ({
+  rows: (cohort) => actorsTree(funnel, 'steps', cohort),
+  rank: countsOf(funnel).toReversed(),
+})
+
+/** How many take each step. */
+const countsOf = ({ steps }: Funnel): readonly Expr[] =>
+  steps.map((_, step) => expr`countIf(${tookStep(step)})`)
 
 /** The condition that a row of `actorsTree` took a step. */
 export function tookStep(step: number): Expr {

@@ -2,7 +2,6 @@
 
 import { constant } from '../../hogql/nodes.ts'
 import { bucketsOf, type TimeBucket } from '../buckets.ts'
-import { scaleSample } from '../conditions.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { requireNumbers } from '../numbers.ts'
 import { expr, select } from '../tree.ts'
@@ -10,7 +9,10 @@ import { actorsTree, type FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 import { type FunnelGroup, queryGroups } from './groups.ts'
 
-/** Conversion in percent per bucket; with a breakdown a series per value. */
+/**
+ * Conversion in percent per bucket; with a breakdown a series per value, sorted by value. What is beyond the limit has
+ * no series: shares of different values have no sum.
+ */
 export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const buckets = bucketsOf(funnel.range)
   const { groups, hogql } = await queryGroups(
@@ -18,22 +20,21 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
     {
       rows: (cohort) => entrancesTree(funnel, cohort),
       // One row per group, with parallel lists of its buckets.
-      columns: [
-        expr`sum(entered)`,
-        expr`groupArray(bucket)`,
-        expr`groupArray(entered)`,
-        expr`groupArray(through)`,
-      ],
+      columns: [expr`groupArray(bucket)`, expr`groupArray(entered)`, expr`groupArray(through)`],
       rank: [expr`sum(entered)`],
+      has_others: false,
     },
     ask,
   )
   const match = funnel.breakdowns === null && groups.length === 0 ? [NOBODY] : groups
   requireNumbers(match.length * buckets.length)
-  return { results: match.map((group) => seriesOf(funnel, group, buckets)), hogql }
+  const sorted = match.toSorted((a, b) => (valueText(a) < valueText(b) ? -1 : 1))
+  return { results: sorted.map((group) => seriesOf(group, buckets)), hogql }
 }
 
-const NOBODY: FunnelGroup = { named: null, row: [0, [], [], []] }
+const valueText = ({ named }: FunnelGroup): string => JSON.stringify(named?.breakdown ?? null)
+
+const NOBODY: FunnelGroup = { named: null, row: [[], [], []] }
 
 /** Rows of `breakdown`, `bucket` (its index), `entered`, `through`. */
 function entrancesTree(funnel: Funnel, cohort: FunnelCohort) {
@@ -44,12 +45,9 @@ function entrancesTree(funnel: Funnel, cohort: FunnelCohort) {
     group by breakdown, bucket`
 }
 
-function seriesOf(
-  funnel: Funnel,
-  { named, row }: FunnelGroup,
-  buckets: readonly TimeBucket[],
-): object {
-  const [, at, entered, through] = row.map((column) => (Array.isArray(column) ? column : []))
+/** One series; its `count` is the number of its points. */
+function seriesOf({ named, row }: FunnelGroup, buckets: readonly TimeBucket[]): object {
+  const [at, entered, through] = row.map((column) => (Array.isArray(column) ? column : []))
   const summed = new Map<number, { entered: number; through: number }>()
   for (const [index, bucket] of (at ?? []).entries()) {
     const before = summed.get(Number(bucket)) ?? { entered: 0, through: 0 }
@@ -63,7 +61,7 @@ function seriesOf(
     return counts === undefined ? 0 : Math.round((10_000 * counts.through) / counts.entered) / 100
   })
   return {
-    count: scaleSample(Number(row[0]), funnel.query),
+    count: buckets.length,
     data: shares,
     days: buckets.map(({ day }) => day),
     labels: buckets.map(({ label }) => label),

@@ -1,8 +1,9 @@
 /** Paths of a funnel's actors: after one of its steps, before it, or between it and the one before. */
+import type { FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { constant } from '../../hogql/nodes.ts'
-import { stepActorsTree } from '../funnels/actors.ts'
+import { requiredBefore, stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readInnerFunnel, refuseFunnel, windowOf } from '../funnels/definition.ts'
 import { takenAt } from '../funnels/steps.ts'
@@ -33,7 +34,7 @@ export function funnelPaths(
     { kind: 'FunnelsActorsQuery', source, funnelStep: funnelStep ?? 1 },
     STEP_ATTR,
   )
-  const step = stepOf(funnelStep ?? 1)
+  const step = stepOf(source, funnelStep ?? 1)
   const origin = constant(originOf(funnel))
   const bounds = select`select actor_id,
       ${origin} + toInt(${takenAt(step)}) as step_us,
@@ -44,9 +45,9 @@ export function funnelPaths(
     where ${within(filter, funnel, step)}`
 }
 
-/** The last step taken; below zero the one before. */
-const stepOf = (funnel_step: number): number =>
-  funnel_step > 0 ? funnel_step - 1 : -funnel_step - 2
+/** The step that the paths are of; for actors who dropped off the last required one, which they took. */
+const stepOf = ({ series }: FunnelsQuery, funnel_step: number): number =>
+  funnel_step > 0 ? funnel_step - 1 : requiredBefore(series, -funnel_step - 1)
 
 function within(
   { funnelPathType, funnelStep }: FunnelPathsFilter,
@@ -55,13 +56,13 @@ function within(
 ): Expr {
   const at = expr`toUnixTimestamp64Micro(ways.at)`
   switch (funnelPathType) {
-    case 'funnel_path_after_step': {
-      // Actors who dropped off are included once the conversion window is over.
+    case 'funnel_path_after_step':
+      return expr`${at} >= people.step_us`
+    case 'funnel_path_before_step': {
+      // Actors drop off when the conversion window is over: what they did until then is before it.
       const wait = constant(BigInt((funnelStep ?? 1) < 0 ? funnel.window_us : 0))
-      return expr`${at} >= people.step_us + ${wait}`
+      return expr`${at} <= people.step_us + ${wait}`
     }
-    case 'funnel_path_before_step':
-      return expr`${at} <= people.step_us`
     case 'funnel_path_between_steps':
       if (step < 1) {
         const detail = 'Between steps there is something from the second on.'

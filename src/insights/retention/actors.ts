@@ -16,8 +16,8 @@ import { planRetention } from './plan.ts'
 import { type RetentionSplit, retentionTree } from './tree.ts'
 
 /**
- * Rows `actor_id`, `event_count` (number of active periods, the first one included) and
- * `appearance_intervals` (which ones, 0 being the start). `steps` of the point is the period of the
+ * Rows `actor_id`, `event_count` (number of active periods, the first one included), and
+ * `appearances`, also called `appearance_intervals` (which ones, 0 being the start). `steps` of the point is the period of the
  * start. Refuses periods that the answer does not have.
  */
 export const retentionActors: ActorsTree<RetentionQuery> = (query, point, context) => {
@@ -29,7 +29,7 @@ export const retentionActors: ActorsTree<RetentionQuery> = (query, point, contex
   }
   const tree = retentionTree(query, plan, context, splitOf(query, point))
   return select`select actor as actor_id, length(offsets) as event_count,
-      arraySort(offsets) as appearance_intervals
+      arraySort(offsets) as appearance_intervals, appearance_intervals as appearances
     from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
 }
 

@@ -13,7 +13,6 @@ import type {
 import { parseSelect } from '../../hogql/parser.ts'
 import type { ResourceName, ResourceRow } from '../../hogql/tables/resources.ts'
 import type { SavedAction } from '../../insights/actions.ts'
-import { PROPERTY_COLUMNS } from '../../storage/files/definition-reader.ts'
 import { refusalFromData, type SentRefusal } from '../../threads/messages.ts'
 import { compileContext } from '../kinds/compile-context.ts'
 import { type Filters, fillFilters } from '../kinds/filters.ts'
@@ -34,7 +33,7 @@ export type CompileSubject =
 export type SentContext = {
   readonly project: Pick<QueriedProject, 'id' | 'timezone' | 'week_start_day'>
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
-  readonly has_property_columns: boolean
+  readonly group_types: ReadonlyMap<string, number>
   readonly cohorts: readonly CohortReference[]
   readonly actions: readonly SavedAction[]
   /** Rows of the `system.*` tables that the subject may name, or the refusal to show them. */
@@ -106,7 +105,7 @@ export function receiveContext(input: SentContext): QueryContext {
   return {
     project: input.project,
     property_types: input.property_types,
-    ...(input.has_property_columns ? { property_columns: PROPERTY_COLUMNS } : {}),
+    group_types: input.group_types,
     cohorts: input.cohorts,
     actions: input.actions,
     resources: receiveResources(input.resources),

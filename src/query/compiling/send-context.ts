@@ -9,7 +9,6 @@ import {
   type ResourceRow,
 } from '../../hogql/tables/resources.ts'
 import { visitNodes } from '../../hogql/walk.ts'
-import { PROPERTY_COLUMNS } from '../../storage/files/definition-reader.ts'
 import { refusalToData, type SentRefusal } from '../../threads/messages.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
 import { type CompileSubject, NAMES_ACTIONS, type SentContext } from './compile-job.ts'
@@ -25,7 +24,7 @@ export function sendContext(subject: CompileSubject, context: QueryContext): Sen
   return {
     project: { id, timezone, week_start_day },
     property_types: context.property_types,
-    has_property_columns: context.property_columns === PROPERTY_COLUMNS,
+    group_types: context.group_types ?? new Map(),
     cohorts: /cohort/i.test(words) ? (context.cohorts ?? []) : [],
     actions: NAMES_ACTIONS.test(words) ? (context.actions ?? []) : [],
     resources: new Map(

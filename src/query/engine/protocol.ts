@@ -1,5 +1,6 @@
 /** The protocol between server and worker over a pipe: length-prefixed frames of a JSON head and bytes. */
 
+import type { QueryReads } from '../../hogql/query-reads.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 
 /** The worker's command-line argument, one JSON text. */
@@ -63,10 +64,7 @@ export type WorkerQuery = {
   readonly values: readonly WorkerValue[]
   /** ClickHouse type names of the columns. */
   readonly types: readonly string[]
-  /** Relations that the SQL reads. */
-  readonly reads: readonly string[]
-  /** Days since 1970 in UTC whose events it reads, `until` exclusive; all days when missing. */
-  readonly event_days?: EventDayRange
+  readonly reads: QueryReads
   readonly timezone: string
   /** Maximum number of rows in the answer; a further row only sets `has_more`. */
   readonly rows_max: number
@@ -75,9 +73,6 @@ export type WorkerQuery = {
   /** The format of rows sent in parts; when missing, the answer is one JSON array. */
   readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
 }
-
-/** Null where there is no bound. */
-export type EventDayRange = { readonly from: number | null; readonly until: number | null }
 
 /** The formats of streamed rows. */
 export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet'
@@ -118,14 +113,17 @@ export type AnswerTimings = {
 const PREFIX_BYTES = 8
 const NOTHING = new Uint8Array(0)
 
-/** Encodes a frame: length of the head, length of the rest, head, rest. */
-export function encodeFrame(head: object, rest: readonly Uint8Array[] = []): Uint8Array {
+/**
+ * Encodes a frame as parts: length of the head, length of the rest, head; then the rest as it is. Joined with an answer of
+ * 64 MiB, it needed as much memory again, at the moment at which the query has used up its own.
+ */
+export function encodeFrame(head: object, rest: readonly Uint8Array[] = []): readonly Uint8Array[] {
   const text = Buffer.from(JSON.stringify(head))
   const rest_bytes = rest.reduce((sum, part) => sum + part.length, 0)
   const prefix = Buffer.alloc(PREFIX_BYTES)
   prefix.writeUInt32LE(text.length, 0)
   prefix.writeUInt32LE(rest_bytes, 4)
-  return Buffer.concat([prefix, text, ...rest])
+  return [Buffer.concat([prefix, text]), ...rest]
 }
 
 export type ProtocolFrame<Head> = { readonly head: Head; readonly rest: Uint8Array }

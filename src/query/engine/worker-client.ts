@@ -92,7 +92,7 @@ export class QueryChild {
   send(message: ToQueryProcess): void {
     const { stdin } = this.#process
     void ignoreClosedPipe(async () => {
-      await Promise.all([stdin.write(encodeFrame(message)), stdin.flush()])
+      await Promise.all([...encodeFrame(message).map((part) => stdin.write(part)), stdin.flush()])
     })
   }
 

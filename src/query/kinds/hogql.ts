@@ -129,7 +129,6 @@ export function workerQuery(compiled: CompiledQuery, context: QueryContext): Wor
     values: compiled.values.map(workerValue),
     types: compiled.types,
     reads: compiled.reads,
-    event_days: compiled.event_days,
     timezone: compiled.timezone,
     rows_max: compiled.limit ?? context.rows_max,
     more_is_too_many: compiled.limit === null,

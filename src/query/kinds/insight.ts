@@ -25,6 +25,9 @@ export type InsightQueryNode = InsightQueries[InsightName]
 /** Maximum length of a query as JSON; charts are far shorter, and longer expressions would take too long to compile. */
 const LENGTH_MAX = 300_000
 
+const experimentOf = (id: number | null, { findExperiment }: QueryContext) =>
+  id === null ? null : findExperiment?.(id)
+
 /**
  * Prepares a query. Refuses (`invalid_input`) one that is too long, and invalid dates; other errors are refused when it
  * is computed.
@@ -42,7 +45,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       // The answer also depends on the saved definitions that the query names.
       text.includes('"filterTestAccounts":true') ? project.test_account_filters : null,
       NAMES_ACTIONS.test(text) ? context.actions : null,
-      query.kind.startsWith('Experiment') ? context.experiments : null,
+      'experiment_id' in query ? experimentOf(query.experiment_id, context) : null,
       CLEANS_PATHS.test(text) ? project.path_cleaning_filters : null,
       context.rows_max,
     ]),
@@ -174,8 +177,6 @@ function contextOf(context: QueryContext, now: Date): InsightContext {
     get cohorts() {
       return context.cohorts ?? []
     },
-    get experiments() {
-      return context.experiments ?? []
-    },
+    findExperiment: (id) => context.findExperiment?.(id) ?? null,
   }
 }

@@ -38,16 +38,16 @@ export type SavedVariable = {
 export type QueryContext = {
   readonly project: QueriedProject
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
-  /** The Parquet column of an event property, if it has one. */
-  readonly property_columns?: { get(key: string): `p_${string}` | undefined }
+  /** Index by name of the project's group types. */
+  readonly group_types?: ReadonlyMap<string, number>
   /** The project's cohorts. */
   readonly cohorts?: readonly CohortReference[]
   /** The project's actions. */
   readonly actions?: readonly SavedAction[]
   /** The project's saved variables. */
   readonly variables?: readonly SavedVariable[]
-  /** The project's experiments. */
-  readonly experiments?: readonly ExperimentDefinition[]
+  /** Returns the project's experiment with this id; null when there is none. */
+  readonly findExperiment?: (id: number) => ExperimentDefinition | null
   /** Rows of the `system.*` tables, which are not stored in the engine. */
   readonly resources?: NonNullable<CompileContext['resources']>
   /** Maximum number of rows in an answer. */

@@ -1,4 +1,6 @@
 /** Turns a computed table into a worker query, so that the worker's row formats write it like any other answer. */
+
+import { NO_READS } from '../../hogql/query-reads.ts'
 import type { InsightTable } from '../../insights/table.ts'
 import type { RowForm, WorkerQuery } from '../engine/protocol.ts'
 
@@ -46,7 +48,7 @@ export function tableQuery(
     sql: `select ${list.join(', ')} from (select unnest(from_json($1, '[{${shape.join(',')}}]')) as r)`,
     values: [{ type: 'VARCHAR', text: JSON.stringify(input) }],
     types: transferred.map(({ type }) => type),
-    reads: [],
+    reads: NO_READS,
     timezone,
     rows_max,
     // A reader of the file could not see that rows are missing.

@@ -22,6 +22,8 @@ export type PersonListRequest = {
   readonly search: string | null
   /** Property filters, combined with AND. */
   readonly properties: unknown
+  /** Only members of this cohort. */
+  readonly cohort_id: number | null
 }
 
 export type PersonContext = DateContext & {
@@ -40,6 +42,13 @@ const CONDITIONS: readonly PersonConditions[] = [
   ({ distinct_id }) => (distinct_id ? hasDistinctId(distinct_id) : null),
   ({ search }) => (search ? searchPersons(search) : null),
   ({ properties }, context) => personCondition(properties, filterContext(context)),
+  ({ cohort_id }, context) =>
+    cohort_id === null
+      ? null
+      : personCondition(
+          { type: 'cohort', key: 'id', value: cohort_id, operator: 'in' },
+          filterContext(context),
+        ),
 ]
 
 const filterContext = (context: PersonContext): ActorFilterContext => ({

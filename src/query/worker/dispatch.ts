@@ -1,6 +1,5 @@
 /** The worker's message loop: runs queries, interrupts them, adopts new manifests. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { neededColumns } from '../../storage/files/property-columns.ts'
 import type {
   FromQueryProcess,
   QueryProgressCounts,
@@ -8,7 +7,6 @@ import type {
   WorkerQuery,
 } from '../engine/protocol.ts'
 import { engineRefusal } from './engine-errors.ts'
-import { readingOwn } from './event-macros.ts'
 import { answerQuery, sendParts } from './execute.ts'
 import type { AddressSpace } from './memory-limit.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
@@ -118,14 +116,11 @@ export class QueryDispatcher {
     return this.#running.size > 1 && this.#share_left < WORN_SHARE
   }
 
-  async #answer(id: number, input: WorkerQuery, running: RunningStatement): Promise<void> {
+  async #answer(id: number, query: WorkerQuery, running: RunningStatement): Promise<void> {
     const started_at = performance.now()
-    const { sql, relations } = readingOwn(input.sql, input.event_days)
-    const query = { ...input, sql }
-    const wanted = { reads: input.reads, columns: neededColumns(sql), relations }
-    await this.#projects.use(query.project_id, wanted, async (store) => {
+    await this.#projects.use(query.project_id, query.reads, async (store) => {
       const follow_ms = performance.now() - started_at
-      const { reader, release } = await store.connect(sql)
+      const { reader, release } = await store.connect(query.sql)
       running.connection = reader.connection
       try {
         if (running.interrupted) throw new Error(INTERRUPTED)

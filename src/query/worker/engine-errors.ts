@@ -9,6 +9,8 @@ const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   ['Out of Memory Error', 'query_memory'],
   ['Out of memory', 'query_memory'],
   ['std::bad_alloc', 'query_memory'],
+  // The runtime's own, when it cannot allocate the bytes of an answer.
+  ['Failed to allocate memory', 'query_memory'],
   ['INTERRUPT Error', 'query_cancelled'],
   ['IO Error', 'storage_unavailable'],
   // Errors of opening a project's files on a full or read-only disk.

@@ -54,7 +54,7 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
 
   const out = Bun.stdout.writer()
   const send = (head: FromQueryProcess, rest: readonly Uint8Array[] = []): void => {
-    void out.write(encodeFrame(head, rest))
+    for (const part of encodeFrame(head, rest)) void out.write(part)
     void out.flush()
   }
   const instance = {

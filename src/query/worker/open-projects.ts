@@ -1,10 +1,10 @@
 /** An LRU of open project stores, each opened by its first query. */
 import { join } from 'node:path'
 import { Refusal } from '../../errors.ts'
+import { NO_READS, type QueryReads } from '../../hogql/query-reads.ts'
 import type { InstanceOptions } from '../../storage/duckdb/duckdb.ts'
 import { openingError } from './engine-errors.ts'
 import { SlotsFull } from './file-slots.ts'
-import type { NeededColumns } from './materialized-columns.ts'
 import { ProjectStore } from './project-store.ts'
 
 export type ProjectsOptions = {
@@ -17,11 +17,6 @@ export type ProjectsOptions = {
   /** `spill_dir` gets a folder for each open project. */
   readonly instance: InstanceOptions
 }
-
-/** The needs of a query: replicas, property columns, and event macros. */
-export type ProjectNeeds = NeededColumns & { readonly reads: readonly string[] }
-
-const NO_NEEDS: ProjectNeeds = { reads: [], columns: [], relations: [] }
 
 /** Maximum number of properties that one query may name: each becomes a column. */
 const COLUMNS_MAX = 1000
@@ -47,10 +42,10 @@ export class OpenProjects {
   /** Runs `work` on the project's store after it has caught up with the last commit and has the needs of the query. */
   async use<T>(
     project_id: number,
-    request: ProjectNeeds,
+    reads: QueryReads,
     work: (store: ProjectStore) => Promise<T>,
   ): Promise<T> {
-    if (request.columns.length > COLUMNS_MAX) throw tooManyColumns()
+    if (countColumns(reads) > COLUMNS_MAX) throw tooManyColumns()
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const project = this.#take(project_id)
       project.users += 1
@@ -58,7 +53,7 @@ export class OpenProjects {
         const store = await project.opening.catch((error: unknown) => {
           throw openingError(error)
         })
-        return await useStore(store, request, work)
+        return await useStore(store, reads, work)
       } catch (error) {
         if (!(error instanceof SlotsFull)) throw error
         this.#retire(project_id, project)
@@ -74,7 +69,7 @@ export class OpenProjects {
   async adoptManifest(): Promise<void> {
     // A copy, because `use` reorders the map.
     for (const [project_id, project] of new Map(this.#open)) {
-      await this.use(project_id, NO_NEEDS, async () => undefined).catch(() => {
+      await this.use(project_id, NO_READS, async () => undefined).catch(() => {
         this.#retire(project_id, project)
       })
     }
@@ -125,12 +120,12 @@ export class OpenProjects {
 
 async function useStore<T>(
   store: ProjectStore,
-  request: ProjectNeeds,
+  reads: QueryReads,
   work: (store: ProjectStore) => Promise<T>,
 ): Promise<T> {
-  const release = store.acquire(request)
+  const release = store.acquire(reads)
   try {
-    await store.follow(request.reads)
+    await store.follow(reads.relations)
     return await work(store)
   } finally {
     release()
@@ -146,4 +141,9 @@ function tooManyColumns(): Refusal {
 function closeIfUnused(project: OpenProject): void {
   if (!project.is_retired || project.users > 0) return
   project.opening.then((store) => store.close()).catch(() => undefined)
+}
+
+/** The properties that a query names; each form of events names the same ones. */
+function countColumns({ columns, events }: QueryReads): number {
+  return columns.length + (events[0]?.columns.length ?? 0)
 }

@@ -1,13 +1,8 @@
 /** Materialized columns for the properties of persons and groups that queries name. */
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { type ColumnOwner, type NeededColumn, neededColumnName } from '../../column-names.ts'
 import type { CopySource } from '../../storage/files/copy.ts'
-import {
-  type ColumnOwner,
-  fromJson,
-  type NeededColumn,
-  neededColumnName,
-  type PropertyColumn,
-} from '../../storage/files/property-columns.ts'
+import { fromJson, type PropertyColumn } from '../../storage/files/property-columns.ts'
 import { type Replica, withColumns } from '../../storage/files/replication-sources.ts'
 import { SlotsFull } from './file-slots.ts'
 

@@ -22,7 +22,7 @@ import type { FileRow } from '../../storage/log/event-log.ts'
 import { CREATE_REMOVED } from '../../storage/log/pending-removals.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../../storage/sqlite/sql-files.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
-import { type RelationState, updateEventMacros } from './event-macros.ts'
+import { type MacroState, updateEventMacros } from './event-macros.ts'
 import { FileSlots, requireReadable } from './file-slots.ts'
 import { type ColumnSet, MaterializedColumns, type NeededColumns } from './materialized-columns.ts'
 import { PersonColumns } from './person-columns.ts'
@@ -78,7 +78,7 @@ const EMPTY_STATE: StoreState = {
   flushed_seq: 0,
   files: [],
   persons: NO_OVERRIDES,
-  column_set: { columns: [], relations: [], version: 0, request: 0 },
+  column_set: { columns: [], events: [], version: 0, request: 0 },
   replica_states: NO_REPLICAS,
   replica_macros: '',
 }
@@ -295,6 +295,6 @@ export class ProjectStore {
 }
 
 /** Selects the part of the state that event macros depend on. */
-function relationState({ version, files, persons, column_set }: StoreState): RelationState {
-  return { version, files, persons, relations: column_set.relations }
+function relationState({ version, files, persons, column_set }: StoreState): MacroState {
+  return { version, files, persons, macros: column_set.events }
 }

@@ -3,37 +3,12 @@ import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { ClockCache } from '../clock-cache.ts'
 import { openReader } from '../sqlite/sqlite.ts'
-import { type ColumnOwner, type NeededColumn, neededColumnName } from './property-columns.ts'
 
-/** The type of a property, detected from its first typed value. */
+/** The type of a property, detected from its first typed value or chosen later. */
 export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 
 /** Property → detected type, under `event:price`, `person:age` or `group_0:seats`. */
 export type PropertyTypes = ReadonlyMap<string, DetectedType>
-
-/**
- * Property → its column in the relation it is read from: under `text:plan`, `number:price`, `boolean:coupon` or
- * `json:items` for events, `person/text:email` and `group/number:seats` for others.
- */
-export type PropertyColumns = { get(key: string): `p_${string}` | undefined }
-
-const KEY = /^(?:(person|group)\/)?(text|number|boolean|json):(.*)$/s
-
-/** The columns of every project, since a column's name is computed from the property alone. */
-export const PROPERTY_COLUMNS: PropertyColumns = {
-  get(key) {
-    const [, owner = 'event', kind, name = ''] = KEY.exec(key) ?? []
-    return isKind(kind) && isOwner(owner) ? neededColumnName({ owner, kind, name }) : undefined
-  },
-}
-
-function isOwner(owner: string): owner is ColumnOwner {
-  return owner === 'event' || owner === 'person' || owner === 'group'
-}
-
-function isKind(kind: string | undefined): kind is NeededColumn['kind'] {
-  return kind === 'text' || kind === 'number' || kind === 'boolean' || kind === 'json'
-}
 
 /** A detected event name. Times are microseconds since 1970 UTC. */
 export type EventDefinition = {
@@ -60,8 +35,13 @@ type DetectedRow = {
   readonly kind: 'event' | 'person' | 'group'
   readonly group_type_index: number
   readonly name: string
-  readonly property_type: DetectedType
+  readonly property_type: DetectedType | null
 }
+
+/** The index of each group type by name. */
+export type GroupTypes = ReadonlyMap<string, number>
+
+const NO_GROUPS: GroupTypes = new Map()
 
 type CachedTypes = { readonly change: number; readonly types: PropertyTypes }
 
@@ -74,7 +54,8 @@ export class DefinitionReader {
   readonly #types = new ClockCache<CachedTypes>(PROJECTS_CACHED_MAX)
   readonly #newest: Statement<{ change: number | null }, [number]>
   readonly #changed: Statement<DetectedRow, [number, number]>
-  readonly #group_types: Statement<{ count: number }, [number]>
+  readonly #groups = new ClockCache<GroupTypes>(PROJECTS_CACHED_MAX)
+  readonly #group_types_count: Statement<{ count: number }, [number]>
 
   constructor(data_dir: string) {
     this.#db = openReader(join(data_dir, 'events.db'))
@@ -83,9 +64,9 @@ export class DefinitionReader {
     )
     this.#changed = this.#db.prepare(
       `select kind, group_type_index, name, property_type from property_definitions
-       where project_id = ? and change > ? and property_type is not null`,
+       where project_id = ? and change > ?`,
     )
-    this.#group_types = this.#db.prepare(
+    this.#group_types_count = this.#db.prepare(
       'select count(*) as count from group_types where project_id = ?',
     )
   }
@@ -98,20 +79,28 @@ export class DefinitionReader {
     if (change === cached.change) return cached.types
     const types = new Map(cached.types)
     for (const row of this.#changed.all(project_id, cached.change)) {
-      types.set(`${ownerOf(row)}:${row.name}`, row.property_type)
+      const key_of_property = `${ownerOf(row)}:${row.name}`
+      if (row.property_type === null) types.delete(key_of_property)
+      else types.set(key_of_property, row.property_type)
     }
     this.#types.set(key, { change, types })
     return types
   }
 
-  /** The columns that queries use; the worker reads each from whatever a file has of the property. */
-  propertyColumns(_project_id: number): PropertyColumns {
-    return PROPERTY_COLUMNS
-  }
-
-  /** True once a project has groups. */
-  hasGroupTypes(project_id: number): boolean {
-    return (this.#group_types.get(project_id)?.count ?? 0) > 0
+  /** The index of each group type by name, as of the last commit: the same map until there are more of them. */
+  groupTypes(project_id: number): GroupTypes {
+    const key = String(project_id)
+    const cached = this.#groups.get(key) ?? NO_GROUPS
+    const count = this.#group_types_count.get(project_id)?.count ?? 0
+    if (count === cached.size) return cached
+    const rows = this.#db
+      .query<{ group_type: string; group_type_index: number }, [number]>(
+        'select group_type, group_type_index from group_types where project_id = ?',
+      )
+      .all(project_id)
+    const types = new Map(rows.map((row) => [row.group_type, row.group_type_index]))
+    this.#groups.set(key, types)
+    return types
   }
 
   /** Lists the detected event names, sorted. */

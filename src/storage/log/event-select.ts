@@ -1,16 +1,19 @@
 /** Prints SELECTs of events from any storage: files of any layout, encodings and columns, or a table. */
 
+import {
+  type NeededColumn,
+  neededColumnName,
+  REST_COLUMN,
+  UUID_END_COLUMN,
+} from '../../column-names.ts'
 import { textList, textLiteral } from '../duckdb/duckdb-text.ts'
 import { type ColumnEncoding, readEncodings, readOwn, uuidEnd } from '../files/column-encodings.ts'
 import {
   columnName,
   fromJson,
-  type NeededColumn,
-  neededColumnName,
   type PropertyColumn,
   pointerOf,
   printedKind,
-  REST_COLUMN,
   readColumns,
   valueOf,
 } from '../files/property-columns.ts'
@@ -127,8 +130,6 @@ function listOf(
 }
 
 const ANY_COLUMN = 'p_any'
-/** The name in queries of the last half of a uuid, as `uuidEnd` prints it. */
-export const UUID_END_COLUMN = 'p_uuid'
 
 function readFrom(shape: StoredFileShape, request: NeededColumn): string {
   const { kind, name } = request

@@ -24,6 +24,9 @@ import definitions from '../../../sql/control/0015_definitions.sql' with { type:
 import insightViews from '../../../sql/control/0016_insight_views.sql' with { type: 'text' }
 import addresses from '../../../sql/control/0017_addresses.sql' with { type: 'text' }
 import deletedAt from '../../../sql/control/0018_deleted_at.sql' with { type: 'text' }
+import login from '../../../sql/control/0019_login.sql' with { type: 'text' }
+import groupTypeNames from '../../../sql/control/0020_group_type_names.sql' with { type: 'text' }
+import savedExports from '../../../sql/control/0021_exports.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -41,6 +44,10 @@ import removalIds from '../../../sql/events/0012_removal_ids.sql' with { type: '
 import mirrorFiles from '../../../sql/events/0013_mirror_files.sql' with { type: 'text' }
 import ownForms from '../../../sql/events/0014_own_forms.sql' with { type: 'text' }
 import requestSlices from '../../../sql/events/0015_request_slices.sql' with { type: 'text' }
+import sliceProgress from '../../../sql/events/0016_slice_progress.sql' with { type: 'text' }
+import plannerStatistics from '../../../sql/events/0017_planner_statistics.sql' with {
+  type: 'text',
+}
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -60,6 +67,8 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0013_mirror_files', sql: mirrorFiles },
   { name: '0014_own_forms', sql: ownForms },
   { name: '0015_request_slices', sql: requestSlices },
+  { name: '0016_slice_progress', sql: sliceProgress },
+  { name: '0017_planner_statistics', sql: plannerStatistics },
 ]
 
 /** The schema of control.db, oldest step first. */
@@ -82,6 +91,9 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0016_insight_views', sql: insightViews },
   { name: '0017_addresses', sql: addresses },
   { name: '0018_deleted_at', sql: deletedAt },
+  { name: '0019_login', sql: login },
+  { name: '0020_group_type_names', sql: groupTypeNames },
+  { name: '0021_exports', sql: savedExports },
 ]
 
 /** The schema of cache.db, oldest step first. */

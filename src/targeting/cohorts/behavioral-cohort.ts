@@ -2,10 +2,11 @@
  * Membership in behavioral cohorts: conditions on events become sets of persons, other conditions are evaluated
  * like flags'.
  */
-import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
+import type { CompiledFlags } from '../../flags/definition.ts'
 import { matchesFilter } from '../../flags/match.ts'
 import type { Subject } from '../../flags/subject.ts'
 import { asText, isRecord } from '../../flags/value.ts'
+import { compileInSlices } from '../flags/compile-in-slices.ts'
 import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'
 
 /** Runs a HogQL query over a project's events; `properties` are filters for `{filters}`. */
@@ -54,7 +55,7 @@ export async function openMembership(
     filters: { properties: { type: 'AND', values: [leaf] } },
   }))
   return {
-    definitions: compileDefinitions({ ...stored, cohorts: [...stored.cohorts, ...parts] }),
+    definitions: await compileInSlices({ ...stored, cohorts: [...stored.cohorts, ...parts] }, null),
     isIn: (subject, person_id) => holds(tree, subject, person_id.toHex()),
   }
 }

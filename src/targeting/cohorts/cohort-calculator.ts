@@ -17,7 +17,7 @@ import type { MemberContext } from './cohort-members.ts'
 
 /** Dependencies of calculations, besides those of static cohorts. */
 export type CalculatorContext = MemberContext & {
-  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
   /** Queries over events, for behavioral cohorts. */
@@ -59,24 +59,34 @@ export class CohortCalculator extends PeriodicTask {
 
   /** Calculates cohorts that changed since their last calculation, and those that are a day old. */
   async #calculateDue(): Promise<void> {
-    for (const cohort of this.#listDue()) {
-      if (this.is_open) await this.#calculate(cohort)
+    const slices = new Slices()
+    for (const id of this.#listCandidates()) {
+      if (!this.is_open) return
+      const cohort = this.#findDue(id)
+      if (cohort !== null) await this.#calculate(cohort)
+      if (slices.isOver()) await slices.end()
     }
   }
 
-  #listDue(): readonly DueCohort[] {
-    const { id, project_id, filters, version, calculated_version, last_calculation } = cohorts
+  /** Cohorts that may be due, by their ids: the conditions of all may be megabytes. */
+  #listCandidates(): readonly number[] {
+    const { id, version, calculated_version, last_calculation } = cohorts
     const now_ms = this.#context.now().getTime()
-    return this.#context.control
-      .select({ id, project_id, filters, version, calculated_version, last_calculation })
+    const rows = this.#context.control
+      .select({ id, version, calculated_version, last_calculation })
       .from(cohorts)
       .where(and(eq(cohorts.deleted, false), eq(cohorts.is_static, false)))
       .all()
-      .filter((cohort) => {
-        if (cohort.version !== cohort.calculated_version) return true
-        const every_ms = hasBehavior(cohort.filters) ? COUNTED_EVERY_MS : CALCULATED_EVERY_MS
-        return now_ms - (cohort.last_calculation?.getTime() ?? 0) >= every_ms
-      })
+    return rows.flatMap((row) => (isDue(row, COUNTED_EVERY_MS, now_ms) ? row.id : []))
+  }
+
+  /** The cohort with that id if it is due, with its conditions as they are now. */
+  #findDue(id: number): DueCohort | null {
+    const its = and(eq(cohorts.id, id), eq(cohorts.deleted, false))
+    const cohort = this.#context.control.select().from(cohorts).where(its).get()
+    if (cohort === undefined) return null
+    const every_ms = hasBehavior(cohort.filters) ? COUNTED_EVERY_MS : CALCULATED_EVERY_MS
+    return isDue(cohort, every_ms, this.#context.now().getTime()) ? cohort : null
   }
 
   async #calculate(cohort: DueCohort): Promise<void> {
@@ -85,7 +95,7 @@ export class CohortCalculator extends PeriodicTask {
       control.update(cohorts).set(fields).where(eq(cohorts.id, cohort.id)).run()
     }
     flags.expectChange()
-    const { definitions } = flags.flagsOf(cohort.project_id)
+    const { definitions } = await flags.readyFlagsOf(cohort.project_id)
     set({ is_calculating: true })
     const calculation = beginCalculation(control, cohort, now())
     try {
@@ -158,6 +168,17 @@ export class CohortCalculator extends PeriodicTask {
       if (!this.is_open) return null
     }
   }
+}
+
+type CalculationState = Pick<
+  typeof cohorts.$inferSelect,
+  'calculated_version' | 'last_calculation' | 'version'
+>
+
+/** Whether a cohort changed since its last calculation, or that is too old. */
+function isDue(cohort: CalculationState, every_ms: number, now_ms: number): boolean {
+  if (cohort.version !== cohort.calculated_version) return true
+  return now_ms - (cohort.last_calculation?.getTime() ?? 0) >= every_ms
 }
 
 /** The reason for callers; details of bugs stay in the log. */

@@ -4,17 +4,17 @@
  */
 import { and, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { type CohortNode, type CompiledCohort, compileCohorts } from '../../flags/cohort.ts'
+import { type CohortNode, type CompiledCohort, compileAmong } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { StoredCohort } from '../../flags/definition-types.ts'
-import { SharedFilters } from '../../flags/filter.ts'
 import { asText, isRecord } from '../../flags/value.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
-import { mapInSlices } from '../../threads/sliced-json.ts'
+import { readOneByOne } from '../../threads/sliced-json.ts'
 import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
 import { actions, cohorts } from '../tables.ts'
 import { readBehavior, UnknownBehavior } from './behavior.ts'
+import { filtersOfGroups } from './condition-groups.ts'
 
 export type CohortRow = typeof cohorts.$inferSelect
 
@@ -31,6 +31,9 @@ export type CohortChanges = {
   readonly deleted?: boolean | null | undefined
 }
 
+/** The conditions of a cohort that was made with a name alone; no person meets them. */
+const NO_CONDITIONS = { properties: { type: 'OR', values: [] } }
+
 /** A placeholder for the id of a new cohort. */
 const NO_ID = 0
 
@@ -41,7 +44,7 @@ export function createCohort(
   now: Date,
 ): CohortRow {
   const is_static = changes.is_static ?? false
-  const filters = filtersOf(changes) ?? null
+  const filters = filtersOf(changes) ?? (is_static ? null : NO_CONDITIONS)
   if (!is_static) requireSound(editor, { id: NO_ID, filters })
   return editor.control.transaction((tx) => {
     const cohort = tx
@@ -101,16 +104,14 @@ export function getCohort(db: ControlDB, project_id: number, id: number): Cohort
   return cohort
 }
 
-/** Lists a project's cohorts that are not deleted, newest first. */
-export function listCohorts(db: ControlDB, project_id: number): readonly CohortRow[] {
-  const its = and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false))
-  return db.select().from(cohorts).where(its).orderBy(desc(cohorts.id)).all()
-}
-
-/** The same, read one by one in slices of the event loop: the filters of a project may be 32 MiB of JSON. */
+/**
+ * Reads a project's cohorts that are not deleted, newest first: one by one in slices of the event loop, since the filters
+ * of a project may be 8 MiB of JSON. `among` are the ids to read; null for all.
+ */
 export async function readCohorts(
   db: ControlDB,
   project_id: number,
+  among: ReadonlySet<number> | null = null,
 ): Promise<readonly CohortRow[]> {
   const { id, deleted } = cohorts
   const its = and(eq(cohorts.project_id, project_id), eq(deleted, false))
@@ -120,8 +121,9 @@ export async function readCohorts(
     .from(cohorts)
     .where(eq(id, sql.placeholder('id')))
     .prepare()
-  const rows = await mapInSlices(ids, (row) => one.get(row))
-  return rows.flatMap((row) => (row === undefined || row.deleted ? [] : [row]))
+  const wanted = among === null ? ids : ids.filter((row) => among.has(row.id))
+  const rows = await readOneByOne(wanted, (row) => one.get(row))
+  return rows.filter((row) => !row.deleted)
 }
 
 /** Stores the number of persons in a static cohort. */
@@ -132,17 +134,12 @@ export function setCount(db: ControlDB, id: number, count: number): void {
 /** Returns the conditions of an edit in today's shape; undefined when it has none. */
 function filtersOf({ filters, groups }: CohortChanges): unknown {
   if (filters !== undefined && filters !== null) return filters
-  if (!groups?.length) return undefined
-  const values = groups.map((group) => ({
-    type: 'AND',
-    values: isRecord(group) ? (group['properties'] ?? []) : [],
-  }))
-  return { properties: { type: 'OR', values } }
+  return groups?.length ? filtersOfGroups(groups) : undefined
 }
 
 /** Refuses filters that cannot be evaluated for a person. */
 function requireSound(
-  { control, project, definitions: { stored } }: TargetingEditor,
+  { control, project, definitions }: TargetingEditor,
   cohort: { readonly id: number; readonly filters: unknown },
 ): void {
   if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
@@ -153,13 +150,13 @@ function requireSound(
     if (control.select().from(actions).where(its).get() !== undefined) continue
     throw new Refusal('does_not_exist', `There is no action with ID ${id}.`, { attr: 'filters' })
   }
-  const others = stored.cohorts.filter(({ id }) => id !== cohort.id)
   const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }
-  const compiled = compileCohorts([...others, draft], new SharedFilters())
-  const own = compiled.get(cohort.id)
-  if (own?.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
-  if (own?.kind !== 'tree') return
-  requireLeaves(own.root, compiled)
+  // The patterns of an existing cohort are counted among the project's already.
+  const is_new = !definitions.cohorts.has(cohort.id)
+  const instructions = is_new ? definitions.pattern_instructions : 0
+  const own = compileAmong(definitions.cohorts, draft, instructions)
+  if (own.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
+  if (own.kind === 'tree') requireLeaves(own.root, definitions.cohorts)
 }
 
 /** The types of conditions in a cohort. */

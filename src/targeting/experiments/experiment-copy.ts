@@ -5,7 +5,7 @@ import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { findFlagByKey, getFlag } from '../flags/flag.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
-import { createExperiment, type Experiment, listExperiments } from './experiment.ts'
+import { createExperiment, type Experiment, listExperimentHeads } from './experiment.ts'
 import { variantsOf } from './experiment-flag.ts'
 import { listLinks, type MetricLinkRequest } from './experiment-metrics.ts'
 
@@ -68,8 +68,8 @@ function requireCurrentMetrics({ metrics, secondary_metrics }: Experiment): void
   throw new Refusal('invalid_input', detail)
 }
 
-function linksOf(db: ControlDB, { project_id, id }: Experiment): readonly MetricLinkRequest[] {
-  const links = listLinks(db, project_id).get(id) ?? []
+function linksOf(db: ControlDB, experiment: Experiment): readonly MetricLinkRequest[] {
+  const links = listLinks(db, experiment)
   return links.map(({ metric, metadata }) => ({
     id: metric.id,
     metadata: isRecord(metadata) ? metadata : {},
@@ -87,7 +87,7 @@ function withoutUuids(metrics: Json): Json {
 }
 
 function freeName(db: ControlDB, project_id: number, name: string): string {
-  const taken = new Set(listExperiments(db, project_id).map((one) => one.name))
+  const taken = new Set(listExperimentHeads(db, project_id).map((one) => one.name))
   const plain = `${name} (Copy)`
   let search_text = plain
   for (let number = 1; taken.has(search_text); number += 1) search_text = `${plain} ${number}`

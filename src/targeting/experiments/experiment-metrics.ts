@@ -1,11 +1,11 @@
 /** Metrics of an experiment: its own, linked saved metrics, and their order. */
-import { eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { experiment_metric_links, experiment_saved_metrics, type experiments } from '../tables.ts'
-import { listSavedMetrics, type SavedMetric, uuidOf, withUuid } from './saved-metric.ts'
+import { listSavedMetricIds, type SavedMetric, uuidOf, withUuid } from './saved-metric.ts'
 
 type MeasuredExperiment = typeof experiments.$inferSelect
 
@@ -31,7 +31,7 @@ export function setLinks(
   wanted: readonly MetricLinkRequest[],
   now: Date,
 ): void {
-  const there = new Set(listSavedMetrics(db, project_id).map(({ id }) => id))
+  const there = new Set(listSavedMetricIds(db, project_id))
   const ids = wanted.map(({ id }) => id)
   if (new Set(ids).size < ids.length || ids.some((id) => !there.has(id))) {
     const detail = 'Saved metric does not exist or does not belong to this project'
@@ -59,11 +59,11 @@ export function setLinks(
   }
 }
 
-/** Lists the links of each experiment of a project, in the order they were added. */
+/** Lists the links of an experiment, in the order they were added. */
 export function listLinks(
   db: ControlDB,
-  project_id: number,
-): ReadonlyMap<number, readonly MetricLink[]> {
+  { project_id, id }: MeasuredExperiment,
+): readonly MetricLink[] {
   const rows = db
     .select()
     .from(experiment_metric_links)
@@ -71,17 +71,21 @@ export function listLinks(
       experiment_saved_metrics,
       eq(experiment_saved_metrics.id, experiment_metric_links.saved_metric_id),
     )
-    .where(eq(experiment_saved_metrics.project_id, project_id))
+    .where(
+      and(
+        eq(experiment_saved_metrics.project_id, project_id),
+        eq(experiment_metric_links.experiment_id, id),
+      ),
+    )
     .orderBy(experiment_metric_links.id)
     .all()
-  const links = rows.map(({ experiment_metric_links: link, experiment_saved_metrics: metric }) => ({
+  return rows.map(({ experiment_metric_links: link, experiment_saved_metrics: metric }) => ({
     id: link.id,
     experiment_id: link.experiment_id,
     metadata: link.metadata,
     created_at: link.created_at,
     metric,
   }))
-  return Map.groupBy(links, ({ experiment_id }) => experiment_id)
 }
 
 /** Whether a saved metric is linked as secondary. */

@@ -1,7 +1,8 @@
 /** Experiments: a flag with variants, a time range, and metrics that compare the variants. */
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
+import { readOneByOne } from '../../threads/sliced-json.ts'
 import { createFlag, findFlagByKey, getFlag } from '../flags/flag.ts'
 import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
 import { experiments } from '../tables.ts'
@@ -145,7 +146,7 @@ const ORDERING_MEMBERS = [
 
 /** Gives every metric a unique uuid and a position in the display order. */
 function orderMetrics(db: ControlDB, experiment: Experiment): Experiment {
-  const links = listLinks(db, experiment.project_id).get(experiment.id) ?? []
+  const links = listLinks(db, experiment)
   const taken = new Set(links.flatMap(({ metric }) => uuidOf(metric.query) ?? []))
   const metrics = withUuids(experiment.metrics, taken)
   const own = Array.isArray(metrics) ? metrics.flatMap((metric) => uuidOf(metric) ?? []) : []
@@ -163,8 +164,8 @@ function orderMetrics(db: ControlDB, experiment: Experiment): Experiment {
 }
 
 /** The linked saved metrics, as the activity log records them. */
-function linkedMetrics(db: ControlDB, { project_id, id }: Experiment): readonly object[] {
-  const links = listLinks(db, project_id).get(id) ?? []
+function linkedMetrics(db: ControlDB, experiment: Experiment): readonly object[] {
+  const links = listLinks(db, experiment)
   return links.map(({ metric, metadata }) => ({ id: metric.id, name: metric.name, metadata }))
 }
 
@@ -183,10 +184,37 @@ export function getPresentExperiment(db: ControlDB, project_id: number, id: numb
   return experiment
 }
 
-/** Lists a project's experiments that are not deleted, newest first. */
-export function listExperiments(db: ControlDB, project_id: number): readonly Experiment[] {
-  const its = and(eq(experiments.project_id, project_id), eq(experiments.deleted, false))
-  return db.select().from(experiments).where(its).orderBy(desc(experiments.id)).all()
+/** The members by which experiments are found, without what is long in them. */
+export type ExperimentHead = Pick<
+  Experiment,
+  'archived' | 'end_date' | 'exposure_cohort_id' | 'feature_flag_id' | 'id' | 'name' | 'start_date'
+>
+
+/** Lists a project's experiments that are not deleted without what is long in them, newest first. */
+export function listExperimentHeads(db: ControlDB, project_id: number): readonly ExperimentHead[] {
+  const { id, name, archived, feature_flag_id, exposure_cohort_id } = experiments
+  const { start_date, end_date, deleted } = experiments
+  return db
+    .select({ id, name, archived, feature_flag_id, exposure_cohort_id, start_date, end_date })
+    .from(experiments)
+    .where(and(eq(experiments.project_id, project_id), eq(deleted, false)))
+    .orderBy(desc(id))
+    .all()
+}
+
+/** Reads a project's experiments that are not deleted, newest first, in slices of the event loop. */
+export async function readExperiments(
+  db: ControlDB,
+  project_id: number,
+): Promise<readonly Experiment[]> {
+  const one = db
+    .select()
+    .from(experiments)
+    .where(eq(experiments.id, sql.placeholder('id')))
+    .prepare()
+  const heads = listExperimentHeads(db, project_id)
+  const present = await readOneByOne(heads, ({ id }) => one.get({ id }))
+  return present.filter(({ deleted }) => !deleted)
 }
 
 function write(db: ControlDB, experiment: Experiment): Experiment {

@@ -92,21 +92,28 @@ export function listHeldFlags(db: ControlDB, holdout_id: number): readonly numbe
 
 /** Returns the project's holdout with this id. Refuses when there is none. */
 export function getHoldout(db: ControlDB, project_id: number, id: number): ExperimentHoldout {
-  const its = and(eq(experiment_holdouts.project_id, project_id), eq(experiment_holdouts.id, id))
-  const holdout = db.select().from(experiment_holdouts).where(its).get()
-  if (holdout === undefined) throw new Refusal('not_found', 'Not found.')
+  const holdout = findHoldout(db, project_id, id)
+  if (holdout === null) throw new Refusal('not_found', 'Not found.')
   return holdout
 }
 
-/** Lists a project's holdouts, newest first. */
-export function listHoldouts(db: ControlDB, project_id: number): readonly ExperimentHoldout[] {
+/** Returns the project's holdout with this id; null when there is none, and for null. */
+export function findHoldout(
+  db: ControlDB,
+  project_id: number,
+  id: number | null,
+): ExperimentHoldout | null {
+  if (id === null) return null
+  const its = and(eq(experiment_holdouts.project_id, project_id), eq(experiment_holdouts.id, id))
+  return db.select().from(experiment_holdouts).where(its).get() ?? null
+}
+
+/** Lists the ids of a project's holdouts, newest first. */
+export function listHoldoutIds(db: ControlDB, project_id: number): readonly number[] {
+  const { id } = experiment_holdouts
   const its = eq(experiment_holdouts.project_id, project_id)
-  return db
-    .select()
-    .from(experiment_holdouts)
-    .where(its)
-    .orderBy(desc(experiment_holdouts.id))
-    .all()
+  const rows = db.select({ id }).from(experiment_holdouts).where(its).orderBy(desc(id)).all()
+  return rows.map((row) => row.id)
 }
 
 function write(

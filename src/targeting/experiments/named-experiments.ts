@@ -1,8 +1,10 @@
 /** Experiments as queries use them: flag, variants, time range, exposure criteria. */
+import { and, eq } from 'drizzle-orm'
 import { isRecord } from '../../flags/value.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
-import { type Flag, listFlagsById } from '../flags/flag.ts'
-import { type Experiment, listExperiments } from './experiment.ts'
+import { type Flag, findFlag } from '../flags/flag.ts'
+import { experiments } from '../tables.ts'
+import type { Experiment } from './experiment.ts'
 import { comparedKeys } from './experiment-flag.ts'
 
 /** An experiment as plain data. */
@@ -24,13 +26,21 @@ export type ExperimentById = {
   readonly end_date: Date | null
 }
 
-/** Lists a project's experiments that are not deleted, newest first. */
-export function listNamedExperiments(db: ControlDB, project_id: number): readonly ExperimentById[] {
-  const flags = listFlagsById(db, project_id)
-  return listExperiments(db, project_id).flatMap((experiment) => {
-    const flag = flags.get(experiment.feature_flag_id)
-    return flag === undefined ? [] : nameExperiment(experiment, flag)
-  })
+/** Returns the project's experiment with this id, unless it or its flag is deleted; else null. */
+export function findExperimentById(
+  db: ControlDB,
+  project_id: number,
+  id: number,
+): ExperimentById | null {
+  const its = and(
+    eq(experiments.project_id, project_id),
+    eq(experiments.id, id),
+    eq(experiments.deleted, false),
+  )
+  const experiment = db.select().from(experiments).where(its).get()
+  const flag =
+    experiment === undefined ? null : findFlag(db, project_id, experiment.feature_flag_id)
+  return experiment === undefined || flag === null ? null : nameExperiment(experiment, flag)
 }
 
 /** Joins an experiment with its flag. */

@@ -98,14 +98,12 @@ export function getSavedMetric(db: ControlDB, project_id: number, id: number): S
   return metric
 }
 
-/** Lists a project's metrics, newest first. */
-export function listSavedMetrics(db: ControlDB, project_id: number): readonly SavedMetric[] {
-  return db
-    .select()
-    .from(experiment_saved_metrics)
-    .where(eq(experiment_saved_metrics.project_id, project_id))
-    .orderBy(desc(experiment_saved_metrics.id))
-    .all()
+/** Lists the ids of a project's metrics, newest first. */
+export function listSavedMetricIds(db: ControlDB, project_id: number): readonly number[] {
+  const { id } = experiment_saved_metrics
+  const its = eq(experiment_saved_metrics.project_id, project_id)
+  const rows = db.select({ id }).from(experiment_saved_metrics).where(its).orderBy(desc(id)).all()
+  return rows.map((row) => row.id)
 }
 
 /** Returns the uuid of a metric's query; null without one. */
@@ -134,9 +132,13 @@ function requireFreeName(
   own_id: number | null,
 ): void {
   const search_text = name.toLowerCase()
-  const is_taken = listSavedMetrics(db, project_id).some(
-    (one) => one.id !== own_id && one.name.toLowerCase() === search_text,
-  )
+  const metrics = experiment_saved_metrics
+  const is_taken = db
+    .select({ id: metrics.id, name: metrics.name })
+    .from(metrics)
+    .where(eq(metrics.project_id, project_id))
+    .all()
+    .some((one) => one.id !== own_id && one.name.toLowerCase() === search_text)
   if (!is_taken) return
   const detail = 'A shared metric with this name already exists.'
   throw new Refusal('unique', detail, { attr: 'name' })

@@ -1,11 +1,13 @@
 /** Blast radius: how many persons (or groups) a condition includes. All are evaluated, a slice at a time. */
-import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
+import { Refusal } from '../../errors.ts'
+import type { CompiledFlags } from '../../flags/definition.ts'
 import type { StoredFlag } from '../../flags/definition-types.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
 import type { FlagPerson } from '../../flags/subject.ts'
-import type { FlagProperties } from '../../flags/value.ts'
+import { type FlagProperties, isRecord } from '../../flags/value.ts'
 import { Slices } from '../../threads/slices.ts'
 import type { PersonSource } from '../shared/person-reads.ts'
+import { compileInSlices } from './compile-in-slices.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
 export type BlastRadius = { readonly users_affected: number; readonly total_users: number }
@@ -13,17 +15,32 @@ export type BlastRadius = { readonly users_affected: number; readonly total_user
 /** Persons per slice. */
 const SLICE = 500
 
-/** Counts the persons that one condition set includes at a rollout of 100 %. */
+/**
+ * Counts the persons that one condition set includes at a rollout of 100 %. Refuses a set for groups with filters on
+ * others.
+ */
 export async function blastRadius(
   persons: PersonSource,
   flags: ProjectFlags,
   properties: readonly unknown[],
   group_type_index: number | null,
 ): Promise<BlastRadius> {
-  const definitions = probeDefinitions(flags, properties, group_type_index)
+  if (group_type_index !== null) requireGroupFilters(properties, group_type_index)
+  const definitions = await probeDefinitions(flags, properties, group_type_index)
   return group_type_index === null
     ? countPeople(persons, flags.project_id, definitions)
     : countGroups(persons, flags, definitions, group_type_index)
+}
+
+/** Refuses filters on anything but the counted type of groups; other flags may be asked, as when flags are evaluated. */
+function requireGroupFilters(properties: readonly unknown[], index: number): void {
+  const is_sound = properties.every((filter) => {
+    if (!isRecord(filter) || filter['type'] === 'flag' || filter['key'] === '$group_key')
+      return true
+    return filter['group_type_index'] === index
+  })
+  if (is_sound) return
+  throw new Refusal('invalid_input', 'Invalid group type index for feature flag condition.')
 }
 
 /** Definitions of the project plus one flag with the condition. */
@@ -31,7 +48,7 @@ function probeDefinitions(
   { definitions }: ProjectFlags,
   properties: readonly unknown[],
   aggregation_group_type_index: number | null,
-): CompiledFlags {
+): Promise<CompiledFlags> {
   const { stored } = definitions
   const probe: StoredFlag = {
     id: PROBE_ID,
@@ -46,7 +63,7 @@ function probeDefinitions(
     evaluation_runtime: null,
     evaluation_contexts: [],
   }
-  return compileDefinitions({ ...stored, flags: [...stored.flags, probe] })
+  return compileInSlices({ ...stored, flags: [...stored.flags, probe] }, null)
 }
 
 const PROBE_ID = 0

@@ -2,9 +2,9 @@
  * Each project's flags compiled in memory; the first request after a change compiles them again, so they are
  * always current.
  */
-import { and, asc, count, eq, gt } from 'drizzle-orm'
+import { and, asc, count, eq, gt, sql } from 'drizzle-orm'
 import { ResultCache } from '../../flags/decision-cache/result-cache.ts'
-import { type CompiledFlags, compileDefinitions, compileInSteps } from '../../flags/definition.ts'
+import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
 import type { GroupType, StoredCohort, StoredFlag } from '../../flags/definition-types.ts'
 import type { ControlDB } from '../../projects/access.ts'
 import { findProjectByToken, type Project } from '../../projects/project.ts'
@@ -13,6 +13,7 @@ import type { ControlChanges } from '../../storage/control/control-changes.ts'
 import type { PersonReader } from '../../storage/persons/person-reader.ts'
 import { Slices } from '../../threads/slices.ts'
 import { cohorts, definition_versions, feature_flags } from '../tables.ts'
+import { compileInSlices } from './compile-in-slices.ts'
 import { type FlagInputs, readsOf } from './flag-inputs.ts'
 
 /** A project's compiled flags. */
@@ -36,10 +37,11 @@ type CachedFlags = {
 const PROJECTS_CACHED_MAX = 512
 const TOKENS_CACHED_MAX = 10_000
 const GROUP_TYPES_MAX = 5
-/** The most flags compiled within one turn of the event loop: 10 ms. */
-const FLAGS_AT_ONCE_MAX = 200
-/** Rows per read of larger projects. */
-const PAGE_ROWS = 50
+/** The most flags, and cohorts, compiled within one turn of the event loop, and their bytes: 10 ms. */
+const ITEMS_AT_ONCE_MAX = 200
+const BYTES_AT_ONCE_MAX = 512 * 1024
+/** Rows per read of larger projects: each may have 256 KiB of JSON. */
+const PAGE_ROWS = 10
 /** Restarts of a read that saw the project change; after them, pages of several states are accepted. */
 const READS_MAX = 3
 /** No state of control.db: forces a comparison of versions. */
@@ -117,10 +119,10 @@ export class FlagDefinitions {
     const stored = this.#known.get(String(project_id))
     const checked = this.#sources.watch.version()
     const is_current =
-      stored?.checked === checked || stored?.version === this.#versionOf(project_id)
-    if (is_current || this.#countFlags(project_id) < FLAGS_AT_ONCE_MAX) {
-      return this.flagsOf(project_id, group_types)
-    }
+      (stored?.checked === checked || stored?.version === this.#versionOf(project_id)) &&
+      this.#newGroupTypes(stored.flags, group_types) === null
+    const is_quick = is_current || (!this.#compiling.has(project_id) && this.#isSmall(project_id))
+    if (is_quick) return this.flagsOf(project_id, group_types)
     return this.#compileSlowly(project_id)
   }
 
@@ -150,17 +152,8 @@ export class FlagDefinitions {
   async #compileInSlices(project_id: number): Promise<ProjectFlags> {
     const group_types = this.#sources.persons.listGroupTypes(project_id)
     const stored = { ...(await this.#readInSlices(project_id)), group_types }
-    const steps = compileInSteps(stored, this.#remembered)
-    const slices = new Slices()
-    for (;;) {
-      const step = steps.next()
-      if (step.done === true) {
-        await slices.end()
-        const definitions = step.value
-        return { project_id, definitions, reads: readsOf(definitions), group_types }
-      }
-      if (slices.isOver()) await slices.end()
-    }
+    const definitions = await compileInSlices(stored, this.#remembered)
+    return { project_id, definitions, reads: readsOf(definitions), group_types }
   }
 
   /**
@@ -187,10 +180,10 @@ export class FlagDefinitions {
     return row !== undefined
   }
 
-  /** Returns a project's flags with all of its group types. */
-  flagsWithAllGroupTypes(project_id: number): ProjectFlags {
+  /** Returns a project's flags with all of its group types, for callers that can wait. */
+  readyFlagsWithAllGroupTypes(project_id: number): ProjectFlags | Promise<ProjectFlags> {
     const types = this.#sources.persons.listGroupTypes(project_id)
-    return this.flagsOf(
+    return this.readyFlagsOf(
       project_id,
       types.map((type) => type.group_type),
     )
@@ -198,14 +191,22 @@ export class FlagDefinitions {
 
   #withGroupTypes(stored: CachedFlags, wanted: readonly string[]): ProjectFlags {
     const { flags } = stored
-    if (wanted.length === 0 || flags.group_types.length >= GROUP_TYPES_MAX) return flags
-    const isKnown = (name: string): boolean => flags.definitions.group_types.includes(name)
-    if (wanted.every(isKnown)) return flags
-    const types = this.#sources.persons.listGroupTypes(flags.project_id)
-    if (types.length === flags.group_types.length) return flags
+    const types = this.#newGroupTypes(flags, wanted)
+    if (types === null) return flags
     const newer = this.#compile(flags.project_id, types)
     this.#known.set(String(flags.project_id), { ...stored, flags: newer })
     return newer
+  }
+
+  /** The project's group types, when flags lack one of the wanted ones that has become known; else null. */
+  #newGroupTypes(
+    { project_id, group_types, definitions }: ProjectFlags,
+    wanted: readonly string[],
+  ): readonly GroupType[] | null {
+    if (wanted.length === 0 || group_types.length >= GROUP_TYPES_MAX) return null
+    if (wanted.every((name) => definitions.group_types.includes(name))) return null
+    const types = this.#sources.persons.listGroupTypes(project_id)
+    return types.length === group_types.length ? null : types
   }
 
   #compile(project_id: number, group_types: readonly GroupType[]): ProjectFlags {
@@ -223,14 +224,18 @@ export class FlagDefinitions {
     }
   }
 
-  #countFlags(project_id: number): number {
-    const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
-    const row = this.#sources.control
-      .select({ flags: count() })
-      .from(feature_flags)
-      .where(its)
-      .get()
-    return row?.flags ?? 0
+  /** Whether a project's definitions are few and short enough to be compiled within one turn of the event loop. */
+  #isSmall(project_id: number): boolean {
+    return [feature_flags, cohorts].every((table) => {
+      const its = and(eq(table.project_id, project_id), eq(table.deleted, false))
+      const bytes = sql<number | null>`sum(octet_length(${table.filters}))`
+      const row = this.#sources.control
+        .select({ items: count(), bytes })
+        .from(table)
+        .where(its)
+        .get()
+      return (row?.items ?? 0) < ITEMS_AT_ONCE_MAX && (row?.bytes ?? 0) < BYTES_AT_ONCE_MAX
+    })
   }
 
   #versionOf(project_id: number): number {

@@ -2,6 +2,7 @@
 import { and, asc, eq, isNull, lte } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { findProject } from '../../projects/project.ts'
+import { rightsOfUser } from '../../projects/rights.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { editorFor, type TargetingEditor } from '../shared/editor.ts'
 import { PeriodicTask } from '../shared/periodic-task.ts'
@@ -13,14 +14,12 @@ import { isPaused, type ScheduledChange, scheduledChanges } from './scheduled-ch
 
 export type FlagScheduleContext = {
   readonly control: ControlDB
-  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
 }
 
 const LOOKED_EVERY_MS = 15_000
-/** Changes per turn of the event loop. */
-const SLICE = 50
 /** A bug may pass, so it is retried; a refusal is not. */
 const TRIES_MAX = 5
 
@@ -37,31 +36,38 @@ export class FlagSchedule extends PeriodicTask {
 
   async #applyDue(): Promise<void> {
     const now = this.#context.now()
-    const due = this.#listDue(now)
-    for (let start = 0; start < due.length && this.is_open; start += SLICE) {
-      for (const change of due.slice(start, start + SLICE)) this.#tryOne(change, now)
+    for (const id of this.#listDue(now)) {
+      if (!this.is_open) return
+      await this.#tryOne(id, now)
       await Bun.sleep(0)
     }
   }
 
-  #listDue(now: Date): readonly ScheduledChange[] {
+  /** The ids of due changes; the payloads of all may be megabytes. */
+  #listDue(now: Date): readonly number[] {
     const is_due = and(
       isNull(scheduled_changes.executed_at),
       lte(scheduled_changes.scheduled_at, now),
     )
-    const { scheduled_at, id } = scheduled_changes
+    const { scheduled_at, id, is_recurring, recurrence_interval, cron_expression } =
+      scheduled_changes
     return this.#context.control
-      .select()
+      .select({ id, is_recurring, recurrence_interval, cron_expression })
       .from(scheduled_changes)
       .where(is_due)
       .orderBy(asc(scheduled_at), asc(id))
       .all()
-      .filter((change) => !isPaused(change))
+      .flatMap((change) => (isPaused(change) ? [] : change.id))
   }
 
-  #tryOne(change: ScheduledChange, now: Date): void {
+  async #tryOne(id: number, now: Date): Promise<void> {
+    const { control } = this.#context
+    const its = eq(scheduled_changes.id, id)
+    const change = control.select().from(scheduled_changes).where(its).get()
+    // Somebody may have deleted it meanwhile.
+    if (change === undefined) return
     try {
-      this.#apply(change, now)
+      await this.#apply(change, now)
     } catch (error) {
       if (!(error instanceof Refusal)) {
         const fields = { err: error, scheduled_change_id: change.id }
@@ -72,9 +78,9 @@ export class FlagSchedule extends PeriodicTask {
   }
 
   /** The change and its execution mark are one commit, so it happens exactly once. */
-  #apply(change: ScheduledChange, now: Date): void {
+  async #apply(change: ScheduledChange, now: Date): Promise<void> {
     const { control } = this.#context
-    const editor = this.#editorOf(change)
+    const editor = await this.#editorOf(change)
     control.transaction(() => {
       const flag = getFlag(control, change.project_id, change.flag_id)
       if (flag.deleted) {
@@ -108,14 +114,13 @@ export class FlagSchedule extends PeriodicTask {
       .run()
   }
 
-  /** The editor of a change is its author. */
-  #editorOf({ project_id, created_by }: ScheduledChange): TargetingEditor {
-    const { control, flags } = this.#context
+  /** The editor of a change is its author, with the author's rights of this moment. */
+  async #editorOf({ project_id, created_by }: ScheduledChange): Promise<TargetingEditor> {
+    const { control } = this.#context
     const project = findProject(control, project_id)
     if (project === null) throw new Refusal('not_found', 'The project is gone.')
-    // Earlier changes of the same round must be part of the definitions.
-    flags.expectChange()
-    return editorFor(this.#context, project, created_by)
+    const editor = await editorFor(this.#context, project, created_by)
+    return { ...editor, rights: rightsOfUser(control, editor.user_id, project) }
   }
 }
 

@@ -6,7 +6,7 @@ import type { StoredFlag } from '../../flags/definition-types.ts'
 import { findFlagFault, normalizeFilters } from '../../flags/validate.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
-import { mapInSlices } from '../../threads/sliced-json.ts'
+import { readOneByOne } from '../../threads/sliced-json.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { early_access_features, experiments, feature_flags } from '../tables.ts'
 import { storedFlag } from './flag-definitions.ts'
@@ -150,14 +150,15 @@ export function findFlagByKey(db: ControlDB, project_id: number, key: string): F
   return db.select().from(feature_flags).where(its).get() ?? null
 }
 
-/** Lists a project's flags that are not deleted, oldest first. */
-export function listFlags(db: ControlDB, project_id: number): readonly Flag[] {
-  const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
-  return db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id)).all()
-}
-
-/** The same, read one by one in slices of the event loop: the filters of a project may be 32 MiB of JSON. */
-export async function readFlags(db: ControlDB, project_id: number): Promise<readonly Flag[]> {
+/**
+ * Reads a project's flags that are not deleted, oldest first: one by one in slices of the event loop, since the filters
+ * of a project may be 8 MiB of JSON. `among` are the ids to read; null for all.
+ */
+export async function readFlags(
+  db: ControlDB,
+  project_id: number,
+  among: ReadonlySet<number> | null = null,
+): Promise<readonly Flag[]> {
   const { id, deleted } = feature_flags
   const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false))
   const ids = db.select({ id }).from(feature_flags).where(its).orderBy(asc(id)).all()
@@ -166,13 +167,17 @@ export async function readFlags(db: ControlDB, project_id: number): Promise<read
     .from(feature_flags)
     .where(eq(id, sql.placeholder('id')))
     .prepare()
-  const flags = await mapInSlices(ids, (row) => one.get(row))
-  return flags.flatMap((flag) => (flag === undefined || flag.deleted ? [] : [flag]))
+  const wanted = among === null ? ids : ids.filter((row) => among.has(row.id))
+  const flags = await readOneByOne(wanted, (row) => one.get(row))
+  return flags.filter((flag) => !flag.deleted)
 }
 
-/** Lists the same flags by id. */
-export function listFlagsById(db: ControlDB, project_id: number): ReadonlyMap<number, Flag> {
-  return new Map(listFlags(db, project_id).map((flag) => [flag.id, flag]))
+/** Lists the keys of a project's flags that are switched off, oldest first. */
+export function listInactiveKeys(db: ControlDB, project_id: number): readonly string[] {
+  const { id, key, active, deleted } = feature_flags
+  const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false), eq(active, false))
+  const rows = db.select({ key }).from(feature_flags).where(its).orderBy(asc(id)).all()
+  return rows.map((row) => row.key)
 }
 
 /** Lists the keys of a project's flags by id, without reading their filters. */

@@ -167,7 +167,9 @@ export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly S
 }
 
 /** Whether a recurring change is paused. */
-export function isPaused(change: ScheduledChange): boolean {
+export function isPaused(
+  change: Pick<ScheduledChange, 'cron_expression' | 'is_recurring' | 'recurrence_interval'>,
+): boolean {
   return !change.is_recurring && comesBack(change)
 }
 
@@ -182,7 +184,10 @@ type ScheduleTimes = Pick<
   | 'timezone'
 >
 
-function comesBack({ recurrence_interval, cron_expression }: ScheduleTimes): boolean {
+function comesBack({
+  recurrence_interval,
+  cron_expression,
+}: Pick<ScheduledChange, 'cron_expression' | 'recurrence_interval'>): boolean {
   return recurrence_interval !== null || cron_expression !== null
 }
 

@@ -24,7 +24,7 @@ import {
 
 export type TargetingEditorContext = {
   readonly control: ControlDB
-  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
 }
 
 export type TargetingEditor = {
@@ -44,17 +44,20 @@ export type TargetingEditor = {
 }
 
 /** Creates an editor for the program's own changes, on behalf of a user or else of the organization's owner. */
-export function editorFor(
+export async function editorFor(
   { control, flags }: TargetingEditorContext,
   project: TargetingEditor['project'],
   user_id: number | null,
-): TargetingEditor {
+): Promise<TargetingEditor> {
+  // Earlier changes of the same turn must be part of the definitions.
+  flags.expectChange()
+  const { definitions } = await flags.readyFlagsOf(project.id)
   return {
     control,
     project,
     user_id: user_id ?? getOrganizationOwner(control, project.organization_id),
     rights: ALL_RIGHTS,
-    definitions: flags.flagsOf(project.id).definitions,
+    definitions,
     saved_max: null,
     saved_bytes_max: 0,
     expectChange: () => flags.expectChange(),
@@ -91,6 +94,17 @@ const LIMITED_TABLES: Partial<Record<ActivityScope, LimitedTable>> = {
 }
 
 /**
+ * Their share of `saved_bytes_max`, since they are read as a whole by clients, flags or queries, as insights are not.
+ * Flags, cohorts and surveys may be large, and are read in slices of the event loop.
+ */
+const BYTES_SHARES: Partial<Record<ActivityScope, number>> = {
+  Cohort: 1 / 4,
+  FeatureFlag: 1 / 4,
+  Survey: 1 / 4,
+}
+const BYTES_SHARE = 1 / 16
+
+/**
  * Records an edit in the activity log, in the transaction of the edit. An edit without changes is not logged.
  * Refuses edits that the editor has no right to, and one object more than the project may have.
  */
@@ -107,7 +121,12 @@ export function recordEdit<Thing extends object>(
   const is_more = !isDeleted(after) && (before === null || isDeleted(before))
   const table = LIMITED_TABLES[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
-  requireSize(db, table, editor, { before, after })
+  const quota = {
+    project: editor.project,
+    saved_max: editor.saved_max,
+    saved_bytes_max: Math.floor(editor.saved_bytes_max * (BYTES_SHARES[scope] ?? BYTES_SHARE)),
+  }
+  requireSize(db, table, quota, { before, after })
   editor.expectChange()
   if (!is_edit) return
   const is_deleted = isDeleted(after) && !isDeleted(before)

@@ -10,18 +10,23 @@ import type { FlagDefinitions } from '../flags/flag-definitions.ts'
 import { editorFor } from '../shared/editor.ts'
 import { PeriodicTask } from '../shared/periodic-task.ts'
 import { surveys } from '../tables.ts'
-import { getSurvey, iterationAt, type SurveyChanges, updateSurvey } from './survey.ts'
+import {
+  findSurvey,
+  getSurvey,
+  iterationAt,
+  type Survey,
+  type SurveyChanges,
+  updateSurvey,
+} from './survey.ts'
 
 export type SurveyLifecycleContext = {
   readonly control: ControlDB
-  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
   /** Queries over events: counts a survey's responses. */
   readonly ask: AskEvents
 }
-
-type DueSurvey = typeof surveys.$inferSelect
 
 const LOOKED_EVERY_MS = 60_000
 
@@ -44,12 +49,15 @@ export class SurveyLifecycle extends PeriodicTask {
 
   /** Brings every survey to its state at this time. */
   async #lookAfterAll(): Promise<void> {
-    for (const survey of this.#listRunning()) {
-      if (this.is_open) await this.#tryOne(survey)
+    for (const { id, project_id } of this.#listRunning()) {
+      if (!this.is_open) return
+      const survey = findSurvey(this.#context.control, project_id, id)
+      if (survey !== undefined) await this.#tryOne(survey)
+      await Bun.sleep(0)
     }
   }
 
-  async #tryOne(survey: DueSurvey): Promise<void> {
+  async #tryOne(survey: Survey): Promise<void> {
     try {
       await this.#lookAfter(survey)
     } catch (err) {
@@ -57,33 +65,36 @@ export class SurveyLifecycle extends PeriodicTask {
     }
   }
 
-  async #lookAfter(survey: DueSurvey): Promise<void> {
+  async #lookAfter(survey: Survey): Promise<void> {
     const now = this.#context.now()
     const { id, project_id, start_date, responses_limit } = survey
-    if (iterationAt(survey, now) !== survey.current_iteration) this.#change(survey, {}, now)
+    if (iterationAt(survey, now) !== survey.current_iteration) await this.#change(survey, {}, now)
     if (responses_limit === null || responses_limit <= 0 || start_date === null) return
     const values = { survey: id, from: start_date.toISOString() }
     const [row] = await this.#context.ask(project_id, ANSWERS, values)
     if (Number(row?.[0] ?? 0) < responses_limit) return
     // The survey may have changed while the query ran.
     const present = getSurvey(this.#context.control, project_id, id)
-    if (present.end_date === null) this.#change(present, { end_date: now }, now)
+    if (present.end_date === null) await this.#change(present, { end_date: now }, now)
   }
 
-  #listRunning(): readonly DueSurvey[] {
+  /** The running surveys by their ids; all of them may be megabytes. */
+  #listRunning(): readonly Pick<Survey, 'id' | 'project_id'>[] {
     const is_running = and(
       eq(surveys.archived, false),
       isNotNull(surveys.start_date),
       isNull(surveys.end_date),
       or(isNotNull(surveys.current_iteration), isNotNull(surveys.responses_limit)),
     )
-    return this.#context.control.select().from(surveys).where(is_running).all()
+    const { id, project_id } = surveys
+    return this.#context.control.select({ id, project_id }).from(surveys).where(is_running).all()
   }
 
   /** Changes a survey on behalf of its author. */
-  #change(survey: DueSurvey, changes: SurveyChanges, now: Date): void {
+  async #change(survey: Survey, changes: SurveyChanges, now: Date): Promise<void> {
     const project = findProject(this.#context.control, survey.project_id)
     if (project === null) return
-    updateSurvey(editorFor(this.#context, project, survey.created_by), survey, changes, now)
+    const editor = await editorFor(this.#context, project, survey.created_by)
+    updateSurvey(editor, survey, changes, now)
   }
 }

@@ -103,21 +103,15 @@ export function removeSurvey(editor: TargetingEditor, survey: Survey, now: Date)
 
 /** Returns the project's survey with this id. Refuses when there is none. */
 export function getSurvey(db: ControlDB, project_id: number, id: string): Survey {
-  const its = and(eq(surveys.project_id, project_id), eq(surveys.id, id))
-  const survey = db.select().from(surveys).where(its).get()
+  const survey = findSurvey(db, project_id, id)
   if (survey === undefined) throw new Refusal('not_found', 'Not found.')
   return survey
 }
 
-/** Lists a project's surveys, newest first. */
-export function listSurveys(db: ControlDB, project_id: number): readonly Survey[] {
-  const its = eq(surveys.project_id, project_id)
-  return db
-    .select()
-    .from(surveys)
-    .where(its)
-    .orderBy(desc(surveys.created_at), desc(surveys.id))
-    .all()
+/** Returns the project's survey with this id, undefined if there is none. */
+export function findSurvey(db: ControlDB, project_id: number, id: string): Survey | undefined {
+  const its = and(eq(surveys.project_id, project_id), eq(surveys.id, id))
+  return db.select().from(surveys).where(its).get()
 }
 
 /** The members by which lists of surveys are filtered. */

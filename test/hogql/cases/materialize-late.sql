@@ -40,7 +40,7 @@ LIMIT $3::BIGINT
 
 -- a typed column needs no properties
 select properties.$browser, properties.price from events order by timestamp limit 1
-SELECT t1."p_2462726f77736572" AS c1, t1."p_n_7072696365" AS c2
+SELECT t1."p_t_2462726f77736572" AS c1, t1."p_n_7072696365" AS c2
 FROM events_lean_of($1::BIGINT) AS t1
 ORDER BY t1."timestamp"
 LIMIT $2::BIGINT

@@ -111,6 +111,7 @@ describe('definitions of properties', () => {
         ...UNSAID,
         updated_at: null,
         is_seen_on_filtered_events: null,
+        type_check: null,
       },
       {
         id: expect.stringMatching(UUID),
@@ -120,6 +121,7 @@ describe('definitions of properties', () => {
         ...UNSAID,
         updated_at: null,
         is_seen_on_filtered_events: null,
+        type_check: null,
       },
     ])
     expect(await names('property_definitions/?search=PRI')).toEqual(['price'])

@@ -12,9 +12,12 @@ const BUY = 'a.big.blue:attr__href="/buy"attr_id="buy"href="/buy"nth-child="2"te
 const HELP = 'a:href="/help"text="Get help"'
 
 let world: World
+/** When the oldest click was, not in the last millisecond of its day. */
+let oldest_ms: number
 beforeAll(async () => {
   world = await openWorld()
   const now = Date.now()
+  oldest_ms = now - 30 * 86_400_000 - (now % 2)
   const clicked = (distinct_id: string, chain: string, rest: object = {}) => ({
     event: '$autocapture',
     distinct_id,
@@ -32,7 +35,7 @@ beforeAll(async () => {
     clicked('2', BUY),
     clicked('2', HELP),
     { ...clicked('3', HELP), event: '$dead_click' },
-    { ...clicked('4', HELP), timestamp: new Date(now - 30 * 86_400_000) },
+    { ...clicked('4', HELP), timestamp: new Date(oldest_ms) },
     { event: '$autocapture', distinct_id: '3', properties: {} },
   )
 })
@@ -99,6 +102,11 @@ describe('elements', () => {
   test('come page by page', async () => {
     const { next, previous } = (await got('elements/stats/?limit=1')) as Stats
     expect([next, previous]).toEqual([expect.stringContaining('limit=1&offset=1'), null])
+  })
+
+  test('are counted from the beginning of the first day, whatever time it has', async () => {
+    const date_from = new Date(oldest_ms + 1).toISOString()
+    expect(await counts(`?date_from=${date_from}`)).toEqual([2, 2])
   })
 
   test.each([

@@ -375,10 +375,42 @@ describe('a dashboard that begins with another', () => {
     expect(copy?.id).not.toBe(insight_id)
   })
 
-  test('needs one that is there, and no template', async () => {
+  test('needs one that is there, or a template that is known', async () => {
     const refused = async (body: object) => (await post(body)).body
     expect(await refused({ use_dashboard: 99_999 })).toMatchObject({ attr: 'use_dashboard' })
-    expect(await refused({ use_template: 'AARRR' })).toMatchObject({ attr: 'use_template' })
+    const templates = ['AARRR', '__proto__', 'constructor']
+    for (const use_template of templates) {
+      expect(await refused({ use_template })).toMatchObject({ attr: 'use_template' })
+    }
+  })
+
+  test('moves a tile to another one, and leaves it once where it is already', async () => {
+    const { id, insight_id } = await dashboardWith('left')
+    const other = await dashboardWith('entered')
+    const tileOf = async (dashboard: number) => {
+      const { body } = await manage(world, 'GET', `${DASHBOARDS_17}${dashboard}/`)
+      return (body['tiles'] as readonly { id: number; insight: { id: number } }[]).map((tile) => ({
+        id: tile.id,
+        insight_id: tile.insight.id,
+      }))
+    }
+    const [tile] = await tileOf(id)
+    const move = (from: number, body: object) =>
+      manage(world, 'PATCH', `${DASHBOARDS_17}${from}/move_tile/`, body)
+    expect((await move(id, { tile: { id: 99_999 }, toDashboard: other.id })).status).toBe(400)
+    expect((await move(id, { tile: { id: tile?.id }, toDashboard: 99_999 })).status).toBe(400)
+    expect((await move(id, { tile: { id: tile?.id } })).body).toMatchObject({ code: 'required' })
+    const left = await move(id, { tile: { id: tile?.id }, toDashboard: other.id })
+    expect([left.status, left.body['id'], left.body['tiles']]).toEqual([200, id, []])
+    const entered = new Set((await tileOf(other.id)).map((one) => one.insight_id))
+    expect(entered).toEqual(new Set([insight_id, other.insight_id]))
+    await manage(world, 'PATCH', `/api/projects/1/insights/${insight_id}/`, {
+      dashboards: [id, other.id],
+    })
+    const [again] = await tileOf(id)
+    await move(id, { tile: { id: again?.id }, toDashboard: other.id })
+    expect(await tileOf(id)).toEqual([])
+    expect(await tileOf(other.id)).toHaveLength(2)
   })
 
   test('is deleted with the insights that are on no other, and restored with them', async () => {

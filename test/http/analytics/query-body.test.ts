@@ -482,3 +482,32 @@ test('a query may have a name, which changes nothing', async () => {
   expect(await first({ query, name: null })).toBe('1')
   expect(await first({ query, name: 1 })).toContain('400 parse_error name')
 })
+
+describe('members of a query that were sent as texts', () => {
+  const series = [{ kind: 'EventsNode', event: 'bought' }]
+
+  test('stand for the numbers and booleans that its schema wants', async () => {
+    const listed = await post({
+      query: { kind: 'EventsQuery', select: ['event'], after: '2023-01-01', limit: '2' },
+    })
+    expect([listed.status, (await listed.json()) as object]).toMatchObject([
+      200,
+      { limit: 2, hasMore: true, results: [['bought'], ['bought']] },
+    ])
+    const range = { date_from: '2024-06-01' }
+    const count = async (filterTestAccounts: unknown) => {
+      const query = { kind: 'TrendsQuery', series, dateRange: range, filterTestAccounts }
+      const answer = (await (await post({ query })).json()) as { results: { count: number }[] }
+      return answer.results[0]?.count
+    }
+    expect([await count('true'), await count('False')]).toEqual([
+      await count(true),
+      await count(false),
+    ])
+  })
+
+  test.each([{ limit: 'two' }, { limit: '' }])('are refused as %j', async (more) => {
+    const query = { kind: 'EventsQuery', select: ['event'], ...more }
+    expect((await post({ query })).status).toBe(400)
+  })
+})

@@ -16,6 +16,9 @@ afterAll(() => world.close())
 type Json = Readonly<Record<string, unknown>>
 type Answer = { readonly status: number; readonly json: Json; readonly text: string }
 
+/** The path of the API behind an invite's link. */
+const signupPath = (link: string): string => `/api/signup/${new URL(link).hash.slice(1)}/`
+
 async function ask(key: string | null, line: string, body?: unknown): Promise<Answer> {
   const [method = '', path = ''] = line.split(' ')
   const answer = await world.send(path, {
@@ -42,7 +45,7 @@ async function join(level: number): Promise<{ readonly key: string; readonly uui
   invited += 1
   const invite = await ask(owner, `POST ${organization}invites/`, { level })
   expect(invite.status).toBe(201)
-  const path = new URL(textOf(invite.json, 'link')).pathname
+  const path = signupPath(textOf(invite.json, 'link'))
   const email = `u${invited}@a.example`
   const { status, json } = await ask(null, `POST ${path}`, { first_name: 'Ann', email })
   expect(status).toBe(201)
@@ -254,7 +257,7 @@ describe('an invite', () => {
       target_email: 'bob@a.example',
       first_name: 'Bob',
     })
-    const path = new URL(textOf(invite.json, 'link')).pathname
+    const path = signupPath(textOf(invite.json, 'link'))
     expect((await ask(null, `GET ${path}`)).json).toMatchObject({
       organization: { id: world.first.organization_id, name: 'Default organization' },
       target_email: 'bob@a.example',
@@ -281,7 +284,7 @@ describe('an invite', () => {
     const second = `/api/organizations/${textOf(made.json, 'id')}/`
     expect((await ask(ann.key, `GET ${second}`)).status).toBe(404)
     const invite = await ask(owner, `POST ${second}invites/`, { level: 8 })
-    const path = new URL(textOf(invite.json, 'link')).pathname
+    const path = signupPath(textOf(invite.json, 'link'))
     const joined = await ask(ann.key, `POST ${path}`)
     expect([joined.status, joined.json['personal_api_key']]).toEqual([201, null])
     expect((await ask(ann.key, `GET ${second}`)).json).toMatchObject({ membership_level: 8 })
@@ -294,7 +297,7 @@ describe('an invite', () => {
     const made = await ask(owner, 'POST /api/organizations/', { name: 'Third' })
     const third = `/api/organizations/${textOf(made.json, 'id')}/`
     const invite = await ask(owner, `POST ${third}invites/`, {})
-    const path = new URL(textOf(invite.json, 'link')).pathname
+    const path = signupPath(textOf(invite.json, 'link'))
     for (const limit of [
       { scopes: ['query:read'] },
       { scopes: ['user:read', 'organization:write', 'organization_member:write'] },
@@ -313,7 +316,7 @@ describe('an invite', () => {
   })
 
   test("ends with its maker's right to make it", async () => {
-    const pathOf = ({ json }: Answer) => new URL(textOf(json, 'link')).pathname
+    const pathOf = ({ json }: Answer) => signupPath(textOf(json, 'link'))
     const make = async (key: string, level: number) =>
       pathOf(await ask(key, `POST ${organization}invites/`, { level }))
     const [gone, lowered] = [await join(8), await join(8)]
@@ -340,7 +343,7 @@ describe('an invite', () => {
 
   test('claims no address for its user: it names one member of an organization, and nobody beyond', async () => {
     const link = async (where: string) =>
-      new URL(textOf((await ask(owner, `POST ${where}invites/`, {})).json, 'link')).pathname
+      signupPath(textOf((await ask(owner, `POST ${where}invites/`, {})).json, 'link'))
     const body = { first_name: 'Eve', email: 'Victim@a.example' }
     const made = await ask(owner, 'POST /api/organizations/', { name: 'Fourth' })
     const fourth = `/api/organizations/${textOf(made.json, 'id')}/`
@@ -364,7 +367,7 @@ describe('an invite', () => {
       await ask(owner, `POST ${organization}invites/`, {}),
       await ask(owner, `POST ${organization}invites/`, {}),
     ]
-    const pathOf = ({ json }: Answer) => new URL(textOf(json, 'link')).pathname
+    const pathOf = ({ json }: Answer) => signupPath(textOf(json, 'link'))
     await ask(owner, `DELETE ${organization}invites/${textOf(taken.json, 'id')}/`)
     expect((await ask(null, `GET ${pathOf(taken)}`)).status).toBe(404)
     expect((await ask(null, `GET ${pathOf(old)}`)).status).toBe(200)

@@ -98,7 +98,7 @@ describe('plugin configs', () => {
   test.each([
     [{}, 'required', 'plugin'],
     [{ plugin: 99 }, 'does_not_exist', 'plugin'],
-    [{ plugin: '1' }, 'invalid_input', 'plugin'],
+    [{ plugin: 'one' }, 'invalid_input', 'plugin'],
     [{ plugin: 2 }, 'required', 'config__properties'],
     [{ plugin: 2, config: { properties: [] } }, 'invalid_input', 'config__properties'],
     [{ plugin: 2, config: { properties: 'a' } }, 'invalid_input', 'config__properties'],
@@ -489,7 +489,14 @@ describe('a webhook', () => {
     const log = { error: () => undefined }
     const addresses = new Addresses(['127.0.0.1'])
     const now = () => new Date()
-    const begun = new Destinations({ data_dir: world.data_dir, control, addresses, log, now })
+    const begun = new Destinations({
+      data_dir: world.data_dir,
+      control,
+      addresses,
+      log,
+      now,
+      matchAction: () => Promise.resolve(new Map()),
+    })
     await capture({ event: 'after' })
     await until(
       async () => hook.seen.length,

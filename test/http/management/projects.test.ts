@@ -98,12 +98,12 @@ const FIELDS: readonly (readonly [
     false,
     [true, false],
     [
-      ['yes', 'invalid_input'],
+      ['perhaps', 'invalid_input'],
       [null, 'null'],
       [1, 'invalid_input'],
     ],
   ],
-  ['completed_snippet_onboarding', false, [true], [['true', 'invalid_input']]],
+  ['completed_snippet_onboarding', false, [true], [['truth', 'invalid_input']]],
   [
     'test_account_filters',
     [
@@ -117,7 +117,12 @@ const FIELDS: readonly (readonly [
     [[], [{ key: 'a' }], { any: 1 }],
     [],
   ],
-  ['test_account_filters_default_checked', null, [true, false, null], [['no', 'invalid_input']]],
+  [
+    'test_account_filters_default_checked',
+    null,
+    [true, false, null],
+    [['none of it', 'invalid_input']],
+  ],
   ['path_cleaning_filters', [], [[{ regex: 'a', alias: 'b' }], null], []],
   ['is_demo', false, [true], [[null, 'null']]],
   [
@@ -182,7 +187,7 @@ const FIELDS: readonly (readonly [
       [-1, 'min_value'],
       [30_001, 'max_value'],
       [1.5, 'invalid_input'],
-      ['5', 'invalid_input'],
+      ['five', 'invalid_input'],
     ],
   ],
   [
@@ -231,7 +236,7 @@ const FIELDS: readonly (readonly [
     [0, 1, null],
     [
       [2, 'invalid_choice'],
-      ['1', 'invalid_input'],
+      ['one', 'invalid_input'],
       [-1, 'invalid_choice'],
     ],
   ],
@@ -241,7 +246,7 @@ const FIELDS: readonly (readonly [
     [null],
     [
       [999_999, 'does_not_exist'],
-      ['1', 'invalid_input'],
+      ['one', 'invalid_input'],
     ],
   ],
   ['live_events_columns', null, [['event'], null], [['event', 'invalid_input']]],

@@ -54,6 +54,42 @@ describe('groups', () => {
     })
   })
 
+  test('have types that are named, by their name or by their number', async () => {
+    const name = (body: unknown) =>
+      world.send('/api/projects/1/groups_types/update_metadata/', {
+        method: 'PATCH',
+        headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
+        body: JSON.stringify(body),
+      })
+    const unnamed = { name_singular: null, name_plural: null }
+    const named = { name_singular: 'Firm', name_plural: 'Firms' }
+    const company = { group_type: 'company', group_type_index: 0 }
+    const team = { group_type: 'team', group_type_index: 1 }
+    const first = await name([{ ...company, ...named, default_columns: ['name'] }])
+    expect([first.status, await first.json()]).toEqual([
+      200,
+      [
+        { ...company, ...named },
+        { ...team, ...unnamed },
+      ],
+    ])
+    await name([{ group_type_index: 0, name_plural: null }])
+    expect((await ask('groups_types/')).body).toEqual([
+      { ...company, ...named, name_plural: null },
+      { ...team, ...unnamed },
+    ])
+    for (const body of [[{ group_type: 'nation' }], [{}], [{ group_type: '__proto__' }]]) {
+      const refused = await name(body)
+      expect([refused.status, await refused.json()]).toMatchObject([
+        400,
+        { code: 'does_not_exist', attr: '0__group_type' },
+      ])
+    }
+    expect((await name([{ ...team, name_singular: 'x'.repeat(401) }])).status).toBe(400)
+    expect((await name({})).status).toBe(400)
+    await name([{ ...company, name_singular: null }])
+  })
+
   test('have properties, told by type', async () => {
     expect(await ask('groups/property_definitions/')).toEqual({
       status: 200,
@@ -125,5 +161,34 @@ describe('groups', () => {
     ['groups/find/?group_type_index=0', 'group_key', 'required'],
   ])('%s is refused for its %s', async (path, attr, code) => {
     expect(await ask(path)).toMatchObject({ status: 400, body: { code, attr } })
+  })
+
+  test('are rows of events by the name of their type, behind the fields that events have', async () => {
+    await capture(world, {
+      event: 'bought',
+      distinct_id: 'ann',
+      timestamp: '2026-01-04T00:00:00Z',
+      properties: { $groups: { company: 'acme', event: 'a type named like a field' } },
+    })
+    const query = `select company.key, e.company.properties.name, company.properties.seats + 1, event, group_2.key
+      from events e where event = 'bought' and company.properties.seats > 2`
+    const rows = async (text: string) => {
+      const body = { query: { kind: 'HogQLQuery', query: text } }
+      return (await manage(world, 'POST', `${ROOT}query/`, body)).body
+    }
+    expect((await rows(query))['results']).toEqual([['acme', 'Acme 100%', 4, 'bought', null]])
+    expect(await rows('select planet.key from events')).toMatchObject({
+      detail: 'Unable to resolve field: planet.key',
+    })
+    // A type that comes later is found by a text that was refused before.
+    await capture(world, {
+      event: '$groupidentify',
+      distinct_id: 'ann',
+      timestamp: '2026-01-05T00:00:00Z',
+      properties: { $group_type: 'planet', $group_key: 'mars', $group_set: {} },
+    })
+    expect((await rows("select count() from events where planet.key = ''"))['results']).toEqual([
+      [0],
+    ])
   })
 })

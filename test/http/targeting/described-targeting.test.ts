@@ -37,13 +37,14 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST actions/': { status: 201, body: { name: 'two' }, bad: UNNAMED },
   'GET actions/:id/': read,
   'PATCH actions/:id/': { status: 200, body: { name: 'three' }, bad: UNNAMED },
+  'GET actions/:id/count/': read,
   'GET actions/:id/activity/': read,
   'GET cohorts/': read,
   'GET cohorts/activity/': read,
   'POST cohorts/': {
     status: 201,
     body: { name: 'two', filters: FILTERS },
-    bad: [{ name: 'no filters' }, 'filters'],
+    bad: [{ name: 'empty filters', filters: {} }, 'filters'],
   },
   'GET cohorts/:id/': read,
   'PATCH cohorts/:id/': { status: 200, body: { name: 'x' }, bad: [{ name: 1 }, 'name'] },
@@ -194,6 +195,11 @@ const CASES: Readonly<Record<string, Case>> = {
   'DELETE insight_variables/:id/': gone,
   'GET insights/': read,
   'GET insights/activity/': read,
+  'POST insights/cancel/': {
+    status: 201,
+    body: { client_query_id: 'x' },
+    bad: [{}, 'client_query_id'],
+  },
   'POST insights/': { status: 201, body: { name: 'two' }, bad: [{ name: 1 }, 'name'] },
   'GET insights/:id/': read,
   'PATCH insights/:id/': { status: 200, body: { name: 'x' }, bad: [{ tags: 'a' }, 'tags'] },
@@ -220,6 +226,17 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET dashboards/:id/': read,
   'GET dashboards/:id/run_insights/': read,
   'PATCH dashboards/:id/': { status: 200, body: { name: 'x' }, bad: [{ tiles: 1 }, 'tiles'] },
+  'POST dashboards/create_from_template_json/': {
+    status: 200,
+    body: { template: { tiles: [{ type: 'TEXT', body: 'a' }] } },
+    bad: [{}, 'template'],
+  },
+  // Tiles are moved in insights-and-dashboards.test.ts; a new dashboard has none.
+  'PATCH dashboards/:id/move_tile/': {
+    status: 400,
+    body: { tile: { id: 999_999 }, toDashboard: 1 },
+    bad: [{ tile: 1 }, 'tile'],
+  },
   'POST dashboards/:id/reorder_tiles/': {
     status: 400,
     body: { tile_order: [999_999] },

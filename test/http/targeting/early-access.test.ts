@@ -41,6 +41,19 @@ const listed = async (query = '') => {
 }
 
 describe('an early access feature', () => {
+  test('whose name makes the key of another flag is refused', async () => {
+    putFlag(world, { key: 'taken-name' })
+    const refused = await create({ name: 'Taken, name', stage: 'beta' })
+    expect(refused).toMatchObject({
+      status: 400,
+      body: {
+        code: 'unique',
+        attr: 'key',
+        detail: 'There is already a feature flag with this key.',
+      },
+    })
+  })
+
   test('makes its flag; who says yes has it, who says no has not', async () => {
     const made = await create({ name: 'New Dashboard', stage: 'beta', description: 'Faster.' })
     expect(made.status).toBe(201)

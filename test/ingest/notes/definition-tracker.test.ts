@@ -33,6 +33,22 @@ test('an event that has one property more than those like it before tells of it'
   expect(list.close()).toEqual({ events: ['left'], properties: { coupon: true } })
 })
 
+test('the first value with a type is told, whatever comes later', () => {
+  const list = new DefinitionTracker().list(1, 0)
+  for (const state of [null, [1], 'undefined', 'true', 7]) list.note('seen', { state })
+  expect(list.close().properties).toEqual({ state: 'undefined' })
+})
+
+test('a list stays short: no long names, no long examples', () => {
+  const list = new DefinitionTracker().list(1, 0)
+  const long = 'x'.repeat(100_000)
+  list.note(long, { [long]: 1, text: long, list: [long], tree: { long }, plan: 'pro' })
+  expect(list.close()).toEqual({
+    events: [],
+    properties: { text: '', list: null, tree: null, plan: 'pro' },
+  })
+})
+
 type Sent = { readonly event: string; readonly properties: { readonly [name: string]: unknown } }
 
 /** What one name after the other would be told, with nothing remembered about whole events. */
@@ -50,7 +66,8 @@ class PlainWatch {
       if (!isRecent(`event ${sent.event}`)) names.add(sent.event)
       for (const [name, value] of Object.entries(sent.properties)) {
         if (isRecent(`typed ${name}`)) continue
-        if (value !== null) properties.set(name, value)
+        const is_listed = (properties.get(name) ?? null) !== null
+        if (value !== null && !is_listed) properties.set(name, value)
         else if (!isRecent(`untyped ${name}`) && !properties.has(name)) properties.set(name, null)
       }
     }

@@ -37,6 +37,15 @@ const form = (fields: Record<string, string>): Partial<RawCapture> => ({
   body: bytesOf(new URLSearchParams(fields).toString()),
   content_type: 'application/x-www-form-urlencoded',
 })
+const multipart = (fields: Record<string, string>): Partial<RawCapture> => {
+  const parts = Object.entries(fields).map(
+    ([name, text]) => `--xyz\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
+  )
+  return {
+    body: bytesOf(`${parts.join('')}--xyz--\r\n`),
+    content_type: 'multipart/form-data; boundary=xyz',
+  }
+}
 const base64 = (json: string) => Buffer.from(json).toString('base64')
 
 const WRAPPINGS: readonly [name: string, wrap: (json: string) => Partial<RawCapture>][] = [
@@ -64,6 +73,9 @@ const WRAPPINGS: readonly [name: string, wrap: (json: string) => Partial<RawCapt
   ],
   ['gzip in a base64 form', (json) => form({ data: gzipSync(json).toString('base64') })],
   ['JSON form', (json) => form({ data: json })],
+  ['multipart form with JSON', (json) => multipart({ data: json, compression: '' })],
+  ['multipart form with base64', (json) => multipart({ ip: '1', data: base64(json) })],
+  ['multipart form with a file', (json) => multipart({ 'data"; filename="event.json': json })],
   ['lz64 form', (json) => form({ data: compressToBase64(json), compression: 'lz64' })],
   ['lz64 body', (json) => ({ body: bytesOf(compressToBase64(json)), query: 'compression=lz64' })],
   ['base64 body', (json) => ({ body: bytesOf(base64(json)), content_type: 'text/plain' })],

@@ -349,7 +349,15 @@ describe('definitions', () => {
       flag_text: 'FALSE',
       day: '2026-01-01',
       moment: '2026-01-01T00:00:00.000Z',
+      us_day: '03/10/2026',
+      mail_date: 'Tue, 10 Mar 2026 12:34:56 +0000',
+      sent_on: '10 March',
       load_time: 12,
+      seconds_at: NOW / 1000 - 1,
+      old_at: NOW / 1000 - 200 * 86_400,
+      event_timestamp: NOW,
+      total: NOW,
+      half_time: NOW / 1000 + 0.5,
       utm_term: 5,
       '$feature/x': true,
       later: null,
@@ -372,7 +380,15 @@ describe('definitions', () => {
       flag_text: 'Boolean',
       day: 'DateTime',
       moment: 'DateTime',
-      load_time: 'DateTime',
+      us_day: 'DateTime',
+      mail_date: 'DateTime',
+      sent_on: 'String',
+      load_time: 'Numeric',
+      seconds_at: 'DateTime',
+      old_at: 'Numeric',
+      event_timestamp: 'DateTime',
+      total: 'Numeric',
+      half_time: 'Numeric',
       utm_term: 'String',
       '$feature/x': 'String',
       later: 'Numeric',
@@ -384,9 +400,20 @@ describe('definitions', () => {
       age: 'Numeric',
       since: 'DateTime',
       utm_term: 'String',
-      $initial_utm_term: 'Numeric',
+      $initial_utm_term: 'String',
     })
     expect(folder.rows('select name from event_definitions')).toEqual([{ name: 'seen' }])
+  })
+
+  test('keep the first type of a batch', async () => {
+    const value = (state: unknown) => ({
+      event: 'seen',
+      distinct_id: 'u',
+      properties: { state, $set: { stage: state } },
+    })
+    await folder.batch(value(null), value('undefined'), value('true'), value(7))
+    expect(types('event')['state']).toBe('String')
+    expect(types('person')['stage']).toBe('String')
   })
 
   test('of groups belong to their type', async () => {

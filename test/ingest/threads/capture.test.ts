@@ -4,6 +4,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { CaptureAnswer } from '../../../src/ingest/threads/capture.ts'
 import { Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from '../folder.ts'
 
 let folder: Folder
@@ -369,5 +370,50 @@ describe('the manifest', () => {
     expect(await reasonOf(again)).toContain('UNIQUE')
     expect(await folder.send(one())).toEqual(STORED_ONE)
     expect(folder.rows('select version from manifest')).toEqual([{ version: 1 }])
+  })
+})
+
+describe('a limit for all that is in flight', () => {
+  const bodyOf = (api_key: string, bytes: number) => ({
+    api_key,
+    event: 'e',
+    distinct_id: 'd',
+    properties: { text: 'x'.repeat(bytes) },
+  })
+  const kindsOf = async (answers: readonly Promise<CaptureAnswer>[]) =>
+    (await Promise.all(answers)).map(({ kind }) => kind)
+
+  test('is shared: whoever has most of it is refused, others are not', async () => {
+    const small = new Folder()
+    await small.open({ in_flight_bytes_max: 1_000_000 })
+    const send = (api_key: string, bytes: number, client_ip: string) =>
+      small.send(bodyOf(api_key, bytes), { client_ip })
+    const kinds = await kindsOf([
+      send(TOKEN, 400_000, '1.1.1.1'),
+      send(TOKEN, 200_000, '1.1.1.2'),
+      // The project has two thirds; the second one has nothing yet.
+      send(TOKEN, 200_000, '1.1.1.3'),
+      send(OTHER_TOKEN, 200_000, '1.1.1.4'),
+      send(OTHER_TOKEN, 100, '1.1.1.4'),
+    ])
+    expect(kinds).toEqual(['stored', 'stored', 'refused', 'stored', 'stored'])
+    expect(await kindsOf([send(TOKEN, 600_000, '1.1.1.1')])).toEqual(['stored'])
+    await small.remove()
+  })
+
+  test('is shared among addresses too, since any project may be named', async () => {
+    const small = new Folder()
+    await small.open({ in_flight_bytes_max: 1_000_000 })
+    const send = (token: string, client_ip: string) =>
+      small.send(bodyOf(token, 300_000), { client_ip })
+    const kinds = await kindsOf([
+      send('phc_none', '1.1.1.1'),
+      send('phc_nothing', '1.1.1.1'),
+      send(TOKEN, '1.1.1.1'),
+      send(TOKEN, '1.1.1.2'),
+    ])
+    expect(kinds).toEqual(['refused', 'refused', 'refused', 'stored'])
+    expect(small.rows('select 1 from events')).toHaveLength(1)
+    await small.remove()
   })
 })

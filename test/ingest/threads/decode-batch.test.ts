@@ -5,7 +5,7 @@ import { ProjectPlugins } from '../../../src/ingest/pipeline/plugins.ts'
 import { BatchDecoder } from '../../../src/ingest/threads/decode-batch.ts'
 import { CAPTURE_LIMITS, type NumberedCapture } from '../../../src/ingest/threads/messages.ts'
 import { ProjectTokens } from '../../../src/storage/control/project-tokens.ts'
-import { Folder, NOW, TOKEN } from '../folder.ts'
+import { bytesOf, Folder, NOW, OTHER_TOKEN, TOKEN } from '../folder.ts'
 
 const EVENTS = 19
 /** Nineteen megabytes that are sent as twenty kilobytes. */
@@ -102,6 +102,71 @@ test('what is prepared of one is passed on before the next one is read', () => {
   preparer.receive([capture(1, SMALL), capture(2, nonsense), capture(3, SMALL)])
   preparer.turn()
   expect(happened).toEqual(['read', '1 true', 'read', '3 true', '2 refused'])
+  plugins.close()
+  tokens.close()
+})
+
+test('projects take turns, whoever sends more', () => {
+  const tokens = new ProjectTokens(folder.path)
+  const plugins = new ProjectPlugins(folder.path)
+  const begun: number[] = []
+  const decoder = new BatchDecoder({
+    tokens,
+    plugins,
+    names: new DefinitionTracker(),
+    limits: CAPTURE_LIMITS,
+    locate: () => null,
+    takeSlice: ({ id }) => begun.push(id),
+    refuse: (answers) => {
+      throw new Error(JSON.stringify(answers))
+    },
+  })
+  const event = { event: 'e', distinct_id: 'd', properties: { text: 'x'.repeat(500_000) } }
+  const large = (token: string) => ({
+    api_key: token,
+    batch: Array.from({ length: 4 }, () => event),
+  })
+  const plain = (id: number, token: string) => capture(id, bytesOf(large(token)))
+  const packed = (id: number, token: string) =>
+    capture(id, Bun.gzipSync(JSON.stringify(large(token))))
+  decoder.receive([plain(1, TOKEN), packed(2, TOKEN), plain(3, TOKEN), packed(4, TOKEN)])
+  decoder.receive([packed(5, OTHER_TOKEN), plain(6, OTHER_TOKEN)])
+  while (decoder.has_work) decoder.turn()
+  expect([...new Set(begun)]).toEqual([1, 5, 2, 6, 3, 4])
+  plugins.close()
+  tokens.close()
+})
+
+test('a project that has taken most of the memory waits, and others do not', () => {
+  const tokens = new ProjectTokens(folder.path)
+  const plugins = new ProjectPlugins(folder.path)
+  const begun = new Set<number>()
+  const decoder = new BatchDecoder({
+    tokens,
+    plugins,
+    names: new DefinitionTracker(),
+    limits: CAPTURE_LIMITS,
+    locate: () => null,
+    takeSlice: ({ id }) => begun.add(id),
+    refuse: (answers) => {
+      throw new Error(JSON.stringify(answers))
+    },
+  })
+  const event = { event: 'e', distinct_id: 'd', properties: { text: 'x'.repeat(900_000) } }
+  const large = (id: number, api_key: string) =>
+    capture(id, bytesOf({ api_key, batch: Array.from({ length: 8 }, () => event) }))
+  const work = (): void => {
+    while (decoder.has_work) decoder.turn()
+  }
+  decoder.receive([1, 2, 3, 4, 5, 6].map((id) => large(id, TOKEN)))
+  work()
+  expect([...begun]).toEqual([1, 2, 3, 4, 5])
+  decoder.receive([large(7, OTHER_TOKEN)])
+  work()
+  expect([...begun]).toEqual([1, 2, 3, 4, 5, 7])
+  decoder.settle([1, 2])
+  work()
+  expect([...begun]).toEqual([1, 2, 3, 4, 5, 7, 6])
   plugins.close()
   tokens.close()
 })

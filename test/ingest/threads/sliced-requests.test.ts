@@ -111,6 +111,28 @@ describe('a large request', () => {
     expect(journal()).toEqual([])
   }, 60_000)
 
+  test('is counted once, whatever number of transactions it takes', () => {
+    const process = start()
+    const pairs = (index: number) => ({
+      event: '$identify',
+      properties: { $anon_distinct_id: `a${index}` },
+    })
+    process.committer.receive([
+      capture(1, { api_key: TOKEN, batch: events(50, pairs) }),
+      capture(2, { api_key: OTHER_TOKEN, batch: events(50, pairs) }),
+    ])
+    process.turns(FOREVER)
+    process.kill()
+    expect(
+      folder.rows('select project_id, name, value from ingest_counters order by project_id, name'),
+    ).toEqual(
+      [1, 2].flatMap((project_id) => [
+        { project_id, name: 'accepted', value: 50 },
+        { project_id, name: 'merged', value: 50 },
+      ]),
+    )
+  })
+
   test('lets those of others pass', () => {
     const process = start()
     const small = capture(2, { api_key: OTHER_TOKEN, event: 'e', distinct_id: 'd' })
@@ -136,7 +158,7 @@ describe('a large request', () => {
     },
   )
 
-  test.each([10, 100, 300])(
+  test.each([10, 300, 2500])(
     'that is all written down at a crash (after turn %d) is finished by the next process, once',
     (turns) => {
       const killed = start()

@@ -40,6 +40,8 @@ function act(event: string, distinct_id: string, day: string, properties: object
   }
 }
 
+const hogql = (key: string) => ({ type: 'hogql', key, value: null })
+
 type Rows = readonly (readonly unknown[])[]
 
 async function ask(question: object): Promise<Readonly<Record<string, unknown>>> {
@@ -94,6 +96,11 @@ describe('all persons', () => {
     [{ search: 'nobody' }, []],
     [{ properties: [{ key: 'age', value: [20, 30], operator: 'exact', type: 'person' }] }, ['Ben']],
     [{ fixedProperties: [{ key: 'email', operator: 'is_not_set', type: 'person' }] }, ['Ben']],
+    [{ properties: [hogql('properties.age * 2 > 60')] }, ['ann@x.org']],
+    [
+      { properties: { type: 'OR', values: [hogql('properties.age < 30'), hogql('false')] } },
+      ['Ben'],
+    ],
   ])('with %j are %j', async (narrowed, names) => {
     expect(await who(narrowed)).toEqual(names)
   })
@@ -107,6 +114,33 @@ describe('all persons', () => {
     expect(await rows({ ...shown, limit: 1, offset: 1 })).toEqual([[null, 40]])
     expect((await ask({ ...shown, limit: 1 }))['hasMore']).toBe(true)
     expect(await rows({ select: ['count()'] })).toEqual([[2]])
+  })
+
+  test('are ordered by the first column, by counts, or by when they came', async () => {
+    expect(await rows({ select: ['properties.age', 'id'] })).toEqual([
+      [20, expect.any(String)],
+      [40, expect.any(String)],
+    ])
+    expect(await rows({ select: ['properties.age * -1 as less', 'properties.name'] })).toEqual([
+      [-40, null],
+      [-20, 'Ben'],
+    ])
+    const ids = (await rows({ select: ['id'] })).flat().map(String)
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)))
+    expect((await rows({})).map(([, id]) => id)).toEqual(ids)
+    expect(await rows({ select: ['properties.age > 30', 'count()'] })).toHaveLength(2)
+    const by_email = await rows({ select: ['properties.email'], orderBy: ['person DESC'] })
+    expect(by_email).toEqual([['ann@x.org'], [null]])
+    const newest = await rows({ select: ['properties.age', 'created_at'] })
+    const times = newest.map(([, created_at]) => String(created_at))
+    expect(times).toEqual(times.toSorted((a, b) => (a < b ? 1 : -1)))
+  })
+
+  test('are filtered by what is counted of them', async () => {
+    const select = ['properties.age > 30', 'count()']
+    const more = [hogql('count() > 1')]
+    expect(await rows({ select, properties: more })).toEqual([])
+    expect(await rows({ select, properties: [hogql('count() = 1')] })).toHaveLength(2)
   })
 
   test('are found by the older form too', async () => {
@@ -195,12 +229,13 @@ describe('behind a number', () => {
   test('stand those without a profile too, by their id alone, and are counted', async () => {
     const body = await ask({
       ...behind(retention, { interval: 1 }),
-      select: ['actor', 'event_count', 'appearance_intervals'],
+      select: ['actor', 'event_count', 'appearance_intervals', 'appearances'],
+      orderBy: ['length(appearances) DESC'],
     })
     expect(body['missing_actors_count']).toBe(1)
     expect(body['results']).toEqual([
-      [expect.objectContaining({ distinct_ids: ['ann'] }), 2, [0, 1]],
-      [{ id: expect.any(String) }, 1, [0]],
+      [expect.objectContaining({ distinct_ids: ['ann'] }), 2, [0, 1], [0, 1]],
+      [{ id: expect.any(String) }, 1, [0], [0]],
     ])
   })
 
@@ -208,6 +243,7 @@ describe('behind a number', () => {
     expect(await who({ ...steps(1), search: 'ann' })).toEqual(['ann@x.org'])
     const young = [{ key: 'age', value: 30, operator: 'lt', type: 'person' }]
     expect(await who({ ...steps(1), properties: young })).toEqual(['Ben'])
+    expect(await who({ ...steps(1), properties: [hogql('properties.age < 30')] })).toEqual(['Ben'])
   })
 
   test('stand groups where groups act', async () => {
@@ -229,6 +265,8 @@ describe('behind a number', () => {
     const blue = await ask(behind(grouped, { interval: 1 }))
     expect([blue['results'], blue['missing_actors_count']]).toEqual([[[{ id: 'blue' }]], 1])
     expect(await rows({ ...behind(grouped, { interval: 0 }), search: 'RE' })).toHaveLength(1)
+    const named = [hogql("properties.name = 'Red'")]
+    expect(await rows({ ...behind(grouped, { interval: 0 }), properties: named })).toHaveLength(1)
   })
 
   test('is as many as the number says', async () => {
@@ -258,6 +296,7 @@ describe('behind a number', () => {
     [{ select: ['count('] }, 'query__select'],
     [{ orderBy: ['('] }, 'query__orderBy'],
     [{ properties: [{ key: 'a', value: 'b', type: 'event' }] }, 'query__properties'],
+    [{ properties: [hogql('{age} > 1')] }, 'query__properties'],
   ])('that there is not is refused: %j', async (question, attr) => {
     const { status, body } = await history.ask({ kind: 'ActorsQuery', ...question })
     expect([status, body['attr']]).toEqual([400, attr])

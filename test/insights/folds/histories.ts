@@ -112,3 +112,29 @@ export function bestTimes(
   }
   return times.toSorted(order)[0] ?? null
 }
+
+const isExclusion = ({ forbids }: Happening): boolean => forbids !== undefined
+
+/**
+ * The most different steps within any window that no exclusion falls into: the steps before one are lost unless they
+ * were all, or it came after the window. Steps at its very time may be before it or after it.
+ */
+export function mostSteps(
+  events: readonly Happening[],
+  { step_count, window }: Pick<Asked, 'step_count' | 'window'>,
+): number {
+  const times = [-Infinity, ...events.filter(isExclusion).map(({ at }) => at), Infinity]
+  let most = 0
+  for (const [index, start] of times.entries()) {
+    const end = times[index + 1] ?? Infinity
+    const between = events.filter(
+      (event) => !isExclusion(event) && event.at >= start && event.at <= end,
+    )
+    for (const { at } of between) {
+      const inside = between.filter((other) => other.at >= at && other.at - at <= window)
+      const count = new Set(inside.flatMap(({ steps }) => steps)).size
+      if (count === step_count || end - at > window) most = Math.max(most, count)
+    }
+  }
+  return most
+}

@@ -2,37 +2,31 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldUnordered } from '../../../src/insights/folds/unordered.ts'
-import { type Happening, timelineOf } from './histories.ts'
+import { type Happening, mostSteps, timelineOf } from './histories.ts'
 
 setDefaultTimeout(60_000)
 
 const STEPS = 4
 
+/** Often several events at one time; an exclusion is no step. */
 const history = fc
-  .array(fc.record({ at: fc.nat(200), step: fc.integer({ min: -1, max: STEPS - 1 }) }), {
-    maxLength: 16,
-  })
-  .map((events): readonly Happening[] => {
-    const times = new Set<number>()
-    return events
-      .filter(({ at }) => !times.has(at) && times.add(at))
+  .array(
+    fc.record({
+      at: fc.oneof(
+        fc.nat(200),
+        fc.nat(10).map((at) => at * 20),
+      ),
+      step: fc.integer({ min: -1, max: STEPS - 1 }),
+    }),
+    { maxLength: 16 },
+  )
+  .map((events): readonly Happening[] =>
+    events
       .toSorted((a, b) => a.at - b.at)
       .map(({ at, step }) =>
         step < 0 ? { at, steps: [], forbids: [0, 1, 2] } : { at, steps: [step] },
-      )
-  })
-
-/** The most different steps between two exclusions within any window. */
-function mostSteps(events: readonly Happening[], window: number): number {
-  let most = 0
-  for (const [first, { at }] of events.entries()) {
-    const rest = events.slice(first)
-    const end = rest.findIndex(({ forbids }) => forbids !== undefined)
-    const inside = (end < 0 ? rest : rest.slice(0, end)).filter((other) => other.at - at <= window)
-    most = Math.max(most, new Set(inside.flatMap(({ steps }) => steps)).size)
-  }
-  return most
-}
+      ),
+  )
 
 const fold = (events: readonly Happening[], window_us: number) =>
   foldUnordered(timelineOf(events), { step_count: STEPS, window_us, attribution: null })
@@ -42,7 +36,7 @@ describe('an unordered funnel', () => {
     fc.assert(
       fc.property(history, fc.nat(150), (events, window) => {
         const taken = fold(events, window)
-        const most = mostSteps(events, window)
+        const most = mostSteps(events, { step_count: STEPS, window })
         expect((taken?.furthest ?? -1) + 1).toBe(most)
         expect(taken?.bits ?? 0).toBe(2 ** most - 1)
         const times = taken?.at_us ?? []
@@ -84,8 +78,21 @@ describe('an unordered funnel', () => {
       { at: 3, steps: [2] },
       { at: 4, steps: [3] },
     ]
-    expect(fold(events.slice(0, 4), 10)?.at_us).toEqual([1, 2])
+    expect(fold(events.slice(0, 4), 10)?.at_us).toEqual([2, 3])
     expect(fold(events, 10)?.at_us).toEqual([2, 3, 4])
+  })
+
+  test('loses the steps that an exclusion within the window follows', () => {
+    const cut = (at: number): readonly Happening[] => [
+      { at: 1, steps: [0] },
+      { at: 5, steps: [1] },
+      { at, steps: [], forbids: [0, 1, 2] },
+      { at: 30, steps: [2] },
+    ]
+    expect(fold(cut(9), 10)?.at_us).toEqual([30])
+    expect(fold(cut(11), 10)?.at_us).toEqual([30])
+    // The window of the first step is over: both of its steps count.
+    expect(fold(cut(12), 10)?.at_us).toEqual([1, 5])
   })
 
   test('is nobody’s without a step', () => {

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { FunnelsQuery } from '../../../src/contract/insights/funnels.ts'
-import { bestTimes, chainsOf, type Happening } from '../folds/histories.ts'
+import { bestTimes, chainsOf, type Happening, mostSteps } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
 setDefaultTimeout(300_000)
@@ -160,23 +160,30 @@ describe('any history', () => {
     )
   })
 
-  test('has as many different steps as its fullest window', async () => {
+  test.each([
+    ['', false],
+    [' that nothing else breaks', true],
+  ])('has as many different steps as its fullest window%s', async (_, is_breaking) => {
     await fc.assert(
       fc.asyncProperty(CROWDED, WINDOW, async (one, window) => {
         const question = send(one, window)
+        const other = { kind: 'EventsNode' as const, event: `${STEPS}-${histories}` }
+        const exclusions = [{ ...other, funnelFromStep: 0, funnelToStep: STEPS - 1 }]
         const found = await results({
           ...question,
-          funnelsFilter: { ...question.funnelsFilter, funnelOrderType: 'unordered' },
+          funnelsFilter: {
+            ...question.funnelsFilter,
+            funnelOrderType: 'unordered',
+            ...(is_breaking ? { exclusions } : {}),
+          },
         })
-        const most = peopleOf(one).map((events) =>
-          Math.max(
-            0,
-            ...events.map(({ at: from }) => {
-              const inside = events.filter(({ at }) => at >= from && at - from <= window)
-              return new Set(inside.flatMap(({ steps }) => steps)).size
-            }),
-          ),
-        )
+        const forbids = [0, 1]
+        const most = peopleOf(one).map((events) => {
+          const broken = events.map((event) =>
+            is_breaking && event.steps.length === 0 ? { ...event, forbids } : event,
+          )
+          return mostSteps(broken, { step_count: STEPS, window })
+        })
         const counts = [1, 2, 3].map((steps) => ({ count: most.filter((n) => n >= steps).length }))
         expect(found).toMatchObject(counts)
       }),
@@ -209,7 +216,7 @@ describe('any history', () => {
         })
         expect(found).toMatchObject([
           {
-            count: days.reduce((sum, { entered }) => sum + entered, 0),
+            count: days.length,
             data: days.map(({ entered, through }) =>
               entered === 0 ? 0 : Math.round((10_000 * through) / entered) / 100,
             ),
@@ -246,7 +253,72 @@ describe('any history', () => {
       RUNS,
     )
   })
+
+  test('keeps the value that comes furthest, and has everybody else behind Other', async () => {
+    await fc.assert(
+      fc.asyncProperty(CROWDED, WINDOW, async (one, window) => {
+        const question = send(one, window)
+        const source = {
+          ...question,
+          breakdownFilter: { breakdown: 'on', breakdown_type: 'event', breakdown_limit: 1 },
+          funnelsFilter: {
+            ...question.funnelsFilter,
+            breakdownAttributionType: 'all_events' as const,
+          },
+        }
+        // How far each person comes by the events of each value.
+        const rows = ['', 'desk', 'phone'].flatMap((value) =>
+          peopleOf(one).flatMap((events, person) =>
+            attributed(events, value, 'all_events').flatMap((its) => {
+              const times = bestTimes(its, chainsOf(its, { step_count: STEPS, window }))
+              return times === null ? [] : [{ value, person, length: times.length }]
+            }),
+          ),
+        )
+        const reached = (some: typeof rows): number[] =>
+          [1, 2, 3].map((step) => some.filter(({ length }) => length >= step).length)
+        const of_values = ['', 'desk', 'phone']
+          .map((value) => ({ value, counts: reached(rows.filter((row) => row.value === value)) }))
+          .filter(({ counts: [first = 0] }) => first > 0)
+          // Ties keep the order of the values.
+          .toSorted((x, y) => rankOf(y.counts) - rankOf(x.counts))
+        const [kept] = of_values
+        const others = rows.filter(({ value }) => value !== kept?.value)
+        const expected = [
+          ...(kept === undefined ? [] : [[kept.value, ...kept.counts]]),
+          ...(of_values.length < 2 ? [] : [['Other', ...reached(others)]]),
+        ]
+        const found = await results(source)
+        const lists: readonly { breakdown: string[]; count: number }[][] = Array.isArray(found)
+          ? found
+          : []
+        expect(
+          lists.map((steps) => [steps[0]?.breakdown[0], ...steps.map(({ count }) => count)]),
+        ).toEqual(expected)
+        for (const funnelStep of [1, 2, -2]) {
+          const behind = {
+            kind: 'FunnelsActorsQuery' as const,
+            source,
+            funnelStep,
+            funnelStepBreakdown: ['Other'],
+          }
+          const answer = await world.ask(behind, NOW)
+          const wanted = others.filter(({ length }) =>
+            funnelStep > 0 ? length >= funnelStep : length === 1,
+          )
+          const people = new Set(wanted.map(({ person }) => person))
+          const list = Array.isArray(answer.results) ? answer.results : []
+          expect([funnelStep, list.length]).toEqual([funnelStep, people.size])
+        }
+      }),
+      RUNS,
+    )
+  })
 })
+
+/** More conversions before fewer, then more of the steps before. */
+const rankOf = ([first = 0, second = 0, third = 0]: readonly number[]): number =>
+  third * 10_000 + second * 100 + first
 
 /** The history of somebody as one of a value; nothing for who has no event of it. */
 function attributed(

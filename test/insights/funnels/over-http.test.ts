@@ -83,7 +83,7 @@ describe('over HTTP', () => {
     // Ann enters at eleven in the evening of the first, the others after midnight.
     expect(body['results']).toEqual([
       {
-        count: 3,
+        count: 5,
         data: [100, 0, 0, 0, 0],
         days: ['2024-03-01', '2024-03-02', '2024-03-03', '2024-03-04', '2024-03-05'],
         labels: ['1-Mar-2024', '2-Mar-2024', '3-Mar-2024', '4-Mar-2024', '5-Mar-2024'],

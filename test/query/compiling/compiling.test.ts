@@ -12,7 +12,6 @@ import {
 import { compileTextQuery, compileTree } from '../../../src/query/compiling/compiler.ts'
 import { readMetadata } from '../../../src/query/editor/metadata.ts'
 import type { QueryContext } from '../../../src/query/kinds/prepared-query.ts'
-import { PROPERTY_COLUMNS } from '../../../src/storage/files/definition-reader.ts'
 
 const NOW = new Date('2024-06-15T12:00:00Z')
 
@@ -21,7 +20,6 @@ const LIMITS = { rows_default: 100, rows_max: 50_000 }
 const ASKING: QueryContext = {
   project: { id: 7, timezone: 'Europe/Berlin', week_start_day: 1 },
   property_types: new Map([['event:price', 'Numeric']]),
-  property_columns: PROPERTY_COLUMNS,
   cohorts: [{ id: 5, name: 'vip', is_static: false }],
   actions: [
     { id: 3, name: 'bought', steps: [{ event: 'buy', selector: 'a > .btn' }] },

@@ -11,7 +11,7 @@ describe('frames', () => {
     })
     assert(
       property(array(frame), array(integer({ min: 1, max: 50 })), (frames, cuts) => {
-        const stream = Buffer.concat(frames.map(({ head, rest }) => encodeFrame(head, [rest])))
+        const stream = Buffer.concat(frames.flatMap(({ head, rest }) => encodeFrame(head, [rest])))
         const read = frameReader<object>()
         const heard = piecesOf(stream, cuts).flatMap((piece) => [...read(piece)])
         expect(heard.map(({ head, rest }) => ({ head, rest: [...rest] }))).toEqual(

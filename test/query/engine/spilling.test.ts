@@ -30,10 +30,8 @@ test('two projects never spill into one folder, where each would overwrite what 
   const asked = [ask(engine, SORTING), ask(engine, SORTING, { project_id: 2 })]
   const answers = await Promise.all(asked).finally(() => clearInterval(look))
   expect(answers).toEqual([[[1500]], [[1500]]])
-  expect({ folders: folders.size, processes: engine.state.processes_started }).toEqual({
-    folders: 2,
-    processes: 1,
-  })
+  // A process that was replaced meanwhile leaves a folder more; with shared ones there would be one for each process.
+  expect(folders.size).toBeGreaterThan(engine.state.processes_started)
 })
 
 test('queries that spill more than all may together are refused in words, and leave nothing on disk', async () => {

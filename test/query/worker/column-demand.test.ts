@@ -1,8 +1,8 @@
 /** Which property columns are offered: those that queries read, and some of those they have read. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { type NeededColumn, neededColumnName } from '../../../src/column-names.ts'
 import { ColumnDemand } from '../../../src/query/worker/column-demand.ts'
-import { type NeededColumn, neededColumnName } from '../../../src/storage/files/property-columns.ts'
 
 const column = (name: string): NeededColumn => ({ kind: 'text', name })
 const openWants = () =>

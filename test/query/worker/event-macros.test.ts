@@ -1,14 +1,15 @@
 /** Each query's own relation of the events: only what it needs, and always the same rows as all of it. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { neededColumnName } from '../../../src/column-names.ts'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
-import { readingOwn, updateEventMacros } from '../../../src/query/worker/event-macros.ts'
+import { updateEventMacros } from '../../../src/query/worker/event-macros.ts'
 import { NO_OVERRIDES } from '../../../src/query/worker/person-overrides.ts'
-import { neededColumnName } from '../../../src/storage/files/property-columns.ts'
 import { EventRemovalList } from '../../../src/storage/log/event-removals.ts'
 import { CONTEXT } from '../../hogql/engine.ts'
 import { createJob, DAY_US, files } from '../../snapshots/snapshot-world.ts'
+import { handwritten } from '../handwritten-sql.ts'
 import { ask, idOf, MARCH_US, question, World } from '../world.ts'
 
 setDefaultTimeout(180_000)
@@ -19,9 +20,9 @@ const PRICE = neededColumnName({ kind: 'number', name: 'price' })
 describe('names', () => {
   test('what is between quotes is not a relation', () => {
     const sql = `select "events_of(", 'events_lean_of(''', t."events_of" from events_lean_of($1) t, events_counts_of($1) u, events_lean_of($1) v`
-    const own = readingOwn(sql)
-    expect(own.relations.map(({ form }) => form)).toEqual(['events_lean_of', 'events_counts_of'])
-    const [lean = { name: '' }, counts = { name: '' }] = own.relations
+    const own = handwritten(sql)
+    expect(own.reads.events.map(({ form }) => form)).toEqual(['events_lean', 'events_counts'])
+    const [lean = { name: '' }, counts = { name: '' }] = own.reads.events
     expect(lean.name).toMatch(/^events_lean_of_[0-9a-f]{32}$/)
     expect(own.sql).toBe(
       `select "events_of(", 'events_lean_of(''', t."events_of" from ${lean.name}($1) t, ${counts.name}($1) u, ${lean.name}($1) v`,
@@ -30,7 +31,7 @@ describe('names', () => {
 
   test('questions that need the same read the same, and no others', () => {
     const nameOf = (sql: string, from: number | null = null): string =>
-      readingOwn(sql, { from, until: null }).relations[0]?.name ?? ''
+      handwritten(sql, { from, until: null }).reads.events[0]?.name ?? ''
     const one = nameOf(`select "${PLAN}", "${PRICE}" from events_lean_of($1)`)
     expect(nameOf(`select "${PRICE}", max("${PLAN}") from events_lean_of($1)`)).toBe(one)
     const others = [
@@ -44,12 +45,12 @@ describe('names', () => {
 
   test('of two states the difference is made, and all of it when files or people differ', () => {
     const [a, b, c] = ['a', 'b', 'c'].map(
-      (name) => readingOwn(`"p_t_${Buffer.from(name).toString('hex')}" events_of(`).relations,
+      (name) => handwritten(`"p_t_${Buffer.from(name).toString('hex')}" events_of(`).reads.events,
     )
     if (a === undefined || b === undefined || c === undefined) throw new Error('no relations')
-    const before = { version: 1, files: [], persons: NO_OVERRIDES, relations: [...a, ...b] }
+    const before = { version: 1, files: [], persons: NO_OVERRIDES, macros: [...a, ...b] }
     const path = (): string => ''
-    const change = updateEventMacros(before, { ...before, relations: [...b, ...c] }, path)
+    const change = updateEventMacros(before, { ...before, macros: [...b, ...c] }, path)
     expect(change.split(';\n').map((text) => text.slice(0, 17))).toEqual([
       'drop macro table ',
       'create or replace',
@@ -130,9 +131,9 @@ const QUESTIONS = [
 async function answers(engine: QueryEngine, texts = QUESTIONS as readonly string[]) {
   const all: unknown[] = []
   for (const text of texts) {
-    const { sql, values, types, reads, event_days } = compileHogQL(text, CONTEXT)
+    const { sql, values, types, reads } = compileHogQL(text, CONTEXT)
     const sent = values.map(({ type, value }) => ({ type, text: String(value) }))
-    const whole = { ...question(sql), values: sent, types, reads, event_days }
+    const whole = { ...question(sql), values: sent, types, reads }
     const { rows_json } = await engine.ask(whole, { timeout_ms: 90_000 })
     all.push(JSON.parse(Buffer.from(rows_json).toString()))
   }

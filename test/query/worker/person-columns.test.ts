@@ -3,7 +3,6 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
 import type { KnownPropertyType } from '../../../src/hogql/context.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
-import { PROPERTY_COLUMNS } from '../../../src/storage/files/definition-reader.ts'
 import { idOf, MARCH_US, World } from '../world.ts'
 
 setDefaultTimeout(60_000)
@@ -29,7 +28,7 @@ async function ask(engine: QueryEngine, text: string, has_columns: boolean): Pro
     week_start_day: 0,
     now_us: BigInt(MARCH_US),
     property_types: TYPES,
-    ...(has_columns ? { property_columns: PROPERTY_COLUMNS } : {}),
+    has_property_columns: has_columns,
   })
   expect(/"p_[pg][nbt]_/.test(compiled.sql)).toBe(has_columns)
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))

@@ -3,7 +3,7 @@ import { isYes } from '../../../insights/legacy-filters.ts'
 import { hasBehavior } from '../../../targeting/cohorts/behavior.ts'
 import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
 import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
-import { listExperiments } from '../../../targeting/experiments/experiment.ts'
+import { listExperimentHeads } from '../../../targeting/experiments/experiment.ts'
 import type { AppContext } from '../../app-context.ts'
 import { queryValue } from '../../pages.ts'
 import { authorFinder, type FindAuthor } from '../authors.ts'
@@ -38,7 +38,7 @@ export function cohortSerializer(
 ): (cohort: CohortRow) => object {
   const nameAuthor = authorFinder(app)
   const exposing = Map.groupBy(
-    listExperiments(app.control, project_id),
+    listExperimentHeads(app.control, project_id),
     ({ exposure_cohort_id }) => exposure_cohort_id,
   )
   return (cohort) => ({

@@ -33,13 +33,16 @@ import type { ListedPerson } from '../../../targeting/shared/person-reads.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { Slices } from '../../../threads/slices.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
+import { readFilterParameters } from '../../analytics/filter-parameters.ts'
+import type { TreeCall } from '../../analytics/run-tree.ts'
 import { answerJson, answerResults } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { projectActivity } from '../../management/activity.ts'
-import { answerPage, type PageRequest, readPage } from '../../pages.ts'
+import { answerPage, type PageRequest, queryValue, readPage } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { answerCsv, listFormat } from '../../persons/lists-as-csv.ts'
 import { serializePerson } from '../../persons/person-serializer.ts'
+import { findPersons, NO_PERSON_FILTERS } from '../../persons/persons.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
 import { editorOf } from '../flags/feature-flags.ts'
@@ -115,16 +118,11 @@ export const COHORT_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/persons/',
     scope: 'cohort:read',
-    summary: 'List the people in a cohort.',
+    summary: 'List the people in a cohort, all or those that filters select.',
     query: CohortMembersQuery,
     answers: { 200: CohortMembers },
-    answer: (app, { request, params, project }) =>
-      answerMembers(
-        app,
-        request,
-        project,
-        getCohort(app.control, project.id, parseNumberId(params)),
-      ),
+    answer: (app, call) =>
+      answerMembers(app, call, getCohort(app.control, call.project.id, parseNumberId(call.params))),
   }),
   projectRoute({
     method: 'PATCH',
@@ -219,29 +217,48 @@ function requireNames(names: readonly string[], attr: string): void {
 
 async function answerMembers(
   app: AppContext,
-  request: Request,
-  project: Project,
+  call: TreeCall,
   cohort: CohortRow,
 ): Promise<Response> {
+  const { request } = call
   const format = listFormat(request)
   const { offset, ...requested } = readPage(request)
   const limit = Math.min(requested.limit, PAGE_MAX)
-  const at = { project_id: project.id, cohort_id: cohort.id }
-  const result = await listMembers(app, at, { limit: limit + 1, offset })
+  const { items, has_more } = await findMembers(app, call, cohort, { limit, offset })
   const query = new URLSearchParams(queryOf(request.url))
   const address = (to: number): string => {
     query.set('limit', String(limit))
     query.set('offset', String(to))
     return `${app.publicUrl()}${pathOf(request.url)}?${query.toString()}`
   }
-  const shown = result.slice(0, limit)
-  const serialize = (person: ListedPerson): object => serializePerson(app, project, person)
-  if (format === 'csv') return answerCsv(await mapInSlices(shown, serialize), ['id', 'name'])
+  if (format === 'csv') return answerCsv(items, ['id', 'name'])
   const head = {
-    next: result.length > limit ? address(offset + limit) : null,
+    next: has_more ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
   }
-  return answerResults(head, shown, serialize)
+  return answerResults(head, items)
+}
+
+/** Finds a page of members: those that filters select by a query, all of them from the list of members. */
+async function findMembers(
+  app: AppContext,
+  call: TreeCall,
+  { id: cohort_id, project_id }: CohortRow,
+  page: PageRequest,
+): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
+  const { project, request } = call
+  const search = queryValue(request, 'search')?.trim() ?? ''
+  const properties = readFilterParameters(request)
+  if (search !== '' || (Array.isArray(properties) ? properties.length > 0 : properties !== null)) {
+    const wanted = { ...NO_PERSON_FILTERS, cohort_id, properties, search: search || null }
+    return findPersons(app, call, wanted, page)
+  }
+  const { limit, offset } = page
+  const result = await listMembers(app, { project_id, cohort_id }, { limit: limit + 1, offset })
+  const items = await mapInSlices(result.slice(0, limit), (person) =>
+    serializePerson(app, project, person),
+  )
+  return { items, has_more: result.length > limit }
 }
 
 /** Members that are read before others have their turn. */

@@ -11,12 +11,18 @@ import { isYes } from '../../../insights/legacy-filters.ts'
 import type { Project } from '../../../projects/project.ts'
 import { findUser } from '../../../projects/user.ts'
 import { listActions } from '../../../targeting/action.ts'
-import { type Experiment, listExperiments } from '../../../targeting/experiments/experiment.ts'
+import {
+  type Experiment,
+  type ExperimentHead,
+  listExperimentHeads,
+  readExperiments,
+} from '../../../targeting/experiments/experiment.ts'
 import { variantKeys } from '../../../targeting/experiments/experiment-flag.ts'
 import { statusOfExperiment } from '../../../targeting/experiments/experiment-lifecycle.ts'
 import { listLinks } from '../../../targeting/experiments/experiment-metrics.ts'
-import { type Flag, getFlag, listFlags } from '../../../targeting/flags/flag.ts'
+import { type Flag, getFlag, readFlags } from '../../../targeting/flags/flag.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
+import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -38,7 +44,7 @@ export const EXPERIMENT_LIST_ROUTES = [
     query: EligibleFlagsQuery,
     answers: { 200: EligibleFlags },
     answer: async (app, { request, caller, project }) => {
-      const result = findEligible(app, project, new URLSearchParams(queryOf(request.url)))
+      const result = await findEligible(app, project, new URLSearchParams(queryOf(request.url)))
       const { limit, offset } = readPage(request)
       const is_said = new URLSearchParams(queryOf(request.url)).has('limit')
       const shown = is_said ? Math.min(limit, FLAGS_PAGE.max) : FLAGS_PAGE.usual
@@ -61,7 +67,7 @@ export const EXPERIMENT_LIST_ROUTES = [
 /** An experiment in a list, with what filters and orders read. */
 type ListedExperiment = {
   readonly experiment: Experiment
-  readonly flag: Flag
+  readonly flag: () => Flag
   readonly events: () => ReadonlySet<string>
   readonly author: () => string
 }
@@ -71,7 +77,9 @@ type ExperimentFilter = (stored: ListedExperiment) => boolean
 const FILTERS: Readonly<Record<string, (value: string) => ExperimentFilter>> = {
   status: (value) => {
     const search_text = value.toLowerCase() === 'complete' ? 'stopped' : value.toLowerCase()
-    return (stored) => !STATUSES.has(search_text) || statusOfExperiment(stored) === search_text
+    return (stored) =>
+      !STATUSES.has(search_text) ||
+      statusOfExperiment({ experiment: stored.experiment, flag: stored.flag() }) === search_text
   },
   search: (value) => {
     const search_text = value.toLowerCase()
@@ -107,11 +115,11 @@ const ORDERS: Readonly<
 }
 
 /** Returns the experiments that a request lists: by default newest first, without archived ones. */
-export function findExperiments(
+export async function findExperiments(
   app: AppContext,
   project: Project,
   request: Request,
-): readonly Experiment[] {
+): Promise<readonly Experiment[]> {
   const query = new URLSearchParams(queryOf(request.url))
   const archived = isYes(query.get('archived'))
   const order = query.get('order') || '-created_at'
@@ -122,12 +130,15 @@ export function findExperiments(
   })
   const now = app.now()
   const sign = order.startsWith('-') ? -1 : 1
-  return knownExperiments(app, project)
-    .filter((stored) => stored.experiment.archived === archived)
-    .filter((stored) => filters.every((filter) => filter(stored)))
-    .map((stored) => ({ known: stored, rank: rankOf(stored, now) }))
+  const ranked = await mapInSlices(await knownExperiments(app, project), (stored) => {
+    const is_listed =
+      stored.experiment.archived === archived && filters.every((filter) => filter(stored))
+    return is_listed ? [{ stored, rank: rankOf(stored, now) }] : []
+  })
+  return ranked
+    .flat()
     .toSorted((a, b) => sign * compare(a.rank, b.rank))
-    .map(({ known: stored }) => stored.experiment)
+    .map(({ stored }) => stored.experiment)
 }
 
 function compare(a: number | string | null, b: number | string | null): number {
@@ -137,29 +148,40 @@ function compare(a: number | string | null, b: number | string | null): number {
   return a < b ? -1 : 1
 }
 
-function knownExperiments(
+async function knownExperiments(
   app: AppContext,
   { id: project_id }: Project,
-): readonly ListedExperiment[] {
+): Promise<readonly ListedExperiment[]> {
   const { control } = app
-  const links = listLinks(control, project_id)
-  const actions = new Map(listActions(control, project_id).map((one) => [one.id, one]))
-  return listExperiments(control, project_id).map((experiment) => {
-    const flag = getFlag(control, project_id, experiment.feature_flag_id)
-    const shared = (links.get(experiment.id) ?? []).map(({ metric }) => metric.query)
+  const actionsById = once(
+    () => new Map(listActions(control, project_id).map((one) => [one.id, one])),
+  )
+  const present = await readExperiments(control, project_id)
+  return present.map((experiment) => {
+    const flag = () => getFlag(control, project_id, experiment.feature_flag_id)
+    const shared = () => listLinks(control, experiment).map(({ metric }) => metric.query)
     const own = [experiment.metrics, experiment.secondary_metrics].flatMap(
       (list): readonly unknown[] => (Array.isArray(list) ? list : []),
     )
     const events = () =>
       new Set(
-        [...own, ...shared].flatMap(nodesOf).flatMap((node) => {
+        [...own, ...shared()].flatMap(nodesOf).flatMap((node) => {
           if (node.kind === 'EventsNode') return node.event ?? []
-          const action = node.kind === 'ActionsNode' ? actions.get(node.id) : undefined
+          const action = node.kind === 'ActionsNode' ? actionsById().get(node.id) : undefined
           return (action?.steps ?? []).flatMap(({ event }) => event ?? [])
         }),
       )
     return { experiment, flag, events, author: () => authorOf(app, experiment) }
   })
+}
+
+/** Makes a value when it is asked for the first time. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
 /** Returns the event and action nodes of a metric; none for an unreadable metric. */
@@ -199,7 +221,11 @@ const FLAG_ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {
   name: ({ name }) => name,
 }
 
-function findEligible(app: AppContext, project: Project, query: URLSearchParams): readonly Flag[] {
+async function findEligible(
+  app: AppContext,
+  project: Project,
+  query: URLSearchParams,
+): Promise<readonly Flag[]> {
   const linksOf = readLinks(app.control, project.id)
   const order = query.get('order') || '-created_at'
   const rankOf = findOrder(FLAG_ORDERS, order)
@@ -208,7 +234,8 @@ function findEligible(app: AppContext, project: Project, query: URLSearchParams)
     const value = query.get(name)
     return value === null || value === '' ? [] : [wishFor(value)]
   })
-  return listFlags(app.control, project.id)
+  const flags = await readFlags(app.control, project.id)
+  return flags
     .filter((flag) => {
       const [first, ...others] = variantKeys(flag)
       const is_fit = first === CONTROL && others.length > 0
@@ -240,8 +267,8 @@ function statsOf(app: AppContext, project: Project): object {
     new Date(Date.parse(today) - days * DAY_MS).toISOString().slice(0, 10)
   const isWithin = (moment: Date | null, from: string, to: string): boolean =>
     moment !== null && format.format(moment) >= from && format.format(moment) < to
-  const result = listExperiments(app.control, project.id).filter((one) => !one.archived)
-  const count = (filter: (one: Experiment) => boolean): number => result.filter(filter).length
+  const result = listExperimentHeads(app.control, project.id).filter((one) => !one.archived)
+  const count = (filter: (one: ExperimentHead) => boolean): number => result.filter(filter).length
   const [month, tomorrow] = [daysAgo(MONTH_DAYS), daysAgo(-1)]
   const launched = count((one) => isWithin(one.start_date, month, tomorrow))
   const earlier = count((one) => isWithin(one.start_date, daysAgo(2 * MONTH_DAYS), month))

@@ -64,8 +64,8 @@ export const EXPERIMENT_RESULT_ROUTES = [
 
 /** Returns the metrics of an experiment in display order, with its saved metrics. */
 export function metricsOf(app: AppContext, experiment: Experiment) {
-  const { id, project_id, metrics, secondary_metrics, filters } = experiment
-  const links = listLinks(app.control, project_id).get(id) ?? []
+  const { metrics, secondary_metrics, filters } = experiment
+  const links = listLinks(app.control, experiment)
   const shared = (is_second: boolean): readonly unknown[] =>
     links
       .filter((link) => isSecondary(link) === is_second)
@@ -171,7 +171,7 @@ export function insightContextOf(app: AppContext, project: Project): InsightCont
     test_account_filters: project.test_account_filters ?? [],
     actions: listActions(app.control, project.id),
     cohorts: listNamedCohorts(app.control, project.id),
-    experiments: [],
+    findExperiment: () => null,
     rows_max: app.query_limits.rows_max,
   }
 }

@@ -16,7 +16,7 @@ import {
   type MetricLink,
   type MetricLinkRequest,
 } from '../../../targeting/experiments/experiment-metrics.ts'
-import { getHoldout, listHoldouts } from '../../../targeting/experiments/holdout.ts'
+import { findHoldout, getHoldout } from '../../../targeting/experiments/holdout.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
 import { sentMembers } from '../../sent-members.ts'
@@ -35,12 +35,10 @@ export function experimentSerializer(
   const project_id = to.project.id
   const nameAuthor = authorFinder(app)
   const flags = linkedFlags(app, to)
-  const holdouts = new Map(listHoldouts(app.control, project_id).map((one) => [one.id, one]))
-  const links = listLinks(app.control, project_id)
   return (experiment) => {
     const { project_id: _project, feature_flag_id, exposure_cohort_id, ...stored } = experiment
     const flag = getFlag(app.control, project_id, feature_flag_id)
-    const metric_links = links.get(experiment.id) ?? []
+    const metric_links = listLinks(app.control, experiment)
     return {
       ...stored,
       metrics: withFingerprints(experiment, stored.metrics),
@@ -51,7 +49,7 @@ export function experimentSerializer(
       status: statusOfExperiment({ experiment, flag }),
       feature_flag: flags(feature_flag_id),
       feature_flag_key: flag.key,
-      holdout: stored.holdout_id === null ? null : (holdouts.get(stored.holdout_id) ?? null),
+      holdout: findHoldout(app.control, project_id, stored.holdout_id),
       exposure_cohort: exposure_cohort_id,
       created_by: nameAuthor(experiment.created_by),
     }

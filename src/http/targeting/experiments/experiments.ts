@@ -41,8 +41,8 @@ export const EXPERIMENT_ROUTES = [
     summary: "List the project's experiments, newest first.",
     query: ExperimentsQuery,
     answers: { 200: ExperimentPage },
-    answer: (app, { request, caller, project }) => {
-      const result = findExperiments(app, project, request)
+    answer: async (app, { request, caller, project }) => {
+      const result = await findExperiments(app, project, request)
       return answerPage(
         request,
         app.publicUrl(),

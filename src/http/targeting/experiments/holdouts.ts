@@ -12,7 +12,7 @@ import {
   type ExperimentHoldout,
   getHoldout,
   listHeldFlags,
-  listHoldouts,
+  listHoldoutIds,
   removeHoldout,
   updateHoldout,
 } from '../../../targeting/experiments/holdout.ts'
@@ -39,8 +39,10 @@ export const HOLDOUT_ROUTES = [
     answers: { 200: HoldoutPage },
     answer: (app, { request, project }) => {
       const nameAuthor = authorFinder(app)
-      const result = listHoldouts(app.control, project.id)
-      return answerPage(request, app.publicUrl(), result, (one) => onWire(one, nameAuthor))
+      const ids = listHoldoutIds(app.control, project.id)
+      return answerPage(request, app.publicUrl(), ids, (id) =>
+        onWire(getHoldout(app.control, project.id, id), nameAuthor),
+      )
     },
   }),
   projectRoute({

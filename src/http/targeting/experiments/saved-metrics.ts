@@ -10,7 +10,7 @@ import {
 import {
   createSavedMetric,
   getSavedMetric,
-  listSavedMetrics,
+  listSavedMetricIds,
   removeSavedMetric,
   type SavedMetric,
   updateSavedMetric,
@@ -38,8 +38,10 @@ export const SAVED_METRIC_ROUTES = [
     answers: { 200: SavedMetricPage },
     answer: (app, { request, project }) => {
       const nameAuthor = authorFinder(app)
-      const result = listSavedMetrics(app.control, project.id)
-      return answerPage(request, app.publicUrl(), result, (one) => onWire(one, nameAuthor))
+      const ids = listSavedMetricIds(app.control, project.id)
+      return answerPage(request, app.publicUrl(), ids, (id) =>
+        onWire(getSavedMetric(app.control, project.id, id), nameAuthor),
+      )
     },
   }),
   projectRoute({

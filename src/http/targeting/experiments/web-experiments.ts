@@ -14,7 +14,7 @@ import {
   createExperiment,
   type Experiment,
   getExperiment,
-  listExperiments,
+  readExperiments,
   updateExperiment,
 } from '../../../targeting/experiments/experiment.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
@@ -41,8 +41,9 @@ export const WEB_EXPERIMENT_ROUTES = [
     summary: "List the project's experiments on pages, newest first.",
     query: PageQuery,
     answers: { 200: WebExperimentPage },
-    answer: (app, { request, project }) => {
-      const result = listExperiments(app.control, project.id).filter(({ type }) => type === TYPE)
+    answer: async (app, { request, project }) => {
+      const present = await readExperiments(app.control, project.id)
+      const result = present.filter(({ type }) => type === TYPE)
       return answerPage(request, app.publicUrl(), result, (one) => onWire(app, one))
     },
   }),

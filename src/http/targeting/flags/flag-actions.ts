@@ -18,7 +18,12 @@ import { type FlagResult, valueOf } from '../../../flags/result.ts'
 import { findUser } from '../../../projects/user.ts'
 import { answerFlags } from '../../../targeting/flags/answer-flags.ts'
 import { blastRadius } from '../../../targeting/flags/blast-radius.ts'
-import { getFlag, listDependants, listFlags, readFlags } from '../../../targeting/flags/flag.ts'
+import {
+  getFlag,
+  listDependants,
+  listInactiveKeys,
+  readFlags,
+} from '../../../targeting/flags/flag.ts'
 import { createFlagCohort } from '../../../targeting/flags/flag-cohort.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
 import { rolloutOf, statusOf } from '../../../targeting/flags/staleness.ts'
@@ -47,7 +52,7 @@ export const FLAG_ACTION_ROUTES = [
     answers: { 200: MyFlags },
     answer: async (app, { request, project, caller }) => {
       const distinct_id = findUser(app.control, caller.user_id)?.distinct_id ?? ''
-      const { results } = evaluateFor(app, project.id, {
+      const { results } = await evaluateFor(app, project.id, {
         distinct_id,
         groups: readGroups(request),
         flag_keys: null,
@@ -73,21 +78,21 @@ export const FLAG_ACTION_ROUTES = [
     summary: 'Read what each flag is for a distinct id, and why.',
     query: ReasonsQuery,
     answers: { 200: ReasonsAnswer },
-    answer: (app, { request, project }) => {
+    answer: async (app, { request, project }) => {
       const distinct_id = new URLSearchParams(queryOf(request.url)).get('distinct_id')
       if (distinct_id === null || distinct_id === '') {
         throw new Refusal('required', 'User distinct_id is required', { attr: 'distinct_id' })
       }
       const flag_keys = readFlagKeys(request)
       const groups = readGroups(request)
-      const { results } = evaluateFor(app, project.id, { distinct_id, groups, flag_keys })
-      const disabled = listFlags(app.control, project.id).filter(
-        (flag) => !flag.active && flag_keys?.includes(flag.key) !== false,
+      const { results } = await evaluateFor(app, project.id, { distinct_id, groups, flag_keys })
+      const disabled = listInactiveKeys(app.control, project.id).filter(
+        (key) => flag_keys?.includes(key) !== false,
       )
       return answerJson(
         Object.fromEntries([
           ...results.map((result) => [result.flag.key, reasoned(result)] as const),
-          ...disabled.map((flag) => [flag.key, DISABLED] as const),
+          ...disabled.map((key) => [key, DISABLED] as const),
         ]),
       )
     },
@@ -100,7 +105,7 @@ export const FLAG_ACTION_ROUTES = [
     answers: { 200: BlastAnswer },
     body: BLAST_QUESTION,
     answer: async (app, { body, project }) => {
-      const flags = app.flags.flagsWithAllGroupTypes(project.id)
+      const flags = await app.flags.readyFlagsWithAllGroupTypes(project.id)
       const properties = body.condition.properties ?? []
       const index = body.group_type_index ?? null
       const reached = await blastRadius(app.persons, flags, properties, index)
@@ -193,12 +198,12 @@ function readFlagKeys(request: Request): readonly string[] | null {
   return keys.length === 0 ? null : keys
 }
 
-function evaluateFor(
+async function evaluateFor(
   app: AppContext,
   project_id: number,
   { distinct_id, groups, flag_keys }: EvaluationBody,
-): Evaluation {
-  const flags = app.flags.flagsWithAllGroupTypes(project_id)
+): Promise<Evaluation> {
+  const flags = await app.flags.readyFlagsWithAllGroupTypes(project_id)
   const query = {
     distinct_id,
     device_id: null,

@@ -13,9 +13,17 @@ import { Refusal } from '../../../errors.ts'
 import { isRecord } from '../../../flags/value.ts'
 import type { Caller } from '../../../projects/access.ts'
 import type { Project } from '../../../projects/project.ts'
-import { type Flag, listFlagsById, updateFlag } from '../../../targeting/flags/flag.ts'
+import {
+  type Flag,
+  findFlag,
+  listFlagKeys,
+  readFlags,
+  updateFlag,
+} from '../../../targeting/flags/flag.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
 import { rolloutOf } from '../../../targeting/flags/staleness.ts'
+import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
+import { mapInSlices, readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -54,10 +62,10 @@ export const FLAG_BULK_ROUTES = [
       if (ids.length === 0 && strange.length > 0) {
         throw new Refusal('invalid_input', 'Invalid flag IDs provided', { attr: 'ids' })
       }
-      const flags = listFlagsById(app.control, project.id)
+      const stored = listFlagKeys(app.control, project.id)
       const keys = ids.flatMap((id) => {
-        const flag = flags.get(id)
-        return flag === undefined ? [] : [[String(id), flag.key] as const]
+        const key = stored.get(id)
+        return key === undefined ? [] : [[String(id), key] as const]
       })
       const shown = strange.map((id) => JSON.stringify(id)).join(', ')
       return answerJson({
@@ -76,7 +84,12 @@ export const FLAG_BULK_ROUTES = [
     answers: { 200: DeletedFlags },
     answer: async (app, { body, request, project, caller }) => {
       const { flags, errors } = await flagsToDelete(app, { project, request }, body)
-      const results = flags.map((flag) => deleteOne(app, { project, caller }, flag))
+      const editor = bulkEditor(app, project, caller)
+      const results = await mapInSlices(flags, ({ id, key }) => {
+        // Read again: others edit flags between the slices.
+        const flag = findFlag(app.control, project.id, id)
+        return flag === null ? { id, key, reason: GONE } : deleteOne(editor, flag, app.now())
+      })
       return answerJson({
         deleted: results.filter((result) => !('reason' in result)),
         errors: [...errors, ...results.filter((result) => 'reason' in result)],
@@ -90,21 +103,22 @@ export const FLAG_BULK_ROUTES = [
     summary: 'Add tags to flags, take some away, or replace all they have.',
     body: TO_TAG,
     answers: { 200: TaggedFlags },
-    answer: (app, { body, project, caller }) => {
-      const flags = listFlagsById(app.control, project.id)
-      const updated: object[] = []
-      const skipped: object[] = []
-      for (const id of new Set(body.ids)) {
-        const flag = flags.get(id)
-        if (flag === undefined) {
-          skipped.push({ id, reason: 'Not found' })
-          continue
-        }
+    answer: async (app, { body, project, caller }) => {
+      const editor = bulkEditor(app, project, caller)
+      const ids = [...new Set(body.ids)]
+      const updated = await readOneByOne(ids, (id) => {
+        const flag = findFlag(app.control, project.id, id)
+        if (flag === null) return undefined
         const tags = CHANGE_TAGS[body.action](flag.tags, body.tags)
-        updateFlag(editorOf(app, project, caller), flag, { tags }, app.now())
-        updated.push({ id, tags })
-      }
-      return answerJson({ updated, skipped })
+        updateFlag(editor, flag, { tags }, app.now())
+        return { id, tags }
+      })
+      const found = new Set(updated.map(({ id }) => id))
+      const skipped = ids.filter((id) => !found.has(id))
+      return answerJson({
+        updated,
+        skipped: skipped.map((id) => ({ id, reason: 'Not found' })),
+      })
     },
   }),
 ] as const
@@ -116,6 +130,8 @@ const CHANGE_TAGS: Readonly<Record<'add' | 'remove' | 'set', ChangeTags>> = {
   remove: (before, named) => before.filter((tag) => !named.includes(tag)),
   set: (_before, named) => [...new Set(named)],
 }
+
+const GONE = 'Flag not found'
 
 type BulkFailure = { readonly id: unknown; readonly key?: string; readonly reason: string }
 
@@ -138,7 +154,8 @@ async function flagsToDelete(
     return { flags: await findFlags(app, requested, readFilters(provided_fields)), errors: [] }
   }
   const { ids, strange } = idsIn(wanted)
-  const stored = listFlagsById(app.control, requested.project.id)
+  const present = await readFlags(app.control, requested.project.id, new Set(ids))
+  const stored = new Map(present.map((flag) => [flag.id, flag]))
   const linksOf = readLinks(app.control, requested.project.id)
   const result = (id: number) => {
     const flag = stored.get(id)
@@ -149,7 +166,7 @@ async function flagsToDelete(
     flags: ids.flatMap((id) => result(id) ?? []),
     errors: [
       ...strange.map((id) => ({ id, reason: 'Invalid flag ID format' })),
-      ...missing.map((id) => ({ id, reason: 'Flag not found' })),
+      ...missing.map((id) => ({ id, reason: GONE })),
     ],
   }
 }
@@ -186,15 +203,36 @@ function idsIn(values: readonly unknown[]): {
   }
 }
 
+/**
+ * The editor of many changes. Its definitions are those at the beginning, less the flags that are deleted since: compiling
+ * them after each of 1,100 deletions among 5,000 flags held the thread for two minutes.
+ */
+function bulkEditor(app: AppContext, project: Project, caller: Caller): BulkEditor {
+  const { definitions, ...editor } = editorOf(app, project, caller)
+  let present = definitions
+  return {
+    ...editor,
+    get definitions() {
+      return present
+    },
+    forget(id) {
+      present = { ...present, flags: present.flags.filter(({ flag }) => flag.id !== id) }
+    },
+  }
+}
+
+type BulkEditor = TargetingEditor & { readonly forget: (flag_id: number) => void }
+
 function deleteOne(
-  app: AppContext,
-  { project, caller }: { readonly project: Project; readonly caller: Caller },
+  editor: BulkEditor,
   flag: Flag,
+  now: Date,
 ): BulkFailure | { readonly id: number; readonly key: string; readonly rollout_state: string } {
   const { id, key } = flag
   const { is_fully_rolled_out, max_rollout_percentage, active_variant } = rolloutOf(flag)
   try {
-    updateFlag(editorOf(app, project, caller), flag, { deleted: true }, app.now())
+    updateFlag(editor, flag, { deleted: true }, now)
+    editor.forget(id)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { id, key, reason: error.detail }

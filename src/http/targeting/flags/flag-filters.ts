@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../../errors.ts'
 import { isYes } from '../../../insights/legacy-filters.ts'
-import { listExperiments } from '../../../targeting/experiments/experiment.ts'
+import { listExperimentHeads } from '../../../targeting/experiments/experiment.ts'
 import { type Flag, readFlags } from '../../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.ts'
 import { statusOf } from '../../../targeting/flags/staleness.ts'
@@ -207,7 +207,7 @@ function nameIn(value: unknown): readonly string[] {
 const NO_NAMES: ReadonlyMap<number, readonly string[]> = new Map()
 
 function experimentNames(app: AppContext, project_id: number): typeof NO_NAMES {
-  const present = listExperiments(app.control, project_id).filter(({ deleted }) => !deleted)
+  const present = listExperimentHeads(app.control, project_id)
   const by_flag = Map.groupBy(present, ({ feature_flag_id }) => feature_flag_id)
   return new Map([...by_flag].map(([id, those]) => [id, those.map(({ name }) => name)]))
 }

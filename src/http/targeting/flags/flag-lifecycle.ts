@@ -110,14 +110,14 @@ export const FLAG_LIFECYCLE_ROUTES = [
     summary: 'Read what a flag is for somebody, and what came of each of its conditions.',
     body: EVALUATION_BODY,
     answers: { 200: FlagTrialAnswer },
-    answer: (app, { body, params, ...caller }) => {
+    answer: async (app, { body, params, ...caller }) => {
       const { project } = caller
       const flag = getFlag(app.control, project.id, parseNumberId(params))
       if ((body.timestamp ?? null) !== null) {
         const detail = 'A flag can be tried out as it is now: leave timestamp out.'
         throw new Refusal('invalid_input', detail, { attr: 'timestamp' })
       }
-      const flags = app.flags.flagsWithAllGroupTypes(project.id)
+      const flags = await app.flags.readyFlagsWithAllGroupTypes(project.id)
       const requested = {
         ...NOBODY,
         distinct_id: distinctIdOf(app, project.id, body),

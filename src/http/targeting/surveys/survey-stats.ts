@@ -12,8 +12,14 @@ import {
 import { Refusal } from '../../../errors.ts'
 import { isYes } from '../../../insights/legacy-filters.ts'
 import type { Project } from '../../../projects/project.ts'
-import { getSurvey, listSurveys, type Survey } from '../../../targeting/surveys/survey.ts'
+import {
+  findSurvey,
+  getSurvey,
+  listSurveyHeads,
+  type Survey,
+} from '../../../targeting/surveys/survey.ts'
 import { archiveResponse, listArchived } from '../../../targeting/surveys/survey-responses.ts'
+import { readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryEvents } from '../../analytics/event-queries.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -65,7 +71,8 @@ export const SURVEY_STATS_ROUTES = [
     query: SurveyStatsQuery,
     answers: { 200: AllSurveyStats },
     answer: async (app, { request, project }) => {
-      const surveys = listSurveys(app.control, project.id).filter(({ archived }) => !archived)
+      const heads = listSurveyHeads(app.control, project.id).filter(({ archived }) => !archived)
+      const surveys = await readOneByOne(heads, ({ id }) => findSurvey(app.control, project.id, id))
       return answerJson(await readStats(app, { project, request }, surveys))
     },
   }),

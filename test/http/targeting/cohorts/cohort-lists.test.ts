@@ -155,3 +155,38 @@ test('the latest hundred times are kept, and one that failed says so', async () 
   })
   expect(JSON.stringify(body)).toContain('The conditions cannot be evaluated: invalid_definition.')
 })
+
+test('people of a cohort are searched, and selected by their properties', async () => {
+  const { id } = (await upload('POST', COHORTS, 'distinct_id\nann\nbob\ncat\n')).body
+  const names = async (query: string) => {
+    const path = `${COHORTS}${String(id)}/persons/?${query}`
+    const { status, body } = await manage(world, 'GET', path)
+    if (status !== 200) return [status, body['attr']]
+    return (body['results'] as { name: string }[]).map(({ name }) => name).toSorted()
+  }
+  const filters = (...list: readonly object[]) =>
+    `properties=${encodeURIComponent(JSON.stringify(list))}`
+  const bob = { type: 'person', key: 'name', value: 'bob', operator: 'exact' }
+  const ann = await names('search=ann@shop')
+  expect(ann).toHaveLength(1)
+  expect(await names('search=twin')).toEqual([])
+  expect(await names(filters(bob))).toHaveLength(1)
+  expect(await names(`search=ann&${filters(bob)}`)).toEqual([])
+  expect(await names('search=&properties=[]')).toHaveLength(3)
+  expect(await names(`${filters({ ...bob, operator: 'is_not' })}&limit=1`)).toHaveLength(1)
+  expect(await names('properties={')).toEqual([400, 'properties'])
+  const csv = await world.send(`${COHORTS}${String(id)}/persons/?format=csv&search=bob`, {
+    headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
+  })
+  expect((await csv.text()).trim().split('\n')).toHaveLength(2)
+  const { body } = await manage(
+    world,
+    'GET',
+    `${COHORTS}${String(id)}/persons/?limit=1&${filters({ ...bob, operator: 'is_not' })}`,
+  )
+  expect(body).toMatchObject({
+    next: expect.stringContaining('offset=1'),
+    previous: null,
+    results: [{}],
+  })
+})

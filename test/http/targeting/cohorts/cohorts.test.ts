@@ -119,14 +119,63 @@ describe('a cohort of conditions', () => {
     })
   })
 
+  test('made with a name alone has nobody in it, until it is given conditions', async () => {
+    const id = await idOf({ name: 'empty' })
+    expect(await settled(id)).toMatchObject({
+      count: 0,
+      filters: { properties: { type: 'OR', values: [] } },
+    })
+    expect(await namesIn(id)).toEqual([])
+    expect(await membersByFlag(id)).toEqual([])
+    await manage(world, 'PATCH', `${COHORTS}${id}/`, { filters: and(is('name', 'ann')) })
+    expect(await settled(id)).toMatchObject({ count: 1 })
+  })
+
+  test('is changed by a form', async () => {
+    const id = await idOf({ name: 'formed', filters: and(is('name', 'ann')) })
+    const form = new FormData()
+    form.set('name', 'Formed')
+    form.set('filters', JSON.stringify(and(is('name', 'cat'))))
+    const answer = await world.send(`${COHORTS}${id}/`, {
+      method: 'PATCH',
+      headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
+      body: form,
+    })
+    expect([answer.status, await answer.json()]).toMatchObject([200, { name: 'Formed' }])
+    await settled(id)
+    expect(await namesIn(id)).toEqual(['cat'])
+  })
+
   test('takes the oldest shape of conditions', async () => {
     const groups = [{ properties: [is('name', 'ann')] }, { properties: [is('name', 'cat')] }]
     const id = await idOf({ name: 'old', groups })
     expect(await settled(id)).toMatchObject({ count: 2 })
   })
 
+  test.each([
+    ['a tree', { type: 'OR', values: [is('name', 'ann'), is('plan', 'free')] }, 'ann bob cat'],
+    ['values by key', { plan: 'free', name__is_not: 'bob' }, 'cat'],
+    ['a range', [is('age', '', { operator: 'between', value: [20, 30] })], 'ann bob'],
+    ['all but a range', [is('age', '', { operator: 'not_between', value: [20, 30] })], 'cat'],
+  ])('takes %s as the properties of a group', async (_, properties, names) => {
+    const id = await idOf({ name: 'old', groups: [{ properties }] })
+    await settled(id)
+    expect((await namesIn(id)).join(' ')).toBe(names)
+    const by_flag = await membersByFlag(id)
+    expect(by_flag.filter((name) => name !== 'nobody').join(' ')).toBe(names)
+  })
+
+  test('takes an event, and how often it was seen, as a group', async () => {
+    const id = await idOf({ name: 'old', groups: [{ event_id: 'seen', days: 7 }] })
+    await settled(id)
+    expect(await namesIn(id)).toEqual(['ann', 'bob', 'cat'])
+    const twice = { event_id: 'seen', days: 7, count: 2, count_operator: 'gte' }
+    const other = await idOf({ name: 'twice', groups: [twice, { properties: { plan: 'pro' } }] })
+    await settled(other)
+    expect(await namesIn(other)).toEqual(['ann'])
+  })
+
   test.each<[object, string, string]>([
-    [{ name: 'a' }, 'invalid_input', "Filters must be a dictionary with a 'properties' key."],
     [
       { name: 'a', filters: {} },
       'invalid_input',
@@ -143,6 +192,11 @@ describe('a cohort of conditions', () => {
       'Operator regex cannot use this value.',
     ],
     [{ name: 7 }, 'invalid_input', 'Not a valid string.'],
+    [
+      { name: 'a', groups: ['plan'] },
+      'invalid_input',
+      'A group needs properties, or an event or an action.',
+    ],
   ])('%j is refused', async (body, code, detail) => {
     const refused = await create(body)
     expect(refused.status).toBe(400)
@@ -348,7 +402,7 @@ describe('a list of people', () => {
       body: `${part.repeat(20_000)}--x--\r\n`,
     })
     expect(answer.status).toBe(400)
-    expect(await answer.json()).toMatchObject({ detail: 'A form may have 32 parts.' })
+    expect(await answer.json()).toMatchObject({ detail: 'A form may have 256 fields.' })
   })
 
   test('that cannot be read is refused', async () => {

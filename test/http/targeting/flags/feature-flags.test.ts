@@ -198,7 +198,7 @@ describe('a flag', () => {
     ],
     [{ key: 'taken' }, 'unique', 'key', 'There is already a feature flag with this key.'],
     [{ key: 'a', filters: [] }, 'invalid_input', 'filters', 'Expected an object.'],
-    [{ key: 'a', active: 'yes' }, 'invalid_input', 'active', 'Must be a valid boolean.'],
+    [{ key: 'a', active: 'perhaps' }, 'invalid_input', 'active', 'Must be a valid boolean.'],
     [
       {
         key: 'a',
@@ -383,6 +383,24 @@ describe('about flags', () => {
     expect(
       (await radius({ condition: { properties: of_group }, group_type_index: 0 })).body,
     ).toMatchObject({ users_affected: 2, total_users: 3 })
+    const elsewhere = [
+      { condition: { properties: of_group }, group_type_index: 1 },
+      {
+        condition: { properties: [{ ...of_group[0], group_type_index: null }] },
+        group_type_index: 0,
+      },
+      { condition: { properties }, group_type_index: 0 },
+    ]
+    for (const body of elsewhere) {
+      expect(await radius(body)).toMatchObject({
+        status: 400,
+        body: {
+          code: 'invalid_input',
+          detail: 'Invalid group type index for feature flag condition.',
+        },
+      })
+    }
+    expect((await radius({ condition: {}, group_type_index: 1 })).body).toMatchObject({ total: 0 })
   })
 
   test('create_static_cohort_for_flag lists everybody who gets the flag now', async () => {

@@ -405,3 +405,22 @@ test('my_flags and evaluation_reasons may be about named flags', async () => {
   const all = (await manage(world, 'GET', `${FLAGS}my_flags/`)).body as unknown as object[]
   expect(all).toHaveLength(5)
 })
+
+test('many deletions see each other: a flag goes after the flags that depend on it', async () => {
+  const on = (key: string) => ({
+    groups: [{ properties: [{ type: 'flag', key, operator: 'flag_evaluates_to', value: true }] }],
+  })
+  const putPair = (name: string): readonly [number, number] => [
+    putFlag(world, { key: name }),
+    putFlag(world, { key: `on-${name}`, filters: on(name) }),
+  ]
+  const [first, on_first] = putPair('first')
+  const [second, on_second] = putPair('second')
+  const { body } = await call('bulk_delete/', { ids: [on_first, first, second, on_second] })
+  expect(body).toMatchObject({
+    deleted: [{ id: on_first }, { id: first }, { id: on_second }],
+    errors: [
+      { id: second, reason: expect.stringContaining('other flags depend on it: on-second') },
+    ],
+  })
+})

@@ -1,5 +1,10 @@
 /** Changes of flags at a time of their own: planned, held, done when their time has come, and told of. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { EVERYBODY, setAccessLevel } from '../../../../src/projects/access-controls.ts'
+import { createApiKey } from '../../../../src/projects/api-key.ts'
+import { MEMBER, memberships } from '../../../../src/projects/tables.ts'
+import { createUser } from '../../../../src/projects/user.ts'
 import { FlagSchedule } from '../../../../src/targeting/flags/flag-schedule.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, manage, putFlag } from '../flag-world.ts'
@@ -141,6 +146,52 @@ describe('a planned change', () => {
       'The feature flag has been deleted.',
     )
     expect((await readFlag(good))['active']).toBe(false)
+  })
+
+  test('needs the right of its author when its time comes, not only when it is planned', async () => {
+    const { control: db } = world.needs
+    const { organization_id, project_id } = world.first
+    const now = new Date()
+    const user = createUser(db, { email: 'planner@example.com', first_name: 'Planner' }, now)
+    db.insert(memberships)
+      .values({ organization_id, user_id: user.id, level: MEMBER, joined_at: now })
+      .run()
+    const wanted = { user_id: user.id, label: 'test', scopes: ['*'] }
+    const key = createApiKey(db, { ...wanted, organization_id: null, project_id: null }, now).value
+    const planAsMember = async (flag_id: number) => {
+      const body = { model_name: 'FeatureFlag', payload: off, scheduled_at: START }
+      const made = await world.send(CHANGES, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key}` },
+        body: JSON.stringify({ ...body, record_id: flag_id }),
+      })
+      expect(made.status).toBe(201)
+      return (JSON.parse(await made.text()) as { id: number }).id
+    }
+    const [kept, demoted, removed] = ['kept', 'demoted', 'removed'].map((name) =>
+      putFlag(world, { key: name }),
+    ) as [number, number, number]
+    const control = { resource: 'feature_flag', user_id: EVERYBODY, project_id }
+    await planAsMember(kept)
+    await lookAt(START)
+    expect((await readFlag(kept))['active']).toBe(false)
+    const as_viewer = await planAsMember(demoted)
+    setAccessLevel(db, control, 'viewer', now)
+    await lookAt(START)
+    expect((await readFlag(demoted))['active']).toBe(true)
+    expect(await readPlan(as_viewer)).toMatchObject({
+      executed_at: '2027-01-04T09:00:00.000Z',
+      last_executed_at: null,
+      failure_reason: 'You do not have editor access to this resource.',
+    })
+    setAccessLevel(db, control, null, now)
+    const as_nobody = await planAsMember(removed)
+    db.delete(memberships).where(eq(memberships.user_id, user.id)).run()
+    await lookAt(START)
+    expect((await readFlag(removed))['active']).toBe(true)
+    expect((await readPlan(as_nobody))['failure_reason']).toBe(
+      'The user on whose behalf this runs has no access to the project any more.',
+    )
   })
 
   test('comes back, is held and goes on, and ends', async () => {

@@ -117,7 +117,7 @@ describe('what a survey asks', () => {
     [asked({ descriptionContentType: 'pdf' }), 'questions__0__descriptionContentType'],
     [{ appearance: { surveyPopupDelaySeconds: -1 } }, 'appearance__surveyPopupDelaySeconds'],
     [{ appearance: { whiteLabel: 'yes' } }, 'appearance__whiteLabel'],
-    [{ enable_partial_responses: 'yes' }, 'enable_partial_responses'],
+    [{ enable_partial_responses: 'perhaps' }, 'enable_partial_responses'],
   ])('%j is refused for its %s', async (body, attr) => {
     expect(await create(body)).toMatchObject({ status: 400, body: { attr } })
   })

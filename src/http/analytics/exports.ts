@@ -1,0 +1,172 @@
+/**
+ * Exports: a saved question whose answer is downloaded as a file. The answer is computed at each download and streamed, as
+ * in POST query/ with `?format=csv`, by the rights of who downloads.
+ */
+import type { Static } from 'elysia'
+import { ExportAnswer, ExportBody, ExportPage } from '../../contract/analytics/exports.ts'
+import { PageQuery } from '../../contract/common.ts'
+import { requirePresent } from '../../dashboards/board-editor.ts'
+import { createExport, getExport, listExports, type SavedExport } from '../../dashboards/export.ts'
+import { getInsight } from '../../dashboards/insight.ts'
+import { Refusal } from '../../errors.ts'
+import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { IDLE_TIMEOUT_S } from '../endpoint.ts'
+import { answerPage } from '../pages.ts'
+import { parseNumberId } from '../path-ids.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import type { InsightCall } from './insight-results.ts'
+import { boardEditor } from './insights.ts'
+import { prepareSaved } from './query.ts'
+
+const CSV = 'text/csv'
+
+export const EXPORT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'exports/',
+    scope: 'export:read',
+    summary: "List the project's 200 newest exports.",
+    query: PageQuery,
+    answers: { 200: ExportPage },
+    answer: (app, { request, project }) => {
+      const now = app.now()
+      const present = listExports(app.control, project.id).filter(
+        ({ expires_at }) => expires_at >= now,
+      )
+      return answerPage(request, app.publicUrl(), present, serializeExport)
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'exports/',
+    scope: 'export:write',
+    summary: 'Make the answer of an insight or a query downloadable as CSV.',
+    body: validatorOf(ExportBody),
+    answers: { 201: ExportAnswer },
+    answer: (app, call) => {
+      const { body, project, caller } = call
+      const wanted = readExport(body)
+      requireRows(prepareExport(app, call, wanted))
+      const made = createExport(boardEditor(app, project, caller), wanted, app.now())
+      return answerJson(serializeExport(made), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'exports/:id/',
+    scope: 'export:read',
+    summary: 'Read an export.',
+    answers: { 200: ExportAnswer },
+    answer: (app, { params, project }) =>
+      answerJson(
+        serializeExport(getExport(app.control, project.id, parseNumberId(params), app.now())),
+      ),
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'exports/:id/content/',
+    scope: 'export:read',
+    summary: 'Download the answer of an export, computed now.',
+    // CSV, which is not JSON.
+    answers: {},
+    answer: async (app, call) => {
+      const { params, project, caller, request, socket } = call
+      const stored = getExport(app.control, project.id, parseNumberId(params), app.now())
+      const leave = app.key_limits.enter(caller.id)
+      socket?.timeout(request, 0)
+      try {
+        const prepared = prepareExport(app, call, stored)
+        const { signal } = request
+        // The stream keeps the key's slot until its end.
+        const rows = await app.query_service.export(prepared, 'csv', { signal, onEnd: leave })
+        return new Response(rows, { headers: headersOf(stored) })
+      } catch (error) {
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+        leave()
+        throw error
+      }
+    },
+  }),
+] as const
+
+type WantedExport = Pick<SavedExport, 'context' | 'export_format' | 'filename' | 'insight_id'>
+
+/** Reads what is to be exported. Refuses pictures and workbooks, which nothing here draws or writes. */
+function readExport(body: Static<typeof ExportBody>): WantedExport {
+  const { export_format, insight, dashboard, export_context } = body
+  if (export_format !== CSV) {
+    const detail = `This server exports ${CSV} only: it draws no pictures and writes no workbooks.`
+    throw new Refusal('invalid_choice', detail, { attr: 'export_format' })
+  }
+  if (typeof dashboard === 'number') {
+    const detail = 'A dashboard has no table: export its insights.'
+    throw new Refusal('invalid_input', detail, { attr: 'dashboard' })
+  }
+  const { filename } = export_context ?? {}
+  return {
+    insight_id: insight ?? null,
+    export_format,
+    context: export_context ?? {},
+    filename: `${(filename ?? 'export').replaceAll(/[^\w.-]+/g, '-').slice(0, 100)}.csv`,
+  }
+}
+
+function prepareExport(
+  app: AppContext,
+  call: InsightCall,
+  { insight_id, context }: Pick<SavedExport, 'context' | 'insight_id'>,
+): PreparedQuery {
+  const { query, source } = Object(context) as { readonly query?: Json; readonly source?: Json }
+  const asked = source ?? query ?? null
+  if (asked !== null) return prepareSaved(app, call, asked)
+  if (insight_id === null) {
+    const detail = 'Either an insight or a query in export_context is required.'
+    throw new Refusal('required', detail, { attr: 'insight' })
+  }
+  const insight = findInsight(app, call, insight_id)
+  return prepareSaved(app, call, insight.query ?? legacyInsightQuery(Object(insight.filters)))
+}
+
+function findInsight(app: AppContext, { project }: InsightCall, id: number) {
+  try {
+    return requirePresent(getInsight(app.control, project.id, id))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const detail = `Invalid pk "${id}" - object does not exist.`
+    throw new Refusal('does_not_exist', detail, { attr: 'insight' })
+  }
+}
+
+function requireRows({ buildExport }: PreparedQuery): void {
+  if (buildExport !== null) return
+  throw new Refusal('invalid_input', 'No table for this kind of query.', { attr: 'insight' })
+}
+
+function headersOf({ filename }: SavedExport): Readonly<Record<string, string>> {
+  return {
+    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Disposition': `attachment; filename="${filename}"`,
+    'X-Content-Type-Options': 'nosniff',
+  }
+}
+
+function serializeExport(stored: SavedExport): object {
+  const { id, insight_id, export_format, context, filename, created_at, expires_at } = stored
+  return {
+    id,
+    insight: insight_id,
+    dashboard: null,
+    export_format,
+    export_context: context,
+    filename,
+    has_content: true,
+    exception: null,
+    created_at,
+    expires_after: expires_at,
+  }
+}

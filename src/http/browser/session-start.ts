@@ -1,0 +1,86 @@
+/** Starts a session of a browser and serializes what its pages begin with. */
+import { Refusal } from '../../errors.ts'
+import {
+  type ControlDB,
+  listVisibleOrganizations,
+  listVisibleProjects,
+} from '../../projects/access.ts'
+import { hasPasswords } from '../../projects/passwords.ts'
+import {
+  callerOfSession,
+  endSession,
+  type LoginSession,
+  listSessions,
+  startSession,
+} from '../../projects/sessions.ts'
+import { findUser } from '../../projects/user.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { findSessionOf, sessionCookie } from './session-cookie.ts'
+
+/** Who logs in, and from where. */
+export type Login = { readonly user_id: number; readonly ip: string }
+
+/**
+ * Starts a session and returns the headers that give it to the browser. The browser's session until now ends, and the new
+ * one has a new token: a token that somebody planted before the login is worth nothing after it.
+ */
+export function beginSession(
+  app: AppContext,
+  request: Request,
+  { user_id, ip }: Login,
+): { readonly session: LoginSession; readonly headers: Readonly<Record<string, string>> } {
+  const before = findSessionOf(app, request)
+  if (before !== null) endSession(app.control, before.user_id, before.id)
+  const user_agent = request.headers.get('user-agent') ?? ''
+  const { session, token } = startSession(app.control, { user_id, user_agent, ip }, app.now())
+  return { session, headers: { 'Set-Cookie': sessionCookie(app, token) } }
+}
+
+/** Starts a session and answers it like GET /api/session/. */
+export function answerLogin(app: AppContext, request: Request, login: Login): Response {
+  const { session, headers } = beginSession(app, request, login)
+  return answerSession(app, session, headers)
+}
+
+/** Answers the state of a browser, with the user and what that one can see. */
+export function answerSession(
+  app: AppContext,
+  session: LoginSession | null,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const state = session !== null ? 'in' : hasPasswords(app.control) ? 'out' : 'setup'
+  const body = session === null ? { state } : { state, ...serializeSession(app.control, session) }
+  return answerJson(body, 200, { 'Cache-Control': 'no-store', ...headers })
+}
+
+/** The addresses that a user's sessions came from; none for nobody. */
+export function sessionIpsOf(app: AppContext, user_id: number | null): readonly string[] {
+  return listSessions(app.control, user_id ?? 0, app.now()).map(({ ip }) => ip)
+}
+
+function serializeSession(db: ControlDB, session: LoginSession): object {
+  const caller = callerOfSession(session)
+  const user = findUser(db, session.user_id)
+  if (user === null) throw new Refusal('not_found', 'Not found.')
+  const projects = listVisibleProjects(db, caller)
+  const current = projects.find(({ id }) => id === user.current_project_id) ?? projects[0] ?? null
+  const { uuid, email, first_name, last_name } = user
+  return {
+    user: { uuid, email, first_name, last_name, current_project: current?.id ?? null },
+    organizations: listVisibleOrganizations(db, caller).map(({ thing: { id, name }, level }) => ({
+      id,
+      name,
+      membership_level: level,
+    })),
+    projects: projects.map((project) => ({
+      id: project.id,
+      organization: project.organization_id,
+      name: project.name,
+      api_token: project.api_token,
+      timezone: project.timezone,
+      week_start_day: project.week_start_day,
+      ingested_event: project.ingested_event,
+    })),
+  }
+}

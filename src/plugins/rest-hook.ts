@@ -1,0 +1,65 @@
+/** REST hooks: an address gets every event that is an action. Their bodies are those that Zapier's app reads. */
+import type { PluginConfig } from './plugin-config.ts'
+
+/** An event of the log. */
+export type DestinationEvent = {
+  readonly seq: number
+  readonly uuid: Uint8Array
+  readonly event: string
+  readonly distinct_id: string
+  readonly person_id: Uint8Array
+  readonly timestamp: number
+  readonly properties: string
+}
+
+/** What tells whether an event is an action. */
+export type HookEvent = {
+  readonly uuid: string
+  readonly event: string
+  readonly timestamp_ms: number
+}
+
+/** The person of an event that is the action. */
+export type HookPerson = { readonly uuid: string; readonly properties: unknown }
+
+/** The only event of hooks. */
+export const HOOK_EVENT = 'action_performed'
+
+/** The settings of a hook. */
+export function hookSettings({ config }: PluginConfig): {
+  readonly url: string
+  readonly action: number
+} {
+  return config as { readonly url: string; readonly action: number }
+}
+
+/** The part of an event by which it is found to be an action. */
+export function hookEventOf({ uuid, event, timestamp }: DestinationEvent): HookEvent {
+  return { uuid: uuidText(uuid), event, timestamp_ms: timestamp / 1000 }
+}
+
+/** The body of one event. */
+export function hookBody(
+  hook: PluginConfig,
+  { uuid, event, distinct_id, timestamp, properties }: DestinationEvent,
+  person: HookPerson,
+): object {
+  return {
+    hook: { id: String(hook.id), event: HOOK_EVENT, target: hookSettings(hook).url },
+    data: {
+      eventUuid: uuidText(uuid),
+      event,
+      teamId: hook.project_id,
+      distinctId: distinct_id,
+      timestamp: new Date(timestamp / 1000).toISOString(),
+      properties: JSON.parse(properties) as unknown,
+      person,
+    },
+  }
+}
+
+/** A UUID as text. */
+export function uuidText(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

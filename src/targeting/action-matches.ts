@@ -1,0 +1,54 @@
+/** Which stored events are an action, as queries decide it, with the persons of those events. */
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { mapInSlices } from '../threads/sliced-json.ts'
+import { listActions } from './action.ts'
+import type { AskEvents } from './cohorts/behavioral-cohort.ts'
+
+/** An event that may be the action. */
+type MaybeMatch = { readonly uuid: string; readonly event: string; readonly timestamp_ms: number }
+
+/** The person of an event that is the action. */
+type MatchedPerson = { readonly uuid: string; readonly properties: unknown }
+
+/** More than the difference between milliseconds here and microseconds in a query. */
+const MARGIN_MS = 1000
+
+/** One literal list of ids; the condition on time narrows what is read to the files and rows around the events. */
+const SELECT_MATCHES = (action_id: number): string => `select uuid, person_id, person.properties
+from events
+where timestamp >= toDateTime({from}) and timestamp <= toDateTime({to})
+  and uuid in {uuids}
+  and matchesAction(${action_id})`
+
+/**
+ * Returns a function that finds those of some events (at most 1000) that are an action, by their ids. A query decides, so
+ * that hooks and insights agree; without a candidate by name none is run. A deleted action matches nothing.
+ */
+export function actionMatcher(control: ControlDB, ask: AskEvents) {
+  return async (
+    project_id: number,
+    action_id: number,
+    events: readonly MaybeMatch[],
+  ): Promise<ReadonlyMap<string, MatchedPerson>> => {
+    const action = listActions(control, project_id).find(({ id }) => id === action_id)
+    if (action === undefined) return new Map()
+    const names = new Set(action.steps.map(({ event }) => event))
+    const candidates = names.has(null) ? events : events.filter(({ event }) => names.has(event))
+    if (candidates.length === 0) return new Map()
+    const times = candidates.map(({ timestamp_ms }) => timestamp_ms)
+    const rows = await ask(project_id, SELECT_MATCHES(action_id), {
+      from: new Date(Math.min(...times) - MARGIN_MS).toISOString(),
+      to: new Date(Math.max(...times) + MARGIN_MS).toISOString(),
+      uuids: candidates.map(({ uuid }) => uuid),
+    })
+    const found = await mapInSlices(rows, ([uuid, person_id, properties]) => {
+      const person = { uuid: String(person_id), properties: parseProperties(properties) }
+      return [String(uuid), person] as const
+    })
+    return new Map(found)
+  }
+}
+
+function parseProperties(properties: unknown): unknown {
+  return typeof properties === 'string' && properties !== '' ? JSON.parse(properties) : {}
+}

@@ -1,0 +1,81 @@
+/** Dashboards, which the interface calls boards, and their tiles. */
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import { useProject } from '../state/project.tsx'
+import { type ApiError, call } from './call.ts'
+import { queryClient } from './client.ts'
+import type { StoredInsight } from './insights.ts'
+
+export type BoardListed = {
+  readonly id: number
+  readonly name: string | null
+  readonly description: string
+  readonly pinned: boolean
+  readonly created_at: string
+}
+
+/** Place and size in a grid of twelve columns; a row is about 80 px high. */
+export type TileLayout = {
+  readonly x: number
+  readonly y: number
+  readonly w: number
+  readonly h: number
+}
+
+/** An insight with the ids of all boards that show it. */
+export type BoardInsight = StoredInsight & { readonly dashboards: readonly number[] }
+
+export type BoardTile = {
+  readonly id: number
+  readonly layouts: { readonly sm?: TileLayout }
+  readonly color: string | null
+  /** A tile has an insight or a text. */
+  readonly insight: BoardInsight | null
+  readonly text: { readonly id: number; readonly body: string } | null
+}
+
+export type Board = BoardListed & { readonly tiles: readonly BoardTile[] }
+
+export type BoardTemplate = {
+  readonly id: string
+  readonly template_name: string
+  readonly dashboard_description: string
+}
+
+type BoardPage<Item> = { readonly results: readonly Item[] }
+
+const LIST_MAX = 200
+
+function useBoardCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
+  const { id } = useProject()
+  return useQuery<Answer, ApiError>({
+    queryKey: ['boards', id, path],
+    queryFn: ({ signal }) => call<Answer>('GET', `/api/projects/${id}/${path}`, { signal }),
+  })
+}
+
+/** All boards, by name. */
+export const useBoards = (): UseQueryResult<BoardPage<BoardListed>, ApiError> =>
+  useBoardCall(`dashboards/?limit=${LIST_MAX}`)
+
+/** One board with its tiles; its insights are not computed. */
+export const useBoard = (board_id: number): UseQueryResult<Board, ApiError> =>
+  useBoardCall(`dashboards/${board_id}/`)
+
+/** Boards to start with. */
+export const useBoardTemplates = (): UseQueryResult<BoardPage<BoardTemplate>, ApiError> =>
+  useBoardCall('dashboard_templates/')
+
+/** Saved insights, the newest first. */
+export const useSavedInsights = (): UseQueryResult<BoardPage<BoardInsight>, ApiError> =>
+  useBoardCall(`insights/?saved=true&basic=true&limit=${LIST_MAX}`)
+
+/** Calls below the project's dashboards, and asks for what is shown of boards again. */
+export async function changeBoards<Answer>(
+  project_id: number,
+  method: 'POST' | 'PATCH',
+  [path, body]: readonly [path: string, body: unknown],
+): Promise<Answer> {
+  const answer = await call<Answer>(method, `/api/projects/${project_id}/${path}`, { body })
+  await queryClient.invalidateQueries({ queryKey: ['boards', project_id] })
+  return answer
+}

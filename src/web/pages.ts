@@ -1,0 +1,117 @@
+/** PROJECT_PAGES and OUTER_PAGES: every page, one line each. */
+import type { ComponentType } from 'preact'
+import { lazyPage } from './lazy-page.tsx'
+import type { IconName } from './parts/icon.tsx'
+
+/** A page of a project, at `/p/:project/<folder>/…`; `folder` is its folder in `pages/`. */
+export type ProjectPage = {
+  readonly folder: string
+  readonly title: string
+  readonly icon: IconName
+  /** The letter that opens the page after `g`. */
+  readonly key?: string
+  /** Where the menu lists it: among the first, on the phone's bar; below them; not at all. */
+  readonly place: 'first' | 'more' | 'foot' | 'none'
+  readonly View: ComponentType
+}
+
+/** A page outside of all projects, at `/<folder>`. The server serves these addresses by name: `http/browser/files.ts`. */
+export type OuterPage = {
+  readonly folder: 'setup' | 'login' | 'join' | 'reset'
+  readonly View: ComponentType
+}
+
+/** The pages in the order of the menu. Adding a page means adding a line. */
+export const PROJECT_PAGES: readonly ProjectPage[] = [
+  {
+    folder: 'web',
+    title: 'Web',
+    icon: 'web',
+    key: 'w',
+    place: 'first',
+    View: lazyPage(() => import('./pages/web/page.tsx').then(({ WebPage }) => WebPage)),
+  },
+  {
+    folder: 'explore',
+    title: 'Explore',
+    icon: 'explore',
+    key: 'x',
+    place: 'first',
+    View: lazyPage(() => import('./pages/explore/page.tsx').then(({ ExplorePage }) => ExplorePage)),
+  },
+  {
+    folder: 'insights',
+    title: 'Insight',
+    icon: 'explore',
+    place: 'none',
+    View: lazyPage(() => import('./pages/explore/page.tsx').then(({ InsightPage }) => InsightPage)),
+  },
+  {
+    folder: 'events',
+    title: 'Events',
+    icon: 'events',
+    key: 'e',
+    place: 'first',
+    View: lazyPage(() => import('./pages/events/page.tsx').then(({ EventsPage }) => EventsPage)),
+  },
+  {
+    folder: 'persons',
+    title: 'Persons',
+    icon: 'persons',
+    key: 'p',
+    place: 'first',
+    View: lazyPage(() => import('./pages/persons/page.tsx').then(({ PersonsPage }) => PersonsPage)),
+  },
+  {
+    folder: 'sql',
+    title: 'SQL',
+    icon: 'sql',
+    key: 's',
+    place: 'first',
+    View: lazyPage(() => import('./pages/sql/page.tsx').then(({ SqlPage }) => SqlPage)),
+  },
+  {
+    folder: 'boards',
+    title: 'Boards',
+    icon: 'boards',
+    key: 'b',
+    place: 'first',
+    View: lazyPage(() => import('./pages/boards/page.tsx').then(({ BoardsPage }) => BoardsPage)),
+  },
+  {
+    folder: 'start',
+    title: 'Start',
+    icon: 'start',
+    place: 'foot',
+    View: lazyPage(() => import('./pages/start/page.tsx').then(({ StartPage }) => StartPage)),
+  },
+  {
+    folder: 'settings',
+    title: 'Settings',
+    icon: 'settings',
+    place: 'foot',
+    View: lazyPage(() =>
+      import('./pages/settings/page.tsx').then(({ SettingsPage }) => SettingsPage),
+    ),
+  },
+]
+
+/** Setting up, logging in, joining by invite, choosing a new password. */
+export const OUTER_PAGES: readonly OuterPage[] = [
+  {
+    folder: 'setup',
+    View: lazyPage(() => import('./pages/setup/page.tsx').then(({ SetupPage }) => SetupPage)),
+  },
+  {
+    folder: 'login',
+    View: lazyPage(() => import('./pages/login/page.tsx').then(({ LoginPage }) => LoginPage)),
+  },
+  {
+    folder: 'join',
+    View: lazyPage(() => import('./pages/join/page.tsx').then(({ JoinPage }) => JoinPage)),
+  },
+  {
+    folder: 'reset',
+    View: lazyPage(() => import('./pages/reset/page.tsx').then(({ ResetPage }) => ResetPage)),
+  },
+]

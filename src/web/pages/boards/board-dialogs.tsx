@@ -1,0 +1,152 @@
+/** The dialogs of a board: another insight, a text, its name. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { type Board, type BoardInsight, changeBoards, useSavedInsights } from '../../api/boards.ts'
+import type { StoredInsight } from '../../api/insights.ts'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { EmptyNote } from '../../parts/empty-note.tsx'
+import { ErrorNote, errorText } from '../../parts/error-note.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { formatAgo } from '../../parts/format.ts'
+import { Loaded } from '../../parts/loaded.tsx'
+import { useProject } from '../../state/project.tsx'
+import { readQuestion } from '../explore/question.ts'
+import { derivedName } from '../explore/save-bar.tsx'
+import style from './boards.module.css'
+
+type BoardDialogProps = { readonly board: Board; readonly onClose: () => void }
+
+/** Lists saved insights that are not on the board; a click adds one. */
+export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
+  const { id } = useProject()
+  const [error, setError] = useState<unknown>(null)
+  const present = new Set(board.tiles.flatMap(({ insight }) => insight?.id ?? []))
+  const add = async (insight: BoardInsight): Promise<void> => {
+    try {
+      const dashboards = [...insight.dashboards, board.id]
+      await changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { dashboards }])
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Dialog title="Add an insight" onClose={onClose}>
+      {error !== null && <ErrorNote message={errorText(error)} />}
+      <Loaded
+        of={useSavedInsights()}
+        isEmpty={({ results }) => results.every((insight) => present.has(insight.id))}
+        empty={
+          <EmptyNote title="No other insight is saved" icon="explore">
+            <ButtonLink href="/explore" look="main">
+              Ask a question
+            </ButtonLink>
+          </EmptyNote>
+        }
+      >
+        {({ results }) => (
+          <ul class={style.choices}>
+            {results
+              .filter((insight) => !present.has(insight.id))
+              .map((insight) => (
+                <li key={insight.id}>
+                  <button type="button" onClick={() => void add(insight)}>
+                    <strong>{nameOf(insight)}</strong>
+                    <span>{formatAgo(insight.last_modified_at)}</span>
+                  </button>
+                </li>
+              ))}
+          </ul>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+function nameOf({ name, derived_name, query }: StoredInsight): string {
+  const question = readQuestion(query)
+  return name || derived_name || (question === null ? 'Insight' : derivedName(question))
+}
+
+/** Asks for a text and puts it on the board. */
+export function AddText({ board, onClose }: BoardDialogProps): VNode {
+  const { id } = useProject()
+  const [body, setBody] = useState('')
+  return (
+    <FormDialog
+      title="Add a text"
+      action="Add"
+      onClose={onClose}
+      onSubmit={() =>
+        changeBoards(id, 'PATCH', [`dashboards/${board.id}/`, { tiles: [{ text: { body } }] }])
+      }
+    >
+      <label class={style.area}>
+        Text
+        <textarea
+          class="field"
+          rows={6}
+          required
+          maxLength={4000}
+          value={body}
+          onInput={(event) => setBody(event.currentTarget.value)}
+        />
+      </label>
+    </FormDialog>
+  )
+}
+
+/** Asks for another name. */
+export function Rename({ board, onClose }: BoardDialogProps): VNode {
+  const { id } = useProject()
+  const [name, setName] = useState(board.name ?? '')
+  return (
+    <FormDialog
+      title="Rename the board"
+      action="Rename"
+      onClose={onClose}
+      onSubmit={() => changeBoards(id, 'PATCH', [`dashboards/${board.id}/`, { name }])}
+    >
+      <TextField label="Name" value={name} onInput={setName} required maxLength={400} />
+    </FormDialog>
+  )
+}
+
+type FormDialogProps = {
+  readonly title: string
+  readonly action: string
+  readonly onClose: () => void
+  /** The dialog closes when it succeeds, and shows why when it does not. */
+  readonly onSubmit: () => Promise<unknown>
+  readonly children: ComponentChildren
+}
+
+function FormDialog({ title, action, onClose, onSubmit, children }: FormDialogProps): VNode {
+  const [error, setError] = useState<unknown>(null)
+  const submit = async (): Promise<void> => {
+    try {
+      await onSubmit()
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class={style.form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        {children}
+        {error !== null && <ErrorNote message={errorText(error)} />}
+        <Button type="submit" look="main">
+          {action}
+        </Button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,135 @@
+/** EXAMPLES: questions to begin with, for a page that has none yet. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { useEventNames } from '../../api/definitions.ts'
+import { useRecentInsights } from '../../api/insights.ts'
+import { formatAgo } from '../../parts/format.ts'
+import style from './page.module.css'
+import {
+  EXPLORE_KINDS,
+  type ExploreKind,
+  type ExploreQuestion,
+  questionOf,
+  readQuestion,
+  type SeriesNode,
+} from './question.ts'
+
+type Example = {
+  readonly text: string
+  readonly about: string
+  readonly kind: ExploreKind
+  readonly change?: (question: ExploreQuestion) => ExploreQuestion
+}
+
+/** One line per question. */
+const EXAMPLES: readonly Example[] = [
+  {
+    kind: 'TrendsQuery',
+    text: 'How many people use it each day?',
+    about: 'Unique persons, and the thirty days before',
+    change: (question) => ({
+      ...question,
+      series: (question.series ?? []).map((node) => ({ ...node, math: 'dau' })),
+      compareFilter: { compare: true },
+    }),
+  },
+  {
+    kind: 'TrendsQuery',
+    text: 'Which browsers do they use?',
+    about: 'Events by browser, as stacked areas',
+    change: (question) => ({
+      ...question,
+      breakdownFilter: { breakdowns: [{ property: '$browser', type: 'event' }] },
+      trendsFilter: { display: 'ActionsAreaGraph' },
+    }),
+  },
+  { kind: 'FunnelsQuery', text: 'Where do they give up?', about: 'From one step to the next' },
+  {
+    kind: 'RetentionQuery',
+    text: 'Do they come back?',
+    about: 'Week by week after the first time',
+  },
+  { kind: 'PathsQuery', text: 'Where do they go?', about: 'Page by page through a visit' },
+]
+
+/** Draws the questions; their events are those that the project has. */
+export function Examples({
+  onPick,
+}: {
+  readonly onPick: (question: ExploreQuestion) => void
+}): VNode {
+  const names = useEventNames('').data?.results.map(({ name }) => name) ?? []
+  return (
+    <section class={style.examples}>
+      <header>
+        <h2>What do you want to know?</h2>
+        <p>Begin with a question; everything in it can be changed.</p>
+      </header>
+      <ul>
+        {EXAMPLES.map((example) => (
+          <li key={example.text}>
+            <button type="button" onClick={() => onPick(questionFrom(example, names))}>
+              <small>{EXPLORE_KINDS.find(({ kind }) => kind === example.kind)?.text}</small>
+              <b>{example.text}</b>
+              <span>{example.about}</span>
+            </button>
+          </li>
+        ))}
+        <li>
+          <button type="button" onClick={() => onPick(questionOf('TrendsQuery', null))}>
+            <small>Trends</small>
+            <b>Something else</b>
+            <span>An empty question with one event</span>
+          </button>
+        </li>
+      </ul>
+      <Saved />
+    </section>
+  )
+}
+
+/** What was saved before; nothing while there is nothing. */
+function Saved(): VNode | null {
+  const insights = useRecentInsights().data ?? []
+  if (insights.length === 0) return null
+  return (
+    <div class={style.saved}>
+      <h2>Saved</h2>
+      <ol>
+        {insights.map(({ short_id, name, derived_name, query, last_modified_at }) => {
+          const question = readQuestion(query)
+          const kind = EXPLORE_KINDS.find((one) => one.kind === question?.kind)?.text
+          return (
+            <li key={short_id}>
+              <Link href={`/insights/${short_id}`}>
+                <b>{name || derived_name || 'Without a name'}</b>
+                <small>{kind}</small>
+                <small>{formatAgo(last_modified_at)}</small>
+              </Link>
+            </li>
+          )
+        })}
+      </ol>
+    </div>
+  )
+}
+
+/** A page view where there are some; else the project's first own event. Funnels go on with events of the project's own. */
+function questionFrom({ kind, change }: Example, names: readonly string[]): ExploreQuestion {
+  const own = names.filter((name) => !name.startsWith('$'))
+  const first = names.includes('$pageview') ? '$pageview' : (own[0] ?? null)
+  const steps = kind === 'FunnelsQuery' ? likelySteps(own).filter((name) => name !== first) : []
+  const series = [first, ...steps].map((event): SeriesNode => ({ kind: 'EventsNode', event }))
+  const question = questionOf(kind, { ...questionOf('TrendsQuery', null), series })
+  return change?.(question) ?? question
+}
+
+const SIGN_UP = /sign.?up|signed.?up|regist|account.?created/i
+
+/** Signing up first, if there is an event of such a name. */
+function likelySteps(own: readonly string[]): readonly string[] {
+  const ranked = own.toSorted(
+    (one, other) => Number(SIGN_UP.test(other)) - Number(SIGN_UP.test(one)),
+  )
+  return ranked.slice(0, 2)
+}

@@ -1,0 +1,54 @@
+/** The HogQL of an answer: to read, to copy, to open in SQL where the server takes it as it is. */
+import { useQuery } from '@tanstack/preact-query'
+import type { VNode } from 'preact'
+import { type ApiError, call } from '../../api/call.ts'
+import { ButtonLink } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { useProject } from '../../state/project.tsx'
+import { brokenIntoLines } from './hogql-lines.ts'
+import style from './result.module.css'
+
+type HogqlDialogProps = { readonly hogql: string; readonly onClose: () => void }
+
+type Metadata = {
+  readonly isValid: boolean
+  readonly errors: readonly { readonly message: string }[]
+}
+
+/** Draws the query; the one that the server refuses says why, and is only read. */
+export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
+  const { id } = useProject()
+  const checked = useQuery<Metadata, ApiError>({
+    queryKey: ['metadata', id, hogql],
+    queryFn: ({ signal }) => {
+      const query = { kind: 'HogQLMetadata', language: 'hogQL', query: hogql }
+      return call<Metadata>('POST', `/api/projects/${id}/query/`, { body: { query }, signal })
+    },
+  })
+  const text = brokenIntoLines(hogql)
+  const reason = checked.data?.errors[0]?.message
+  const address = `/sql#q=${encodeURIComponent(JSON.stringify({ kind: 'HogQLQuery', query: text }))}`
+  const foot = (
+    <>
+      <CopyButton text={text} label="Copy HogQL" is_named />
+      {checked.data?.isValid === true && (
+        <ButtonLink href={address} look="main" icon="sql">
+          Open in SQL
+        </ButtonLink>
+      )}
+    </>
+  )
+  return (
+    <Dialog title="HogQL" onClose={onClose} is_wide foot={foot}>
+      <pre class={style.code} tabIndex={0}>
+        {text}
+      </pre>
+      {checked.data?.isValid === false && (
+        <p class={style.said}>
+          It is only to be read, since it has functions that SQL does not offer: {reason}
+        </p>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,80 @@
+/** A note on the graph: a new one with its day, or an existing one, which can be deleted. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { type ChartAnnotation, createAnnotation, deleteAnnotation } from '../../api/insights.ts'
+import { Button } from '../../parts/button.tsx'
+import { inZone } from '../../parts/charts/chart-data.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { ErrorNote, errorText } from '../../parts/error-note.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { formatMoment } from '../../parts/format.ts'
+import { useProject } from '../../state/project.tsx'
+import { instantOf } from './zone.ts'
+
+type NoteDialogProps = {
+  /** Null for a new one. */
+  readonly annotation: ChartAnnotation | null
+  readonly onClose: () => void
+}
+
+/** Draws the note. */
+export function NoteDialog({ annotation, onClose }: NoteDialogProps): VNode {
+  const { id, timezone } = useProject()
+  const [content, setContent] = useState('')
+  const [day, setDay] = useState(inZone(new Date(), timezone).toISOString().slice(0, 10))
+  const [error, setError] = useState<unknown>(null)
+  const run = async (work: Promise<void>): Promise<void> => {
+    try {
+      await work
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const failed = error !== null && <ErrorNote message={errorText(error)} />
+  if (annotation !== null) {
+    const remove = (
+      <Button
+        look="danger"
+        icon="trash"
+        onClick={() => void run(deleteAnnotation(id, annotation.id))}
+      >
+        Delete
+      </Button>
+    )
+    return (
+      <Dialog title="Note" onClose={onClose} foot={remove}>
+        <p>{annotation.content}</p>
+        <small>{formatMoment(annotation.date_marker ?? '', timezone)}</small>
+        {failed}
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title="Add a note" onClose={onClose}>
+      <form
+        style={{ display: 'grid', gap: 16 }}
+        onSubmit={(event) => {
+          event.preventDefault()
+          const date_marker = instantOf(day, timezone).toISOString()
+          void run(createAnnotation(id, { content, date_marker }))
+        }}
+      >
+        <TextField
+          label="What happened"
+          value={content}
+          onInput={setContent}
+          maxLength={400}
+          required
+          data-autofocus
+          placeholder="New pricing page"
+        />
+        <TextField label="On" type="date" value={day} onInput={setDay} required />
+        {failed}
+        <Button type="submit" look="main" disabled={content.trim() === '' || day === ''}>
+          Add note
+        </Button>
+      </form>
+    </Dialog>
+  )
+}

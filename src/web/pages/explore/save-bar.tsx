@@ -1,0 +1,138 @@
+/** Saving: a new insight under a name, or the changes of an existing one. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { ErrorNote, errorText } from '../../parts/error-note.tsx'
+import { fieldError, TextField } from '../../parts/field.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { showToast } from '../../parts/toast.tsx'
+import { useKeys } from '../../state/keys.ts'
+import { useProject } from '../../state/project.tsx'
+import style from './page.module.css'
+import { EXPLORE_KINDS, type ExploreQuestion, nodeOf, seriesName, wrapped } from './question.ts'
+
+/** The button that saves a new insight, and its dialog. */
+export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const [is_open, setOpen] = useState(false)
+  const [name, setName] = useState('')
+  const [error, setError] = useState<unknown>(null)
+  const save = async (): Promise<void> => {
+    try {
+      const saved = await createInsight(id, {
+        name: name.trim() === '' ? derivedName(question) : name.trim(),
+        query: wrapped(question),
+      })
+      navigate(`/insights/${saved.short_id}`)
+      showToast({ text: 'Saved' })
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  useKeys([{ keys: 's', text: 'Save', group: 'Explore', run: () => setOpen(true) }])
+  return (
+    <>
+      <Button look="main" onClick={() => setOpen(true)}>
+        Save
+      </Button>
+      {is_open && (
+        <Dialog title="Save insight" onClose={() => setOpen(false)}>
+          <form
+            style={{ display: 'grid', gap: 16 }}
+            onSubmit={(event) => {
+              event.preventDefault()
+              void save()
+            }}
+          >
+            <TextField
+              label="Name"
+              value={name}
+              onInput={setName}
+              placeholder={derivedName(question)}
+              maxLength={400}
+              error={fieldError(error, 'name')}
+            />
+            {error !== null && fieldError(error, 'name') === null && (
+              <ErrorNote message={errorText(error)} />
+            )}
+            <Button type="submit" look="main">
+              Save
+            </Button>
+          </form>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** `Trends of $pageview`, for insights without a name. */
+export function derivedName(question: ExploreQuestion): string {
+  const { kind, series = [], retentionFilter } = question
+  const text = EXPLORE_KINDS.find((one) => one.kind === kind)?.text ?? ''
+  const nodes = kind === 'RetentionQuery' ? [nodeOf(retentionFilter?.['targetEntity'])] : series
+  const names = nodes.map(seriesName)
+  return names.length === 0
+    ? text
+    : `${text}: ${names.slice(0, 3).join(kind === 'FunnelsQuery' ? ' → ' : ', ')}`
+}
+
+type SavedHeadProps = {
+  readonly insight: StoredInsight
+  /** Null for an insight that Explore cannot edit. */
+  readonly stored: ExploreQuestion | null
+  readonly question: ExploreQuestion | null
+}
+
+/** The head of a saved insight: its name, and Save and Revert once something is changed. */
+export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const [error, setError] = useState<unknown>(null)
+  const is_changed = question !== null && !isEqual(question, stored)
+  const revert = (): void => navigate(`/insights/${insight.short_id}`)
+  const save = async (): Promise<void> => {
+    if (question === null) return
+    try {
+      await changeInsight(id, insight, { query: wrapped(question) })
+      setError(null)
+      revert()
+      showToast({ text: 'Saved' })
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const run = (): void => {
+    if (is_changed) void save()
+  }
+  useKeys([{ keys: 's', text: 'Save', group: 'Explore', run }])
+  const name = insight.name || insight.derived_name || (stored && derivedName(stored)) || 'Insight'
+  return (
+    <>
+      <PageHead title={name} aside={is_changed && <span class={style.changed}>Changed</span>}>
+        {is_changed && <Button onClick={revert}>Revert</Button>}
+        {is_changed && (
+          <Button look="main" onClick={() => void save()}>
+            Save
+          </Button>
+        )}
+      </PageHead>
+      {error !== null && <ErrorNote message={errorText(error)} onRetry={() => void save()} />}
+    </>
+  )
+}
+
+/** Whether two questions are the same, whatever the order of their members. */
+function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one, sorted) === JSON.stringify(other, sorted)
+}
+
+function sorted(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  )
+}

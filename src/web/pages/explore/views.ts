@@ -1,0 +1,56 @@
+/** KIND_VIEWS: how the answer of each kind is drawn, and how it becomes a table. */
+import type { ComponentType } from 'preact'
+import type {
+  LifecycleLine,
+  PathFlow,
+  RetentionRow,
+  StickinessLine,
+  TrendsAnswerLine,
+} from './answers.ts'
+import { type FunnelResults, FunnelView, funnelTable } from './funnel-view.tsx'
+import {
+  LifecycleView,
+  lifecycleTable,
+  PathsView,
+  pathsTable,
+  RetentionView,
+  retentionTable,
+  StickinessView,
+  stickinessTable,
+} from './other-views.tsx'
+import type { ExploreKind, ExploreQuestion } from './question.ts'
+import { TrendsView, trendsTable } from './trends-view.tsx'
+import type { AnswerTable, ViewProps } from './view.ts'
+
+type KindView = {
+  readonly View: ComponentType<ViewProps<unknown>>
+  readonly tableOf: (question: ExploreQuestion, results: unknown) => AnswerTable
+  readonly isEmpty: (results: unknown) => boolean
+}
+
+/** The server answers each kind with results of its type. */
+function viewOf<Results>(
+  View: (props: ViewProps<Results>) => unknown,
+  tableOf: (question: ExploreQuestion, results: Results) => AnswerTable,
+  isEmpty: (results: Results) => boolean,
+): KindView {
+  return { View, tableOf, isEmpty } as unknown as KindView
+}
+
+const isNothing = (results: readonly unknown[]): boolean => results.length === 0
+
+/** One line per kind. */
+export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
+  TrendsQuery: viewOf<readonly TrendsAnswerLine[]>(TrendsView, trendsTable, isNothing),
+  FunnelsQuery: viewOf<FunnelResults>(FunnelView, funnelTable, (results) =>
+    'bins' in results ? results.bins.length === 0 : results.length === 0,
+  ),
+  RetentionQuery: viewOf<readonly RetentionRow[]>(RetentionView, retentionTable, (rows) =>
+    rows.every(({ values }) => values.every(({ count }) => count === 0)),
+  ),
+  PathsQuery: viewOf<readonly PathFlow[]>(PathsView, pathsTable, isNothing),
+  LifecycleQuery: viewOf<readonly LifecycleLine[]>(LifecycleView, lifecycleTable, (lines) =>
+    lines.every(({ data }) => data.every((value) => value === 0)),
+  ),
+  StickinessQuery: viewOf<readonly StickinessLine[]>(StickinessView, stickinessTable, isNothing),
+}

@@ -1,0 +1,126 @@
+/** Who is behind a number: the persons or groups, and a filter that keeps only them. */
+import { useInfiniteQuery } from '@tanstack/preact-query'
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { type AnswerOf, ask } from '../../api/ask.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { EmptyNote } from '../../parts/empty-note.tsx'
+import { ErrorNote, errorText } from '../../parts/error-note.tsx'
+import type { PropertyCondition } from '../../parts/filters/conditions.ts'
+import { formatAgo, formatNumber } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { useProject } from '../../state/project.tsx'
+import type { ClickedNumber } from './numbers.ts'
+import style from './who-dialog.module.css'
+
+type WhoDialogProps = {
+  readonly clicked: ClickedNumber
+  readonly onFilter: (filters: readonly PropertyCondition[]) => void
+  readonly onClose: () => void
+}
+
+/** An actor as ActorsQuery answers it. */
+type ListedActor = {
+  readonly id: string
+  readonly distinct_ids?: readonly string[]
+  readonly properties?: Readonly<Record<string, unknown>>
+  readonly created_at?: string | null
+}
+
+const PAGE = 50
+
+/** Draws the list beside the chart. */
+export function WhoDialog({ clicked, onFilter, onClose }: WhoDialogProps): VNode {
+  const { title, value, filters = [], source } = clicked
+  return (
+    <Dialog title={title} onClose={onClose} is_wide>
+      <div class={style.head}>
+        <p class={style.figure}>{formatNumber(value)}</p>
+        {filters.length > 0 && (
+          <Button icon="filter" onClick={() => onFilter(filters)}>
+            Show only these
+          </Button>
+        )}
+      </div>
+      {source === undefined ? (
+        <p class={style.said}>A formula counts nobody in particular.</p>
+      ) : (
+        <Actors source={source} />
+      )}
+    </Dialog>
+  )
+}
+
+function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source']> }): VNode {
+  const { id } = useProject()
+  const pages = useInfiniteQuery({
+    queryKey: ['who', id, source],
+    queryFn: ({ pageParam, signal }) =>
+      ask<readonly (readonly [ListedActor])[]>(
+        id,
+        { kind: 'ActorsQuery', select: ['actor'], source, limit: PAGE, offset: pageParam },
+        { signal },
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (last: AnswerOf<readonly unknown[]>, all: readonly unknown[]) =>
+      last.hasMore ? all.length * PAGE : undefined,
+  })
+  const { data, error, isFetching, refetch, hasNextPage, fetchNextPage } = pages
+  if (error !== null && !isFetching)
+    return <ErrorNote message={errorText(error)} onRetry={() => void refetch()} />
+  if (data === undefined) return <Skeleton lines={6} label="Loading persons" />
+  const actors = data.pages.flatMap(({ results }) => results.map(([actor]) => actor))
+  if (actors.length === 0) {
+    return (
+      <EmptyNote title="Nobody" icon="persons">
+        <p>These events have no person, or the persons were deleted.</p>
+      </EmptyNote>
+    )
+  }
+  return (
+    <>
+      <ul class={style.list} aria-label="Who is behind the number">
+        {actors.map((actor) => (
+          <li key={actor.id}>
+            <Actor actor={actor} />
+          </li>
+        ))}
+      </ul>
+      {hasNextPage && (
+        <Button disabled={isFetching} onClick={() => void fetchNextPage()}>
+          More
+        </Button>
+      )}
+    </>
+  )
+}
+
+const NAMES = ['email', 'name', 'username'] as const
+
+function Actor({ actor }: { readonly actor: ListedActor }): VNode {
+  const { properties = {}, distinct_ids = [], created_at } = actor
+  const texts = NAMES.flatMap((key) => {
+    const text = properties[key]
+    return typeof text === 'string' && text !== '' ? [text] : []
+  })
+  const [first = distinct_ids[0] ?? actor.id, second = distinct_ids.at(-1)] = texts
+  const place = properties['$geoip_country_name']
+  return (
+    <Link href={`/persons/${actor.id}`} class={style.person}>
+      <span class={style.mark} aria-hidden="true">
+        {first.slice(0, 1).toUpperCase()}
+      </span>
+      <span class={style.name}>
+        <b title={first}>{first}</b>
+        <small>{second === first ? '' : second}</small>
+      </span>
+      <small class={style.side}>
+        {typeof place === 'string' && place}
+        {created_at && <span>first seen {formatAgo(created_at)}</span>}
+      </small>
+      <Icon name="chevron" size={14} />
+    </Link>
+  )
+}

@@ -1,0 +1,169 @@
+/** The user's own account: the name, the password, the browsers in which the user is logged in. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import {
+  type BrowserSession,
+  changeFirstName,
+  changePassword,
+  endBrowserSession,
+  useBrowserSessions,
+} from '../../api/settings.ts'
+import { Button } from '../../parts/button.tsx'
+import { errorText } from '../../parts/error-note.tsx'
+import { fieldError, TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { formatAgo } from '../../parts/format.ts'
+import { Loaded } from '../../parts/loaded.tsx'
+import { PasswordField } from '../../parts/password-field.tsx'
+import { showToast } from '../../parts/toast.tsx'
+import { useSession } from '../../state/session.ts'
+import style from './settings.module.css'
+
+/** Draws the section. */
+export function AccountSection(): VNode | null {
+  const { data } = useSession()
+  if (data?.state !== 'in') return null
+  const { user } = data
+  return (
+    <div class={style.cards}>
+      <NameCard first_name={user.first_name} email={user.email} />
+      <PasswordCard email={user.email} />
+      <SessionCard />
+    </div>
+  )
+}
+
+type NameCardProps = { readonly first_name: string; readonly email: string | null }
+
+function NameCard({ first_name, email }: NameCardProps): VNode {
+  const [name, setName] = useState(first_name)
+  const save = async (): Promise<void> => {
+    await changeFirstName(name)
+    showToast({ text: 'Name saved' })
+  }
+  return (
+    <section class={style.card} aria-labelledby="name">
+      <h2 id="name">You</h2>
+      <p class={style.hint}>You log in as {email ?? 'a user without an address'}.</p>
+      <Form action="Save" fields={['first_name']} onSubmit={save}>
+        {(error) => (
+          <TextField
+            label="Your name"
+            value={name}
+            onInput={setName}
+            autocomplete="given-name"
+            maxLength={30}
+            error={fieldError(error, 'first_name')}
+          />
+        )}
+      </Form>
+    </section>
+  )
+}
+
+function PasswordCard({ email }: { readonly email: string | null }): VNode {
+  const [current, setCurrent] = useState('')
+  const [password, setPassword] = useState('')
+  const save = async (): Promise<void> => {
+    await changePassword(current, password)
+    setCurrent('')
+    setPassword('')
+    showToast({ text: 'Password changed. You are logged out everywhere else.' })
+  }
+  return (
+    <section class={style.card} aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <Form action="Change password" fields={['current_password', 'password']} onSubmit={save}>
+        {(error) => (
+          <>
+            {/* Password managers store the new password under it. */}
+            <input type="email" autocomplete="username" value={email ?? ''} readOnly hidden />
+            <PasswordField
+              label="Current password"
+              value={current}
+              onInput={setCurrent}
+              error={fieldError(error, 'current_password')}
+            />
+            <PasswordField
+              is_new
+              label="New password"
+              value={password}
+              onInput={setPassword}
+              error={fieldError(error, 'password')}
+            />
+          </>
+        )}
+      </Form>
+    </section>
+  )
+}
+
+function SessionCard(): VNode {
+  const all = useBrowserSessions()
+  return (
+    <section class={style.card} aria-labelledby="sessions">
+      <h2 id="sessions">Where you are logged in</h2>
+      <Loaded of={all}>
+        {(list) => (
+          <ul class={style.list}>
+            {list.map((session) => (
+              <SessionRow key={session.id} session={session} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function SessionRow({ session }: { readonly session: BrowserSession }): VNode {
+  const { id, is_current, user_agent, ip, seen_at } = session
+  const name = browserName(user_agent)
+  const end = async (): Promise<void> => {
+    try {
+      await endBrowserSession(id)
+    } catch (error) {
+      showToast({ text: errorText(error) })
+    }
+  }
+  return (
+    <li>
+      <div class={style.who}>
+        <strong>{name}</strong>
+        <span>
+          {ip === '' ? 'unknown address' : ip}, {is_current ? 'this browser' : formatAgo(seen_at)}
+        </span>
+      </div>
+      {!is_current && (
+        <Button look="quiet" onClick={() => void end()} aria-label={`Log out ${name}, ${ip}`}>
+          Log out
+        </Button>
+      )}
+    </li>
+  )
+}
+
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const
+
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** `Firefox on Linux`; what the browser called itself where that is not known. */
+function browserName(user_agent: string): string {
+  const browser = BROWSERS.find(([mark]) => user_agent.includes(mark))?.[1]
+  const system = SYSTEMS.find(([mark]) => user_agent.includes(mark))?.[1]
+  if (browser === undefined) return user_agent.slice(0, 60) || 'Unknown browser'
+  return system === undefined ? browser : `${browser} on ${system}`
+}

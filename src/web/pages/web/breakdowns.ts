@@ -1,0 +1,118 @@
+/** BREAKDOWNS: the tables of the page, what each row counts, and how a row becomes a filter. */
+import type { WebStatsTableQuery } from '../../../contract/insights/web.ts'
+import type { PropertyCondition } from '../../parts/filters/conditions.ts'
+
+/** A value of a breakdown as answers have it: a text, nothing, or a tuple as country and city. */
+export type BreakdownValue = string | null | readonly (string | null)[]
+
+export type WebBreakdownTab = {
+  readonly by: WebStatsTableQuery['breakdownBy']
+  /** On the tab, and what a row is called. */
+  readonly title: string
+  /** Whose property a row is; of a tuple, one per part. */
+  readonly keys: readonly (readonly [owner: 'event' | 'session', key: string])[]
+  /** The text of a value where the value itself says little. */
+  readonly text?: (value: string) => string
+}
+
+export type WebBreakdownCard = { readonly title: string; readonly tabs: readonly WebBreakdownTab[] }
+
+const event = (key: string): readonly ['event', string] => ['event', key]
+const session = (key: string): readonly ['session', string] => ['session', key]
+
+/** The cards in their order. Adding a tab means adding a line. */
+export const BREAKDOWNS: readonly WebBreakdownCard[] = [
+  {
+    title: 'Pages',
+    tabs: [
+      { by: 'Page', title: 'Page', keys: [event('$pathname')] },
+      { by: 'InitialPage', title: 'Entry', keys: [session('$entry_pathname')] },
+      { by: 'ExitPage', title: 'Exit', keys: [session('$end_pathname')] },
+    ],
+  },
+  {
+    title: 'Sources',
+    tabs: [
+      { by: 'InitialChannelType', title: 'Channel', keys: [session('$channel_type')] },
+      {
+        by: 'InitialReferringDomain',
+        title: 'Referrer',
+        keys: [session('$entry_referring_domain')],
+        text: (value) => (value === '$direct' ? 'Direct' : value),
+      },
+      { by: 'InitialUTMSource', title: 'UTM source', keys: [session('$entry_utm_source')] },
+      { by: 'InitialUTMMedium', title: 'UTM medium', keys: [session('$entry_utm_medium')] },
+      { by: 'InitialUTMCampaign', title: 'UTM campaign', keys: [session('$entry_utm_campaign')] },
+    ],
+  },
+  {
+    title: 'Places',
+    tabs: [
+      {
+        by: 'Country',
+        title: 'Country',
+        keys: [event('$geoip_country_code')],
+        text: (value) => countryName(value),
+      },
+      {
+        by: 'Region',
+        title: 'Region',
+        keys: [
+          event('$geoip_country_code'),
+          event('$geoip_subdivision_1_code'),
+          event('$geoip_subdivision_1_name'),
+        ],
+      },
+      {
+        by: 'City',
+        title: 'City',
+        keys: [event('$geoip_country_code'), event('$geoip_city_name')],
+      },
+      { by: 'Language', title: 'Language', keys: [event('$browser_language')] },
+    ],
+  },
+  {
+    title: 'Devices',
+    tabs: [
+      { by: 'DeviceType', title: 'Device', keys: [event('$device_type')] },
+      { by: 'Browser', title: 'Browser', keys: [event('$browser')] },
+      { by: 'OS', title: 'System', keys: [event('$os')] },
+    ],
+  },
+]
+
+const COUNTRIES = new Intl.DisplayNames(['en-GB'], { type: 'region', fallback: 'code' })
+
+function countryName(code: string): string {
+  try {
+    return COUNTRIES.of(code) ?? code
+  } catch {
+    // Not every text that was sent as a code is one.
+    return code
+  }
+}
+
+/** A value in words: `Amsterdam, Netherlands`, `Netherlands`, `/pricing`; `None` where nothing was sent. */
+export function breakdownText({ text }: WebBreakdownTab, value: BreakdownValue): string {
+  if (value === null || value === '') return 'None'
+  if (typeof value === 'string') return text?.(value) ?? value
+  const [country = null, ...inner] = value
+  const place = inner.findLast((part) => part !== null && part !== '') ?? null
+  const country_text = country === null || country === '' ? null : countryName(country)
+  const parts = [place, country_text].filter((part) => part !== null)
+  return parts.length === 0 ? 'None' : parts.join(', ')
+}
+
+/** The conditions that keep only this row. */
+export function conditionsOfRow(
+  { keys }: WebBreakdownTab,
+  value: BreakdownValue,
+): readonly PropertyCondition[] {
+  const parts = typeof value === 'string' || value === null ? [value] : value
+  return keys.map(([type, key], index) => {
+    const part = parts[index] ?? null
+    return part === null || part === ''
+      ? { type, key, operator: 'is_not_set' }
+      : { type, key, operator: 'exact', value: [part] }
+  })
+}

@@ -1,0 +1,34 @@
+/** How many visitors were here in the last minutes, asked again while the page is in sight. */
+import { useQuery } from '@tanstack/preact-query'
+import type { VNode } from 'preact'
+import { ask } from '../../api/ask.ts'
+import { formatCompact } from '../../parts/format.ts'
+import { useProject } from '../../state/project.tsx'
+import style from './web.module.css'
+
+const EVERY_MS = 20_000
+const LIVE_QUERY = {
+  kind: 'HogQLQuery',
+  query:
+    "select uniq(person_id) from events where event in ('$pageview', '$screen') and timestamp > now() - interval 5 minute and timestamp <= now()",
+}
+
+/** Draws a dot and the number; nothing before the first answer and when it fails. */
+export function LiveCount(): VNode | null {
+  const { id } = useProject()
+  const { data } = useQuery({
+    queryKey: ['live', id],
+    queryFn: ({ signal }) =>
+      ask<readonly (readonly [number])[]>(id, LIVE_QUERY, { is_forced: true, signal }),
+    refetchInterval: EVERY_MS,
+    staleTime: 0,
+  })
+  const count = data?.results[0]?.[0]
+  if (count === undefined) return null
+  return (
+    <span class={style.live} title="Visitors of the last five minutes">
+      <span aria-hidden="true" class={count > 0 ? style.on : ''} />
+      {formatCompact(count)} online
+    </span>
+  )
+}

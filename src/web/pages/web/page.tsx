@@ -1,0 +1,85 @@
+/** Web analytics: figures, a graph, and where visitors come from; a click on a row filters everything. */
+import type { VNode } from 'preact'
+import { useAnswer } from '../../api/ask.ts'
+import { ButtonLink } from '../../parts/button.tsx'
+import { Toggle } from '../../parts/choice.tsx'
+import { DateRange, useDateRange } from '../../parts/date-range.tsx'
+import { EmptyNote } from '../../parts/empty-note.tsx'
+import type { PropertyCondition } from '../../parts/filters/conditions.ts'
+import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { useProject } from '../../state/project.tsx'
+import { useParam } from '../../state/url.ts'
+import { BreakdownCard } from './breakdown-card.tsx'
+import { BREAKDOWNS } from './breakdowns.ts'
+import { LiveCount } from './live-count.tsx'
+import { MetricGraph } from './metric-graph.tsx'
+import { metricOf, type WebFigure } from './metrics.ts'
+import { Overview } from './overview.tsx'
+import style from './web.module.css'
+import { type WebQuestion, webMembers } from './web-question.ts'
+
+const EVENTS = ['$pageview', '$screen']
+const FIGURES_PX = 96
+
+/** The page. */
+export function WebPage(): VNode {
+  const { ingested_event } = useProject()
+  const [range, setRange] = useDateRange()
+  const [filters, setFilters] = useFilters()
+  const [compare, setCompare] = useParam('compare', 'on')
+  const [metric_key, setMetric] = useParam('metric', 'visitors')
+  const question: WebQuestion = { range, filters, has_comparison: compare === 'on' }
+  const metric = metricOf(metric_key)
+  const overview = useAnswer<readonly WebFigure[]>({
+    kind: 'WebOverviewQuery',
+    ...webMembers(question),
+  })
+  const addFilters = (added: readonly PropertyCondition[]): void => {
+    const keys = new Set(added.map(({ type, key }) => `${type} ${key}`))
+    const others = filters.filter(({ type, key }) => !keys.has(`${type} ${key}`))
+    setFilters([...others, ...added])
+  }
+  return (
+    <>
+      <PageHead title="Web" aside={<LiveCount />}>
+        <Toggle
+          label="Compare"
+          is_on={question.has_comparison}
+          onChange={(is_on) => setCompare(is_on ? 'on' : 'off')}
+        />
+        <DateRange value={range} onChange={setRange} />
+      </PageHead>
+      <div class={style.filters}>
+        <PropertyFilters filters={filters} onChange={setFilters} event_names={EVENTS} has_key />
+      </div>
+      {!ingested_event && <NothingYet />}
+      <section class={style.main} aria-label="Figures">
+        <Loaded of={overview} skeleton={<SkeletonBlock height={FIGURES_PX} />}>
+          {(answer) => (
+            <Overview answer={answer} chosen={metric} onChoose={({ key }) => setMetric(key)} />
+          )}
+        </Loaded>
+        <MetricGraph metric={metric} question={question} />
+      </section>
+      <div class={style.cards}>
+        {BREAKDOWNS.map((card) => (
+          <BreakdownCard key={card.title} card={card} question={question} onFilter={addFilters} />
+        ))}
+      </div>
+    </>
+  )
+}
+
+function NothingYet(): VNode {
+  return (
+    <EmptyNote title="No event has come in yet" icon="start">
+      <p>Put the snippet on your site, or fill the project with demo data.</p>
+      <ButtonLink href="/start" look="main">
+        Get started
+      </ButtonLink>
+    </EmptyNote>
+  )
+}

@@ -1,0 +1,34 @@
+/** One number, large, and how it compares with the period before. */
+import type { VNode } from 'preact'
+import { formatNumber, formatPercent } from '../format.ts'
+import style from './big-number.module.css'
+
+type BigNumberProps = {
+  readonly name: string
+  readonly value: number
+  readonly before?: number | undefined
+  readonly onPick?: () => void
+}
+
+/** Draws the number. */
+export function BigNumber({ name, value, before, onPick }: BigNumberProps): VNode {
+  const change = before === undefined || before === 0 ? null : value / before - 1
+  return (
+    <div class={style.box}>
+      <button type="button" disabled={onPick === undefined} onClick={onPick} class={style.number}>
+        {formatNumber(value)}
+      </button>
+      <p>{name}</p>
+      {before !== undefined && (
+        <p class={style.before}>
+          {change !== null && (
+            <b class={change < 0 ? style.down : style.up}>
+              {change < 0 ? '▼' : '▲'} {formatPercent(Math.abs(change))}
+            </b>
+          )}{' '}
+          {formatNumber(before)} in the period before
+        </p>
+      )}
+    </div>
+  )
+}

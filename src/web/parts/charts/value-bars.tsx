@@ -1,0 +1,61 @@
+/** Single numbers as horizontal bars, the largest first. */
+import type { VNode } from 'preact'
+import { formatNumber, formatPercent } from '../format.ts'
+import { seriesColour } from './chart-data.ts'
+import style from './value-bars.module.css'
+
+export type ValueBar = {
+  readonly key: string
+  readonly name: string
+  readonly value: number
+  readonly colour: number
+  /** The same number of the period before. */
+  readonly before?: number | undefined
+}
+
+type ValueBarsProps = {
+  readonly label: string
+  readonly bars: readonly ValueBar[]
+  readonly onPick?: (bar: ValueBar) => void
+  readonly formatValue?: (value: number) => string
+  /** Shows each as a share of their sum, where adding them up makes sense. */
+  readonly has_shares?: boolean
+}
+
+/** Draws a bar per number; below zero they go to the left. */
+export function ValueBars(props: ValueBarsProps): VNode {
+  const { label, bars, onPick, formatValue = formatNumber, has_shares = false } = props
+  const largest = Math.max(
+    0,
+    ...bars.map(({ value, before = 0 }) => Math.max(Math.abs(value), before)),
+  )
+  const sum = bars.reduce((total, { value }) => total + value, 0)
+  return (
+    <ul class={style.bars} aria-label={label}>
+      {bars.map((bar) => (
+        <li key={bar.key}>
+          <button type="button" disabled={onPick === undefined} onClick={() => onPick?.(bar)}>
+            <span class={style.name} title={bar.name}>
+              {bar.name}
+            </span>
+            <span class={style.track} aria-hidden="true">
+              <i
+                style={{
+                  width: `${largest === 0 ? 0 : (Math.abs(bar.value) / largest) * 100}%`,
+                  background: bar.value < 0 ? 'var(--bad)' : seriesColour(bar.colour),
+                }}
+              />
+              {bar.before !== undefined && largest > 0 && (
+                <em style={{ left: `${(bar.before / largest) * 100}%` }} />
+              )}
+            </span>
+            <span class={style.value}>
+              {formatValue(bar.value)}
+              {has_shares && sum > 0 && <small>{formatPercent(bar.value / sum)}</small>}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,144 @@
+/** Every property that a filter or a breakdown can name, in groups: of the event, the person, groups, the session; and cohorts. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import {
+  type ListedGroupType,
+  type PropertyName,
+  type PropertyOwner,
+  useCohorts,
+  useGroupTypes,
+  usePropertyNames,
+} from '../../api/definitions.ts'
+import { Combobox, type ComboOption } from '../combobox.tsx'
+import { propertyTitle, SESSION_PROPERTIES } from '../names.ts'
+import type { PropertyCondition } from './conditions.ts'
+
+type PropertyListProps = {
+  readonly event_names?: readonly string[]
+  readonly onPick: (condition: PropertyCondition) => void
+  /** Leaves cohorts out, for breakdowns. */
+  readonly has_no_cohorts?: boolean
+}
+
+type NamedOwner = {
+  readonly owner: PropertyOwner | 'cohort'
+  readonly group_type_index?: number
+  readonly title: string
+}
+
+type PickedProperty = NamedOwner & { readonly name: string; readonly text: string }
+
+/** Draws a search field and the groups; calls `onPick` with a condition that has no value yet (cohorts are complete). */
+export function PropertyList({
+  event_names = [],
+  onPick,
+  has_no_cohorts = false,
+}: PropertyListProps): VNode {
+  const [search, setSearch] = useState('')
+  const events = usePropertyNames({ owner: 'event', search, event_names })
+  const persons = usePropertyNames({ owner: 'person', search })
+  const cohorts = useCohorts(!has_no_cohorts)
+  const groups = useGroupTypes().data ?? []
+  const group_names = useGroupNames(groups, search)
+  const has = (text: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase())
+  const found: readonly PickedProperty[] = [
+    ...named({ owner: 'event', title: 'Event' }, events.data?.results),
+    ...named({ owner: 'person', title: 'Person' }, persons.data?.results),
+    ...group_names,
+    ...named({ owner: 'session', title: 'Session' }, SESSION_PROPERTIES).filter(({ text, name }) =>
+      has(`${text} ${name}`),
+    ),
+    ...(cohorts.data?.results ?? [])
+      .filter(({ name }) => !has_no_cohorts && has(name))
+      .map(({ id, name }) => ({
+        owner: 'cohort' as const,
+        title: 'Cohort',
+        name: String(id),
+        text: name,
+      })),
+  ]
+  const options = found.map((one, index) => optionOf(one, index))
+  return (
+    <Combobox
+      label="Property"
+      placeholder="Search properties and cohorts"
+      options={options}
+      onSearch={setSearch}
+      is_loading={events.isFetching || persons.isFetching}
+      onPick={({ value }) => {
+        const picked = found[Number(value)]
+        if (picked !== undefined) onPick(conditionOf(picked))
+      }}
+    />
+  )
+}
+
+const named = (
+  owner: NamedOwner,
+  list: readonly { readonly name: string }[] = [],
+): readonly PickedProperty[] =>
+  list
+    .map(({ name }) => ({ ...owner, name, text: propertyTitle(name) }))
+    .toSorted((one, other) => Number(isTechnical(one)) - Number(isTechnical(other)))
+
+/** What SDKs send for themselves, and has no readable name, comes last. */
+const isTechnical = ({ text }: PickedProperty): boolean => text.startsWith('$')
+
+function optionOf({ title, name, text, owner }: PickedProperty, index: number): ComboOption {
+  const option = { value: String(index), text, group: title }
+  return owner === 'cohort' || text === name ? option : { ...option, hint: name }
+}
+
+function conditionOf({ owner, name, group_type_index }: PickedProperty): PropertyCondition {
+  if (owner === 'cohort') return { type: 'cohort', key: 'id', operator: 'in', value: Number(name) }
+  const condition = { type: owner, key: name, operator: 'exact' }
+  return group_type_index === undefined ? condition : { ...condition, group_type_index }
+}
+
+/** Properties of every group type; a project has at most five, and hooks must not be called in a loop of changing length. */
+function useGroupNames(
+  types: readonly ListedGroupType[],
+  search: string,
+): readonly PickedProperty[] {
+  const lists = [
+    useNamesOfType(types, 0, search),
+    useNamesOfType(types, 1, search),
+    useNamesOfType(types, 2, search),
+    useNamesOfType(types, 3, search),
+    useNamesOfType(types, 4, search),
+  ]
+  return lists.flat()
+}
+
+function useNamesOfType(
+  types: readonly ListedGroupType[],
+  index: number,
+  search: string,
+): readonly PickedProperty[] {
+  const type = types.find(({ group_type_index }) => group_type_index === index)
+  const request = {
+    owner: 'group',
+    group_type_index: index,
+    search,
+    is_wanted: type !== undefined,
+  } as const
+  const { data } = usePropertyNames(request)
+  if (type === undefined) return []
+  return named(
+    { owner: 'group', group_type_index: index, title: `Group: ${type.group_type}` },
+    data?.results,
+  )
+}
+
+/** The type of a condition's property: `String`, `Numeric`, `Boolean`, `DateTime`; '' while it is not known. */
+export function usePropertyType({ type, key, group_type_index }: PropertyCondition): string {
+  const owner = type === 'cohort' ? 'session' : type
+  const { data } = usePropertyNames({
+    owner,
+    search: key,
+    ...(group_type_index !== undefined && { group_type_index }),
+  })
+  const list: readonly Pick<PropertyName, 'name' | 'property_type'>[] =
+    type === 'session' ? SESSION_PROPERTIES : (data?.results ?? [])
+  return list.find(({ name }) => name === key)?.property_type ?? ''
+}

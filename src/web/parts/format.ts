@@ -1,0 +1,122 @@
+/** Numbers, durations and times as text. Buckets of charts come in project time without a zone: they are read and shown as UTC. */
+
+const LOCALE = 'en-GB'
+const WHOLE = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 })
+const FRACTION = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 })
+const SMALL = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 })
+const COMPACT = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })
+
+/** `1934` → `1,934`; `0.5` → `0.5`; what is no number → `–`. */
+export function formatNumber(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–'
+  if (Number.isInteger(value)) return WHOLE.format(value)
+  return (Math.abs(value) < 0.1 ? SMALL : FRACTION).format(value)
+}
+
+/** For figures and axes: `1,934`, but `12.3K` and `4.5M`. */
+export function formatCompact(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–'
+  return Math.abs(value) < 10_000 ? formatNumber(value) : COMPACT.format(value).toUpperCase()
+}
+
+/** A ratio as percent: `0.4956` → `49.6%`. */
+export function formatPercent(ratio: number | null | undefined, digits = 1): string {
+  if (ratio === null || ratio === undefined || !Number.isFinite(ratio)) return '–'
+  const style = { style: 'percent', maximumFractionDigits: digits } as const
+  return new Intl.NumberFormat(LOCALE, style).format(ratio)
+}
+
+const MINUTE_S = 60
+const HOUR_S = 3600
+const DAY_S = 86_400
+
+/** Seconds as the two largest units: `0.35` → `350 ms`, `110` → `1 m 50 s`, `7500` → `2 h 5 m`. */
+export function formatDuration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return '–'
+  if (seconds < 0) return `−${formatDuration(-seconds)}`
+  if (seconds === 0) return '0 s'
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`
+  if (seconds < 10) return `${FRACTION.format(Math.round(seconds * 10) / 10)} s`
+  const whole = Math.round(seconds)
+  if (whole < MINUTE_S) return `${whole} s`
+  if (whole < HOUR_S) return pair(whole, [MINUTE_S, 'm'], [1, 's'])
+  if (whole < DAY_S) return pair(whole, [HOUR_S, 'h'], [MINUTE_S, 'm'])
+  return pair(whole, [DAY_S, 'd'], [HOUR_S, 'h'])
+}
+
+type UnitOf = readonly [seconds: number, name: string]
+
+function pair(seconds: number, [large, name]: UnitOf, [small, small_name]: UnitOf): string {
+  const rest = Math.floor((seconds % large) / small)
+  const first = `${Math.floor(seconds / large)} ${name}`
+  return rest === 0 ? first : `${first} ${rest} ${small_name}`
+}
+
+export type TimeInterval = 'minute' | 'hour' | 'day' | 'week' | 'month'
+
+const BUCKET: Readonly<Record<TimeInterval, Intl.DateTimeFormatOptions>> = {
+  minute: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+  hour: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+  day: { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+  week: { day: 'numeric', month: 'short', year: 'numeric' },
+  month: { month: 'long', year: 'numeric' },
+}
+
+/** The beginning of a bucket in project time: `2026-11-23` by day → `Mon, 23 Nov 2026`. A text that is no date stays. */
+export function formatBucket(text: string, interval: TimeInterval = 'day'): string {
+  const date = readProjectTime(text)
+  if (date === null) return text
+  const shown = new Intl.DateTimeFormat(LOCALE, { ...BUCKET[interval], timeZone: 'UTC' }).format(
+    date,
+  )
+  return interval === 'week' ? `Week of ${shown}` : shown
+}
+
+/** Reads a time without a zone, `2026-11-23` or `2026-11-23 14:00:00`, as if it were UTC; null when it is none. */
+export function readProjectTime(text: string): Date | null {
+  const [, day, time = '00:00:00'] =
+    /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}))?/.exec(text) ?? []
+  const date = new Date(`${day}T${time}Z`)
+  return Number.isNaN(date.getTime()) ? null : date
+}
+
+/** An instant in the project's zone: `23 Nov 2026, 14:05:09`. */
+export function formatMoment(iso: string, timezone: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  return momentFormat(timezone).format(date)
+}
+
+function momentFormat(timezone: string): Intl.DateTimeFormat {
+  const options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'medium' }
+  try {
+    return new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: timezone })
+  } catch {
+    // The server may know a zone that this browser does not.
+    return new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: 'UTC' })
+  }
+}
+
+const AGO = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto', style: 'short' })
+
+const AGO_STEPS: readonly (readonly [
+  limit_s: number,
+  seconds: number,
+  unit: Intl.RelativeTimeFormatUnit,
+])[] = [
+  [MINUTE_S, 1, 'second'],
+  [HOUR_S, MINUTE_S, 'minute'],
+  [DAY_S, HOUR_S, 'hour'],
+  [30 * DAY_S, DAY_S, 'day'],
+  [365 * DAY_S, 30 * DAY_S, 'month'],
+  [Number.POSITIVE_INFINITY, 365 * DAY_S, 'year'],
+]
+
+/** How long ago an instant was: `5 min ago`, `yesterday`. */
+export function formatAgo(iso: string, now: Date = new Date()): string {
+  const seconds = (new Date(iso).getTime() - now.getTime()) / 1000
+  if (Number.isNaN(seconds)) return iso
+  const size = Math.abs(seconds)
+  const [, step, unit] = AGO_STEPS.find(([limit]) => size < limit) ?? [0, 1, 'second' as const]
+  return AGO.format(Math.trunc(seconds / step), unit)
+}

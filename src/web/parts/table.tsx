@@ -1,0 +1,190 @@
+/** A table of rows: sorted by its columns, wide ones scroll inside, long ones draw what is in sight. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import style from './table.module.css'
+
+export type TableColumn<Item> = {
+  readonly name: string
+  readonly title: ComponentChildren
+  readonly cell: (item: Item) => ComponentChildren
+  /** Numbers stand at the right. */
+  readonly is_number?: boolean
+  /** What rows are sorted by; columns without it are not sorted. */
+  readonly sortBy?: (item: Item) => number | string | null
+  /** Left out on phones. */
+  readonly is_wide_only?: boolean
+  /** CSS width; without it the column is as wide as its content. */
+  readonly width?: string
+}
+
+export type TableOrder = { readonly column: string; readonly is_descending: boolean }
+
+type TableProps<Item> = {
+  /** Says what the rows are, to screen readers. */
+  readonly label: string
+  readonly columns: readonly TableColumn<Item>[]
+  readonly rows: readonly Item[]
+  readonly rowKey: (item: Item) => string | number
+  /** Opens a row; the row's first cell becomes a button for the keyboard. */
+  readonly onOpen?: (item: Item) => void
+  /** The key of the opened row. */
+  readonly open_key?: string | number | null
+  readonly order?: TableOrder
+  /** Height in px beyond which the rows scroll under a fixed head, and only those in sight are drawn. */
+  readonly height_max?: number
+}
+
+/** Rows have one height when only those in sight are drawn. */
+const ROW_PX = 40
+/** Shorter tables are drawn whole: a browser's own search then finds everything. */
+const DRAWN_MAX = 200
+const MARGIN_ROWS = 20
+
+/** Draws the table. */
+export function Table<Item>(props: TableProps<Item>): VNode {
+  const { label, columns, rows, rowKey, height_max } = props
+  const [order, setOrder] = useState<TableOrder | null>(props.order ?? null)
+  const sorted = sortRows(rows, columns, order)
+  const { box, from, to } = useWindow(sorted.length, height_max)
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+    <div
+      ref={box}
+      class={style.box}
+      style={{ maxHeight: height_max }}
+      role="region"
+      aria-label={label}
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+    >
+      <table class={style.table} aria-rowcount={sorted.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((column) => (
+              <HeadCell key={column.name} column={column} order={order} onOrder={setOrder} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Gap rows={from} columns={columns.length} />
+          {sorted.slice(from, to).map((item, index) => (
+            <TableRow key={rowKey(item)} {...props} item={item} index={from + index} />
+          ))}
+          <Gap rows={sorted.length - to} columns={columns.length} />
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+type HeadCellProps<Item> = {
+  readonly column: TableColumn<Item>
+  readonly order: TableOrder | null
+  readonly onOrder: (order: TableOrder) => void
+}
+
+function HeadCell<Item>({ column, order, onOrder }: HeadCellProps<Item>): VNode {
+  const { name, title, is_number = false, sortBy, width } = column
+  const is_sorted = order?.column === name
+  const is_descending = is_sorted ? order.is_descending : !is_number
+  const direction = is_sorted ? (order.is_descending ? 'descending' : 'ascending') : undefined
+  return (
+    <th
+      scope="col"
+      class={cellClass(column)}
+      style={{ width }}
+      {...(direction && { 'aria-sort': direction })}
+    >
+      {sortBy === undefined ? (
+        title
+      ) : (
+        <button
+          type="button"
+          onClick={() => onOrder({ column: name, is_descending: !is_descending })}
+        >
+          {title}
+          <span aria-hidden="true" class={style.arrow}>
+            {is_sorted && (order.is_descending ? '↓' : '↑')}
+          </span>
+        </button>
+      )}
+    </th>
+  )
+}
+
+type TableRowProps<Item> = TableProps<Item> & { readonly item: Item; readonly index: number }
+
+function TableRow<Item>(props: TableRowProps<Item>): VNode {
+  const { item, index, columns, rowKey, onOpen, open_key } = props
+  const is_open = open_key !== undefined && open_key !== null && rowKey(item) === open_key
+  return (
+    // The button in the first cell does the same by keyboard.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
+    <tr
+      aria-rowindex={index + 2}
+      class={`${onOpen ? style.opens : ''} ${is_open ? style.open : ''}`}
+      onClick={onOpen && (() => onOpen(item))}
+    >
+      {columns.map((column, at) => (
+        <td key={column.name} class={cellClass(column)}>
+          {onOpen && at === 0 ? (
+            <button type="button" class={style.opener} aria-expanded={is_open}>
+              {column.cell(item)}
+            </button>
+          ) : (
+            column.cell(item)
+          )}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+function cellClass<Item>({ is_number, is_wide_only }: TableColumn<Item>): string {
+  return `${is_number ? style.number : ''} ${is_wide_only ? style.wideOnly : ''}`
+}
+
+/** Empty space as high as rows that are not drawn. */
+function Gap({ rows, columns }: { readonly rows: number; readonly columns: number }): VNode | null {
+  if (rows <= 0) return null
+  return (
+    <tr aria-hidden="true">
+      <td colSpan={columns} style={{ height: rows * ROW_PX, padding: 0, border: 0 }} />
+    </tr>
+  )
+}
+
+/** Which rows of a scrolled box are drawn. */
+function useWindow(count: number, height_max: number | undefined) {
+  const box = useRef<HTMLDivElement>(null)
+  const [top, setTop] = useState(0)
+  const is_long = height_max !== undefined && count > DRAWN_MAX
+  useEffect(() => {
+    const element = box.current
+    if (!is_long || element === null) return undefined
+    const follow = (): void => setTop(Math.floor(element.scrollTop / ROW_PX))
+    element.addEventListener('scroll', follow, { passive: true })
+    return () => element.removeEventListener('scroll', follow)
+  }, [is_long])
+  if (!is_long) return { box, from: 0, to: count }
+  const from = Math.max(0, Math.min(top, count) - MARGIN_ROWS)
+  const in_sight = Math.ceil(height_max / ROW_PX)
+  return { box, from, to: Math.min(count, top + in_sight + MARGIN_ROWS) }
+}
+
+/** Empty values come last in both directions. */
+function sortRows<Item>(
+  rows: readonly Item[],
+  columns: readonly TableColumn<Item>[],
+  order: TableOrder | null,
+): readonly Item[] {
+  const sortBy = columns.find(({ name }) => name === order?.column)?.sortBy
+  if (order === null || sortBy === undefined) return rows
+  const sign = order.is_descending ? -1 : 1
+  return rows.toSorted((one, other) => {
+    const [left, right] = [sortBy(one), sortBy(other)]
+    if (left === null || right === null) return Number(left === null) - Number(right === null)
+    if (typeof left === 'number' && typeof right === 'number') return sign * (left - right)
+    return sign * String(left).localeCompare(String(right))
+  })
+}

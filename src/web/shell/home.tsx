@@ -1,0 +1,31 @@
+/** The address `/`: leads to the setup, the login, or the project of the last visit. */
+import type { VNode } from 'preact'
+import { Redirect, useSearch } from 'wouter-preact'
+import { PROJECT_PAGES } from '../pages.ts'
+import { EmptyNote } from '../parts/empty-note.tsx'
+import { Loaded } from '../parts/loaded.tsx'
+import { type Session, useSession } from '../state/session.ts'
+import { readStored } from '../state/store.ts'
+
+/** Redirects by the state of the session; `?to=explore/abc` names a page of the project. */
+export function Home(): VNode {
+  const to = new URLSearchParams(useSearch()).get('to')
+  return <Loaded of={useSession()}>{(session) => leadOn(session, to)}</Loaded>
+}
+
+function leadOn(session: Session, to: string | null): VNode {
+  if (session.state !== 'in')
+    return <Redirect to={session.state === 'setup' ? '/setup' : '/login'} replace />
+  const last = Number(readStored('project'))
+  const project = session.projects.find(({ id }) => id === last) ?? session.projects[0]
+  if (project === undefined) {
+    return (
+      <EmptyNote title="No project">
+        <p>You are a member of no project. Ask an administrator for an invite.</p>
+      </EmptyNote>
+    )
+  }
+  const first = project.ingested_event ? (PROJECT_PAGES[0]?.folder ?? '') : 'start'
+  const page = to === null || !/^[\w-]+(\/[\w-]+)*$/.test(to) ? first : to
+  return <Redirect to={`/p/${project.id}/${page}${location.hash}`} replace />
+}

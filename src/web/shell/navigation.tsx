@@ -1,0 +1,68 @@
+/** The menu: a column beside the page, or a bar below it on phones. */
+import type { VNode } from 'preact'
+import { Link, useLocation } from 'wouter-preact'
+import { PROJECT_PAGES, type ProjectPage } from '../pages.ts'
+import { Icon } from '../parts/icon.tsx'
+import { Menu } from '../parts/menu.tsx'
+import style from './shell.module.css'
+
+/** The phone's bar has room for these and one more button. */
+const BAR_MAX = 4
+
+const listed = (place: ProjectPage['place']): readonly ProjectPage[] =>
+  PROJECT_PAGES.filter((page) => page.place === place)
+
+/** Links to all pages, in their groups. */
+export function SideMenu(): VNode {
+  return (
+    <nav class={style.menu} aria-label="Pages">
+      {(['first', 'more'] as const).map((place) => (
+        <PageLinks key={place} pages={listed(place)} />
+      ))}
+    </nav>
+  )
+}
+
+/** Links at the foot of the column: settings. */
+export function FootMenu(): VNode {
+  return <PageLinks pages={listed('foot')} />
+}
+
+function PageLinks({ pages }: { readonly pages: readonly ProjectPage[] }): VNode | null {
+  if (pages.length === 0) return null
+  return (
+    <ul>
+      {pages.map((page) => (
+        <li key={page.folder}>
+          <PageLink page={page} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function PageLink({ page: { folder, title, icon } }: { readonly page: ProjectPage }): VNode {
+  const [path] = useLocation()
+  const is_open = path.split('/')[1] === folder
+  return (
+    <Link href={`/${folder}`} class={style.link} aria-current={is_open ? 'page' : undefined}>
+      <Icon name={icon} />
+      <span>{title}</span>
+    </Link>
+  )
+}
+
+/** The bar at the lower edge of a phone: the first pages, and a menu with all others. */
+export function BottomBar(): VNode {
+  const bar = [...listed('first'), ...listed('more')].slice(0, BAR_MAX)
+  const others = PROJECT_PAGES.filter((page) => page.place !== 'none' && !bar.includes(page))
+  const items = others.map(({ folder, title, icon }) => ({ text: title, icon, href: `/${folder}` }))
+  return (
+    <nav class={style.bar} aria-label="Pages">
+      {bar.map((page) => (
+        <PageLink key={page.folder} page={page} />
+      ))}
+      {items.length > 0 && <Menu label="More pages" icon="more" items={items} />}
+    </nav>
+  )
+}

@@ -1,0 +1,16 @@
+/** The current project, for everything inside `/p/:project/`. */
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { SessionProject } from './session.ts'
+
+const ProjectContext = createContext<SessionProject | null>(null)
+
+/** Provides the project to the parts inside it. */
+export const ProjectProvider = ProjectContext.Provider
+
+/** Returns the project whose page this is. Throws outside of a project's pages. */
+export function useProject(): SessionProject {
+  const project = useContext(ProjectContext)
+  if (project === null) throw new Error('not within a project')
+  return project
+}

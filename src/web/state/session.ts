@@ -1,0 +1,76 @@
+/** The session: who uses this browser, and which projects they see. Every page asks for it first. */
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import { type ApiError, call, onApiError } from '../api/call.ts'
+import { queryClient } from '../api/client.ts'
+
+/** A project as the session lists it. */
+export type SessionProject = {
+  readonly id: number
+  /** The id of its organization. */
+  readonly organization: string
+  readonly name: string
+  readonly api_token: string
+  readonly timezone: string
+  /** 0 or null for Sunday, 1 for Monday. */
+  readonly week_start_day: number | null
+  readonly ingested_event: boolean
+}
+
+export type SessionUser = {
+  readonly uuid: string
+  readonly email: string | null
+  readonly first_name: string
+  readonly last_name: string
+}
+
+export type SessionOrganization = {
+  readonly id: string
+  readonly name: string
+  /** 1 member, 8 administrator, 15 owner. */
+  readonly membership_level: number
+}
+
+/** Answer of GET /api/session/: `setup` while nobody has a password, `out` without a session. */
+export type Session =
+  | { readonly state: 'setup' }
+  | { readonly state: 'out' }
+  | {
+      readonly state: 'in'
+      readonly user: SessionUser
+      readonly organizations: readonly SessionOrganization[]
+      readonly projects: readonly SessionProject[]
+    }
+
+const SESSION_KEY = ['session'] as const
+
+/** Asks who is logged in; the answer is shared by the whole page. */
+export function useSession(): UseQueryResult<Session, ApiError> {
+  return useQuery<Session, ApiError>({
+    queryKey: SESSION_KEY,
+    queryFn: ({ signal }) => call<Session>('GET', '/api/session/', { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+}
+
+/** Asks again, after a login, a logout or a change of projects. */
+export async function refreshSession(): Promise<void> {
+  await queryClient.invalidateQueries({ queryKey: SESSION_KEY })
+}
+
+/** A session that has ended shows itself as a 401 of any other call, or in another tab: the page then asks again. */
+export function watchSession(): void {
+  onApiError(({ code }) => {
+    // A wrong password is a 401 too, with another code.
+    if (code === 'not_authenticated') void refreshSession()
+  })
+  tabs?.addEventListener('message', () => void refreshSession())
+}
+
+/** Tells other tabs of this browser that somebody has logged in or out here. */
+export function announceSession(): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no origin but its own
+  tabs?.postMessage('changed')
+}
+
+const tabs =
+  typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('tidemark.session')

@@ -1,0 +1,147 @@
+/** State in the address: what a page shows can be linked, reloaded and undone with the back button. */
+import { useEffect, useState } from 'preact/hooks'
+import { useLocation, useSearch } from 'wouter-preact'
+
+export type ChangeOptions = {
+  /** Replaces the history's entry instead of adding one: for typing. Choices add one, so that Back undoes them. */
+  readonly is_typing?: boolean
+}
+
+/**
+ * One member of the query string, and a function that changes it. The fallback is left out of the address. Other
+ * members and the fragment stay.
+ */
+export function useParam(
+  name: string,
+  fallback = '',
+): readonly [string, (value: string, options?: ChangeOptions) => void] {
+  const params = new URLSearchParams(useSearch())
+  const changeAll = useParamsChange()
+  const change = (value: string, options?: ChangeOptions): void =>
+    changeAll({ [name]: value === fallback ? null : value }, options)
+  return [params.get(name) ?? fallback, change]
+}
+
+/** A function that changes several members of the query string in one step; null removes one. */
+export function useParamsChange(): (
+  values: Readonly<Record<string, string | null>>,
+  options?: ChangeOptions,
+) => void {
+  const [, navigate] = useLocation()
+  return (values, { is_typing = false } = {}) => {
+    const { pathname, search, hash } = location
+    const params = new URLSearchParams(search)
+    for (const [name, value] of Object.entries(values)) {
+      if (value === null) params.delete(name)
+      else params.set(name, value)
+    }
+    const text = params.toString()
+    navigate(`~${pathname}${text === '' ? '' : `?${text}`}${hash}`, { replace: is_typing })
+  }
+}
+
+/** Longer questions are deflated: servers and chats cut long addresses. */
+const PLAIN_LENGTH_MAX = 8000
+
+/** The question in the fragment; `undefined` while a deflated one is being read, null when there is none. */
+export type HashQuery<Query> = Query | null | undefined
+
+/**
+ * The question of a page, as JSON in the fragment: `#q=…`, or deflated `#z=…`. `read` checks what came from outside
+ * and returns null for what is no question of this page; keep it outside of the component.
+ */
+export function useHashQuery<Query>(
+  read: (value: unknown) => Query | null,
+): readonly [HashQuery<Query>, (query: Query, options?: ChangeOptions) => void] {
+  const hash = useHash()
+  const [query, setQuery] = useState<HashQuery<Query>>(() => readPlain(hash, read))
+  useEffect(() => {
+    const plain = readPlain(hash, read)
+    setQuery(plain)
+    if (plain !== undefined) return undefined
+    let is_current = true
+    const readDeflated = async (): Promise<void> => {
+      const value = await inflate(hash.slice('#z='.length))
+      if (is_current) setQuery(read(value))
+    }
+    void readDeflated()
+    return () => {
+      is_current = false
+    }
+  }, [hash, read])
+  return [query, changeHash]
+}
+
+/** Puts a question into the fragment. */
+async function writeHash(query: unknown, { is_typing = false }: ChangeOptions): Promise<void> {
+  const text = await hashOf(query)
+  if (text === location.hash) return
+  if (is_typing) history.replaceState(history.state, '', text)
+  else history.pushState(history.state, '', text)
+}
+
+function changeHash(query: unknown, options: ChangeOptions = {}): void {
+  void writeHash(query, options)
+}
+
+/** The fragment of a question, for links: `#q=…` or `#z=…`. */
+export async function hashOf(query: unknown): Promise<string> {
+  const json = JSON.stringify(query)
+  const plain = `#q=${encodeURIComponent(json)}`
+  return plain.length <= PLAIN_LENGTH_MAX ? plain : `#z=${await deflate(json)}`
+}
+
+/** The current fragment with its `#`; follows the back button, `history.pushState`, and another address typed into the same tab. */
+export function useHash(): string {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const follow = (): void => setHash(location.hash)
+    follow()
+    for (const event of HASH_EVENTS) addEventListener(event, follow)
+    return () => {
+      for (const event of HASH_EVENTS) removeEventListener(event, follow)
+    }
+  }, [])
+  return hash
+}
+
+/** The router announces its own changes of the history by the events `pushState` and `replaceState`. */
+const HASH_EVENTS = ['popstate', 'hashchange', 'pushState', 'replaceState']
+
+function readPlain<Query>(hash: string, read: (value: unknown) => Query | null): HashQuery<Query> {
+  if (hash.startsWith('#z=')) return undefined
+  if (!hash.startsWith('#q=')) return null
+  try {
+    return read(JSON.parse(decodeURIComponent(hash.slice('#q='.length))))
+  } catch {
+    return null
+  }
+}
+
+async function deflate(text: string): Promise<string> {
+  const packed = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'))
+  const bytes = new Uint8Array(await new Response(packed).arrayBuffer())
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCodePoint(byte)
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Links come from outside: a small text may inflate to gigabytes. */
+const INFLATED_LENGTH_MAX = 2_000_000
+
+async function inflate(text: string): Promise<unknown> {
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, (char) => char.codePointAt(0) ?? 0)
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+    const decoder = new TextDecoder()
+    let json = ''
+    for await (const part of stream) {
+      json += decoder.decode(part, { stream: true })
+      if (json.length > INFLATED_LENGTH_MAX) return null
+    }
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,84 @@
+/** What charts draw, without a browser: buckets in the project's zone, stacked values, queries broken into lines. */
+import { describe, expect, test } from 'bun:test'
+import { array, assert, constantFrom, property } from 'fast-check'
+import { brokenIntoLines } from '../../src/web/pages/explore/hogql-lines.ts'
+import {
+  inZone,
+  isIncomplete,
+  stackValues,
+  timeBuckets,
+} from '../../src/web/parts/charts/chart-data.ts'
+
+describe('a bucket', () => {
+  const now = new Date('2026-11-23T22:30:00Z')
+
+  test.each([
+    ['2026-11-23', 'day', 'UTC', true],
+    ['2026-11-23', 'day', 'Europe/Moscow', false],
+    ['2026-11-24', 'day', 'Europe/Moscow', true],
+    ['2026-11-22', 'week', 'UTC', true],
+    ['2026-11-15', 'week', 'UTC', false],
+    ['2026-11-01', 'month', 'America/New_York', true],
+    ['2026-10-01', 'month', 'UTC', false],
+    ['2026-11-23 22:00:00', 'hour', 'UTC', true],
+    ['2026-11-23 21:00:00', 'hour', 'UTC', false],
+    ['2026-11-24', 'day', 'UTC', false],
+    ['1 day', 'day', 'UTC', false],
+  ] as const)('%p by %p in %p is not over: %p', (day, interval, zone, is_open) => {
+    expect(isIncomplete(day, interval, zone, now)).toBe(is_open)
+  })
+
+  test('is named by its day, by its hour within a day, and as it is when it is no time', () => {
+    const short = (day: string, interval: 'day' | 'hour' | 'month') =>
+      timeBuckets([day], interval)[0]?.short
+    expect(short('2026-11-23', 'day')).toBe('23 Nov')
+    expect(short('2026-11-23 14:00:00', 'hour')).toBe('14:00')
+    expect(short('2026-11-23 00:00:00', 'hour')).toBe('23 Nov')
+    expect(short('2026-11-01', 'month')).toBe('Nov 2026')
+    expect(short('<b>', 'day')).toBe('<b>')
+  })
+
+  test('of a zone that this browser does not know is read as it is', () => {
+    expect(inZone(now, 'Mars/Olympus')).toEqual(now)
+    expect(inZone(now, 'Asia/Kathmandu')).toEqual(new Date('2026-11-24T04:15:00Z'))
+  })
+})
+
+test('stacked values lie above each other, those below zero below', () => {
+  const stacked = stackValues([
+    [1, 0, null],
+    [2, -1, 3],
+    [-4, -2, 5],
+  ])
+  expect(stacked).toEqual([
+    [1, 0, null],
+    [3, -1, 3],
+    [-4, -3, 8],
+  ])
+})
+
+describe('a query broken into lines', () => {
+  test('has a clause on each, and inner queries are indented', () => {
+    const query = "SELECT a, 'x FROM y' FROM (SELECT b FROM events WHERE c) AS t WHERE d IN (1, 2)"
+    expect(brokenIntoLines(query).split('\n')).toEqual([
+      "SELECT a, 'x FROM y'",
+      'FROM (',
+      '  SELECT b',
+      '  FROM events',
+      '  WHERE c',
+      ') AS t',
+      'WHERE d IN (1, 2)',
+    ])
+  })
+
+  test('means the same: only blanks outside of quotes differ', () => {
+    const word = constantFrom('SELECT', 'FROM', 'WHERE', '(', ')', 'a', "' FROM  (x'", ' ', ',')
+    assert(
+      property(array(word, { maxLength: 60 }), (words) => {
+        const query = words.join(' ')
+        const bare = (text: string): string => text.replaceAll(/('[^']*')|\s+/g, '$1')
+        expect(bare(brokenIntoLines(query))).toBe(bare(query))
+      }),
+    )
+  })
+})

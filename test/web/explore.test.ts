@@ -1,0 +1,443 @@
+/** Explore in Chromium: every kind of question shows the API's numbers, by pointer and by keyboard, in every state. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import {
+  findBarriers,
+  type Interface,
+  openInterface,
+  PASSWORD,
+  sidewaysScroll,
+} from './interface.ts'
+
+setDefaultTimeout(120_000)
+
+const PAGEVIEW = { kind: 'EventsNode', event: '$pageview' }
+const CREATED = { kind: 'EventsNode', event: 'document_created' }
+const RANGE = { dateRange: { date_from: '-14d' } }
+const BROWSERS = { breakdownFilter: { breakdowns: [{ property: '$browser', type: 'event' }] } }
+const DAILY = { kind: 'TrendsQuery', series: [PAGEVIEW], interval: 'day', ...RANGE }
+
+type Query = Readonly<Record<string, unknown>>
+
+/** One question of each kind and display, by its name. */
+const QUESTIONS: Readonly<Record<string, Query>> = {
+  trend: { ...DAILY, compareFilter: { compare: true } },
+  formula: {
+    ...DAILY,
+    series: [PAGEVIEW, { ...PAGEVIEW, math: 'dau' }],
+    trendsFilter: { formula: 'A / B' },
+  },
+  areas: { ...DAILY, ...BROWSERS, trendsFilter: { display: 'ActionsAreaGraph' } },
+  bars: { ...DAILY, ...BROWSERS, interval: 'week', trendsFilter: { display: 'ActionsBar' } },
+  totals: { ...DAILY, ...BROWSERS, trendsFilter: { display: 'ActionsBarValue' } },
+  number: { ...DAILY, trendsFilter: { display: 'BoldNumber' }, compareFilter: { compare: true } },
+  funnel: { kind: 'FunnelsQuery', series: [PAGEVIEW, CREATED], ...RANGE, funnelsFilter: {} },
+  groups: { kind: 'FunnelsQuery', series: [PAGEVIEW, CREATED], ...RANGE, ...BROWSERS },
+  times: {
+    kind: 'FunnelsQuery',
+    series: [PAGEVIEW, CREATED],
+    ...RANGE,
+    funnelsFilter: { funnelVizType: 'time_to_convert' },
+  },
+  conversion: {
+    kind: 'FunnelsQuery',
+    series: [PAGEVIEW, CREATED],
+    ...RANGE,
+    interval: 'day',
+    funnelsFilter: { funnelVizType: 'trends' },
+  },
+  retention: {
+    kind: 'RetentionQuery',
+    ...RANGE,
+    retentionFilter: {
+      period: 'Day',
+      totalIntervals: 7,
+      targetEntity: { id: '$pageview', type: 'events' },
+      returningEntity: { id: '$pageview', type: 'events' },
+    },
+  },
+  paths: { kind: 'PathsQuery', ...RANGE, pathsFilter: { includeEventTypes: ['$pageview'] } },
+  lifecycle: { kind: 'LifecycleQuery', series: [PAGEVIEW], interval: 'day', ...RANGE },
+  stickiness: { kind: 'StickinessQuery', series: [PAGEVIEW], interval: 'day', ...RANGE },
+}
+
+const addressOf = (query: Query, search = ''): string => {
+  const wrapped = { kind: 'InsightVizNode', source: query }
+  return `/p/1/explore${search}#q=${encodeURIComponent(JSON.stringify(wrapped))}`
+}
+
+/** All numbers of an answer that its table shows as they are; totals of lines are not among them. */
+function numbersIn(value: unknown): readonly number[] {
+  if (Array.isArray(value)) return value.flatMap(numbersIn)
+  if (typeof value !== 'object' || value === null) return []
+  const {
+    data,
+    bins,
+    values,
+    count,
+    value: one,
+    aggregated_value,
+  } = value as Readonly<Record<string, unknown>>
+  if (Array.isArray(data) && data.length > 0) return data
+  if (Array.isArray(bins)) return bins.flat()
+  if (values !== undefined) return numbersIn(values)
+  return [Number(aggregated_value ?? one ?? count)]
+}
+
+const shown = (value: number): string => {
+  const fraction =
+    Math.abs(value) < 0.1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }
+  return new Intl.NumberFormat('en-GB', Number.isInteger(value) ? {} : fraction).format(value)
+}
+
+const answerOf = (page: Page) => page.getByRole('region', { name: 'Answer' })
+
+describe.skipIf(!HAS_BROWSER)('Explore', () => {
+  let web: Interface
+  beforeAll(async () => {
+    web = await openInterface()
+  })
+  afterAll(() => web[Symbol.asyncDispose]())
+
+  const ask = async (query: Query): Promise<unknown> => {
+    const body = JSON.stringify({ query })
+    const answer = await web.api('/api/projects/1/query/', { method: 'POST', body })
+    return (answer as { readonly results: unknown }).results
+  }
+
+  test.each(Object.keys(QUESTIONS))('shows the numbers of the API: %s', async (name) => {
+    const query = QUESTIONS[name] ?? {}
+    const results = await ask(query)
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(query, '?show=table'))
+    await answerOf(page).getByRole('table').waitFor()
+    const cells = await answerOf(page).getByRole('cell').allInnerTexts()
+    const numbers = numbersIn(results)
+    expect(numbers.length).toBeGreaterThan(0)
+    const missing = numbers.filter((number) => !cells.includes(shown(number)))
+    expect(missing.filter((number) => number !== 0)).toEqual([])
+    // The chart of the same answer is drawn without a complaint, in both themes.
+    await page.getByText('Chart', { exact: true }).click()
+    await answerOf(page)
+      .getByRole('table')
+      .first()
+      .waitFor({ state: name === 'retention' ? 'visible' : 'hidden' })
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      // Colours change in a transition.
+      await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
+      expect(await findBarriers(page)).toEqual([])
+    }
+    for (const width of [320, 390, 768, 1440]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.waitForTimeout(50)
+      expect([width, await sidewaysScroll(page)]).toEqual([width, 0])
+    }
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a chart over time says each value of each bucket by keyboard, and Enter opens who is behind it', async () => {
+    const results = (await ask(DAILY)) as readonly { readonly data: readonly number[] }[]
+    const data = results[0]?.data ?? []
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    const chart = page.getByRole('slider', { name: 'Trend' })
+    await chart.focus()
+    await page.keyboard.press('Home')
+    const spoken: string[] = []
+    for (const _ of data) {
+      spoken.push((await chart.getAttribute('aria-valuetext'))?.split('Page view ')[1] ?? '')
+      await page.keyboard.press('ArrowRight')
+    }
+    expect(spoken).toEqual(data.map(shown))
+    const top = data.indexOf(Math.max(...data))
+    await page.keyboard.press('Home')
+    for (let index = 0; index < top; index += 1) await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(shown(data[top] ?? 0), { exact: true }).waitFor()
+    await dialog.getByRole('listitem').first().waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('from no question to a saved chart by keyboard alone', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto('/p/1/explore')
+    const example = page.getByRole('button', { name: /Where do they give up/ })
+    await example.waitFor()
+    const hasFocus = () =>
+      page.evaluate<boolean>(
+        "document.activeElement?.textContent?.includes('give up') && document.activeElement.matches('button')",
+      )
+    for (let index = 0; index < 60 && !(await hasFocus()); index += 1) {
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('list', { name: 'Funnel' }).waitFor()
+    await page.getByRole('button', { name: 'Save', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('textbox', { name: 'Name' }).focus()
+    await page.keyboard.type('Signing up')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Signing up' }).waitFor()
+    expect(new URL(page.url()).pathname).toMatch(/^\/p\/1\/insights\/\w+$/)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a saved insight opens, is changed, put back and saved', async () => {
+    const query = { kind: 'InsightVizNode', source: DAILY }
+    const body = JSON.stringify({ name: 'Daily views', query })
+    const { short_id, id } = (await web.api('/api/projects/1/insights/', {
+      method: 'POST',
+      body,
+    })) as {
+      readonly short_id: string
+      readonly id: number
+    }
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(`/p/1/insights/${short_id}`)
+    await page.getByRole('heading', { level: 1, name: 'Daily views' }).waitFor()
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+    const changed = page.getByText('Changed', { exact: true })
+    expect(await changed.isVisible()).toBe(false)
+    await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
+    await changed.waitFor()
+    // What is changed survives a reload before it is saved.
+    await page.reload()
+    await changed.waitFor()
+    await page.getByRole('button', { name: 'Revert' }).click()
+    await changed.waitFor({ state: 'hidden' })
+    expect(await page.getByRole('combobox', { name: 'Interval' }).inputValue()).toBe('day')
+    await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await changed.waitFor({ state: 'hidden' })
+    const stored = (await web.api(`/api/projects/1/insights/${id}/`)) as { readonly query: unknown }
+    expect(stored.query).toEqual({ kind: 'InsightVizNode', source: { ...DAILY, interval: 'week' } })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('Back undoes each choice, and a reload keeps the question', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    const display = page.getByRole('combobox', { name: 'Display' })
+    const interval = page.getByRole('combobox', { name: 'Interval' })
+    await display.selectOption('ActionsBar')
+    await interval.selectOption('week')
+    await page.reload()
+    expect([await display.inputValue(), await interval.inputValue()]).toEqual([
+      'ActionsBar',
+      'week',
+    ])
+    await page.goBack()
+    await expectValue(interval, 'day')
+    await page.goBack()
+    await expectValue(display, 'ActionsLineGraph')
+    await page.goForward()
+    await expectValue(display, 'ActionsBar')
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('an event, a filter and a breakdown are chosen by keyboard, and the server is asked for them', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    const pick = async (button: string, text: string): Promise<void> => {
+      await page.getByRole('button', { name: button }).first().focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('combobox').last().waitFor()
+      await page.keyboard.type(text)
+      await page.getByRole('option').first().filter({ hasText: text }).waitFor()
+      expect(await findBarriers(page)).toEqual([])
+      await page.keyboard.press('Enter')
+    }
+    await pick('Page view', 'document_created')
+    await page.getByRole('button', { name: 'document_created' }).first().waitFor()
+    await pick('Breakdown', 'template')
+    await page.getByRole('button', { name: /Remove breakdown by template/ }).waitFor()
+    const question = decodeURIComponent(new URL(page.url()).hash)
+    expect(JSON.parse(question.slice('#q='.length)).source).toMatchObject({
+      series: [{ kind: 'EventsNode', event: 'document_created' }],
+      breakdownFilter: { breakdowns: [{ property: 'template', type: 'event' }] },
+    })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a long question shows its progress, and Cancel stops it in the server', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    // Minutes of work for each event.
+    const inner =
+      'length(arrayFilter(x -> (x + y + length(distinct_id)) % 7 = 3, range(0, 100000)))'
+    const heavy = `sum(arraySum(arrayMap(y -> ${inner}, range(0, 1000))))`
+    const series = [{ ...PAGEVIEW, math: 'hogql', math_hogql: heavy }]
+    await page.goto(addressOf({ ...DAILY, series }))
+    await page.getByRole('progressbar', { name: 'Progress of the question' }).waitFor()
+    expect(await runningQueries(web)).toBe(1)
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Cancelled', { exact: true }).waitFor()
+    for (let tries = 0; tries < 100 && (await runningQueries(web)) > 0; tries += 1) {
+      await Bun.sleep(100)
+    }
+    expect(await runningQueries(web)).toBe(0)
+  })
+
+  test.each([
+    [500, 'A server error occurred.'],
+    [403, 'You may not see this. No.'],
+    [400, 'No.'],
+  ])('an answer of status %p is told in place, and Retry asks again', async (status, text) => {
+    await using visit = await web.visit()
+    const { page } = visit
+    let is_failing = true
+    await page.route('**/api/projects/1/query/', (route) =>
+      is_failing
+        ? route.fulfill({
+            status,
+            json: {
+              type: 'x',
+              code: 'x',
+              detail: status === 500 ? 'A server error occurred.' : 'No.',
+              attr: null,
+            },
+          })
+        : route.continue(),
+    )
+    await page.goto(addressOf(DAILY))
+    const alert = page.getByRole('alert')
+    await alert.getByText(text).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    is_failing = false
+    await alert.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+  })
+
+  test('a session that has ended is begun again over the page, and the question goes on', async () => {
+    await using visit = await web.visit()
+    const { page, context } = visit
+    await page.goto(addressOf(DAILY))
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+    await context.clearCookies()
+    await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
+    const dialog = page.getByRole('dialog', { name: 'Log in to go on' })
+    await dialog.waitFor()
+    await dialog.locator('input[type=password]').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+    expect(await page.getByRole('combobox', { name: 'Interval' }).inputValue()).toBe('week')
+  })
+
+  test('nothing found says what to do, and a broken address begins anew', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const properties = [{ type: 'event', key: '$browser', operator: 'exact', value: ['None such'] }]
+    const query = {
+      kind: 'PathsQuery',
+      pathsFilter: { includeEventTypes: ['$pageview'] },
+      properties,
+    }
+    await page.goto(addressOf(query))
+    await page.getByText('Nothing matches this question').waitFor()
+    for (const hash of ['#q=%7B', '#q=[]', '#q={"kind":"TrendsQuery","series":"x"}', '#q=null']) {
+      await page.goto(`/p/1/explore${hash}`)
+      await page.reload()
+      await page.getByText('What do you want to know?').waitFor()
+    }
+    expect(await findBarriers(page)).toEqual([])
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('the HogQL opens in SQL where it runs again, and is only read where it does not', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    await page.getByRole('button', { name: 'HogQL' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('SELECT').first().waitFor()
+    await dialog.getByRole('link', { name: 'Open in SQL' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.goto(addressOf(QUESTIONS['funnel'] ?? {}))
+    await page.reload()
+    await page.getByRole('button', { name: 'HogQL' }).click()
+    await dialog.getByText(/only to be read/).waitFor()
+    expect(await dialog.getByRole('link', { name: 'Open in SQL' }).count()).toBe(0)
+  })
+
+  test('CSV has the numbers, a picture is made, and the command asks the same', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const results = (await ask(DAILY)) as readonly { readonly data: readonly number[] }[]
+    await page.goto(addressOf(DAILY))
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+    const download = async (item: string): Promise<Buffer> => {
+      const waiting = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'More' }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+      const path = await (await waiting).path()
+      return Buffer.from(await Bun.file(path).arrayBuffer())
+    }
+    const lines = (await download('Download CSV')).toString().split('\r\n')
+    expect(lines[1]?.split(',').slice(2).map(Number)).toEqual([...(results[0]?.data ?? [])])
+    const png = await download('Download PNG')
+    expect(png.subarray(1, 4).toString()).toBe('PNG')
+    expect(png.length).toBeGreaterThan(5000)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a note stands on the graph at its day, and can be deleted', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Add a note' }).click()
+    await page.getByRole('textbox', { name: 'What happened' }).fill('<b>Launch</b>')
+    await page.getByRole('button', { name: 'Add note' }).click()
+    const note = page.getByRole('button', { name: 'Note: <b>Launch</b>' })
+    await note.waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await note.click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await note.waitFor({ state: 'hidden' })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a number of a breakdown filters the question by its value', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(QUESTIONS['totals'] ?? {}))
+    await page.getByRole('list', { name: 'Totals' }).getByRole('button').first().click()
+    await page.getByRole('button', { name: 'Show only these' }).click()
+    await page.getByRole('button', { name: /Remove the filter Browser is/ }).waitFor()
+    const bars = page.getByRole('list', { name: 'Totals' }).getByRole('button')
+    await bars.nth(1).waitFor({ state: 'detached' })
+    expect(await bars.count()).toBe(1)
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+async function expectValue(field: { inputValue(): Promise<string> }, value: string): Promise<void> {
+  for (let tries = 0; tries < 100 && (await field.inputValue()) !== value; tries += 1) {
+    await Bun.sleep(20)
+  }
+  expect(await field.inputValue()).toBe(value)
+}
+
+/** Queries that the worker runs now, as the server's metrics count them. */
+async function runningQueries(web: Interface): Promise<number> {
+  const text = await (await fetch(`${web.server.url}/_metrics`)).text()
+  const [, count = '-1'] = /^tidemark_questions_running(?:\{[^}]*\})? (\d+)/m.exec(text) ?? []
+  return Number(count)
+}

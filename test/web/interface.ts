@@ -1,0 +1,158 @@
+/** The web interface in a real browser, before a real server with the demo product's events. */
+import { expect } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { openBrowser } from '../flows/browser.ts'
+import { PERSONAL_API_KEY, type Server, type StartOptions, startServer } from '../flows/server.ts'
+
+const EMAIL = 'olga@example.com'
+export const PASSWORD = 'correct horse battery'
+
+const AXE = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir), 'utf8')
+
+/** WCAG 2.2 AA; contrast too. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+export type Scheme = 'light' | 'dark'
+
+type VisitOptions = {
+  readonly width?: number
+  readonly scheme?: Scheme
+  /** Without a session. */
+  readonly is_out?: boolean
+}
+
+/** A page, what went wrong on it, and the checks that hold for every page. */
+export type Visit = AsyncDisposable & {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Console messages of any kind, exceptions, violations of the content policy. */
+  readonly complaints: readonly string[]
+}
+
+export type Interface = AsyncDisposable & {
+  readonly server: Server
+  /** Asks the management API with a key. */
+  api(path: string, init?: RequestInit): Promise<unknown>
+  visit(options?: VisitOptions): Promise<Visit>
+  /** Ends the server; `start` brings it back under its address, with its data. */
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+type InterfaceOptions = {
+  /** Persons of the demo product; 0 for an empty project. */
+  readonly demo_persons?: number
+  /** Another program than the source. */
+  readonly command?: StartOptions['command']
+}
+
+/** Starts server and browser. */
+export async function openInterface(options: InterfaceOptions = {}): Promise<Interface> {
+  const { demo_persons = 60, command } = options
+  const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-web-'))
+  const start = (): Promise<Server> =>
+    startServer({
+      data_dir,
+      ...(command !== undefined && { command }),
+      env: { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: EMAIL, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: PASSWORD },
+    })
+  let server = await start()
+  const browser = await openBrowser()
+  const api = (path: string, init: RequestInit = {}) => callApi(server.url, path, init)
+  if (demo_persons > 0) await fillWithDemo(api, demo_persons)
+  return {
+    get server() {
+      return server
+    },
+    api,
+    visit: (visit = {}) => openVisit(browser, server.url, visit),
+    async stop() {
+      await server.stop()
+    },
+    async start() {
+      server = await startServer({ data_dir, port: Number(new URL(server.url).port) })
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      await server.stop()
+      rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function callApi(url: string, path: string, init: RequestInit): Promise<unknown> {
+  const headers = {
+    Authorization: `Bearer ${PERSONAL_API_KEY}`,
+    'Content-Type': 'application/json',
+  }
+  const answer = await fetch(`${url}${path}`, { ...init, headers })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  return JSON.parse((await answer.text()) || 'null')
+}
+
+async function fillWithDemo(api: Interface['api'], persons: number): Promise<void> {
+  const body = JSON.stringify({ persons, days: 14, seed: 'web' })
+  await api('/api/projects/1/generate_demo_data/', { method: 'POST', body })
+  for (;;) {
+    const state = (await api('/api/projects/1/is_generating_demo_data/')) as Record<string, unknown>
+    if (state['is_generating_demo_data'] === false) return
+    await Bun.sleep(100)
+  }
+}
+
+async function openVisit(browser: Browser, url: string, options: VisitOptions): Promise<Visit> {
+  const { width = 1440, scheme = 'light', is_out = false } = options
+  const context = await browser.newContext({
+    baseURL: url,
+    viewport: { width, height: width < 760 ? 844 : 900 },
+    colorScheme: scheme,
+    isMobile: width < 760,
+    hasTouch: width < 760,
+  })
+  if (!is_out) {
+    const login = await context.request.post('/api/login/', {
+      data: { email: EMAIL, password: PASSWORD },
+      headers: { 'X-Tidemark': '1' },
+    })
+    expect(login.status()).toBe(200)
+  }
+  const complaints: string[] = []
+  context.on('console', (message) => {
+    const { url: asked } = message.location()
+    // The progress of a question is asked for while it runs: one that ends in that moment is not known any more.
+    const is_over = /\/query\/[^/]+\/\?show_progress=true$/.test(asked)
+    if (!(is_over && message.text().includes('404')))
+      complaints.push(`${message.type()}: ${message.text()} ${asked}`)
+  })
+  context.on('weberror', (failure) => complaints.push(`exception: ${failure.error().message}`))
+  const page = await context.newPage()
+  return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** What axe finds on the page as it is now: rule and elements. */
+export async function findBarriers(page: Page): Promise<readonly string[]> {
+  // Evaluated by the debugger, which the content policy does not bind.
+  await page.evaluate(AXE)
+  const found = await page.evaluate<string[]>(
+    `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`,
+  )
+  return found
+}
+
+/** By how many px the page is wider than the window. */
+export function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+}
+
+/** The name of the element that has the focus, as screen readers say it. */
+export function focusedName(page: Page): Promise<string> {
+  return page.evaluate<string>(
+    `(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()`,
+  )
+}

@@ -1,0 +1,278 @@
+/** The pages Web, SQL and Boards: their figures are the API's, their addresses bring them back, nothing bars anyone. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+
+setDefaultTimeout(60_000)
+
+const WIDTHS = [320, 390, 768, 1440]
+const SCHEMES = ['light', 'dark'] as const
+
+let ui: Interface
+let board_id = 0
+let person = { uuid: '', name: '' }
+beforeAll(async () => {
+  if (!HAS_BROWSER) return
+  ui = await openInterface()
+  const body = JSON.stringify({ name: 'Everything', use_template: 'Product analytics' })
+  const board = await ui.api('/api/projects/1/dashboards/', { method: 'POST', body })
+  board_id = (board as { readonly id: number }).id
+  const persons = (await ui.api('/api/projects/1/persons/?limit=1')) as {
+    readonly results: readonly (typeof person)[]
+  }
+  person = persons.results[0] ?? person
+})
+afterAll(() => ui?.[Symbol.asyncDispose]())
+
+async function ask(query: object): Promise<readonly unknown[]> {
+  const body = JSON.stringify({ query })
+  const answer = await ui.api('/api/projects/1/query/', { method: 'POST', body })
+  return (answer as { readonly results: readonly unknown[] }).results
+}
+
+/** Every page with an address, and what is there once it is drawn. */
+const PAGES = [
+  ['web', () => '/p/1/web', 'table th[scope=row]'],
+  ['SQL', () => `/p/1/sql${hashOf('select event, count() as n from events group by event')}`, 'td'],
+  ['persons', () => '/p/1/persons', 'tbody tr'],
+  ['a person', () => `/p/1/persons/${person.uuid}`, 'section[aria-label=History] h2'],
+  ['boards', () => '/p/1/boards', 'main ul a'],
+  ['a board', () => `/p/1/boards/${board_id}`, 'article figure'],
+] as const
+
+const hashOf = (query: string): string =>
+  `#q=${encodeURIComponent(JSON.stringify({ kind: 'HogQLQuery', query }))}`
+
+async function open(page: Page, path: string, drawn: string): Promise<void> {
+  await page.goto(path)
+  await page.locator(drawn).first().waitFor()
+}
+
+describe.skipIf(!HAS_BROWSER)('every page', () => {
+  for (const [name, path, drawn] of PAGES) {
+    test.each(WIDTHS)(`${name} is as wide as a window of %d px`, async (width) => {
+      await using visit = await ui.visit({ width })
+      await open(visit.page, path(), drawn)
+      expect(await sidewaysScroll(visit.page)).toBe(0)
+      expect(visit.complaints).toEqual([])
+    })
+
+    test.each(SCHEMES)(`${name} has no barrier: %s`, async (scheme) => {
+      await using visit = await ui.visit({ scheme })
+      await open(visit.page, path(), drawn)
+      expect(await findBarriers(visit.page)).toEqual([])
+      expect(visit.complaints).toEqual([])
+    })
+  }
+})
+
+type Figure = { readonly key: string; readonly value: number }
+
+describe.skipIf(!HAS_BROWSER)('Web', () => {
+  test('shows the figures and the rows that the API answers', async () => {
+    await using visit = await ui.visit()
+    await open(visit.page, '/p/1/web', 'table th[scope=row]')
+    const members = { dateRange: { date_from: '-7d' }, properties: [], filterTestAccounts: true }
+    const figures = (await ask({ kind: 'WebOverviewQuery', ...members })) as readonly Figure[]
+    for (const [title, key] of [
+      ['Visitors', 'visitors'],
+      ['Page views', 'views'],
+      ['Sessions', 'sessions'],
+    ] as const) {
+      const value = figures.find((figure) => figure.key === key)?.value ?? 0
+      const text = await visit.page.getByRole('button', { name: title }).first().innerText()
+      expect(text.split('\n')[1]).toBe(value.toLocaleString('en-GB'))
+    }
+    const [row] = await ask({
+      kind: 'WebStatsTableQuery',
+      breakdownBy: 'Page',
+      limit: 9,
+      ...members,
+    })
+    const [path, [visitors]] = row as [string, [number]]
+    const first = visit.page.locator('section[aria-label=Pages] tbody tr').first()
+    expect((await first.innerText()).split(/\s+/).slice(0, 2)).toEqual([path, String(visitors)])
+  })
+
+  test('a row filters everything, in an address that a reload and the back button keep', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, '/p/1/web', 'table th[scope=row]')
+    await page.getByRole('button', { name: 'Mobile: show only these' }).click()
+    const chip = page.getByRole('button', { name: 'Remove the filter Device type is Mobile' })
+    await chip.waitFor()
+    await page.reload()
+    await chip.waitFor()
+    await page.locator('section[aria-label=Devices] tbody tr').first().waitFor()
+    expect(await page.locator('section[aria-label=Devices] tbody tr').count()).toBe(1)
+    await page.goBack()
+    await chip.waitFor({ state: 'detached' })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a figure opens its graph, by keyboard', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, '/p/1/web', 'figure')
+    await page.getByRole('button', { name: /^Sessions/ }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('slider', { name: 'Sessions over time' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('metric')).toBe('sessions')
+  })
+
+  test('says in place what failed, and asks again', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.route('**/query/', (route) =>
+      route.fulfill({
+        status: 400,
+        json: { type: 'validation_error', code: 'x', detail: 'Not now.' },
+      }),
+    )
+    await page.goto('/p/1/web')
+    await page.getByText('Not now.').first().waitFor()
+    await page.unroute('**/query/')
+    // One answer may take away the notes of others.
+    const retry = page.getByRole('button', { name: 'Retry' })
+    while ((await retry.count()) > 0)
+      await retry
+        .first()
+        .click({ timeout: 2000 })
+        .catch(() => null)
+    await page.locator('table th[scope=row]').first().waitFor()
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('SQL', () => {
+  const QUERY = 'select event, count() as n from events group by event order by n desc, event'
+
+  test('runs what is typed by the keyboard, and shows the rows that the API answers', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.type(QUERY)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('td').first().waitFor()
+    const rows = (await ask({ kind: 'HogQLQuery', query: QUERY })) as readonly [string, number][]
+    const shown = await page.locator('tbody tr').allInnerTexts()
+    expect(shown.map((text) => text.split('\t').map((cell) => cell.trim()))).toEqual(
+      rows.map(([event, n]) => [event, n.toLocaleString('en-GB')]),
+    )
+    await page.reload()
+    await page.locator('td').first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('keeps what was typed when the page is left', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.type('select 41 + 1')
+    await page.goto('/p/1/web')
+    await page.goto('/p/1/sql')
+    await page.getByLabel('HogQL').getByText('select 41 + 1').waitFor()
+  })
+
+  test('completes names, and marks and says what is wrong', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.type('select 1 from events where distinct_i')
+    await page.getByRole('option', { name: 'distinct_id' }).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.type(' = evnt')
+    await page.locator('.cm-lintRange-error').first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('alert').getByText("Perhaps you meant 'event'?").waitFor()
+  })
+
+  test('draws rows as a chart, and saves all of them as a file', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const by_day =
+      'select toDate(timestamp) as day, count() as n from events group by day order by day'
+    await open(page, `/p/1/sql${hashOf(by_day)}`, 'td')
+    await page.getByText('Chart', { exact: true }).click()
+    await page.getByRole('slider', { name: 'Chart of the rows' }).waitFor()
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Save as CSV' }).click(),
+    ])
+    const csv = await Bun.file(await file.path()).text()
+    expect(csv.split(/\r?\n/)[0]).toBe('day,n')
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('a person', () => {
+  test('is found by name, and shows flags; a property is added and kept', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/persons')
+    await page.getByRole('searchbox', { name: 'Search by e-mail, name or id' }).fill(person.name)
+    await page.getByRole('button', { name: person.name }).first().click()
+    await page.getByRole('heading', { level: 1, name: person.name }).waitFor()
+    await page.getByText('Flags', { exact: true }).last().click()
+    await page.getByText('new-editor').waitFor()
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByLabel('Name').fill('seats')
+    await page.getByLabel('Value').fill('12')
+    await page.keyboard.press('Enter')
+    await page.getByTitle('Change seats').getByText('12').waitFor()
+    const kept = (await ui.api(`/api/projects/1/persons/${person.uuid}/`)) as {
+      readonly properties: Readonly<Record<string, unknown>>
+    }
+    expect(kept.properties['seats']).toBe(12)
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('a board', () => {
+  test('is made from a template, and its tiles move, grow and go, with a way back', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/boards')
+    await page.getByRole('button', { name: 'New board' }).first().click()
+    await page.getByRole('button', { name: /Product analytics/ }).click()
+    await page.getByRole('heading', { level: 1, name: 'Product analytics' }).waitFor()
+    const titles = (): Promise<string[]> => page.locator('main article header a').allInnerTexts()
+    const [first = '', second = '', ...others] = await titles()
+    const act = async (tile: string, action: string): Promise<void> => {
+      await page.getByRole('button', { name: `Actions of ${tile}` }).click()
+      await page
+        .getByRole('menuitem', { name: action })
+        .or(page.getByRole('menuitemradio', { name: action }))
+        .click()
+    }
+    await act(first, 'Move later')
+    await expectSoon(titles, [second, first, ...others])
+    await act(second, 'Whole width')
+    await act(first, 'Take off the board')
+    await expectSoon(titles, [second, ...others])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expectSoon(titles, [second, first, ...others])
+    await page.reload()
+    await page.locator('main article header a').first().waitFor()
+    expect(await titles()).toEqual([second, first, ...others])
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+/** Waits until a list is as expected; the last one is compared. */
+async function expectSoon(
+  read: () => Promise<readonly string[]>,
+  expected: readonly string[],
+): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (JSON.stringify(await read()) === JSON.stringify(expected)) return
+    await Bun.sleep(100)
+  }
+  expect(await read()).toEqual([...expected])
+}

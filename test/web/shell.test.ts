@@ -1,0 +1,236 @@
+/** What is around every page: menu, palette, keys, help, themes, errors that pass, on all widths. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import {
+  findBarriers,
+  focusedName,
+  type Interface,
+  openInterface,
+  PASSWORD,
+  sidewaysScroll,
+} from './interface.ts'
+
+setDefaultTimeout(60_000)
+
+const WIDTHS = [320, 390, 768, 1440]
+
+describe.skipIf(!HAS_BROWSER)('the shell', () => {
+  let ui: Interface
+  beforeAll(async () => {
+    ui = await openInterface()
+  })
+  afterAll(() => ui[Symbol.asyncDispose]())
+
+  test('`/` leads to the first page of the project', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/')
+    await page.getByRole('heading', { level: 1, name: 'Web' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/p/1/web')
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('a link of the old interface arrives with its fragment', async () => {
+    await using visit = await ui.visit()
+    await visit.page.goto('/project/1/events#q=1')
+    await visit.page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
+    expect(visit.page.url()).toBe(`${ui.server.url}/p/1/events#q=1`)
+  })
+
+  test('without a session every page leads to the login, which knows the way back', async () => {
+    await using visit = await ui.visit({ is_out: true })
+    await visit.page.goto('/p/1/events?event=%24pageview')
+    await visit.page.waitForURL('**/login?next=*')
+    expect(new URL(visit.page.url()).searchParams.get('next')).toBe('/p/1/events?event=%24pageview')
+  })
+
+  test('a page that does not exist, and a project that is not seen, say so', async () => {
+    await using visit = await ui.visit()
+    for (const path of ['/p/1/nothing', '/p/999/events', '/p/x/events']) {
+      await visit.page.goto(path)
+      await visit.page.getByText('There is no such page').waitFor()
+    }
+    expect(visit.complaints).toEqual([])
+  })
+
+  test.each(WIDTHS)('nothing is wider than a window of %d px', async (width) => {
+    await using visit = await ui.visit({ width })
+    const { page } = visit
+    await page.goto('/p/1/events')
+    await page.locator('tbody tr').first().waitFor()
+    expect(await sidewaysScroll(page)).toBe(0)
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('option').first().waitFor()
+    expect(await sidewaysScroll(page)).toBe(0)
+    await page.keyboard.press('Escape')
+    await page.locator('tbody tr').first().click()
+    await page.getByRole('dialog').waitFor()
+    expect(await sidewaysScroll(page)).toBe(0)
+    expect(visit.complaints).toEqual([])
+  })
+
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const width of [390, 1440]) {
+      test(`there is no barrier: ${scheme}, ${width} px, with everything open once`, async () => {
+        await using visit = await ui.visit({ scheme, width })
+        const { page } = visit
+        await page.goto('/p/1/events')
+        await page.locator('tbody tr').first().waitFor()
+        expect(await findBarriers(page)).toEqual([])
+        await page.getByRole('button', { name: 'Filter' }).click()
+        await page.getByRole('option').first().waitFor()
+        expect(await findBarriers(page)).toEqual([])
+        await page.getByRole('combobox').fill('browser')
+        await page.getByRole('option', { name: 'Browser $browser', exact: true }).first().waitFor()
+        await page.keyboard.press('Enter')
+        await page.getByRole('option', { name: /Chrome/ }).waitFor()
+        expect(await findBarriers(page)).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Control+k')
+        await page.getByRole('dialog').waitFor()
+        expect(await findBarriers(page)).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('?')
+        await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+        expect(await findBarriers(page)).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.locator('header button[aria-haspopup=menu]:visible').last().click()
+        await page.getByRole('menuitem', { name: 'Log out' }).waitFor()
+        expect(await findBarriers(page)).toEqual([])
+        expect(visit.complaints).toEqual([])
+      })
+    }
+  }
+
+  test('the palette opens, finds and goes by keyboard alone', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/web')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('combobox')
+    await field.waitFor()
+    await page.keyboard.type('even')
+    await page.getByRole('option', { name: /Events/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('letters go to pages, unless they are turned off or typed into a field', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+    await page.goto('/p/1/web')
+    await heading('Web')
+    await page.keyboard.press('g')
+    await page.keyboard.press('e')
+    await heading('Events')
+    await page.keyboard.press('?')
+    await page.getByRole('switch', { name: 'Single letters do something' }).click()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('g')
+    await page.keyboard.press('w')
+    await page.keyboard.press('?')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    expect(new URL(page.url()).pathname).toBe('/p/1/events')
+    // ⌘K and Ctrl K are no single letters.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('g w')
+    expect(await page.getByRole('combobox').inputValue()).toBe('g w')
+  })
+
+  test('the menu of the user follows arrows, and Escape gives the focus back', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/events')
+    const opener = page.locator('header button[aria-haspopup=menu]:visible')
+    await opener.focus()
+    const name = await focusedName(page)
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitemradio', { name: 'Light' }).waitFor()
+    expect(await focusedName(page)).toBe('Light')
+    await page.keyboard.press('ArrowUp')
+    expect(await focusedName(page)).toBe('Log out')
+    await page.keyboard.press('d')
+    expect(await focusedName(page)).toBe('Dark')
+    await page.keyboard.press('Escape')
+    expect(await focusedName(page)).toBe(name)
+  })
+
+  test('a chosen theme holds after a reload, against that of the system', async () => {
+    await using visit = await ui.visit({ scheme: 'light' })
+    const { page } = visit
+    const background = () =>
+      page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
+    await page.goto('/p/1/events')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(await background()).toBe('rgb(255, 255, 255)')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('dark')
+    await page.keyboard.press('Enter')
+    expect(await background()).toBe('rgb(14, 19, 24)')
+    await page.reload()
+    expect(await background()).toBe('rgb(14, 19, 24)')
+  })
+
+  test('a session that ends in mid-work is begun again over the page', async () => {
+    await using visit = await ui.visit()
+    const { page, context } = visit
+    await page.goto('/p/1/web')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await context.clearCookies()
+    await page.getByRole('link', { name: 'Events' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Log in to go on' })
+    await dialog.waitFor()
+    await dialog.locator('input[type=password]').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.locator('tbody tr').first().waitFor()
+    expect(new URL(page.url()).pathname).toBe('/p/1/events')
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('trouble', () => {
+  test('a tab older than the server reloads once, and says so if that does not help', async () => {
+    await using ui = await openInterface({ demo_persons: 5 })
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/web')
+    await page.getByRole('heading', { level: 1, name: 'Web' }).waitFor()
+    let loads = 0
+    page.on('load', () => {
+      loads += 1
+    })
+    // The files of the version before are gone.
+    await page.route(/\/ui\/page-/, (route) => route.fulfill({ status: 404, body: '{}' }))
+    await page.getByRole('link', { name: 'Events' }).click()
+    await page.getByText('This page could not be loaded.').waitFor()
+    expect(loads).toBe(1)
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
+  })
+
+  test('a server that is gone is said, what is seen stays, and the page recovers by itself', async () => {
+    await using ui = await openInterface({ demo_persons: 5 })
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/events')
+    const rows = page.locator('tbody tr')
+    await rows.first().waitFor()
+    const count = await rows.count()
+    await ui.stop()
+    await page.getByText('The server does not answer. Trying again').waitFor()
+    expect(await rows.count()).toBe(count)
+    await ui.start()
+    await page.getByText('The server answers again.').waitFor()
+    expect(await page.getByText('Trying again').count()).toBe(0)
+    // The session is still that of before.
+    await page.getByRole('link', { name: 'Web' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Web' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Web' }).waitFor()
+  })
+})
