@@ -121,11 +121,7 @@ async function openVisit(browser: Browser, url: string, options: VisitOptions): 
   }
   const complaints: string[] = []
   context.on('console', (message) => {
-    const { url: asked } = message.location()
-    // The progress of a question is asked for while it runs: one that ends in that moment is not known any more.
-    const is_over = /\/query\/[^/]+\/\?show_progress=true$/.test(asked)
-    if (!(is_over && message.text().includes('404')))
-      complaints.push(`${message.type()}: ${message.text()} ${asked}`)
+    complaints.push(`${message.type()}: ${message.text()} ${message.location().url}`)
   })
   context.on('weberror', (failure) => complaints.push(`exception: ${failure.error().message}`))
   const page = await context.newPage()

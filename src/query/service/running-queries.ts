@@ -4,7 +4,13 @@ import { busy, timedOut } from '../engine/engine-refusals.ts'
 import type { ComputedAnswer } from './cache.ts'
 import { isOverShare } from './fair-share.ts'
 import type { Subscription } from './shared-executions.ts'
-import { moveStatus, type QueryProgress, type QueryStatus, type StatusKey } from './status.ts'
+import {
+  moveStatus,
+  type QueryProgress,
+  type QueryStatus,
+  type StatusEvent,
+  type StatusKey,
+} from './status.ts'
 
 /** One query of one caller. The status of a blocking query is stored nowhere else. */
 export type RunningQuery = {
@@ -17,8 +23,13 @@ export type RunningQuery = {
 export const RUNNING_QUERIES_MAX = 10_000
 const RETRY_AFTER_S = 5
 
+/** Number of ended blocking queries whose status can still be read. */
+export const ENDED_QUERIES_MAX = 1000
+
 export class RunningQueries {
   readonly #by_key = new Map<string, readonly RunningQuery[]>()
+  /** The oldest first. */
+  readonly #ended = new Map<string, QueryStatus>()
   #count = 0
 
   get size(): number {
@@ -47,6 +58,26 @@ export class RunningQueries {
     this.#count -= before.length - others.length
     if (others.length === 0) this.#by_key.delete(key)
     else this.#by_key.set(key, others)
+  }
+
+  /**
+   * Keeps the status of a blocking query after its end: a caller who reads it meanwhile, to show progress, may be
+   * overtaken by that end, and would be told that the query is unknown.
+   */
+  keepEnded(status: QueryStatus, event: StatusEvent, now_ms: number): void {
+    const ended = moveStatus(status, event, now_ms)
+    if (ended === null) return
+    const key = keyOf(status)
+    this.#ended.delete(key)
+    this.#ended.set(key, ended)
+    const [oldest] = this.#ended.keys()
+    if (this.#ended.size > ENDED_QUERIES_MAX && oldest !== undefined) this.#ended.delete(oldest)
+  }
+
+  /** Finds the status of an ended blocking query; null for an unknown, cancelled or expired id. */
+  findEnded(key: StatusKey, now_ms: number): QueryStatus | null {
+    const ended = this.#ended.get(keyOf(key))
+    return ended === undefined ? null : moveStatus(ended, { kind: 'expire' }, now_ms)
   }
 
   /** Finds the queries under an id; a caller may have sent several under the same one. */

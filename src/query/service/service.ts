@@ -167,16 +167,18 @@ export class QueryService {
 
   /** Builds the body with the status of a query; refuses an unknown id with `not_found`. */
   async readStatus(key: StatusKey, show_progress: boolean): Promise<ServiceBody> {
+    const now_ms = this.#now().getTime()
     const running = this.#running.find(key).at(-1)
-    const stored = this.#findStored(key)
-    const status = stored ?? (running === undefined ? null : statusOf(running))
+    const status =
+      this.#findStored(key) ??
+      (running === undefined ? this.#running.findEnded(key, now_ms) : statusOf(running))
     if (status === null) {
       const id = key.id.slice(0, SHOWN_ID_LENGTH_MAX)
       throw new Refusal('not_found', `Query ${id} not found for team ${key.project_id}`)
     }
     if (!show_progress || running === undefined || isComplete(status))
       return this.#statusBody(status)
-    return statusBody(status, null, await readProgress(running, this.#now().getTime()))
+    return statusBody(status, null, await readProgress(running, now_ms))
   }
 
   /** Cancels a query, and stops its execution unless other callers share it. Ignores an unknown id. */
@@ -244,11 +246,20 @@ export class QueryService {
     const subscription = this.#execute(query, how.mode, null)
     const id = how.client_query_id ?? newId()
     const running = this.#register(query, subscription, { id, is_async: false })
+    const keepEnd = (event: StatusEvent): void => {
+      if (how.client_query_id === null) return
+      this.#running.keepEnded(running.status, event, this.#now().getTime())
+    }
     try {
       const { timeout_ms } = this.#settings
       const computed = await awaitResult(running, { timeout_ms, signal: how.signal })
+      keepEnd({ kind: 'finish' })
       resumeWork()
       return answerParts(query, computed, { is_cached: false, status: null })
+    } catch (error) {
+      if (error instanceof Refusal && error.code !== 'query_cancelled')
+        keepEnd({ kind: 'fail', message: error.detail })
+      throw error
     } finally {
       this.#running.remove(running)
     }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'
 import type { AnswerOf, AnyQuery } from './ask.ts'
 import { type ApiError, call } from './call.ts'
+import { queryClient } from './client.ts'
 
 /** What the server tells of a running question. */
 export type QuestionProgress = {
@@ -62,7 +63,11 @@ export function useLongAnswer<Results>(query: AnyQuery | null): LongAnswer<Resul
   return {
     answer,
     progress: is_slow ? (status.data ?? NOTHING_YET) : null,
-    cancel: () => void call('DELETE', `${path}${query_id}/`).catch(() => undefined),
+    cancel: () => {
+      // First, since the server does not know a cancelled question any more.
+      void queryClient.cancelQueries({ queryKey: ['progress', query_id] })
+      void call('DELETE', `${path}${query_id}/`).catch(() => undefined)
+    },
   }
 }
 

@@ -491,6 +491,35 @@ describe('a background question', () => {
   })
 })
 
+describe('a question whose caller waits', () => {
+  openWorldFor('each test')
+
+  test('has a status after its end too, for those who show its progress', async () => {
+    await ask('SELECT 1', { client_query_id: 'short' })
+    expect(await statusOf('short', '?show_progress=true')).toMatchObject({
+      complete: true,
+      error: false,
+      query_async: false,
+      query_progress: null,
+      results: null,
+    })
+    await ask('SELECT nothing FROM events', { client_query_id: 'bad' })
+    expect(await statusOf('bad')).toMatchObject({
+      complete: true,
+      error: true,
+      error_message: expect.stringContaining('nothing'),
+    })
+    // The id may be used again, and is forgotten in the end.
+    const again = ask(LONG, { client_query_id: 'short' })
+    await until(() => world.engine.state.running === 1)
+    expect(await statusOf('short')).toMatchObject({ complete: false })
+    await send('DELETE', `${PATH}short/`)
+    await again
+    now_ms += 20 * MINUTE
+    expect(await statusOf('bad')).toMatchObject({ refused: 404 })
+  })
+})
+
 describe('DELETE', () => {
   openWorldFor('each test')
 
