@@ -63,7 +63,7 @@ export const QUESTION_SETTINGS = [
     flag: '--export-rows-max <rows>',
     read: wholeNumber(1, 1_000_000_000),
     fallback: '1000000',
-    help: 'largest answer in rows as CSV, NDJSON, Arrow or Parquet',
+    help: 'largest answer in rows as CSV, NDJSON, Arrow, Parquet or XLSX',
   },
   {
     key: 'queries_per_key_max',

@@ -49,7 +49,7 @@ export const QueryRequest = t.Object(
 )
 
 /** The forms of an answer: one JSON body, or rows as a stream with a higher limit (`--export-rows-max`). */
-const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet'] as const
+const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet', 'xlsx'] as const
 
 /** Query parameters of POST …/query/; the Accept header does the same. */
 export const FormatQuery = t.Object({ format: t.Optional(t.UnionEnum(ANSWER_FORMATS)) })

@@ -11,6 +11,7 @@ import { getInsight } from '../../dashboards/insight.ts'
 import { Refusal } from '../../errors.ts'
 import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
 import type { Json } from '../../projects/tables.ts'
+import type { RowForm } from '../../query/engine/protocol.ts'
 import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -22,8 +23,20 @@ import { validatorOf } from '../shape.ts'
 import type { InsightCall } from './insight-results.ts'
 import { boardEditor } from './insights.ts'
 import { prepareSaved } from './query.ts'
+import { XLSX } from './query-formats.ts'
 
-const CSV = 'text/csv'
+/** EXPORT_FORMATS: the files that an export can be. A line adds one. */
+const EXPORT_FORMATS = [
+  { export_format: 'text/csv', form: 'csv', content_type: 'text/csv; charset=utf-8' },
+  { export_format: XLSX, form: 'xlsx', content_type: XLSX },
+] as const satisfies readonly ExportFileFormat[]
+
+type ExportFileFormat = {
+  readonly export_format: string
+  /** The ending of its file name too. */
+  readonly form: RowForm
+  readonly content_type: string
+}
 
 export const EXPORT_ROUTES = [
   projectRoute({
@@ -45,7 +58,7 @@ export const EXPORT_ROUTES = [
     method: 'POST',
     path: 'exports/',
     scope: 'export:write',
-    summary: 'Make the answer of an insight or a query downloadable as CSV.',
+    summary: 'Make the answer of an insight or a query downloadable as CSV or as a workbook.',
     body: validatorOf(ExportBody),
     answers: { 201: ExportAnswer },
     answer: (app, call) => {
@@ -72,7 +85,7 @@ export const EXPORT_ROUTES = [
     path: 'exports/:id/content/',
     scope: 'export:read',
     summary: 'Download the answer of an export, computed now.',
-    // CSV, which is not JSON.
+    // A file, which is not JSON.
     answers: {},
     answer: async (app, call) => {
       const { params, project, caller, request, socket } = call
@@ -83,7 +96,8 @@ export const EXPORT_ROUTES = [
         const prepared = prepareExport(app, call, stored)
         const { signal } = request
         // The stream keeps the key's slot until its end.
-        const rows = await app.query_service.export(prepared, 'csv', { signal, onEnd: leave })
+        const { form } = findFormat(stored.export_format)
+        const rows = await app.query_service.export(prepared, form, { signal, onEnd: leave })
         return new Response(rows, { headers: headersOf(stored) })
       } catch (error) {
         socket?.timeout(request, IDLE_TIMEOUT_S)
@@ -96,13 +110,10 @@ export const EXPORT_ROUTES = [
 
 type WantedExport = Pick<SavedExport, 'context' | 'export_format' | 'filename' | 'insight_id'>
 
-/** Reads what is to be exported. Refuses pictures and workbooks, which nothing here draws or writes. */
+/** Reads what is to be exported. Refuses formats that are not in EXPORT_FORMATS. */
 function readExport(body: Static<typeof ExportBody>): WantedExport {
   const { export_format, insight, dashboard, export_context } = body
-  if (export_format !== CSV) {
-    const detail = `This server exports ${CSV} only: it draws no pictures and writes no workbooks.`
-    throw new Refusal('invalid_choice', detail, { attr: 'export_format' })
-  }
+  const { form } = findFormat(export_format)
   if (typeof dashboard === 'number') {
     const detail = 'A dashboard has no table: export its insights.'
     throw new Refusal('invalid_input', detail, { attr: 'dashboard' })
@@ -112,8 +123,16 @@ function readExport(body: Static<typeof ExportBody>): WantedExport {
     insight_id: insight ?? null,
     export_format,
     context: export_context ?? {},
-    filename: `${(filename ?? 'export').replaceAll(/[^\w.-]+/g, '-').slice(0, 100)}.csv`,
+    filename: `${(filename ?? 'export').replaceAll(/[^\w.-]+/g, '-').slice(0, 100)}.${form}`,
   }
+}
+
+function findFormat(name: string): ExportFileFormat {
+  const format = EXPORT_FORMATS.find(({ export_format }) => export_format === name)
+  if (format !== undefined) return format
+  const names = EXPORT_FORMATS.map(({ export_format }) => export_format)
+  const detail = `This server exports ${names.join(', ')}.`
+  throw new Refusal('invalid_choice', detail, { attr: 'export_format' })
 }
 
 function prepareExport(
@@ -147,9 +166,9 @@ function requireRows({ buildExport }: PreparedQuery): void {
   throw new Refusal('invalid_input', 'No table for this kind of query.', { attr: 'insight' })
 }
 
-function headersOf({ filename }: SavedExport): Readonly<Record<string, string>> {
+function headersOf({ filename, export_format }: SavedExport): Readonly<Record<string, string>> {
   return {
-    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Type': findFormat(export_format).content_type,
     'Content-Disposition': `attachment; filename="${filename}"`,
     'X-Content-Type-Options': 'nosniff',
   }

@@ -20,6 +20,9 @@ export type RowFormat = {
 
 export type ResultFormat = JsonFormat | RowFormat
 
+/** The media type of workbooks. */
+export const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
 const JSON_FORMAT: JsonFormat = {
   form: 'json',
   names: ['json'],
@@ -59,6 +62,15 @@ const FORMATS: readonly ResultFormat[] = [
     headers: {
       'Content-Type': 'application/vnd.apache.parquet',
       'Content-Disposition': 'attachment; filename="query.parquet"',
+    },
+  },
+  {
+    form: 'xlsx',
+    names: ['xlsx'],
+    media: [XLSX],
+    headers: {
+      'Content-Type': XLSX,
+      'Content-Disposition': 'attachment; filename="query.xlsx"',
     },
   },
 ]

@@ -75,7 +75,7 @@ export type WorkerQuery = {
 }
 
 /** The formats of streamed rows. */
-export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet'
+export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet' | 'xlsx'
 
 /** The progress of a query. Rows are DuckDB's estimate of its work, not rows of the answer. */
 export type QueryProgressCounts = {

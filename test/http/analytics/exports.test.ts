@@ -1,9 +1,11 @@
 /** Exports: the answer of an insight or a query as a file, computed when it is downloaded. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { strFromU8, unzipSync } from 'fflate'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 
 const EXPORTS = '/api/projects/1/exports/'
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const COUNTS = {
   kind: 'HogQLQuery',
   query: 'select event, count() as n from events group by event',
@@ -23,7 +25,8 @@ async function download(id: unknown) {
   const answer = await world.send(`${EXPORTS}${String(id)}/content/`, {
     headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
   })
-  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  const bytes = await answer.bytes()
+  return { status: answer.status, headers: answer.headers, text: strFromU8(bytes), bytes }
 }
 
 describe('an export', () => {
@@ -43,6 +46,16 @@ describe('an export', () => {
     expect((await download(id)).text).toContain('paid,3')
     expect((await manage(world, 'GET', `${EXPORTS}${String(id)}/`)).body['id']).toBe(id)
     expect((await manage(world, 'GET', EXPORTS)).body).toMatchObject({ results: [{ id }] })
+  })
+
+  test('is a workbook if that is asked for', async () => {
+    const wanted = { export_format: XLSX, export_context: { source: COUNTS, filename: 'counts' } }
+    const made = await make(wanted)
+    expect(made).toMatchObject({ status: 201, body: { filename: 'counts.xlsx' } })
+    const { bytes, headers } = await download(made.body['id'])
+    expect(headers.get('content-type')).toBe(XLSX)
+    const sheet = unzipSync(bytes)['xl/worksheets/sheet1.xml'] ?? new Uint8Array()
+    expect(strFromU8(sheet)).toContain('<t xml:space="preserve">paid</t></is></c><c><v>3</v></c>')
   })
 
   test('of a saved insight goes with it', async () => {

@@ -10,4 +10,5 @@ export const ROW_FORMS = {
   ndjson: async () => textSink(TEXT_FORMS.ndjson),
   arrow: async () => (await import('./arrow-rows.ts')).openArrow,
   parquet: async () => (await import('./parquet-rows.ts')).openParquet,
+  xlsx: async () => (await import('./xlsx-rows.ts')).openXlsx,
 } as const satisfies Record<RowForm, () => Promise<OpenSink>>

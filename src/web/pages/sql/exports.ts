@@ -4,6 +4,7 @@ import { download } from '../../api/call.ts'
 /** EXPORT_FORMATS: files that the server writes, without the limit of rows that a page has. */
 export const EXPORT_FORMATS = [
   { format: 'csv', text: 'CSV', ending: 'csv' },
+  { format: 'xlsx', text: 'Excel', ending: 'xlsx' },
   { format: 'ndjson', text: 'JSON lines', ending: 'jsonl' },
   { format: 'arrow', text: 'Arrow', ending: 'arrows' },
   { format: 'parquet', text: 'Parquet', ending: 'parquet' },
