@@ -1,6 +1,7 @@
 /** The server's side of the engine: keeps one worker process alive, queues queries for it, and stops those that take too long. */
 import { Refusal } from '../../errors.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
+import { ProjectQueue } from '../scheduling/project-queue.ts'
 import { ProjectBackoff } from './backoff.ts'
 import {
   busy,
@@ -24,7 +25,6 @@ import type {
   WorkerAnswer,
   WorkerQuery,
 } from './protocol.ts'
-import { isFull, pickNext, type QueuedQuery } from './queue.ts'
 import { findSpillFault } from './spill-watch.ts'
 import { type ChildExit, type ChildOptions, type KillReason, QueryChild } from './worker-client.ts'
 
@@ -93,12 +93,29 @@ const RESTART_GRACE_MS = 5000
 /** When new workers could not open this many projects, the fault is not in one project. */
 const UNOPENED_PROJECTS_MAX = 2
 
+/** A query in the engine, waiting or running. */
+type QueuedQuery = {
+  readonly id: number
+  readonly project_id: number
+  readonly query: WorkerQuery
+  /** Number of begins, except those whose worker was ended because of other queries. */
+  attempts: number
+  /** Number of times its worker was ended because of other queries. */
+  interruptions: number
+  /** `suspect`: the worker died while it ran, perhaps because of it; it runs alone. `stopped`: its caller has been refused. */
+  state: 'fresh' | 'stopped' | 'suspect'
+  readonly onBegin: (() => void) | null
+  /** Receives a part of the answer; the next part is requested when the promise resolves. */
+  readonly onPart: ((bytes: Uint8Array) => Promise<void>) | null
+  has_parts: boolean
+  readonly resolve: (answer: WorkerAnswer) => void
+  readonly reject: (refusal: EngineFault | Refusal) => void
+}
+
 export class QueryEngine {
   readonly #child_options: ChildOptions
-  readonly #settings: QuerySettings
   readonly #log: EngineLog
-  #waiting: readonly QueuedQuery[] = []
-  readonly #running = new Map<number, QueuedQuery>()
+  readonly #queue: ProjectQueue<QueuedQuery>
   readonly #adoptions = new Map<number, () => void>()
   readonly #probes = new Map<number, (progress: QueryProgressCounts | null) => void>()
   #child: QueryChild | null = null
@@ -123,7 +140,7 @@ export class QueryEngine {
   #is_closing = false
 
   constructor({ data_dir, settings, log, spare_slots, is_confined }: EngineOptions) {
-    this.#settings = settings
+    this.#queue = new ProjectQueue(settings, ({ state }) => state === 'suspect')
     this.#log = log
     this.#child_options = {
       data_dir,
@@ -147,8 +164,7 @@ export class QueryEngine {
     const pid = this.#child?.is_ready ? this.#child.pid : null
     return {
       pid,
-      running: this.#running.size,
-      waiting: this.#waiting.length,
+      ...this.#queue.state,
       processes_started: this.#children,
       /** Ends of processes by reason: how we killed them, or `died`. */
       processes_ended: Object.fromEntries(this.#ended),
@@ -178,17 +194,18 @@ export class QueryEngine {
     const { timeout_ms, signal, onBegin, onPart } = options
     if (this.#is_closing) return Promise.reject(stopping())
     if (signal?.aborted) return Promise.reject(cancelled())
-    const tasks = [...this.#running.values(), ...this.#waiting]
-    const is_full = isFull(tasks, query.project_id, this.#settings)
+    const { project_id } = query
+    const is_full = this.#queue.isFull(project_id)
     if (is_full && options.is_patient !== true) return Promise.reject(busy())
     if (this.#isGivenUp()) return Promise.reject(cannotStart())
-    const wait_ms = this.#backoff.waitMs(query.project_id)
+    const wait_ms = this.#backoff.waitMs(project_id)
     if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(heldBack(wait_ms))
     const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>()
     this.#last_id += 1
     const id = this.#last_id
     const task: QueuedQuery = {
       id,
+      project_id,
       query,
       attempts: 0,
       interruptions: 0,
@@ -203,7 +220,7 @@ export class QueryEngine {
     const timer = setTimeout(onTimeout, timeout_ms)
     const onAbort = (): void => this.#stop(task, cancelled())
     signal?.addEventListener('abort', onAbort)
-    this.#waiting = [...this.#waiting, task]
+    this.#queue.add(task)
     this.#begin()
     return promise.finally(() => {
       clearTimeout(timer)
@@ -232,26 +249,25 @@ export class QueryEngine {
   async close(): Promise<void> {
     this.#is_closing = true
     clearInterval(this.#spill_watch)
-    for (const task of [...this.#waiting, ...this.#running.values()]) task.reject(stopping())
-    this.#waiting = []
+    const { waiting, running } = this.#queue
+    for (const task of [...waiting, ...running]) task.reject(stopping())
+    this.#queue.removeWaiting()
     await this.#child?.close()
   }
 
   /** Sends waiting queries until `running_max` run. */
   #begin(): void {
-    if (this.#is_worn && this.#running.size === 0) this.#retire('worn')
+    const is_idle = this.#queue.state.running === 0
+    if (this.#is_worn && is_idle) this.#retire('worn')
     if (this.#retiring !== null) {
-      if (this.#running.size === 0) this.#child?.kill(this.#retiring)
+      if (is_idle) this.#child?.kill(this.#retiring)
       return
     }
-    while (this.#child?.is_ready && this.#running.size < this.#settings.running_max) {
-      const free = this.#waiting.filter(({ query }) => this.#backoff.waitMs(query.project_id) === 0)
-      const task = pickNext(free, [...this.#running.values()])
+    while (this.#child?.is_ready) {
+      const task = this.#queue.takeNext(({ project_id }) => this.#backoff.waitMs(project_id) === 0)
       if (task === null) return
-      this.#waiting = this.#waiting.filter((other) => other !== task)
       task.attempts += 1
       this.#begun_here += 1
-      this.#running.set(task.id, task)
       this.#child.send({ kind: 'ask', id: task.id, query: task.query })
       task.onBegin?.()
     }
@@ -260,12 +276,12 @@ export class QueryEngine {
   /** Stops the queries of the project with the most spilled bytes, when the total exceeds the limit. */
   #watchSpilling(): void {
     const child = this.#child
-    if (child === null || this.#running.size === 0) return
+    if (child === null || this.#queue.state.running === 0) return
     const { data_dir, spill_mb } = this.#child_options
     const fault = findSpillFault(child.spill_dir, { data_dir, spill_mb })
     if (fault === null) return
     const { project_id, refusal } = fault
-    const tasks = [...this.#running.values()].filter(({ query }) => query.project_id === project_id)
+    const tasks = this.#queue.running.filter((task) => task.project_id === project_id)
     // Queries stopped before are about to end, or the worker will be killed soon.
     if (tasks.some(({ state }) => state === 'stopped')) return
     this.#log.warn({ project_id, detail: refusal.detail }, 'queries have spilled too much')
@@ -275,7 +291,7 @@ export class QueryEngine {
 
   #probe(id: number): Promise<QueryProgressCounts | null> {
     const child = this.#child
-    if (child === null || !this.#running.has(id)) return Promise.resolve(null)
+    if (child === null || this.#queue.findRunning(id) === null) return Promise.resolve(null)
     this.#last_id += 1
     const { promise, resolve } = Promise.withResolvers<QueryProgressCounts | null>()
     this.#probes.set(this.#last_id, resolve)
@@ -285,16 +301,13 @@ export class QueryEngine {
 
   #stop(task: QueuedQuery, refusal: Refusal): void {
     task.reject(refusal)
-    if (!this.#running.has(task.id)) {
-      this.#waiting = this.#waiting.filter((other) => other !== task)
-      return
-    }
+    if (this.#queue.findRunning(task.id) === null) return this.#queue.remove(task)
     task.state = 'stopped'
     const child = this.#child
     child?.send({ kind: 'interrupt', id: task.id })
     setTimeout(() => {
-      if (this.#running.get(task.id) !== task || child !== this.#child) return
-      this.#strike(task.query.project_id)
+      if (this.#queue.findRunning(task.id) !== task || child !== this.#child) return
+      this.#strike(task.project_id)
       this.#kill('unresponsive')
     }, INTERRUPT_TIME_MS)
   }
@@ -365,10 +378,10 @@ export class QueryEngine {
       this.#probes.delete(head.probe)
       return
     }
-    const task = this.#running.get(head.id)
-    if (task === undefined) return
+    const task = this.#queue.findRunning(head.id)
+    if (task === null) return
     if (head.kind === 'part') return this.#takePart(task, rest)
-    this.#running.delete(task.id)
+    this.#queue.remove(task)
     if (head.kind === 'answer') {
       const { row_count, has_more, timings } = head
       this.#unopened.clear()
@@ -381,7 +394,7 @@ export class QueryEngine {
     task: QueuedQuery,
     { code, detail }: { readonly code: string; readonly detail: string },
   ): void {
-    const { project_id } = task.query
+    const { project_id } = task
     switch (code) {
       case ENGINE_FAULT:
         task.reject(new EngineFault(detail))
@@ -412,11 +425,11 @@ export class QueryEngine {
     if (!task.has_parts && !this.#hasAllRoom(task)) {
       task.attempts = 0
       task.state = 'suspect'
-      this.#waiting = [task, ...this.#waiting]
+      this.#queue.putBack(task)
       return
     }
-    this.#unopened.add(task.query.project_id)
-    if (this.#hasAllRoom(task)) this.#strike(task.query.project_id)
+    this.#unopened.add(task.project_id)
+    if (this.#hasAllRoom(task)) this.#strike(task.project_id)
     task.reject(exhausted())
   }
 
@@ -444,8 +457,7 @@ export class QueryEngine {
     this.#adoptions.clear()
     for (const resolve of this.#probes.values()) resolve(null)
     this.#probes.clear()
-    const orphans = [...this.#running.values()].filter(({ state }) => state !== 'stopped')
-    this.#running.clear()
+    const orphans = this.#queue.removeRunning().filter(({ state }) => state !== 'stopped')
     if (this.#is_closing) return
     const reason = death.reason ?? 'died'
     this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
@@ -465,12 +477,12 @@ export class QueryEngine {
       if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
         return task.reject(interrupted())
     } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
-      this.#strike(task.query.project_id)
+      this.#strike(task.project_id)
       return task.reject(engineCrashed(death))
     }
     // When the worker died by itself, any of its queries may be the cause: each runs again alone.
     if (!is_ours) task.state = 'suspect'
-    this.#waiting = [task, ...this.#waiting]
+    this.#queue.putBack(task)
   }
 
   /** Starts the next worker at once, or after a delay that doubles with each failed start. */
@@ -479,8 +491,7 @@ export class QueryEngine {
     this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
     if (this.#failed_starts === 0) return this.#start()
     if (this.#isGivenUp()) {
-      for (const task of this.#waiting) task.reject(cannotStart())
-      this.#waiting = []
+      for (const task of this.#queue.removeWaiting()) task.reject(cannotStart())
     }
     const delay_ms = RESTART_DELAY_MS_MIN * 2 ** (this.#failed_starts - 1)
     setTimeout(

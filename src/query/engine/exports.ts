@@ -1,8 +1,8 @@
 /** Answers too long for one body: a stream of rows with backpressure from the reader to the worker. */
 
 import type { BuildQuery } from '../kinds/prepared-query.ts'
-import { whenAborted } from '../service/abort-signal.ts'
-import type { BackgroundSlot } from '../service/background-slots.ts'
+import { whenAborted } from '../scheduling/abort-signal.ts'
+import type { BackgroundSlot } from '../scheduling/scheduler.ts'
 import type { QueryEngine } from './engine.ts'
 import { cancelled } from './engine-refusals.ts'
 import type { WorkerQuery } from './protocol.ts'

@@ -8,18 +8,17 @@ import { stopping } from '../engine/engine-refusals.ts'
 import { exportWithBackpressure } from '../engine/exports.ts'
 import type { RowForm } from '../engine/protocol.ts'
 import type { PreparedQuery } from '../kinds/prepared-query.ts'
-import { BackgroundSlots } from './background-slots.ts'
+import {
+  awaitAnswer,
+  readProgress,
+  type ScheduledQuery,
+  statusOf,
+} from '../scheduling/scheduled-query.ts'
+import { type Lane, Scheduler, type SchedulerLimits } from '../scheduling/scheduler.ts'
 import { AnswerCache, type ComputedAnswer, openCacheDB } from './cache.ts'
+import { EndedStatuses } from './ended-statuses.ts'
 import { type AnswerParts, answerParts, joinParts, noAnswerParts, statusBody } from './envelope.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
-import {
-  awaitResult,
-  RunningQueries,
-  type RunningQuery,
-  readProgress,
-  statusOf,
-} from './running-queries.ts'
-import { SharedExecutions, type Subscription } from './shared-executions.ts'
 import {
   isComplete,
   LOST,
@@ -33,13 +32,11 @@ import {
 } from './status.ts'
 import { StatusStore } from './status-store.ts'
 
-export type ServiceSettings = {
+export type ServiceSettings = SchedulerLimits & {
   /** How long a caller waits for an answer. */
   readonly timeout_ms: number
   /** How long a query may take in the background. */
   readonly background_timeout_ms: number
-  readonly background_running_max: number
-  readonly background_waiting_max: number
   /** Bytes of cached answers, and as many again for results of background queries. */
   readonly cache_bytes_max: number
   readonly export_rows_max: number
@@ -82,9 +79,8 @@ export class QueryService {
   readonly #db: Database
   readonly #cache: AnswerCache
   readonly #statuses: StatusStore
-  readonly #executions: SharedExecutions
-  readonly #slots: BackgroundSlots
-  readonly #running = new RunningQueries()
+  readonly #scheduler: Scheduler
+  readonly #ended = new EndedStatuses()
   #is_closed = false
 
   constructor({ data_dir, engine, settings, log, now }: ServiceContext) {
@@ -96,21 +92,12 @@ export class QueryService {
     this.#cache = new AnswerCache(this.#db, settings.cache_bytes_max)
     this.#statuses = new StatusStore(this.#db, settings.cache_bytes_max)
     this.#statuses.restart(this.#now().getTime())
-    this.#executions = new SharedExecutions(now)
-    this.#slots = new BackgroundSlots(
-      settings.background_running_max,
-      settings.background_waiting_max,
-    )
+    this.#scheduler = new Scheduler(settings, now)
   }
 
   /** For health checks and tests. */
   get state() {
-    return {
-      ...this.#executions.state,
-      requests: this.#running.size,
-      cache: this.#cache.state,
-      background: this.#slots.state,
-    }
+    return { ...this.#scheduler.state, cache: this.#cache.state }
   }
 
   /** Answers with a whole response body. Refuses what the query's kind and the engine refuse, and `throttled`. */
@@ -161,17 +148,17 @@ export class QueryService {
     const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
     const input = buildExport(form, export_rows_max, this.#now())
     // Readers may be slow: as background queries, exports never take all of the engine's capacity.
-    const slot = this.#slots.take(project_id)
+    const slot = this.#scheduler.takeSlot(project_id)
     return exportWithBackpressure(this.#engine, input, { timeout_ms, signal, onEnd, slot })
   }
 
   /** Builds the body with the status of a query; refuses an unknown id with `not_found`. */
   async readStatus(key: StatusKey, show_progress: boolean): Promise<ServiceBody> {
     const now_ms = this.#now().getTime()
-    const running = this.#running.find(key).at(-1)
+    const running = this.#scheduler.find(key).at(-1)
     const status =
       this.#findStored(key) ??
-      (running === undefined ? this.#running.findEnded(key, now_ms) : statusOf(running))
+      (running === undefined ? this.#ended.find(key, now_ms) : statusOf(running))
     if (status === null) {
       const id = key.id.slice(0, SHOWN_ID_LENGTH_MAX)
       throw new Refusal('not_found', `Query ${id} not found for team ${key.project_id}`)
@@ -187,19 +174,19 @@ export class QueryService {
     const status = this.#statuses.find(key, now_ms)
     if (status !== null)
       this.#tryCache(() => this.#statuses.move(status, { kind: 'cancel' }, now_ms))
-    for (const { subscription } of this.#running.find(key)) subscription.leave()
+    this.#scheduler.cancel(key)
   }
 
   /** Invalidates every answer about a project that was computed until now, as when a person's events are deleted. */
   forgetAnswers(project_id: number): void {
-    this.#executions.outdate(project_id)
+    this.#scheduler.outdate(project_id)
     this.#tryCache(() => this.#cache.forget(project_id, this.#now().getTime()))
     this.#tryCache(() => this.#statuses.forgetAnswered(project_id))
   }
 
   /** Deletes every answer and cancels every query about a project, as when its data is deleted. */
   dropProject(project_id: number): void {
-    for (const { subscription } of this.#running.ofProject(project_id)) subscription.leave()
+    this.#scheduler.cancelProject(project_id)
     this.#tryCache(() => this.#cache.dropProject(project_id))
     this.#tryCache(() => this.#statuses.dropProject(project_id))
   }
@@ -228,7 +215,7 @@ export class QueryService {
     const now_ms = this.#now().getTime()
     const status = this.#statuses.find(key, now_ms)
     if (status === null || isComplete(status)) return status
-    const running_queries = this.#running.find(key)
+    const running_queries = this.#scheduler.find(key)
     if (running_queries.some((running) => running.status.task_id === status.task_id)) return status
     return moveStatus(status, { kind: 'fail', message: LOST }, now_ms)
   }
@@ -242,17 +229,15 @@ export class QueryService {
   }
 
   async #compute(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {
-    this.#running.requireRoom(query.project_id)
-    const subscription = this.#execute(query, how.mode, null)
     const id = how.client_query_id ?? newId()
-    const running = this.#register(query, subscription, { id, is_async: false })
+    const running = this.#schedule(query, { mode: how.mode, id, lane: 'interactive' })
     const keepEnd = (event: StatusEvent): void => {
       if (how.client_query_id === null) return
-      this.#running.keepEnded(running.status, event, this.#now().getTime())
+      this.#ended.keep(running.status, event, this.#now().getTime())
     }
     try {
       const { timeout_ms } = this.#settings
-      const computed = await awaitResult(running, { timeout_ms, signal: how.signal })
+      const computed = await awaitAnswer(running, { timeout_ms, signal: how.signal })
       keepEnd({ kind: 'finish' })
       resumeWork()
       return answerParts(query, computed, { is_cached: false, status: null })
@@ -261,7 +246,7 @@ export class QueryService {
         keepEnd({ kind: 'fail', message: error.detail })
       throw error
     } finally {
-      this.#running.remove(running)
+      running.end()
     }
   }
 
@@ -270,13 +255,11 @@ export class QueryService {
     const { project_id, caller } = query
     const stored = this.#findStored({ project_id, caller, id })
     if (stored !== null && !isComplete(stored)) return stored
-    this.#running.requireRoom(query.project_id)
-    const subscription = this.#execute(query, how.mode, () => this.#slots.take(query.project_id))
-    const running = this.#register(query, subscription, { id, is_async: true })
+    const running = this.#schedule(query, { mode: how.mode, id, lane: 'background' })
     if (this.#tryCache(() => this.#statuses.add(running.status)) === null) {
       // Without a stored status no caller could read the result.
-      subscription.leave()
-      this.#running.remove(running)
+      running.leave()
+      running.end()
       throw new Refusal('storage_unavailable', 'The query cannot be remembered now. Try again.')
     }
     void this.#follow(query, running)
@@ -284,16 +267,16 @@ export class QueryService {
   }
 
   /** Stores the begin and the end of a background query. */
-  async #follow(query: PreparedQuery, running: RunningQuery): Promise<void> {
-    const { status, subscription } = running
+  async #follow(query: PreparedQuery, running: ScheduledQuery): Promise<void> {
+    const { status } = running
     const at = (): number => this.#now().getTime()
     const move = (event: StatusEvent, results?: ServiceBody): void => {
       this.#tryCache(() => this.#statuses.move(status, event, at(), results))
     }
-    void subscription.begun.then(() => move({ kind: 'start' }))
+    void running.begun.then(() => move({ kind: 'start' }))
     try {
-      const computed = await subscription.answer
-      if (subscription.isOutdated()) move({ kind: 'fail', message: OUTDATED })
+      const computed = await running.answer
+      if (running.isOutdated()) move({ kind: 'fail', message: OUTDATED })
       else {
         const parts = answerParts(query, computed, { is_cached: false, status: null })
         move({ kind: 'finish' }, joinParts(parts))
@@ -301,7 +284,7 @@ export class QueryService {
     } catch (error) {
       move({ kind: 'fail', message: this.#messageOf(error) })
     } finally {
-      this.#running.remove(running)
+      running.end()
     }
   }
 
@@ -324,27 +307,23 @@ export class QueryService {
     return `A server error occurred. (error id ${error_id})`
   }
 
-  #execute(
+  #schedule(
     query: PreparedQuery,
-    mode: RefreshMode,
-    takeSlot: (() => ReturnType<BackgroundSlots['take']>) | null,
-  ): Subscription {
-    const { project_id, cache_key, freshness } = query
+    { mode, id, lane }: { readonly mode: RefreshMode; readonly id: string; readonly lane: Lane },
+  ): ScheduledQuery {
+    const { project_id, caller, labels, cache_key, freshness } = query
     const { background_timeout_ms: timeout_ms } = this.#settings
-    return this.#executions.join({
-      project_id,
+    const is_patient = lane === 'background'
+    const options = { id, project_id, caller, labels, query_async: is_patient, task_id: newId() }
+    return this.#scheduler.schedule({
+      status: newStatus(options, this.#now().getTime()),
       cache_key,
       patience_ms: patienceMs(mode, freshness, Number.NEGATIVE_INFINITY),
-      takeSlot: takeSlot,
+      lane,
       compute: async (now, { signal, onBegin }) => {
-        const is_patient = takeSlot !== null
-        const computed = await query.compute(async (options) => {
-          const answer = await this.#engine.ask(options, {
-            timeout_ms,
-            signal,
-            onBegin,
-            is_patient,
-          })
+        const computed = await query.compute(async (before) => {
+          const limits = { timeout_ms, signal, onBegin, is_patient }
+          const answer = await this.#engine.ask(before, limits)
           resumeWork()
           return answer
         }, now)
@@ -363,21 +342,6 @@ export class QueryService {
     // The project may have been deleted meanwhile; dropProject has then ended every subscription.
     if (signal.aborted) return
     this.#tryCache(() => this.#cache.put(project_id, cache_key, computed, this.#now().getTime()))
-  }
-
-  #register(
-    query: PreparedQuery,
-    subscription: Subscription,
-    { id, is_async }: { id: string; is_async: boolean },
-  ): RunningQuery {
-    const { project_id, caller, labels } = query
-    const options = { id, project_id, caller, labels, query_async: is_async, task_id: newId() }
-    let begun_ms: number | null = null
-    void subscription.begun.then(() => (begun_ms = this.#now().getTime()))
-    const status = newStatus(options, this.#now().getTime())
-    const running: RunningQuery = { status, subscription, begun_ms: () => begun_ms }
-    this.#running.add(running)
-    return running
   }
 
   #statusBody(status: QueryStatus): ServiceBody {

@@ -24,6 +24,11 @@ export type QueryStatus = {
 /** Identifies a query. */
 export type StatusKey = Pick<QueryStatus, 'caller' | 'id' | 'project_id'>
 
+/** Prints a key, for a Map. */
+export function statusKeyText({ project_id, caller, id }: StatusKey): string {
+  return JSON.stringify([project_id, caller, id])
+}
+
 /** An event that may change a status. */
 export type StatusEvent =
   | { readonly kind: 'cancel' | 'expire' | 'finish' | 'restart' | 'start' }

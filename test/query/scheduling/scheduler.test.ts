@@ -1,42 +1,49 @@
-/** Shared computations and turns: what is computed how often, and who stops it. */
+/** The scheduler: what is computed how often, who stops it, and whose turn it is. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { BackgroundSlots } from '../../../src/query/service/background-slots.ts'
-import type { ComputedAnswer } from '../../../src/query/service/cache.ts'
-import { isOverShare } from '../../../src/query/service/fair-share.ts'
-import { KeyLimits } from '../../../src/query/service/key-limits.ts'
-import { RUNNING_QUERIES_MAX, RunningQueries } from '../../../src/query/service/running-queries.ts'
+import { isOverShare, ProjectQueue } from '../../../src/query/scheduling/project-queue.ts'
+import type { ScheduledQuery } from '../../../src/query/scheduling/scheduled-query.ts'
 import {
+  type Lane,
+  QUERIES_MAX,
   type RunningExecution,
-  SharedExecutions,
-  type Subscription,
-} from '../../../src/query/service/shared-executions.ts'
+  Scheduler,
+  type SchedulerLimits,
+} from '../../../src/query/scheduling/scheduler.ts'
+import type { ComputedAnswer } from '../../../src/query/service/cache.ts'
 import { newStatus } from '../../../src/query/service/status.ts'
 import { refusal } from '../world.ts'
 
 const PATIENT_MS = 15_000
 
-/** A clock that stands still, and computations that end when told to. */
+/** A clock that stands still, and executions that end when the test says so. */
 class Bench {
   now_ms = 1_000_000
-  readonly computations = new SharedExecutions(() => new Date(this.now_ms))
+  readonly scheduler: Scheduler
   readonly begun: {
     now: Date
     running: RunningExecution
     end: PromiseWithResolvers<ComputedAnswer>
   }[] = []
 
+  constructor(limits: Partial<SchedulerLimits> = {}) {
+    this.scheduler = new Scheduler(
+      { background_running_max: 1, background_waiting_max: 9, ...limits },
+      () => new Date(this.now_ms),
+    )
+  }
+
   join(
     patience_ms: number,
-    turns?: BackgroundSlots,
-    project_id = 1,
-    cache_key = 'k',
-  ): Subscription {
-    return this.computations.join({
-      project_id,
+    lane: Lane = 'interactive',
+    { project_id = 1, cache_key = 'k', id = 'q' } = {},
+  ): ScheduledQuery {
+    const named = { id, project_id, caller: '', task_id: id, labels: [], query_async: true }
+    return this.scheduler.schedule({
+      status: newStatus(named, 0),
       cache_key,
       patience_ms,
-      takeSlot: turns === undefined ? null : () => turns.take(project_id),
+      lane,
       compute: (now, running) => {
         const end = Promise.withResolvers<ComputedAnswer>()
         running.signal.addEventListener('abort', () => end.reject(new Error('stopped')))
@@ -52,37 +59,33 @@ class Bench {
     this.begun[index]?.end.resolve({ head: `${index}`, results: new Uint8Array(), last_refresh_ms })
     await settle()
   }
-}
 
-const NEVER = Promise.withResolvers<never>().promise
-const HOLD: Subscription = {
-  answer: NEVER,
-  begun: NEVER,
-  probe: async () => null,
-  isOutdated: () => false,
-  leave: () => undefined,
+  get executions() {
+    const { running, started } = this.scheduler.state
+    return { running, started }
+  }
 }
 
 const settle = () => Bun.sleep(0)
-const headOf = (hold: Subscription): Promise<string> => hold.answer.then(({ head }) => head)
+const headOf = (query: ScheduledQuery): Promise<string> => query.answer.then(({ head }) => head)
 
 describe('a question asked by many', () => {
   test('is computed anew for who comes after the past of its project has changed', async () => {
     const bench = new Bench()
     const before = bench.join(PATIENT_MS)
     await settle()
-    bench.computations.outdate(2)
+    bench.scheduler.outdate(2)
     const beside = bench.join(PATIENT_MS)
-    bench.computations.outdate(1)
+    bench.scheduler.outdate(1)
     const after = bench.join(PATIENT_MS)
     // One that has not begun sees the change.
-    bench.computations.outdate(1)
+    bench.scheduler.outdate(1)
     expect([before, beside, after].map((hold) => hold.isOutdated())).toEqual([true, true, false])
     await bench.end(0)
     await bench.end(1)
     const heads = await Promise.all([before, beside, after].map(headOf))
     expect(heads).toEqual(['0', '0', '1'])
-    expect(bench.computations.state).toEqual({ running: 0, started: 2 })
+    expect(bench.executions).toEqual({ running: 0, started: 2 })
   })
 
   test('is computed once for all who come while an answer would be fresh', async () => {
@@ -92,7 +95,7 @@ describe('a question asked by many', () => {
     holds.push(bench.join(PATIENT_MS))
     await bench.end(0)
     expect(new Set(await Promise.all(holds.map(headOf)))).toEqual(new Set(['0']))
-    expect(bench.computations.state).toEqual({ running: 0, started: 1 })
+    expect(bench.executions).toEqual({ running: 0, started: 1 })
   })
 
   test('is computed once more, after that, for all who must have it newer', async () => {
@@ -109,7 +112,7 @@ describe('a question asked by many', () => {
     await bench.end(1)
     expect(await headOf(first)).toBe('0')
     expect(new Set(await Promise.all(forced.map(headOf)))).toEqual(new Set(['1']))
-    expect(bench.computations.state).toEqual({ running: 0, started: 2 })
+    expect(bench.executions).toEqual({ running: 0, started: 2 })
   })
 
   test('is not joined by those for whom it began too long ago', async () => {
@@ -141,7 +144,7 @@ describe('a question asked by many', () => {
     await settle()
     for (const hold of holds) hold.leave()
     expect(bench.begun[0]?.running.signal.aborted).toBe(true)
-    expect(bench.computations.state.running).toBe(0)
+    expect(bench.executions.running).toBe(0)
     const next = bench.join(PATIENT_MS)
     await bench.end(1)
     expect(await headOf(next)).toBe('1')
@@ -149,14 +152,13 @@ describe('a question asked by many', () => {
 
   test('is not computed when everybody left before it began', async () => {
     const bench = new Bench()
-    const turns = new BackgroundSlots(1, 9)
-    bench.join(PATIENT_MS, turns, 1, 'other')
-    const hold = bench.join(PATIENT_MS, turns)
+    bench.join(PATIENT_MS, 'background', { cache_key: 'other' })
+    const hold = bench.join(PATIENT_MS, 'background')
     await settle()
     hold.leave()
     await bench.end(0)
     expect(bench.begun).toHaveLength(1)
-    expect(turns.state).toEqual({ running: 0, waiting: 0 })
+    expect(bench.scheduler.state.background).toEqual({ running: 0, waiting: 0 })
   })
 
   test('fails for all of them, and is tried again for the next', async () => {
@@ -175,9 +177,8 @@ describe('a question asked by many', () => {
 
   test('is begun at once when somebody waits for what was queued in the background', async () => {
     const bench = new Bench()
-    const turns = new BackgroundSlots(1, 9)
-    bench.join(PATIENT_MS, turns, 1, 'other')
-    const queued = bench.join(PATIENT_MS, turns)
+    bench.join(PATIENT_MS, 'background', { cache_key: 'other' })
+    const queued = bench.join(PATIENT_MS, 'background')
     await settle()
     expect(bench.begun).toHaveLength(1)
     const waiting = bench.join(0)
@@ -188,10 +189,10 @@ describe('a question asked by many', () => {
 
 describe('background questions', () => {
   test('take turns: a project with many does not keep another waiting', async () => {
-    const turns = new BackgroundSlots(2, 99)
+    const { scheduler } = new Bench({ background_running_max: 2, background_waiting_max: 99 })
     const order: string[] = []
     const take = (project_id: number, name: string) => {
-      const turn = turns.take(project_id)
+      const turn = scheduler.takeSlot(project_id)
       void turn.granted.then(() => order.push(name))
       return turn
     }
@@ -204,21 +205,21 @@ describe('background questions', () => {
       await settle()
     }
     expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4', 'a5'])
-    expect(turns.state).toEqual({ running: 0, waiting: 0 })
+    expect(scheduler.state.background).toEqual({ running: 0, waiting: 0 })
   })
 
   test('are refused when too many wait', async () => {
-    const turns = new BackgroundSlots(1, 2)
-    for (let count = 0; count < 3; count++) turns.take(1)
-    const refused = Promise.try(() => turns.take(1))
+    const { scheduler } = new Bench({ background_waiting_max: 2 })
+    for (let count = 0; count < 3; count++) scheduler.takeSlot(1)
+    const refused = Promise.try(() => scheduler.takeSlot(1))
     expect(await refusal(refused)).toStartWith('throttled: Too many background queries')
   })
 })
 
 describe('what is limited', () => {
   test('is left to those who have less than their part, also when others have all of it', async () => {
-    const turns = new BackgroundSlots(1, 4)
-    const take = (project_id: number) => refusal(Promise.try(() => turns.take(project_id)))
+    const { scheduler } = new Bench({ background_waiting_max: 4 })
+    const take = (project_id: number) => refusal(Promise.try(() => scheduler.takeSlot(project_id)))
     const taken: Record<number, number> = {}
     for (const project_id of [1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 1]) {
       const is_taken = (await take(project_id)) === 'answered'
@@ -248,67 +249,82 @@ describe('what is limited', () => {
     )
   })
 
-  test('are questions that join others too', () => {
-    const running_queries = new RunningQueries()
-    const register = (project_id: number, id: string) => {
-      running_queries.requireRoom(project_id)
-      const asked = { id, project_id, caller: '', task_id: id, labels: [], query_async: true }
-      const flight = { status: newStatus(asked, 0), subscription: HOLD, begun_ms: () => null }
-      running_queries.add(flight)
-      return flight
-    }
+  test('are queries that join others too', () => {
+    const bench = new Bench()
+    const register = (project_id: number, id: string) =>
+      bench.join(PATIENT_MS, 'interactive', { project_id, id })
+    const count = () => bench.scheduler.state.requests
     const first = register(1, 'first')
-    for (let count = 1; count < RUNNING_QUERIES_MAX; count++) register(1, `q${count % 7}`)
-    expect(running_queries.size).toBe(RUNNING_QUERIES_MAX)
+    for (let made = 1; made < QUERIES_MAX; made++) register(1, `q${made % 7}`)
+    expect(count()).toBe(QUERIES_MAX)
     expect(() => register(1, 'more')).toThrow('Too many queries')
     register(2, 'other')
-    running_queries.remove(first)
-    running_queries.remove(first)
-    expect(running_queries.size).toBe(RUNNING_QUERIES_MAX)
+    first.end()
+    first.end()
+    expect(count()).toBe(QUERIES_MAX)
   })
 })
 
-describe('a key', () => {
-  const enter = (limits: KeyLimits, key: string) => refusal(Promise.try(() => limits.enter(key)))
-
-  test('has no limits unless they are set', async () => {
-    const limits = new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, () => new Date(0))
-    for (let count = 0; count < 1000; count++) expect(await enter(limits, 'a')).toBe('answered')
-  })
-
-  test('runs so many questions at a time, and others are not concerned', async () => {
-    const limits = new KeyLimits({ running_max: 2, per_minute: 0, per_hour: 0 }, () => new Date(0))
-    const leave = limits.enter('a')
-    limits.enter('a')
-    const told = 'throttled: This API key may run 2 queries at a time.'
-    expect(await enter(limits, 'a')).toBe(told)
-    expect(await enter(limits, 'b')).toBe('answered')
-    leave()
-    leave()
-    expect(await enter(limits, 'a')).toBe('answered')
-    expect(await enter(limits, 'a')).toBe(told)
-  })
-
-  test('asks so many in a minute and in an hour, and is told when to come again', async () => {
-    let now_ms = 0
-    const limits = new KeyLimits(
-      { running_max: 0, per_minute: 3, per_hour: 5 },
-      () => new Date(now_ms),
+describe('a query is cancelled', () => {
+  test('by its id, for its own caller only; its execution goes on for the others', async () => {
+    const bench = new Bench()
+    const [mine, other] = ['mine', 'other'].map((id) =>
+      bench.join(PATIENT_MS, 'interactive', { id }),
     )
-    const four = async () => {
-      const told: string[] = []
-      for (let count = 0; count < 4; count++) told.push(await enter(limits, 'a'))
-      return told
-    }
-    const wait = (seconds: number) =>
-      `throttled: Request was throttled. Expected available in ${seconds} seconds.`
-    expect(await four()).toEqual(['answered', 'answered', 'answered', wait(20)])
-    now_ms += 20_000
-    expect(await enter(limits, 'a')).toBe('answered')
-    now_ms += 60_000
-    // The hour's five, of which a twelfth of an hour gives one back.
-    expect(await four()).toEqual(['answered', wait(640), wait(640), wait(640)])
-    now_ms += 640_000
-    expect(await enter(limits, 'a')).toBe('answered')
+    if (mine === undefined || other === undefined) throw new Error('no queries')
+    await settle()
+    bench.scheduler.cancel({ project_id: 1, caller: '', id: 'mine' })
+    bench.scheduler.cancel({ project_id: 2, caller: '', id: 'other' })
+    bench.scheduler.cancel({ project_id: 1, caller: 'somebody', id: 'other' })
+    await bench.end(0)
+    expect(await refusal(mine.answer)).toBe('query_cancelled: The query was cancelled.')
+    expect(await headOf(other)).toBe('0')
+  })
+
+  test('with its project', async () => {
+    const bench = new Bench()
+    const own = bench.join(PATIENT_MS)
+    const foreign = bench.join(PATIENT_MS, 'interactive', { project_id: 2, cache_key: 'foreign' })
+    await settle()
+    bench.scheduler.cancelProject(1)
+    await bench.end(1)
+    expect(await refusal(own.answer)).toBe('query_cancelled: The query was cancelled.')
+    expect(await headOf(foreign)).toBe('1')
+  })
+})
+
+describe('a fair queue', () => {
+  const LIMITS = { running_max: 3, waiting_max: 9 }
+
+  test('begins one that must be alone before all others, once nothing runs, and nothing beside it', () => {
+    const queue = new ProjectQueue<{ id: number; project_id: number; is_suspect: boolean }>(
+      LIMITS,
+      ({ is_suspect }) => is_suspect,
+    )
+    const [plain, suspect, late] = [false, true, false].map((is_suspect, id) => ({
+      id,
+      project_id: 1,
+      is_suspect,
+    }))
+    if (plain === undefined || suspect === undefined || late === undefined) throw new Error('none')
+    queue.add(plain)
+    expect(queue.takeNext()).toBe(plain)
+    queue.add(late)
+    queue.putBack(suspect)
+    expect(queue.takeNext()).toBe(null)
+    queue.remove(plain)
+    expect([queue.takeNext(), queue.takeNext()]).toEqual([suspect, null])
+    queue.remove(suspect)
+    expect(queue.takeNext()).toBe(late)
+  })
+
+  test('passes over entries that may not begin yet', () => {
+    const queue = new ProjectQueue<{ id: number; project_id: number }>(LIMITS)
+    const entries = [1, 1, 2].map((project_id, id) => ({ id, project_id }))
+    for (const entry of entries) queue.add(entry)
+    expect(queue.takeNext(({ project_id }) => project_id === 2)).toEqual({ id: 2, project_id: 2 })
+    expect(queue.state).toEqual({ running: 1, waiting: 2 })
+    expect(queue.removeRunning()).toEqual([{ id: 2, project_id: 2 }])
+    expect(queue.takeNext()).toEqual({ id: 0, project_id: 1 })
   })
 })
