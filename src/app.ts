@@ -15,6 +15,7 @@ import { INSIGHT_ROUTES } from './http/analytics/insights.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/analytics/legacy-insights.ts'
 import { QUERY_ROUTES } from './http/analytics/query.ts'
 import { SESSION_ROUTES } from './http/analytics/sessions.ts'
+import { SHARING_ROUTES } from './http/analytics/sharing.ts'
 import { VARIABLE_ROUTES } from './http/analytics/variables.ts'
 import type { AppContext } from './http/app-context.ts'
 import { webFileEndpoints } from './http/browser/files.ts'
@@ -105,6 +106,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...COHORT_ROUTES,
   ...DASHBOARD_TEMPLATE_ROUTES,
   ...DASHBOARD_ROUTES,
+  ...SHARING_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
   ...DEFINITION_CHANGE_ROUTES,

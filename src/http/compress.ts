@@ -36,6 +36,7 @@ const SECRET_RESOURCES: ReadonlySet<string> = new Set<Resource>([
   'organization_member',
   'plugin',
   'project',
+  'sharing_configuration',
   'user',
 ])
 

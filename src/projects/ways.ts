@@ -33,6 +33,10 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   ['POST hooks/', [right('action:read'), level('person:read')]],
   // Counts of persons by conditions.
   ['POST feature_flags/user_blast_radius/', [right('person:read')]],
+  // A public link shows what the member who opens it may read.
+  ['GET dashboards/:id/sharing/', [right('dashboard:read')]],
+  ['PATCH dashboards/:id/sharing/', [right('dashboard:write'), QUERY_READ]],
+  ['POST dashboards/:id/sharing/refresh/', [right('dashboard:write'), QUERY_READ]],
   // Routes that compute the same as `query/`.
   ['GET actions/:id/count/', [QUERY_READ]],
   ['POST exports/', [QUERY_READ, level('insight:read')]],

@@ -24,8 +24,8 @@ export function App(): VNode {
         <Route path="/">
           <Home />
         </Route>
-        {OUTER_PAGES.map(({ folder, View }) => (
-          <Route key={folder} path={`/${folder}`}>
+        {OUTER_PAGES.map(({ path, View }) => (
+          <Route key={path} path={path}>
             <View />
           </Route>
         ))}

@@ -15,9 +15,9 @@ export type ProjectPage = {
   readonly View: ComponentType
 }
 
-/** A page outside of all projects, at `/<folder>`. The server serves these addresses by name: `http/browser/files.ts`. */
+/** A page outside of all projects. The server serves these addresses by name: `http/browser/files.ts`. */
 export type OuterPage = {
-  readonly folder: 'setup' | 'login' | 'join' | 'reset'
+  readonly path: '/setup' | '/login' | '/join' | '/reset' | '/shared/:token'
   readonly View: ComponentType
 }
 
@@ -96,22 +96,26 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
   },
 ]
 
-/** Setting up, logging in, joining by invite, choosing a new password. */
+/** Setting up, logging in, joining by invite, choosing a new password, reading a board by its public link. */
 export const OUTER_PAGES: readonly OuterPage[] = [
   {
-    folder: 'setup',
+    path: '/setup',
     View: lazyPage(() => import('./pages/setup/page.tsx').then(({ SetupPage }) => SetupPage)),
   },
   {
-    folder: 'login',
+    path: '/login',
     View: lazyPage(() => import('./pages/login/page.tsx').then(({ LoginPage }) => LoginPage)),
   },
   {
-    folder: 'join',
+    path: '/join',
     View: lazyPage(() => import('./pages/join/page.tsx').then(({ JoinPage }) => JoinPage)),
   },
   {
-    folder: 'reset',
+    path: '/reset',
     View: lazyPage(() => import('./pages/reset/page.tsx').then(({ ResetPage }) => ResetPage)),
+  },
+  {
+    path: '/shared/:token',
+    View: lazyPage(() => import('./pages/shared/page.tsx').then(({ SharedPage }) => SharedPage)),
   },
 ]

@@ -23,6 +23,7 @@ import {
 } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
 import { layoutTiles } from '../../dashboards/layout.ts'
+import { findLink, listSharedIds } from '../../dashboards/sharing.ts'
 import { findTemplate } from '../../dashboards/templates.ts'
 import { listTiles, moveTile, type TileChanges } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
@@ -70,8 +71,9 @@ export const DASHBOARD_ROUTES = [
           (pinned === null || one.pinned === isYes(pinned)),
       )
       const nameAuthor = authorFinder(app)
+      const shared_ids = listSharedIds(app.control, project.id)
       return answerPage(request, app.publicUrl(), result, ({ id }) =>
-        listed(getDashboard(app.control, project.id, id), nameAuthor),
+        listed(getDashboard(app.control, project.id, id), nameAuthor, shared_ids.has(id)),
       )
     },
   }),
@@ -186,7 +188,7 @@ export const DASHBOARD_ROUTES = [
   }),
 ] as const
 
-function listed(dashboard: Dashboard, nameAuthor: FindAuthor): object {
+function listed(dashboard: Dashboard, nameAuthor: FindAuthor, is_shared: boolean): object {
   const {
     project_id: _project,
     filters: _filters,
@@ -196,7 +198,7 @@ function listed(dashboard: Dashboard, nameAuthor: FindAuthor): object {
   } = dashboard
   return {
     ...stored,
-    is_shared: false,
+    is_shared,
     effective_restriction_level: stored.restriction_level,
     effective_privilege_level: 37,
     created_by: nameAuthor(dashboard.created_by),
@@ -215,7 +217,14 @@ export async function serializeWholeDashboard(
 ): Promise<object> {
   const tiles = await tilesOf(app, call, dashboard, has_results ? 'force_cache' : null)
   const { filters, variables, last_modified_at } = dashboard
-  return { ...listed(dashboard, authorFinder(app)), filters, variables, last_modified_at, tiles }
+  const is_shared = findLink(app.control, dashboard.id)?.enabled === true
+  return {
+    ...listed(dashboard, authorFinder(app), is_shared),
+    filters,
+    variables,
+    last_modified_at,
+    tiles,
+  }
 }
 
 type TileAnswer = {

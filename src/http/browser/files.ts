@@ -4,8 +4,10 @@ import { Refusal } from '../../errors.ts'
 import { readWebFiles } from '../../web-files.ts'
 import type { WebFile, WebFiles } from '../../web-pack.ts'
 import { accepts } from '../accept-encoding.ts'
+import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { isKnown } from '../fixed-texts.ts'
+import { sharedBoardReader } from './shared.ts'
 
 /** Addresses outside a project; each belongs to the page of that name. */
 const OUTER_PATHS = ['/', '/setup', '/login', '/join', '/reset'] as const
@@ -42,19 +44,29 @@ const FILE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 }
 
+/** Pages of links that are not for search engines. */
+const LINK_HEADERS = { ...PAGE_HEADERS, 'X-Robots-Tag': 'noindex' }
+
 /** Creates the endpoints of all pages and their files. */
-export function webFileEndpoints(): readonly Endpoint[] {
+export function webFileEndpoints(app: AppContext): readonly Endpoint[] {
   const read = readOnce(readWebFiles)
+  const readShared = sharedBoardReader(app)
   const answerPage =
-    (name: string): Endpoint['answer'] =>
+    (name: string, headers: Readonly<Record<string, string>> = PAGE_HEADERS): Endpoint['answer'] =>
     async (request) => {
       const { pages } = await read()
       const page = pages.get(name) ?? pages.get('')
       if (page === undefined) throw new Error('the web interface has no page')
-      return answerFile(request, page, PAGE_HEADERS)
+      return answerFile(request, page, headers)
     }
   return [
     ...OUTER_PATHS.flatMap((path) => reads(path, answerPage(path.slice(1) || 'home'))),
+    ...reads('/shared/:token', (request, params, socket) => {
+      const [, token] = /^(\w+)\.json$/.exec(params['token'] ?? '') ?? []
+      return token === undefined
+        ? answerPage('shared', LINK_HEADERS)(request, params, socket)
+        : readShared(token, request, socket)
+    }),
     ...reads('/p/:project', answerPage('')),
     ...reads('/p/:project/*', (request, params, socket) =>
       answerPage(params['*']?.split('/')[0] ?? '')(request, params, socket),

@@ -27,6 +27,7 @@ import deletedAt from '../../../sql/control/0018_deleted_at.sql' with { type: 't
 import login from '../../../sql/control/0019_login.sql' with { type: 'text' }
 import groupTypeNames from '../../../sql/control/0020_group_type_names.sql' with { type: 'text' }
 import savedExports from '../../../sql/control/0021_exports.sql' with { type: 'text' }
+import sharedDashboards from '../../../sql/control/0022_sharing.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -94,6 +95,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0019_login', sql: login },
   { name: '0020_group_type_names', sql: groupTypeNames },
   { name: '0021_exports', sql: savedExports },
+  { name: '0022_sharing', sql: sharedDashboards },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -1,5 +1,6 @@
 /** Dashboards, which the interface calls boards, and their tiles. */
-import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './call.ts'
 import { queryClient } from './client.ts'
@@ -33,7 +34,20 @@ export type BoardTile = {
   readonly text: { readonly id: number; readonly body: string } | null
 }
 
-export type Board = BoardListed & { readonly tiles: readonly BoardTile[] }
+/** What a board changes in each of its insights: the range replaces theirs, the conditions are added. */
+export type BoardFilters = {
+  readonly date_from?: string | null
+  readonly date_to?: string | null
+  readonly properties?: readonly PropertyCondition[]
+}
+
+export type Board = BoardListed & {
+  readonly filters: BoardFilters
+  readonly tiles: readonly BoardTile[]
+}
+
+/** The public link of a board; no token while there never was one. */
+export type BoardLink = { readonly enabled: boolean; readonly access_token: string | null }
 
 export type BoardTemplate = {
   readonly id: string
@@ -50,6 +64,7 @@ function useBoardCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
   return useQuery<Answer, ApiError>({
     queryKey: ['boards', id, path],
     queryFn: ({ signal }) => call<Answer>('GET', `/api/projects/${id}/${path}`, { signal }),
+    placeholderData: keepPreviousData,
   })
 }
 
@@ -57,9 +72,16 @@ function useBoardCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
 export const useBoards = (): UseQueryResult<BoardPage<BoardListed>, ApiError> =>
   useBoardCall(`dashboards/?limit=${LIST_MAX}`)
 
-/** One board with its tiles; its insights are not computed. */
-export const useBoard = (board_id: number): UseQueryResult<Board, ApiError> =>
-  useBoardCall(`dashboards/${board_id}/`)
+/** One board with its tiles, whose queries are as the filters change them; nothing is computed. */
+export function useBoard(board_id: number, filters: BoardFilters): UseQueryResult<Board, ApiError> {
+  const override = encodeURIComponent(JSON.stringify(filters))
+  const query = Object.keys(filters).length === 0 ? '' : `?filters_override=${override}`
+  return useBoardCall(`dashboards/${board_id}/${query}`)
+}
+
+/** The public link of a board. */
+export const useBoardLink = (board_id: number): UseQueryResult<BoardLink, ApiError> =>
+  useBoardCall(`dashboards/${board_id}/sharing/`)
 
 /** Boards to start with. */
 export const useBoardTemplates = (): UseQueryResult<BoardPage<BoardTemplate>, ApiError> =>
@@ -78,4 +100,11 @@ export async function changeBoards<Answer>(
   const answer = await call<Answer>(method, `/api/projects/${project_id}/${path}`, { body })
   await queryClient.invalidateQueries({ queryKey: ['boards', project_id] })
   return answer
+}
+
+/** Shows tiles as placed before the server has stored them. */
+export function showTiles(project_id: number, board_id: number, tiles: readonly BoardTile[]): void {
+  queryClient.setQueriesData<Board>({ queryKey: ['boards', project_id] }, (board) =>
+    board !== undefined && 'tiles' in board && board.id === board_id ? { ...board, tiles } : board,
+  )
 }

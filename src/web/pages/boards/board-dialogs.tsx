@@ -1,8 +1,13 @@
 /** The dialogs of a board: another insight, a text, its name. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Board, type BoardInsight, changeBoards, useSavedInsights } from '../../api/boards.ts'
-import type { StoredInsight } from '../../api/insights.ts'
+import {
+  type Board,
+  type BoardInsight,
+  type BoardTile,
+  changeBoards,
+  useSavedInsights,
+} from '../../api/boards.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
@@ -11,9 +16,8 @@ import { TextField } from '../../parts/field.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { useProject } from '../../state/project.tsx'
-import { readQuestion } from '../explore/question.ts'
-import { derivedName } from '../explore/save-bar.tsx'
 import style from './boards.module.css'
+import { insightName } from './tile.tsx'
 
 type BoardDialogProps = { readonly board: Board; readonly onClose: () => void }
 
@@ -52,7 +56,7 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
               .map((insight) => (
                 <li key={insight.id}>
                   <button type="button" onClick={() => void add(insight)}>
-                    <strong>{nameOf(insight)}</strong>
+                    <strong>{insightName(insight)}</strong>
                     <span>{formatAgo(insight.last_modified_at)}</span>
                   </button>
                 </li>
@@ -64,23 +68,22 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
   )
 }
 
-function nameOf({ name, derived_name, query }: StoredInsight): string {
-  const question = readQuestion(query)
-  return name || derived_name || (question === null ? 'Insight' : derivedName(question))
+type TextDialogProps = BoardDialogProps & {
+  /** The tile whose text is changed; null for a new one. */
+  readonly tile: BoardTile | null
 }
 
-/** Asks for a text and puts it on the board. */
-export function AddText({ board, onClose }: BoardDialogProps): VNode {
+/** Asks for the text of a tile. */
+export function TextDialog({ board, tile, onClose }: TextDialogProps): VNode {
   const { id } = useProject()
-  const [body, setBody] = useState('')
+  const [body, setBody] = useState(tile?.text?.body ?? '')
+  const changed = { ...(tile !== null && { id: tile.id }), text: { body } }
   return (
     <FormDialog
-      title="Add a text"
-      action="Add"
+      title={tile === null ? 'Add a text' : 'Edit the text'}
+      action={tile === null ? 'Add' : 'Save'}
       onClose={onClose}
-      onSubmit={() =>
-        changeBoards(id, 'PATCH', [`dashboards/${board.id}/`, { tiles: [{ text: { body } }] }])
-      }
+      onSubmit={() => changeBoards(id, 'PATCH', [`dashboards/${board.id}/`, { tiles: [changed] }])}
     >
       <label class={style.area}>
         Text

@@ -1,255 +1,231 @@
-/** One board: its tiles, a range for all of them, and what can be done with it. */
-import { useQueryClient } from '@tanstack/preact-query'
-import type { VNode } from 'preact'
+/** One board: its tiles, a range and filters for all of them, and what can be done with it. */
+import type { RefObject, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useLocation } from 'wouter-preact'
-import { type Board, type BoardTile, changeBoards, useBoard } from '../../api/boards.ts'
-import { call } from '../../api/call.ts'
+import { type Board, type BoardFilters, type BoardTile, useBoard } from '../../api/boards.ts'
 import { Button, ButtonLink, IconButton } from '../../parts/button.tsx'
-import { DateRange, useDateRange } from '../../parts/date-range.tsx'
+import { DateRange } from '../../parts/date-range.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
-import { errorText } from '../../parts/error-note.tsx'
+import { type PropertyCondition, readConditions } from '../../parts/filters/conditions.ts'
+import { PropertyFilters } from '../../parts/filters/property-filters.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { showToast } from '../../parts/toast.tsx'
-import { useProject } from '../../state/project.tsx'
-import { AddInsight, AddText, Rename } from './board-dialogs.tsx'
+import { useParam, useParamsChange } from '../../state/url.ts'
+import { AddInsight, Rename, TextDialog } from './board-dialogs.tsx'
+import { type BoardEdit, useBoardEdit } from './board-edit.ts'
+import { BoardGrid } from './board-grid.tsx'
+import { BoardAge, REFRESH_EVERY, useBoardRefresh } from './board-refresh.tsx'
 import style from './boards.module.css'
-import { layoutOf, moveTile, orderTiles, placeTiles, resizeTile, WIDTHS } from './layout.ts'
-import { Tile } from './tile.tsx'
+import { orderTiles } from './layout.ts'
+import { ShareDialog } from './share-dialog.tsx'
+
+/** `?from=own`: each insight keeps its range, whatever the board says. */
+const OWN_RANGE = 'own'
+/** A screen on the wall asks again this often, unless it is said otherwise. */
+const FULL_SCREEN_MINUTES = 5
 
 /** The board of an id. */
 export function BoardView({ board_id }: { readonly board_id: number }): VNode {
+  const changed = useChangedFilters()
   return (
-    <Loaded of={useBoard(board_id)}>{(board) => <Opened key={board.id} board={board} />}</Loaded>
+    <Loaded of={useBoard(board_id, changed)}>
+      {(board) => <OpenBoard key={board.id} board={board} changed={changed} />}
+    </Loaded>
   )
 }
 
-/** `own` in the address: each insight keeps its range. */
-const OWN_RANGE = { date_from: 'own', date_to: null }
-/** A screen on the wall asks again this often. */
-const REFRESH_MS = 300_000
+/** The filters in the address, which replace those that are stored with the board. */
+function useChangedFilters(): BoardFilters {
+  const [from] = useParam('from')
+  const [to] = useParam('to')
+  const [filters] = useParam('filters')
+  return {
+    ...(from !== '' && { date_from: from === OWN_RANGE ? null : from, date_to: to || null }),
+    ...(filters !== '' && { properties: readConditions(filters) }),
+  }
+}
 
-type BoardDialog = 'insight' | 'rename' | 'text'
+type BoardDialog =
+  | { readonly kind: 'insight' | 'rename' | 'share' }
+  | { readonly kind: 'text'; readonly tile: BoardTile | null }
 
-function Opened({ board }: { readonly board: Board }): VNode {
-  const [range, setRange] = useDateRange(OWN_RANGE)
+type OpenBoardProps = { readonly board: Board; readonly changed: BoardFilters }
+
+function OpenBoard({ board, changed }: OpenBoardProps): VNode {
   const [dialog, setDialog] = useState<BoardDialog | null>(null)
-  const refresh = useRefresh()
+  const [every, setEvery] = useParam('every')
+  const screen = useFullScreen()
+  const minutes = every === '' && screen.is_full ? FULL_SCREEN_MINUTES : Number(every) || 0
+  const { refresh, is_refreshing } = useBoardRefresh(minutes)
   const edit = useBoardEdit(board)
+  const filters = { ...board.filters, ...changed }
   const tiles = orderTiles(board.tiles)
-  const is_own = range.date_from === 'own'
+  const every_items = REFRESH_EVERY.map((one) => ({
+    text: one.text,
+    is_checked: one.minutes === minutes,
+    onSelect: () => setEvery(one.minutes === 0 ? '' : String(one.minutes)),
+  }))
   return (
-    <>
-      <PageHead title={board.name || 'Board'}>
-        {is_own ? (
-          <Button
-            look="quiet"
-            icon="calendar"
-            onClick={() => setRange({ date_from: '-30d', date_to: null })}
-          >
-            One range for all
-          </Button>
-        ) : (
-          <>
-            <DateRange value={range} onChange={setRange} />
-            <IconButton
-              icon="close"
-              label="Give each insight its own range"
-              onClick={() => setRange(OWN_RANGE)}
-            />
-          </>
-        )}
-        <Button onClick={refresh}>Refresh</Button>
-        <Button look="main" icon="plus" onClick={() => setDialog('insight')}>
+    <div class={style.board} ref={screen.element}>
+      <PageHead title={board.name || 'Board'} aside={<BoardAge />}>
+        <BoardRange filters={filters} />
+        <Button onClick={refresh} disabled={is_refreshing} aria-busy={is_refreshing}>
+          Refresh
+        </Button>
+        <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'insight' })}>
           Add
         </Button>
-        <Menu label="Actions of the board" items={boardActions(board, edit, setDialog)} />
+        <Menu
+          label="Actions of the board"
+          items={boardActions(board, { edit, screen, every_items, setDialog })}
+        />
       </PageHead>
       {board.description && <p class={style.about}>{board.description}</p>}
+      <BoardConditions filters={filters} changed={changed} edit={edit} />
       {tiles.length === 0 ? (
         <EmptyNote title="This board is empty" icon="boards">
           <p>Add an insight that is saved, or ask a new question in Explore and save it.</p>
           <ButtonLink href="/explore">Explore</ButtonLink>
         </EmptyNote>
       ) : (
-        <Grid tiles={tiles} range={is_own ? null : range} edit={edit} />
-      )}
-      {dialog === 'insight' && <AddInsight board={board} onClose={() => setDialog(null)} />}
-      {dialog === 'text' && <AddText board={board} onClose={() => setDialog(null)} />}
-      {dialog === 'rename' && <Rename board={board} onClose={() => setDialog(null)} />}
-    </>
-  )
-}
-
-type GridProps = {
-  readonly tiles: readonly BoardTile[]
-  readonly range: Parameters<typeof Tile>[0]['range']
-  readonly edit: BoardEdit
-}
-
-function Grid({ tiles, range, edit }: GridProps): VNode {
-  const dragged = useRef<number | null>(null)
-  return (
-    <div class={style.grid}>
-      {tiles.map((tile, index) => (
-        <Tile
-          key={tile.id}
-          tile={tile}
-          range={range}
-          actions={tileActions(tile, { tiles, index, edit })}
-          onDragStart={() => {
-            dragged.current = tile.id
-          }}
-          onDrop={() => {
-            if (dragged.current !== null && dragged.current !== tile.id)
-              edit.place(moveTile(tiles, dragged.current, index))
-          }}
+        <BoardGrid
+          tiles={tiles}
+          filters={filters}
+          edit={edit}
+          onEditText={(tile) => setDialog({ kind: 'text', tile })}
         />
-      ))}
+      )}
+      {dialog !== null && (
+        <OpenDialog board={board} dialog={dialog} onClose={() => setDialog(null)} />
+      )}
     </div>
   )
 }
 
-type TilePlace = {
-  readonly tiles: readonly BoardTile[]
-  readonly index: number
-  readonly edit: BoardEdit
+type OpenDialogProps = {
+  readonly board: Board
+  readonly dialog: BoardDialog
+  readonly onClose: () => void
 }
 
-function tileActions(
-  tile: BoardTile,
-  { tiles, index, edit }: TilePlace,
-): readonly (MenuItem | null)[] {
-  const { w } = layoutOf(tile)
-  return [
-    ...(tile.insight === null
-      ? []
-      : [{ text: 'Open', icon: 'explore' as const, href: `/insights/${tile.insight.short_id}` }]),
-    {
-      text: 'Move earlier',
-      is_disabled: index === 0,
-      onSelect: () => edit.place(moveTile(tiles, tile.id, index - 1)),
-    },
-    {
-      text: 'Move later',
-      is_disabled: index === tiles.length - 1,
-      onSelect: () => edit.place(moveTile(tiles, tile.id, index + 1)),
-    },
-    null,
-    ...WIDTHS.map((width) => ({
-      text: width.text,
-      is_checked: width.w === w,
-      onSelect: () => edit.place(resizeTile(tiles, tile.id, width.w)),
-    })),
-    null,
-    {
-      text: 'Take off the board',
-      icon: 'trash',
-      is_danger: true,
-      onSelect: () => edit.remove(tile),
-    },
-  ]
+function OpenDialog({ board, dialog, onClose }: OpenDialogProps): VNode {
+  switch (dialog.kind) {
+    case 'insight':
+      return <AddInsight board={board} onClose={onClose} />
+    case 'text':
+      return <TextDialog board={board} tile={dialog.tile} onClose={onClose} />
+    case 'rename':
+      return <Rename board={board} onClose={onClose} />
+    case 'share':
+      return <ShareDialog board={board} onClose={onClose} />
+  }
+}
+
+type BoardActionsInput = {
+  readonly edit: BoardEdit
+  readonly screen: FullScreen
+  readonly every_items: readonly MenuItem[]
+  readonly setDialog: (dialog: BoardDialog) => void
 }
 
 function boardActions(
   board: Board,
-  edit: BoardEdit,
-  setDialog: (dialog: BoardDialog) => void,
+  { edit, screen, every_items, setDialog }: BoardActionsInput,
 ): readonly (MenuItem | null)[] {
   return [
-    { text: 'Add a text', icon: 'note', onSelect: () => setDialog('text') },
-    { text: 'Rename', onSelect: () => setDialog('rename') },
+    { text: 'Add a text', icon: 'note', onSelect: () => setDialog({ kind: 'text', tile: null }) },
+    { text: 'Share by a link', icon: 'link', onSelect: () => setDialog({ kind: 'share' }) },
+    { text: 'Rename', onSelect: () => setDialog({ kind: 'rename' }) },
     {
       text: board.pinned ? 'Unpin' : 'Pin',
-      onSelect: () => edit.change({ pinned: !board.pinned }),
+      onSelect: () => void edit.change({ pinned: !board.pinned }),
     },
-    {
-      text: 'Full screen',
-      onSelect: () => void document.documentElement.requestFullscreen().catch(() => undefined),
-    },
+    { text: screen.is_full ? 'Leave full screen' : 'Full screen', onSelect: screen.toggle },
+    null,
+    ...every_items,
     null,
     { text: 'Delete', icon: 'trash', is_danger: true, onSelect: edit.drop },
   ]
 }
 
-type BoardEdit = {
-  readonly change: (fields: object) => void
-  readonly place: (tiles: readonly BoardTile[]) => void
-  readonly remove: (tile: BoardTile) => void
-  readonly drop: () => void
+function BoardRange({ filters }: { readonly filters: BoardFilters }): VNode {
+  const change = useParamsChange()
+  const { date_from = null, date_to = null } = filters
+  if (date_from === null) {
+    return (
+      <Button look="quiet" icon="calendar" onClick={() => change({ from: '-30d', to: null })}>
+        One range for all
+      </Button>
+    )
+  }
+  return (
+    <>
+      <DateRange
+        value={{ date_from, date_to }}
+        onChange={(range) => change({ from: range.date_from, to: range.date_to })}
+      />
+      <IconButton
+        icon="close"
+        label="Give each insight its own range"
+        onClick={() => change({ from: OWN_RANGE, to: null })}
+      />
+    </>
+  )
 }
 
-/** Changes of a board, each at once; what can be undone is offered to be. */
-function useBoardEdit({ id, tiles }: Board): BoardEdit {
-  const project = useProject()
-  const [, navigate] = useLocation()
-  const path = `dashboards/${id}/`
-  const send = async (body: object): Promise<boolean> => {
-    try {
-      await changeBoards(project.id, 'PATCH', [path, body])
-      return true
-    } catch (error) {
-      showToast({ text: errorText(error) })
-      return false
-    }
-  }
-  const drop = async (): Promise<void> => {
-    if (!(await send({ deleted: true }))) return
-    navigate('/boards')
-    showToast({
-      text: 'The board is deleted',
-      action: { text: 'Undo', run: () => void send({ deleted: false }) },
-    })
-  }
-  /** Puts a removed tile back where it was; the server gives it another id. */
-  const restore = async (tile: BoardTile): Promise<void> => {
-    const { insight, text } = tile
-    const [at, body] =
-      insight === null
-        ? [path, { tiles: [{ text: { body: text?.body } }] }]
-        : [`insights/${insight.id}/`, { dashboards: insight.dashboards }]
-    try {
-      await changeBoards(project.id, 'PATCH', [at, body])
-      const known = new Set(tiles.map((one) => one.id))
-      const now = await call<Board>('GET', `/api/projects/${project.id}/${path}`)
-      const added = now.tiles.find((one) => !known.has(one.id))
-      const before = orderTiles(tiles).map((one) => (one.id === tile.id ? added : one))
-      place(before.filter((one) => one !== undefined))
-    } catch (error) {
-      showToast({ text: errorText(error) })
-    }
-  }
-  const place = (placed: readonly BoardTile[]): void =>
-    void send({
-      tiles: placeTiles(placed).map(({ id: tile_id, layouts }) => ({ id: tile_id, layouts })),
-    })
-  const remove = async (tile: BoardTile): Promise<void> => {
-    if (!(await send({ tiles: [{ id: tile.id, deleted: true }] }))) return
-    showToast({
-      text: 'The tile is gone',
-      action: { text: 'Undo', run: () => void restore(tile) },
-    })
-  }
-  return {
-    change: (fields) => void send(fields),
-    place,
-    remove: (tile) => void remove(tile),
-    drop: () => void drop(),
-  }
+type BoardConditionsProps = {
+  readonly filters: BoardFilters
+  readonly changed: BoardFilters
+  readonly edit: BoardEdit
 }
 
-/** Asks every tile again; also by itself every five minutes while the page fills the screen. */
-function useRefresh(): () => void {
-  const client = useQueryClient()
-  const { id } = useProject()
-  const refresh = (): void => void client.invalidateQueries({ queryKey: ['query', id] })
+/** The conditions of all tiles; what differs from the stored board can be stored with it. */
+function BoardConditions({ filters, changed, edit }: BoardConditionsProps): VNode {
+  const change = useParamsChange()
+  const conditions: readonly PropertyCondition[] = filters.properties ?? []
+  const revert = (): void => change({ from: null, to: null, filters: null })
+  const save = async (): Promise<void> => {
+    if (await edit.change({ filters })) revert()
+  }
+  return (
+    <div class={style.conditions}>
+      <PropertyFilters
+        filters={conditions}
+        has_key
+        onChange={(wanted) => change({ filters: JSON.stringify(wanted) })}
+      />
+      {Object.keys(changed).length > 0 && (
+        <span class={style.changed}>
+          Only you see it so
+          <Button onClick={() => void save()}>Save for all</Button>
+          <Button look="quiet" onClick={revert}>
+            Revert
+          </Button>
+        </span>
+      )}
+    </div>
+  )
+}
+
+type FullScreen = {
+  readonly element: RefObject<HTMLDivElement>
+  readonly is_full: boolean
+  readonly toggle: () => void
+}
+
+/** The board alone on the whole screen. */
+function useFullScreen(): FullScreen {
+  const element = useRef<HTMLDivElement>(null)
+  const [is_full, setFull] = useState(false)
   useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.fullscreenElement !== null) refresh()
-    }, REFRESH_MS)
-    return () => clearInterval(timer)
-  }, [id])
-  return refresh
+    const look = (): void => setFull(document.fullscreenElement !== null)
+    document.addEventListener('fullscreenchange', look)
+    return () => document.removeEventListener('fullscreenchange', look)
+  }, [])
+  const toggle = (): void => {
+    const done = is_full ? document.exitFullscreen() : element.current?.requestFullscreen()
+    // A browser may refuse; then the board stays as it is.
+    void done?.catch(() => undefined)
+  }
+  return { element, is_full, toggle }
 }

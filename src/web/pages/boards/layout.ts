@@ -4,20 +4,32 @@ import type { BoardTile, TileLayout } from '../../api/boards.ts'
 export const COLUMNS = 12
 const WIDTH = 6
 const HEIGHT = 5
+const TEXT_HEIGHT = 2
+const HEIGHT_MAX = 20
+const HEIGHT_MIN = 2
+const WIDTH_MIN = 3
+/** The height of one row. */
+export const ROW_PX = 80
 
-/** The layout of a tile; half of the board for a tile without one. */
-export function layoutOf({ layouts }: BoardTile): TileLayout {
-  const { x = 0, y = 0, w = WIDTH, h = HEIGHT } = layouts.sm ?? {}
+/** In columns and rows. */
+export type TileSize = Pick<TileLayout, 'h' | 'w'>
+
+/** The layout of a tile; without one it is half as wide as the board, and a text is low. */
+export function layoutOf({ layouts, text }: Pick<BoardTile, 'layouts' | 'text'>): TileLayout {
+  const { x = 0, y = 0, w = WIDTH, h = text === null ? HEIGHT : TEXT_HEIGHT } = layouts.sm ?? {}
   return { x, y, w: Math.min(COLUMNS, Math.max(1, w)), h: Math.max(1, h) }
 }
 
-/** The tiles as they are read: by rows, then from the left. */
+/** The tiles as they are read: by rows, then from the left; those without a layout are last. */
 export function orderTiles(tiles: readonly BoardTile[]): readonly BoardTile[] {
   return tiles.toSorted((one, other) => {
     const [left, right] = [layoutOf(one), layoutOf(other)]
-    return left.y - right.y || left.x - right.x || one.id - other.id
+    const last = Number(hasPlace(other)) - Number(hasPlace(one))
+    return last || left.y - right.y || left.x - right.x || one.id - other.id
   })
 }
+
+const hasPlace = ({ layouts }: BoardTile): boolean => layouts.sm !== undefined
 
 /** Tiles in an order, each with the layout it gets when rows are filled from the left. */
 export function placeTiles(tiles: readonly BoardTile[]): readonly BoardTile[] {
@@ -25,7 +37,7 @@ export function placeTiles(tiles: readonly BoardTile[]): readonly BoardTile[] {
   return tiles.map((tile) => {
     const { w, h } = layoutOf(tile)
     if (x + w > COLUMNS) [x, y, row_height] = [0, y + row_height, 0]
-    const sm = { x, y, w, h }
+    const sm = { ...tile.layouts.sm, x, y, w, h }
     x += w
     row_height = Math.max(row_height, h)
     return { ...tile, layouts: { ...tile.layouts, sm } }
@@ -52,16 +64,30 @@ export const WIDTHS = [
   { w: 12, text: 'Whole width' },
 ] as const
 
-/** The tiles with one of another width. */
+/** A size that a tile can have. */
+export function fitSize({ w, h }: TileSize): TileSize {
+  return { w: within(w, WIDTH_MIN, COLUMNS), h: within(h, HEIGHT_MIN, HEIGHT_MAX) }
+}
+
+const within = (value: number, min: number, max: number): number =>
+  Math.min(max, Math.max(min, value))
+
+/** The tiles with one of another size. */
 export function resizeTile(
   tiles: readonly BoardTile[],
   id: number,
-  w: number,
+  size: TileSize,
 ): readonly BoardTile[] {
   return placeTiles(
     tiles.map((tile) =>
       tile.id === id
-        ? { ...tile, layouts: { ...tile.layouts, sm: { ...layoutOf(tile), w } } }
+        ? {
+            ...tile,
+            layouts: {
+              ...tile.layouts,
+              sm: { ...tile.layouts.sm, ...layoutOf(tile), ...fitSize(size) },
+            },
+          }
         : tile,
     ),
   )

@@ -1,71 +1,99 @@
 /** One tile of a board: an insight with its chart, or a text. */
-import type { VNode } from 'preact'
-import { Link } from 'wouter-preact'
-import { type AnyQuery, useAnswer } from '../../api/ask.ts'
-import type { BoardTile } from '../../api/boards.ts'
-import type { DateRangeValue } from '../../parts/date-range.tsx'
+import type { ComponentChildren, VNode } from 'preact'
+import type { AnswerOf, AnyQuery } from '../../api/ask.ts'
+import type { TileLayout } from '../../api/boards.ts'
+import { ChartHeight } from '../../parts/charts/height.ts'
 import { EmptyNote } from '../../parts/empty-note.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Menu, type MenuItem } from '../../parts/menu.tsx'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { Table } from '../../parts/table.tsx'
-import { useProject } from '../../state/project.tsx'
-import { type ExploreQuestion, isObject, readQuestion } from '../explore/question.ts'
+import { isObject, readQuestion } from '../explore/question.ts'
 import { derivedName } from '../explore/save-bar.tsx'
 import { KIND_VIEWS } from '../explore/views.ts'
 import { cellText, type SqlRow } from '../sql/cells.ts'
 import style from './boards.module.css'
-import { layoutOf } from './layout.ts'
+import { ROW_PX } from './layout.ts'
 
-type TileProps = {
-  readonly tile: BoardTile
-  /** Replaces the range of every insight; null leaves each its own. */
-  readonly range: DateRangeValue | null
-  readonly actions: readonly (MenuItem | null)[]
-  readonly onDragStart: () => void
-  readonly onDrop: () => void
+type TileFrameProps = {
+  /** Says what the tile is, to screen readers. */
+  readonly label: string
+  readonly layout: TileLayout
+  readonly head: ComponentChildren
+  readonly children: ComponentChildren
+  /** By which a tile that is dragged finds the one below it. */
+  readonly id: number
+  readonly is_target?: boolean
 }
 
-/** Draws the tile; it is dragged by its head. */
-export function Tile({ tile, range, actions, onDragStart, onDrop }: TileProps): VNode {
-  const { insight, text } = tile
-  const title = insight === null ? 'Text' : insightName(tile)
+/** Draws a tile of the size of its layout. */
+export function TileFrame(props: TileFrameProps): VNode {
+  const { label, layout, head, children, id, is_target = false } = props
+  const { w, h } = layout
   return (
     <article
-      class={style.tile}
-      style={{ gridColumnEnd: `span ${layoutOf(tile).w}` }}
-      aria-label={title}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault()
-        onDrop()
-      }}
+      class={`${style.tile} ${is_target ? style.target : ''}`}
+      style={{ gridColumnEnd: `span ${w}`, minHeight: h * ROW_PX }}
+      aria-label={label}
+      data-tile={id}
     >
-      <header draggable onDragStart={onDragStart}>
-        {insight === null ? <span /> : <Link href={`/insights/${insight.short_id}`}>{title}</Link>}
-        <Menu label={`Actions of ${title}`} items={actions} />
-      </header>
-      {text !== null && <p class={style.text}>{text.body}</p>}
-      {insight !== null && <InsightBody query={insight.query} range={range} />}
+      {head !== null && <header>{head}</header>}
+      {children}
     </article>
   )
 }
 
-function insightName({ insight }: BoardTile): string {
-  const question = insight === null ? null : readQuestion(insight.query)
-  return insight?.name || insight?.derived_name || (question ? derivedName(question) : 'Insight')
+/** The name of a tile's insight. */
+export function insightName(insight: {
+  readonly name: string | null
+  readonly derived_name?: string | null
+  readonly query: unknown
+}): string {
+  const question = readQuestion(insight.query)
+  return insight.name || insight.derived_name || (question ? derivedName(question) : 'Insight')
 }
 
-type InsightBodyProps = { readonly query: unknown; readonly range: DateRangeValue | null }
-
-function InsightBody({ query, range }: InsightBodyProps): VNode {
+/** The query that a tile asks, without the wrapper of saved insights; null for kinds that no tile draws. */
+export function tileQuery(query: unknown): AnyQuery | null {
   const question = readQuestion(query)
-  if (question !== null) {
-    return <Chart question={range === null ? question : { ...question, dateRange: range }} />
-  }
+  if (question !== null) return question
   const source = isObject(query) && isObject(query['source']) ? query['source'] : query
-  if (isObject(source) && source['kind'] === 'HogQLQuery')
-    return <Rows query={source as AnyQuery} />
+  return isObject(source) && source['kind'] === 'HogQLQuery' ? (source as AnyQuery) : null
+}
+
+/** What stands above and below a chart in its tile. */
+const AROUND_PX = 80
+
+type TileAnswerProps = {
+  readonly query: unknown
+  readonly answer: AnswerOf
+  readonly timezone: string
+  readonly layout: TileLayout
+}
+
+/** Draws an answer: the chart of its kind, or rows. */
+export function TileAnswer({ query, answer, timezone, layout }: TileAnswerProps): VNode {
+  const question = readQuestion(query)
+  const { results } = answer
+  const height = Math.max(120, layout.h * ROW_PX - AROUND_PX)
+  if (question === null) {
+    return <TileRows columns={answer.columns} rows={results as readonly SqlRow[]} height={height} />
+  }
+  const { View, isEmpty } = KIND_VIEWS[question.kind]
+  if (isEmpty(results)) return <EmptyNote title="Nothing in this range" />
+  return (
+    <ChartHeight.Provider value={height}>
+      <View
+        question={question}
+        results={results}
+        timezone={timezone}
+        annotations={[]}
+        onPick={() => undefined}
+        onMark={() => undefined}
+      />
+    </ChartHeight.Provider>
+  )
+}
+
+/** In place of a chart that the interface does not draw. */
+export function NoChart(): VNode {
   return (
     <EmptyNote title="No chart for this kind of question">
       <p>It can be asked by the API.</p>
@@ -73,50 +101,24 @@ function InsightBody({ query, range }: InsightBodyProps): VNode {
   )
 }
 
-const CHART_PX = 320
-const ROWS_PX = 340
-
-function Chart({ question }: { readonly question: ExploreQuestion }): VNode {
-  const { timezone } = useProject()
-  const answer = useAnswer(question)
-  const { View, isEmpty } = KIND_VIEWS[question.kind]
-  return (
-    <Loaded
-      of={answer}
-      skeleton={<SkeletonBlock height={CHART_PX} />}
-      isEmpty={({ results }) => isEmpty(results)}
-      empty={<EmptyNote title="Nothing in this range" />}
-    >
-      {({ results }) => (
-        <View
-          question={question}
-          results={results}
-          timezone={timezone}
-          annotations={[]}
-          onPick={() => undefined}
-          onMark={() => undefined}
-        />
-      )}
-    </Loaded>
-  )
+type TileRowsProps = {
+  readonly columns: readonly string[] | undefined
+  readonly rows: readonly SqlRow[]
+  readonly height: number
 }
 
-function Rows({ query }: { readonly query: AnyQuery }): VNode {
+function TileRows({ columns = [], rows, height }: TileRowsProps): VNode {
   return (
-    <Loaded of={useAnswer<readonly SqlRow[]>(query)}>
-      {({ results, columns = [] }) => (
-        <Table
-          label="Rows"
-          columns={columns.map((title, at) => ({
-            name: `${at}`,
-            title,
-            cell: ({ cells }: { readonly cells: SqlRow }) => cellText(cells[at]),
-          }))}
-          rows={results.map((cells, index) => ({ cells, index }))}
-          rowKey={({ index }) => index}
-          height_max={ROWS_PX}
-        />
-      )}
-    </Loaded>
+    <Table
+      label="Rows"
+      columns={columns.map((title, at) => ({
+        name: `${at}`,
+        title,
+        cell: ({ cells }: { readonly cells: SqlRow }) => cellText(cells[at]),
+      }))}
+      rows={rows.map((cells, index) => ({ cells, index }))}
+      rowKey={({ index }) => index}
+      height_max={height}
+    />
   )
 }

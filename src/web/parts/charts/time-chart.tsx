@@ -1,8 +1,9 @@
 /** A chart over buckets: lines, stacked areas, stacked bars. The canvas is uPlot's; labels, tooltip and marks are HTML. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import { formatNumber } from '../format.ts'
 import type { ChartMark, ChartSeries } from './chart-data.ts'
+import { ChartHeight } from './height.ts'
 import { EndLabels, Legend } from './legend.tsx'
 import { ChartMarks } from './marks.tsx'
 import type { PlotInput } from './plot-options.ts'
@@ -32,7 +33,8 @@ const END_LABEL_PX = 136
 
 /** Draws the chart. Arrow keys move along the buckets, up and down choose a series, Enter picks it. */
 export function TimeChart(props: TimeChartProps): VNode {
-  const { buckets, series, look, height = 320, label, formatValue = formatNumber } = props
+  const usual_height = useContext(ChartHeight)
+  const { buckets, series, look, height = usual_height, label, formatValue = formatNumber } = props
   const [box, width] = useWidth<HTMLDivElement>()
   const [chosen, setChosen] = useState(0)
   const has_end_labels =

@@ -1,0 +1,98 @@
+/** Public links to dashboards: whoever has one reads that dashboard, as the member who opened it would, until it is ended. */
+import { and, eq } from 'drizzle-orm'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { makeInviteToken } from '../projects/secrets.ts'
+import { flag, timestamp } from '../projects/tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import type { Dashboard } from './dashboard.ts'
+import { dashboards } from './tables.ts'
+
+const shared_dashboards = sqliteTable('shared_dashboards', {
+  dashboard_id: integer().primaryKey(),
+  /** Stored as it is, since the link is shown again; it only allows to read one dashboard. */
+  access_token: text().notNull(),
+  enabled: flag().notNull(),
+  /** The member whose rights the link has. */
+  created_by: integer().notNull(),
+  created_at: timestamp().notNull(),
+})
+
+export type DashboardLink = typeof shared_dashboards.$inferSelect
+
+/** Finds the link of a dashboard, open or ended; null if there never was one. */
+export function findLink(
+  db: Pick<ControlDB, 'select'>,
+  dashboard_id: number,
+): DashboardLink | null {
+  const its = eq(shared_dashboards.dashboard_id, dashboard_id)
+  return db.select().from(shared_dashboards).where(its).get() ?? null
+}
+
+/** Lists the ids of a project's dashboards with an open link. */
+export function listSharedIds(db: ControlDB, project_id: number): ReadonlySet<number> {
+  const open = and(eq(dashboards.project_id, project_id), eq(shared_dashboards.enabled, true))
+  const rows = db
+    .select({ id: dashboards.id })
+    .from(shared_dashboards)
+    .innerJoin(dashboards, eq(dashboards.id, shared_dashboards.dashboard_id))
+    .where(open)
+    .all()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/**
+ * Opens or ends the link of a dashboard. `is_renewed` replaces its token, which ends the link before it. Refuses editors
+ * who may not change the dashboard.
+ */
+export function setLink(
+  editor: BoardEditor,
+  dashboard: Dashboard,
+  { enabled, is_renewed = false }: { readonly enabled: boolean; readonly is_renewed?: boolean },
+  now: Date,
+): DashboardLink {
+  return editor.control.transaction((tx) => {
+    const before = findLink(tx, dashboard.id)
+    const is_opened = enabled && before?.enabled !== true
+    const after: DashboardLink = {
+      dashboard_id: dashboard.id,
+      access_token: before === null || is_renewed ? makeInviteToken() : before.access_token,
+      enabled,
+      // The link of a member who has left shows nothing, until another one opens it.
+      created_by: before === null || is_opened ? editor.user_id : before.created_by,
+      created_at: before === null || is_renewed ? now : before.created_at,
+    }
+    tx.insert(shared_dashboards)
+      .values(after)
+      .onConflictDoUpdate({ target: shared_dashboards.dashboard_id, set: after })
+      .run()
+    const edit = {
+      scope: 'Dashboard',
+      before: { ...dashboard, sharing: describeLink(before) },
+      after: { ...dashboard, sharing: describeLink(after) },
+    } as const
+    recordBoardEdit(tx, editor, edit, now)
+    return after
+  })
+}
+
+/** What the activity log says of a link: never its token. */
+const describeLink = (link: DashboardLink | null) => ({
+  enabled: link?.enabled ?? false,
+  created_at: link?.created_at.toISOString() ?? null,
+})
+
+/** Finds the dashboard of an open link, and the member whose rights the link has; null for any other token. */
+export function findSharedDashboard(
+  db: ControlDB,
+  access_token: string,
+): { readonly dashboard: Dashboard; readonly user_id: number } | null {
+  const { access_token: token, enabled, dashboard_id } = shared_dashboards
+  const row = db
+    .select({ dashboard: dashboards, user_id: shared_dashboards.created_by })
+    .from(shared_dashboards)
+    .innerJoin(dashboards, eq(dashboards.id, dashboard_id))
+    .where(and(eq(token, access_token), eq(enabled, true), eq(dashboards.deleted, false)))
+    .get()
+  return row ?? null
+}

@@ -1,0 +1,75 @@
+/** Changes of a board, each stored at once; what can be undone is offered to be. */
+import { useLocation } from 'wouter-preact'
+import { type Board, type BoardTile, changeBoards, showTiles } from '../../api/boards.ts'
+import { call } from '../../api/call.ts'
+import { errorText } from '../../parts/error-note.tsx'
+import { showToast } from '../../parts/toast.tsx'
+import { useProject } from '../../state/project.tsx'
+import { orderTiles, placeTiles } from './layout.ts'
+
+export type BoardEdit = {
+  readonly change: (fields: object) => Promise<boolean>
+  readonly place: (tiles: readonly BoardTile[]) => void
+  readonly remove: (tile: BoardTile) => void
+  readonly drop: () => void
+}
+
+/** Returns the changes of a board. */
+export function useBoardEdit({ id, tiles }: Board): BoardEdit {
+  const project = useProject()
+  const [, navigate] = useLocation()
+  const path = `dashboards/${id}/`
+  const send = async (body: object): Promise<boolean> => {
+    try {
+      await changeBoards(project.id, 'PATCH', [path, body])
+      return true
+    } catch (error) {
+      showToast({ text: errorText(error) })
+      return false
+    }
+  }
+  const drop = async (): Promise<void> => {
+    if (!(await send({ deleted: true }))) return
+    navigate('/boards')
+    showToast({
+      text: 'The board is deleted',
+      action: { text: 'Undo', run: () => void send({ deleted: false }) },
+    })
+  }
+  /** Puts a removed tile back where it was; the server gives it another id. */
+  const restore = async (tile: BoardTile): Promise<void> => {
+    const { insight, text } = tile
+    const [at, body] =
+      insight === null
+        ? [path, { tiles: [{ text: { body: text?.body } }] }]
+        : [`insights/${insight.id}/`, { dashboards: insight.dashboards }]
+    try {
+      await changeBoards(project.id, 'PATCH', [at, body])
+      const known = new Set(tiles.map((one) => one.id))
+      const now = await call<Board>('GET', `/api/projects/${project.id}/${path}`)
+      const added = now.tiles.find((one) => !known.has(one.id))
+      const before = orderTiles(tiles).map((one) => (one.id === tile.id ? added : one))
+      place(before.filter((one) => one !== undefined))
+    } catch (error) {
+      showToast({ text: errorText(error) })
+    }
+  }
+  const place = (wanted: readonly BoardTile[]): void => {
+    const placed = placeTiles(wanted)
+    showTiles(project.id, id, placed)
+    void send({ tiles: placed.map(({ id: tile_id, layouts }) => ({ id: tile_id, layouts })) })
+  }
+  const remove = async (tile: BoardTile): Promise<void> => {
+    if (!(await send({ tiles: [{ id: tile.id, deleted: true }] }))) return
+    showToast({
+      text: 'The tile is gone',
+      action: { text: 'Undo', run: () => void restore(tile) },
+    })
+  }
+  return {
+    change: send,
+    place,
+    remove: (tile) => void remove(tile),
+    drop: () => void drop(),
+  }
+}

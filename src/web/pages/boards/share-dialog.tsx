@@ -1,0 +1,70 @@
+/** The public link of a board: made, copied, ended. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { type Board, type BoardLink, changeBoards, useBoardLink } from '../../api/boards.ts'
+import { Button } from '../../parts/button.tsx'
+import { Toggle } from '../../parts/choice.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { ErrorNote, errorText } from '../../parts/error-note.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
+import { useProject } from '../../state/project.tsx'
+import style from './boards.module.css'
+
+type ShareDialogProps = { readonly board: Board; readonly onClose: () => void }
+
+/** Shows whether the board has a link, and the link. */
+export function ShareDialog({ board, onClose }: ShareDialogProps): VNode {
+  return (
+    <Dialog title="Share by a link" onClose={onClose}>
+      <Loaded of={useBoardLink(board.id)}>
+        {(link) => <LinkSettings board={board} link={link} />}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+type LinkSettingsProps = { readonly board: Board; readonly link: BoardLink }
+
+function LinkSettings({ board, link }: LinkSettingsProps): VNode {
+  const { id } = useProject()
+  const [error, setError] = useState<unknown>(null)
+  const path = `dashboards/${board.id}/sharing/`
+  const send = async (...[method, at, body]: ['PATCH' | 'POST', string, object]): Promise<void> => {
+    setError(null)
+    try {
+      await changeBoards(id, method, [at, body])
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const address = `${location.origin}/shared/${link.access_token ?? ''}`
+  return (
+    <div class={style.form}>
+      <p>
+        Whoever has the link sees this board and nothing else, without logging in, and changes
+        nothing. It shows what you may see yourself.
+      </p>
+      <Toggle
+        label="Anybody with the link may read this board"
+        is_on={link.enabled}
+        onChange={(enabled) => void send('PATCH', path, { enabled })}
+      />
+      {link.enabled && (
+        <>
+          <div class={style.link}>
+            <input class="field" readOnly value={address} aria-label="Link" />
+            <CopyButton text={address} label="Copy link" is_named />
+          </div>
+          <p class={style.age}>
+            <Button look="quiet" onClick={() => void send('POST', `${path}refresh/`, {})}>
+              Replace the link
+            </Button>{' '}
+            The one before it ends at once.
+          </p>
+        </>
+      )}
+      {error !== null && <ErrorNote message={errorText(error)} />}
+    </div>
+  )
+}

@@ -1,0 +1,119 @@
+/** A board by its public link, at `/shared/:token`: to be read only, and asked again by itself for a screen on the wall. */
+import { useQuery } from '@tanstack/preact-query'
+import type { VNode } from 'preact'
+import { useRoute } from 'wouter-preact'
+import type { BoardTile, TileLayout } from '../../api/boards.ts'
+import { type ApiError, call } from '../../api/call.ts'
+import { EmptyNote } from '../../parts/empty-note.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { formatAgo } from '../../parts/format.ts'
+import { Loaded } from '../../parts/loaded.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import boards from '../boards/boards.module.css'
+import { layoutOf } from '../boards/layout.ts'
+import { insightName, NoChart, TileAnswer, TileFrame, tileQuery } from '../boards/tile.tsx'
+import style from './shared.module.css'
+
+type SharedTile = {
+  readonly id: number
+  readonly layouts: { readonly sm?: TileLayout }
+  readonly text: BoardTile['text']
+  readonly insight: {
+    readonly name: string | null
+    readonly query: unknown
+    readonly result: unknown
+    readonly columns: readonly string[] | null
+    readonly last_refresh: string | null
+    readonly query_status: { readonly error_message?: string } | null
+  } | null
+}
+
+type SharedAnswer = {
+  readonly timezone: string
+  readonly dashboard: {
+    readonly name: string | null
+    readonly description: string
+    readonly tiles: readonly SharedTile[]
+  }
+}
+
+/** A screen on the wall asks again this often. */
+const REFRESH_MS = 300_000
+
+/** The page. */
+export function SharedPage(): VNode {
+  const [, params] = useRoute('/shared/:token')
+  const token = params?.token ?? ''
+  const board = useQuery<SharedAnswer, ApiError>({
+    queryKey: ['shared', token],
+    queryFn: ({ signal }) => call('GET', `/shared/${encodeURIComponent(token)}.json`, { signal }),
+    refetchInterval: REFRESH_MS,
+    refetchIntervalInBackground: true,
+  })
+  return (
+    <main class={style.shared}>
+      {board.error?.status === 404 ? (
+        <EmptyNote title="This link has ended" icon="link">
+          <p>Ask whoever gave it to you for another one.</p>
+        </EmptyNote>
+      ) : (
+        <Loaded of={board}>{(shared) => <SharedBoard shared={shared} />}</Loaded>
+      )}
+    </main>
+  )
+}
+
+function SharedBoard({ shared }: { readonly shared: SharedAnswer }): VNode {
+  const { timezone, dashboard } = shared
+  const times = dashboard.tiles.flatMap(({ insight }) => insight?.last_refresh ?? [])
+  const oldest = times.toSorted()[0]
+  return (
+    <>
+      <PageHead
+        title={dashboard.name || 'Board'}
+        aside={oldest && <span class={style.age}>computed {formatAgo(oldest)}</span>}
+      />
+      {dashboard.description && <p class={boards.about}>{dashboard.description}</p>}
+      <div class={boards.grid}>
+        {dashboard.tiles.map((tile) => (
+          <SharedTileView key={tile.id} tile={tile} timezone={timezone} />
+        ))}
+      </div>
+    </>
+  )
+}
+
+type SharedTileProps = { readonly tile: SharedTile; readonly timezone: string }
+
+function SharedTileView({ tile, timezone }: SharedTileProps): VNode {
+  const { insight, text } = tile
+  const layout = layoutOf(tile)
+  const name = insight === null ? 'Text' : insightName(insight)
+  return (
+    <TileFrame
+      id={tile.id}
+      label={name}
+      layout={layout}
+      head={insight === null ? null : <h2>{name}</h2>}
+    >
+      {text !== null && <p class={boards.text}>{text.body}</p>}
+      {insight !== null && <SharedChart insight={insight} timezone={timezone} layout={layout} />}
+    </TileFrame>
+  )
+}
+
+type SharedChartProps = {
+  readonly insight: NonNullable<SharedTile['insight']>
+  readonly timezone: string
+  readonly layout: TileLayout
+}
+
+function SharedChart({ insight, timezone, layout }: SharedChartProps): VNode {
+  const { query, result, columns, query_status } = insight
+  if (result === null) {
+    return <ErrorNote message={query_status?.error_message ?? 'This insight has no answer.'} />
+  }
+  if (tileQuery(query) === null) return <NoChart />
+  const answer = { results: result, columns: columns ?? [] }
+  return <TileAnswer query={query} answer={answer} timezone={timezone} layout={layout} />
+}
