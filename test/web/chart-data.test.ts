@@ -1,7 +1,7 @@
 /** What charts draw, without a browser: buckets in the project's zone, stacked values, queries broken into lines. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
-import { brokenIntoLines } from '../../src/web/pages/explore/hogql-lines.ts'
+import { brokenIntoLines } from '../../src/web/parts/answer/hogql-lines.ts'
 import {
   inZone,
   isIncomplete,

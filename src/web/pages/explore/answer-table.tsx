@@ -1,10 +1,10 @@
 /** The numbers of an answer as a table; those with somebody behind them are buttons. */
 import type { VNode } from 'preact'
+import type { AnswerCell, AnswerTable } from '../../parts/answer/answer-table.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { formatNumber } from '../../parts/format.ts'
 import { Table, type TableColumn } from '../../parts/table.tsx'
-import type { ClickedNumber } from './numbers.ts'
 import style from './result.module.css'
-import type { AnswerCell, AnswerTable } from './view.ts'
 
 type AnswerTableViewProps = {
   readonly table: AnswerTable

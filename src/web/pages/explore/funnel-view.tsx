@@ -1,6 +1,8 @@
 /** The answers of FunnelsQuery: steps, the time to convert, or the conversion over time. */
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { type ChartSeries, isIncomplete, timeBuckets } from '../../parts/charts/chart-data.ts'
 import {
   FunnelChart,
@@ -17,10 +19,10 @@ import {
   type FunnelStep,
   type FunnelTrend,
 } from './answers.ts'
-import { breakdownFilters, type ClickedNumber, funnelActorsSource } from './numbers.ts'
+import { breakdownFilters, funnelActorsSource } from './numbers.ts'
 import type { ExploreQuestion } from './question.ts'
 import style from './result.module.css'
-import { type AnswerTable, marksOf, type ViewProps } from './view.ts'
+import { marksOf, type ViewProps } from './view.ts'
 
 /** Results of a funnel, by what is shown. */
 export type FunnelResults =

@@ -1,18 +1,8 @@
-/** A number of a chart that was clicked: what it is, and the question for the persons behind it. */
+/** From a number of a chart to the question for the persons behind it, and to the conditions that keep only what it counts. */
 import type { AnyQuery } from '../../api/ask.ts'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { isEmptyValue, isOther } from './answers.ts'
 import type { ExploreQuestion } from './question.ts'
-
-export type ClickedNumber = {
-  /** The heading of the dialog: `Page view · 16 Nov`. */
-  readonly title: string
-  readonly value: number
-  /** Conditions that keep only what the number counts, where it is one value of a breakdown. */
-  readonly filters?: readonly PropertyCondition[]
-  /** The question for who is behind it; missing where it counts nobody in particular, as a formula. */
-  readonly source?: AnyQuery
-}
 
 /** The coordinates of a number of TrendsQuery, LifecycleQuery, StickinessQuery, RetentionQuery or PathsQuery. */
 export function actorsSource(

@@ -2,6 +2,8 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { lazyPage } from '../../lazy-page.tsx'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { type ChartSeries, isIncomplete, timeBuckets } from '../../parts/charts/chart-data.ts'
 import { readPathNode } from '../../parts/charts/path-names.ts'
 import { RetentionGrid } from '../../parts/charts/retention-grid.tsx'
@@ -15,9 +17,9 @@ import {
   type StickinessLine,
 } from './answers.ts'
 import { Select } from './kind-settings.tsx'
-import { actorsSource, type ClickedNumber } from './numbers.ts'
+import { actorsSource } from './numbers.ts'
 import type { ExploreQuestion } from './question.ts'
-import { type AnswerTable, marksOf, type ViewProps } from './view.ts'
+import { marksOf, type ViewProps } from './view.ts'
 
 const UNIT_INTERVALS = { Hour: 'hour', Day: 'day', Week: 'week', Month: 'month' } as const
 

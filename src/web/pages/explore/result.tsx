@@ -5,6 +5,9 @@ import type { AnswerOf } from '../../api/ask.ts'
 import { ApiError } from '../../api/call.ts'
 import { type ChartAnnotation, useAnnotations } from '../../api/insights.ts'
 import { type QuestionProgress, useLongAnswer } from '../../api/long-answer.ts'
+import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
+import { WhoDialog } from '../../parts/answer/who-dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { DATE_PRESETS, DateRange } from '../../parts/date-range.tsx'
@@ -16,16 +19,12 @@ import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { AnswerTableView } from './answer-table.tsx'
-import { HogqlDialog } from './hogql-dialog.tsx'
 import { type EditorProps, Select } from './kind-settings.tsx'
 import { NoteDialog } from './note-dialog.tsx'
-import type { ClickedNumber } from './numbers.ts'
 import { type ExploreQuestion, rangeOf } from './question.ts'
 import style from './result.module.css'
-import { ResultMenu } from './result-menu.tsx'
 import { DISPLAYS, lookOf } from './trends-view.tsx'
 import { KIND_VIEWS } from './views.ts'
-import { WhoDialog } from './who-dialog.tsx'
 
 const LOOKS = [
   { value: 'chart', text: 'Chart' },
@@ -36,11 +35,10 @@ const LOOKS = [
 export function Result({ question, onChange }: EditorProps): VNode {
   const [clicked, setClicked] = useState<ClickedNumber | null>(null)
   const [note, setNote] = useState<ChartAnnotation | 'new' | null>(null)
-  const [hogql, setHogql] = useState<string | null>(null)
   return (
     <section class={style.result} aria-label="Answer">
       <Toolbar question={question} onChange={onChange} />
-      <AnswerCard question={question} onPick={setClicked} onNote={setNote} onHogql={setHogql} />
+      <AnswerCard question={question} onPick={setClicked} onNote={setNote} />
       {clicked !== null && (
         <WhoDialog
           clicked={clicked}
@@ -54,7 +52,6 @@ export function Result({ question, onChange }: EditorProps): VNode {
       {note !== null && (
         <NoteDialog annotation={note === 'new' ? null : note} onClose={() => setNote(null)} />
       )}
-      {hogql !== null && <HogqlDialog hogql={hogql} onClose={() => setHogql(null)} />}
     </section>
   )
 }
@@ -63,19 +60,15 @@ type AnswerCardProps = {
   readonly question: ExploreQuestion
   readonly onPick: (clicked: ClickedNumber) => void
   readonly onNote: (note: ChartAnnotation | 'new') => void
-  readonly onHogql: (hogql: string) => void
 }
 
-function AnswerCard({ question, onPick, onNote, onHogql }: AnswerCardProps): VNode {
+function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
   const [look, setLook] = useParam('show', 'chart')
   const picture = useRef<HTMLDivElement>(null)
   const { answer, progress, cancel } = useLongAnswer<unknown>(question)
   const { data, isPlaceholderData } = answer
-  const hogql = data?.hogql
   const is_table = look === 'table'
-  useKeys([
-    { keys: 'q', text: 'Show the HogQL', group: 'Explore', run: () => hogql && onHogql(hogql) },
-  ])
+  const { tableOf } = KIND_VIEWS[question.kind]
   return (
     <div class={style.card}>
       <div class={style.bar}>
@@ -85,17 +78,19 @@ function AnswerCard({ question, onPick, onNote, onHogql }: AnswerCardProps): VNo
           value={is_table ? 'table' : 'chart'}
           onChange={setLook}
         />
-        <div class={style.tools}>
-          <Button look="quiet" icon="sql" disabled={!hogql} onClick={() => hogql && onHogql(hogql)}>
-            HogQL
-          </Button>
-          <ResultMenu
-            question={question}
-            results={isPlaceholderData ? undefined : data?.results}
-            picture={picture}
-            onNote={() => onNote('new')}
-          />
-        </div>
+        <AnswerMenu
+          name="Answer"
+          query={question}
+          hogql={isPlaceholderData ? null : data?.hogql}
+          tableOf={
+            data === undefined || isPlaceholderData
+              ? undefined
+              : () => tableOf(question, data.results)
+          }
+          picture={picture}
+          has_button
+          items={[{ text: 'Add a note', icon: 'note', onSelect: () => onNote('new') }]}
+        />
       </div>
       {progress !== null && <Progress progress={progress} onCancel={cancel} />}
       {isCancelled(answer.error) && !answer.isFetching ? (

@@ -1,6 +1,8 @@
 /** The answer of TrendsQuery: a chart over time, bars, or one number. */
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { BigNumber } from '../../parts/charts/big-number.tsx'
 import {
   type ChartBucket,
@@ -13,10 +15,10 @@ import { ValueBars } from '../../parts/charts/value-bars.tsx'
 import { formatNumber } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
 import { breakdownText, type TrendsAnswerLine } from './answers.ts'
-import { actorsSource, breakdownFilters, type ClickedNumber } from './numbers.ts'
+import { actorsSource, breakdownFilters } from './numbers.ts'
 import { type ExploreQuestion, seriesName } from './question.ts'
 import style from './result.module.css'
-import { type AnswerTable, marksOf, type ViewProps } from './view.ts'
+import { marksOf, type ViewProps } from './view.ts'
 
 /** DISPLAYS: how trends are shown. Adding one means adding a line. */
 export const DISPLAYS = [

@@ -1,24 +1,10 @@
-/** What every kind's answer becomes: a chart, and a table of the same numbers. */
+/** What the views of all kinds get, and where annotations stand on a chart. */
 import type { ChartAnnotation } from '../../api/insights.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import type { ChartMark } from '../../parts/charts/chart-data.ts'
 import { inZone } from '../../parts/charts/chart-data.ts'
 import { readProjectTime } from '../../parts/format.ts'
-import type { ClickedNumber } from './numbers.ts'
 import type { ExploreQuestion } from './question.ts'
-
-export type AnswerCell = {
-  readonly value: string | number | null
-  /** How it is shown; the value itself without it. */
-  readonly text?: string
-  readonly clicked?: ClickedNumber
-}
-
-export type AnswerTable = {
-  readonly columns: readonly string[]
-  /** Headings for programs, where they differ: days as `2026-11-23`. */
-  readonly csv_columns?: readonly string[]
-  readonly rows: readonly (readonly AnswerCell[])[]
-}
 
 /** What the views of all kinds get. */
 export type ViewProps<Results> = {
@@ -47,20 +33,4 @@ export function marksOf(
     const bucket = starts.findLastIndex((start) => start <= at)
     return [{ key: String(id), bucket, text: content ?? '' }]
   })
-}
-
-/** Writes the table as CSV. Texts that a spreadsheet would run as a formula begin with an apostrophe. */
-export function csvOf({ columns, csv_columns = columns, rows }: AnswerTable): string {
-  return [csv_columns, ...rows.map((row) => row.map(({ value }) => value))]
-    .map(csvLine)
-    .join('\r\n')
-}
-
-const csvLine = (cells: readonly (string | number | null)[]): string => cells.map(csvCell).join(',')
-
-function csvCell(value: string | number | null): string {
-  if (value === null) return ''
-  if (typeof value === 'number') return String(value)
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

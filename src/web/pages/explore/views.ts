@@ -1,5 +1,6 @@
 /** KIND_VIEWS: how the answer of each kind is drawn, and how it becomes a table. */
 import type { ComponentType } from 'preact'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type {
   LifecycleLine,
   PathFlow,
@@ -20,7 +21,7 @@ import {
 } from './other-views.tsx'
 import type { ExploreKind, ExploreQuestion } from './question.ts'
 import { TrendsView, trendsTable } from './trends-view.tsx'
-import type { AnswerTable, ViewProps } from './view.ts'
+import type { ViewProps } from './view.ts'
 
 type KindView = {
   readonly View: ComponentType<ViewProps<unknown>>

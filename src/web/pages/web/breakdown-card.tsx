@@ -1,7 +1,11 @@
 /** A card with tabs of tables: pages, sources, places, devices. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type AnswerOf, useAnswer } from '../../api/ask.ts'
+import { lazyPage } from '../../lazy-page.tsx'
+import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { Button } from '../../parts/button.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
@@ -13,11 +17,13 @@ import {
   type BreakdownValue,
   breakdownText,
   conditionsOfRow,
+  tabName,
   type WebBreakdownCard,
   type WebBreakdownTab,
 } from './breakdowns.ts'
+import { visitorsSource } from './metrics.ts'
 import style from './web.module.css'
-import { type WebQuestion, webMembers } from './web-question.ts'
+import { intervalOf, type WebQuestion, webMembers } from './web-question.ts'
 
 /** `[value, [visitors, before], [views, before], …]`; without a comparison the second of each pair is null. */
 type WebStatsRow = readonly [
@@ -28,46 +34,49 @@ type WebStatsRow = readonly [
 
 const ROWS_AT_FIRST = 9
 const ROWS_MAX = 100
+/** As many as there are. */
+const COUNTRIES_MAX = 300
 const ROW_PX = 32
 
 type BreakdownCardProps = {
   readonly card: WebBreakdownCard
   readonly question: WebQuestion
   readonly onFilter: (conditions: readonly PropertyCondition[]) => void
+  readonly onPick: (clicked: ClickedNumber) => void
 }
 
 /** Draws the card; its tab is in the address. */
-export function BreakdownCard({ card, question, onFilter }: BreakdownCardProps): VNode {
-  const first = card.tabs[0]?.by ?? 'Page'
-  const [by, setBy] = useParam(card.title.toLowerCase(), first)
-  const tab = card.tabs.find((one) => one.by === by) ?? card.tabs[0]
+export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps): VNode {
+  const [first] = card.tabs
+  if (first === undefined) throw new Error(`the card ${card.title} has no tabs`)
+  const [name, setName] = useParam(card.title.toLowerCase(), tabName(first))
+  const tab = card.tabs.find((one) => tabName(one) === name) ?? first
   const [is_long, setLong] = useState(false)
-  if (tab === undefined) throw new Error(`the card ${card.title} has no tabs`)
-  const answer = useAnswer<readonly WebStatsRow[]>({
+  const query = {
     kind: 'WebStatsTableQuery',
     breakdownBy: tab.by,
-    limit: is_long ? ROWS_MAX : ROWS_AT_FIRST,
+    limit: tab.look === 'map' ? COUNTRIES_MAX : is_long ? ROWS_MAX : ROWS_AT_FIRST,
     ...webMembers({ ...question, has_comparison: false }),
-  })
+  }
+  const answer = useAnswer<readonly WebStatsRow[]>(query)
+  const picture = useRef<HTMLDivElement>(null)
+  const shown = answer.isPlaceholderData ? undefined : answer.data
+  const choose = (value: string): void => {
+    setLong(false)
+    setName(value)
+  }
   return (
     <section class={style.card} aria-label={card.title}>
       <header>
         <h2>{card.title}</h2>
-        <div class={style.tabs}>
-          {card.tabs.map(({ by: value, title }) => (
-            <button
-              key={value}
-              type="button"
-              aria-pressed={value === tab.by}
-              onClick={() => {
-                setLong(false)
-                setBy(value)
-              }}
-            >
-              {title}
-            </button>
-          ))}
-        </div>
+        <Tabs tabs={card.tabs} chosen={tab} onChoose={choose} />
+        <AnswerMenu
+          name={card.title}
+          query={query}
+          hogql={shown?.hogql}
+          tableOf={shown && (() => rowsTable(tab, shown.results))}
+          picture={picture}
+        />
       </header>
       <Loaded
         of={answer}
@@ -75,9 +84,17 @@ export function BreakdownCard({ card, question, onFilter }: BreakdownCardProps):
         isEmpty={({ results }) => results.length === 0}
         empty={<EmptyNote title="Nothing in this range" />}
       >
-        {(found) => <Rows tab={tab} answer={found} onFilter={onFilter} />}
+        {(found) => (
+          <div ref={picture}>
+            {tab.look === 'map' ? (
+              <PlacesMap tab={tab} answer={found} onFilter={picks.onFilter} />
+            ) : (
+              <Rows tab={tab} answer={found} question={question} {...picks} />
+            )}
+          </div>
+        )}
       </Loaded>
-      {answer.data?.hasMore === true && !is_long && (
+      {answer.data?.hasMore === true && !is_long && tab.look !== 'map' && (
         <footer>
           <Button look="quiet" onClick={() => setLong(true)}>
             Show more
@@ -88,14 +105,83 @@ export function BreakdownCard({ card, question, onFilter }: BreakdownCardProps):
   )
 }
 
-type RowsProps = {
-  readonly tab: WebBreakdownTab
-  readonly answer: AnswerOf<readonly WebStatsRow[]>
-  readonly onFilter: (conditions: readonly PropertyCondition[]) => void
+type TabsProps = {
+  readonly tabs: readonly WebBreakdownTab[]
+  readonly chosen: WebBreakdownTab
+  readonly onChoose: (name: string) => void
 }
 
-function Rows({ tab, answer, onFilter }: RowsProps): VNode {
+function Tabs({ tabs, chosen, onChoose }: TabsProps): VNode {
+  return (
+    <div class={style.tabs}>
+      {tabs.map((tab) => (
+        <button
+          key={tab.title}
+          type="button"
+          aria-pressed={tab === chosen}
+          onClick={() => onChoose(tabName(tab))}
+        >
+          {tab.title}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Loaded when the card is drawn: its outlines weigh more than the rest of the page. */
+const WorldMap = lazyPage(() =>
+  import('../../parts/charts/world-map.tsx').then((module) => module.WorldMap),
+)
+
+type PlacesMapProps = Pick<RowsProps, 'tab' | 'answer' | 'onFilter'>
+
+function PlacesMap({ tab, answer, onFilter }: PlacesMapProps): VNode {
+  const countries = answer.results.flatMap(([code, [value]]) =>
+    typeof code === 'string' && code !== ''
+      ? [{ code, name: breakdownText(tab, code), value }]
+      : [],
+  )
+  return (
+    <WorldMap
+      label="Visitors by country"
+      unit="visitors"
+      countries={countries}
+      onPick={({ code }) => onFilter(conditionsOfRow(tab, code))}
+    />
+  )
+}
+
+function rowsTable(tab: WebBreakdownTab, rows: readonly WebStatsRow[]): AnswerTable {
+  return {
+    columns: [tab.title, 'Visitors', 'Views'],
+    rows: rows.map(([value, [visitors], [views]]) => [
+      { value: breakdownText(tab, value) },
+      { value: visitors },
+      { value: views },
+    ]),
+  }
+}
+
+type RowsProps = Omit<BreakdownCardProps, 'card'> & {
+  readonly tab: WebBreakdownTab
+  readonly answer: AnswerOf<readonly WebStatsRow[]>
+}
+
+function Rows({ tab, answer, question, onFilter, onPick }: RowsProps): VNode {
   const most = Math.max(1, ...answer.results.map(([, [visitors]]) => visitors))
+  const pick = (value: BreakdownValue, title: string, count: number): void => {
+    const filters = conditionsOfRow(tab, value)
+    const narrowed = { ...question, filters: [...question.filters, ...filters] }
+    onPick({
+      title: `${breakdownText(tab, value)} · ${title}`,
+      value: count,
+      filters,
+      source: visitorsSource(
+        { ...narrowed, has_comparison: false },
+        intervalOf(question.range, new Date()),
+      ),
+    })
+  }
   return (
     <table class={style.rows}>
       <thead>
@@ -127,14 +213,25 @@ function Rows({ tab, answer, onFilter }: RowsProps): VNode {
                   {text}
                 </button>
               </th>
-              <td title={formatNumber(visitors)}>{formatCompact(visitors)}</td>
-              <td class={style.views} title={formatNumber(views)}>
-                {formatCompact(views)}
+              <td>
+                <Count value={visitors} onPick={() => pick(value, 'Visitors', visitors)} />
+              </td>
+              <td class={style.views}>
+                <Count value={views} onPick={() => pick(value, 'Views', views)} />
               </td>
             </tr>
           )
         })}
       </tbody>
     </table>
+  )
+}
+
+/** A number that opens who is behind it. */
+function Count({ value, onPick }: { readonly value: number; readonly onPick: () => void }): VNode {
+  return (
+    <button type="button" class={style.count} title={formatNumber(value)} onClick={onPick}>
+      {formatCompact(value)}
+    </button>
   )
 }

@@ -7,6 +7,10 @@ export type BreakdownValue = string | null | readonly (string | null)[]
 
 export type WebBreakdownTab = {
   readonly by: WebStatsTableQuery['breakdownBy']
+  /** In the address, and unique within the card; the breakdown's name without it. */
+  readonly name?: string
+  /** Rows of a table, unless it says something else. */
+  readonly look?: 'map'
   /** On the tab, and what a row is called. */
   readonly title: string
   /** Whose property a row is; of a tuple, one per part. */
@@ -19,6 +23,13 @@ export type WebBreakdownCard = { readonly title: string; readonly tabs: readonly
 
 const event = (key: string): readonly ['event', string] => ['event', key]
 const session = (key: string): readonly ['session', string] => ['session', key]
+
+const COUNTRY: WebBreakdownTab = {
+  by: 'Country',
+  title: 'Country',
+  keys: [event('$geoip_country_code')],
+  text: (value) => countryName(value),
+}
 
 /** The cards in their order. Adding a tab means adding a line. */
 export const BREAKDOWNS: readonly WebBreakdownCard[] = [
@@ -41,19 +52,15 @@ export const BREAKDOWNS: readonly WebBreakdownCard[] = [
         text: (value) => (value === '$direct' ? 'Direct' : value),
       },
       { by: 'InitialUTMSource', title: 'UTM source', keys: [session('$entry_utm_source')] },
-      { by: 'InitialUTMMedium', title: 'UTM medium', keys: [session('$entry_utm_medium')] },
-      { by: 'InitialUTMCampaign', title: 'UTM campaign', keys: [session('$entry_utm_campaign')] },
+      { by: 'InitialUTMMedium', title: 'Medium', keys: [session('$entry_utm_medium')] },
+      { by: 'InitialUTMCampaign', title: 'Campaign', keys: [session('$entry_utm_campaign')] },
     ],
   },
   {
     title: 'Places',
     tabs: [
-      {
-        by: 'Country',
-        title: 'Country',
-        keys: [event('$geoip_country_code')],
-        text: (value) => countryName(value),
-      },
+      { ...COUNTRY, title: 'Map', name: 'Map', look: 'map' },
+      COUNTRY,
       {
         by: 'Region',
         title: 'Region',
@@ -80,6 +87,9 @@ export const BREAKDOWNS: readonly WebBreakdownCard[] = [
     ],
   },
 ]
+
+/** A tab as the address has it. */
+export const tabName = ({ name, by }: WebBreakdownTab): string => name ?? by
 
 const COUNTRIES = new Intl.DisplayNames(['en-GB'], { type: 'region', fallback: 'code' })
 

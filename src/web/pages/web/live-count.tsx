@@ -1,6 +1,7 @@
 /** How many visitors were here in the last minutes, asked again while the page is in sight. */
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
 import { ask } from '../../api/ask.ts'
 import { formatCompact } from '../../parts/format.ts'
 import { useProject } from '../../state/project.tsx'
@@ -26,9 +27,13 @@ export function LiveCount(): VNode | null {
   const count = data?.results[0]?.[0]
   if (count === undefined) return null
   return (
-    <span class={style.live} title="Visitors of the last five minutes">
+    <Link
+      href="/events"
+      class={style.live}
+      title="Visitors of the last five minutes: open their events"
+    >
       <span aria-hidden="true" class={count > 0 ? style.on : ''} />
       {formatCompact(count)} online
-    </span>
+    </Link>
   )
 }

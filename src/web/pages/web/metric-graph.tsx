@@ -1,6 +1,10 @@
 /** The graph of one figure over time, with the period before it. */
 import type { VNode } from 'preact'
-import { useAnswer } from '../../api/ask.ts'
+import { useRef } from 'preact/hooks'
+import { type AnyQuery, useAnswer } from '../../api/ask.ts'
+import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { ButtonLink } from '../../parts/button.tsx'
 import { type ChartSeries, isIncomplete, timeBuckets } from '../../parts/charts/chart-data.ts'
 import { TimeChart } from '../../parts/charts/time-chart.tsx'
@@ -8,7 +12,7 @@ import type { TimeInterval } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { useProject } from '../../state/project.tsx'
-import { graphQuery, type WebMetric } from './metrics.ts'
+import { graphQuery, visitorsSource, type WebMetric } from './metrics.ts'
 import style from './web.module.css'
 import { intervalOf, type WebQuestion } from './web-question.ts'
 
@@ -21,42 +25,99 @@ type GraphSeries = {
 
 const GRAPH_PX = 280
 
-type MetricGraphProps = { readonly metric: WebMetric; readonly question: WebQuestion }
+type MetricGraphProps = {
+  readonly metric: WebMetric
+  readonly question: WebQuestion
+  /** The figure of the whole range; null while it is not known. */
+  readonly total: number | null
+  readonly onPick: (clicked: ClickedNumber) => void
+}
 
 /** Asks for the figure by day, or by what suits the range, and draws it. */
-export function MetricGraph({ metric, question }: MetricGraphProps): VNode {
+export function MetricGraph({ metric, question, total, onPick }: MetricGraphProps): VNode {
   const interval = intervalOf(question.range, new Date())
   const query = graphQuery(metric, question, interval)
   const answer = useAnswer<readonly GraphSeries[]>(query)
+  const picture = useRef<HTMLDivElement>(null)
+  const { data, isPlaceholderData } = answer
+  const shown = isPlaceholderData ? undefined : data
+  const pickTotal = (value: number): void =>
+    onPick({
+      title: metric.title,
+      value,
+      text: metric.format(value),
+      source: visitorsSource({ ...question, has_comparison: false }, interval),
+    })
   return (
     <div class={style.graph}>
-      {query !== null && (
-        <ButtonLink
-          look="quiet"
-          icon="explore"
-          href={`/explore#q=${encodeURIComponent(JSON.stringify(query))}`}
-        >
+      <div class={style.tools}>
+        <ButtonLink look="quiet" icon="explore" href={exploreAddress(query)}>
           Open in Explore
         </ButtonLink>
-      )}
+        <AnswerMenu
+          name={metric.title}
+          query={query}
+          hogql={shown?.hogql}
+          tableOf={shown && (() => graphTable(metric, shown.results))}
+          picture={picture}
+          has_button
+          items={[
+            {
+              text: 'Who is behind it',
+              icon: 'persons',
+              is_disabled: total === null,
+              onSelect: () => pickTotal(total ?? 0),
+            },
+          ]}
+        />
+      </div>
       <Loaded of={answer} skeleton={<SkeletonBlock height={GRAPH_PX} />}>
-        {({ results }) => <Graph metric={metric} interval={interval} all={results} />}
+        {({ results }) => (
+          <div ref={picture}>
+            <Graph
+              metric={metric}
+              question={question}
+              interval={interval}
+              all={results}
+              onPick={onPick}
+            />
+          </div>
+        )}
       </Loaded>
     </div>
   )
 }
 
-type GraphProps = {
-  readonly metric: WebMetric
+/** The address of a question in Explore, within the project. */
+export function exploreAddress(query: AnyQuery): string {
+  return `/explore#q=${encodeURIComponent(JSON.stringify(query))}`
+}
+
+const isPrevious = ({ compare_label }: GraphSeries): boolean => compare_label === 'previous'
+const daysOf = (all: readonly GraphSeries[]): readonly string[] =>
+  all.find((one) => !isPrevious(one))?.days ?? []
+
+/** A row per bucket, so that a spreadsheet draws it at once. */
+function graphTable({ title }: WebMetric, all: readonly GraphSeries[]): AnswerTable {
+  return {
+    columns: ['Date', ...all.map((one) => (isPrevious(one) ? `${title}, before` : title))],
+    rows: daysOf(all).map((day, bucket) => [
+      { value: day },
+      ...all.map(({ data }) => ({ value: data[bucket] ?? null })),
+    ]),
+  }
+}
+
+type GraphProps = Omit<MetricGraphProps, 'total'> & {
   readonly interval: TimeInterval
   readonly all: readonly GraphSeries[]
 }
 
-function Graph({ metric, interval, all }: GraphProps): VNode {
+function Graph({ metric, question, interval, all, onPick }: GraphProps): VNode {
   const { timezone } = useProject()
-  const days = all.find(({ compare_label }) => compare_label !== 'previous')?.days ?? []
+  const days = daysOf(all)
   const series = all.map((one): ChartSeries => {
-    const is_previous = one.compare_label === 'previous'
+    const is_previous = isPrevious(one)
     return {
       key: is_previous ? 'previous' : 'current',
       name: is_previous ? 'Previous period' : metric.title,
@@ -65,6 +126,22 @@ function Graph({ metric, interval, all }: GraphProps): VNode {
       ...(is_previous && { is_previous, buckets: timeBuckets(one.days, interval) }),
     }
   })
+  const pick = ({ is_previous = false }: ChartSeries, bucket: number): void => {
+    const line = all.find((one) => isPrevious(one) === is_previous)
+    const day = line?.days[bucket]
+    if (line === undefined || day === undefined) return
+    const value = line.data[bucket] ?? 0
+    const compare = is_previous ? 'previous' : 'current'
+    onPick({
+      title: `${metric.title} · ${timeBuckets([day], interval)[0]?.text ?? day}`,
+      value,
+      text: metric.format(value),
+      source: visitorsSource(question, interval, {
+        day,
+        ...(question.has_comparison && { compare }),
+      }),
+    })
+  }
   return (
     <TimeChart
       label={`${metric.title} over time`}
@@ -75,6 +152,7 @@ function Graph({ metric, interval, all }: GraphProps): VNode {
       height={GRAPH_PX}
       formatValue={metric.format}
       formatAxis={metric.format}
+      onPick={pick}
     />
   )
 }

@@ -22,38 +22,50 @@ export type WebMetric = {
   /** The figure's key in the answer, and in the address. */
   readonly key: string
   readonly title: string
-  /** The series of its graph; null for a figure that no graph shows. */
-  readonly series: Readonly<Record<string, unknown>> | null
+  /** The series of its graph. */
+  readonly series: Readonly<Record<string, unknown>>
   readonly format: (value: number | null) => string
 }
 
-const pageviews = { kind: 'EventsNode', event: '$pageview', name: '$pageview' }
+/** The events that the figures count: pages of sites, screens of apps. */
+const views = {
+  kind: 'EventsNode',
+  event: null,
+  properties: [{ type: 'hogql', key: "event in ('$pageview', '$screen')" }],
+}
+
+/** Sessions that bounced among all, in percent. */
+const BOUNCED = 'uniqIf($session_id, session.$is_bounce) / uniq($session_id) * 100'
+
+/** A figure of percents as text. */
+const formatPercents = (value: number | null): string =>
+  formatPercent(value === null ? null : value / 100)
 
 /** The figures in their order. */
 export const WEB_METRICS: readonly WebMetric[] = [
   {
     key: 'visitors',
     title: 'Visitors',
-    series: { ...pageviews, math: 'dau', custom_name: 'Visitors' },
+    series: { ...views, math: 'dau', custom_name: 'Visitors' },
     format: formatCompact,
   },
   {
     key: 'views',
     title: 'Page views',
-    series: { ...pageviews, math: 'total', custom_name: 'Page views' },
+    series: { ...views, math: 'total', custom_name: 'Page views' },
     format: formatCompact,
   },
   {
     key: 'sessions',
     title: 'Sessions',
-    series: { ...pageviews, math: 'unique_session', custom_name: 'Sessions' },
+    series: { ...views, math: 'unique_session', custom_name: 'Sessions' },
     format: formatCompact,
   },
   {
     key: 'session duration',
     title: 'Session duration',
     series: {
-      ...pageviews,
+      ...views,
       math: 'avg',
       math_property: '$session_duration',
       custom_name: 'Session duration',
@@ -63,25 +75,38 @@ export const WEB_METRICS: readonly WebMetric[] = [
   {
     key: 'bounce rate',
     title: 'Bounce rate',
-    series: null,
-    format: (value) => formatPercent(value === null ? null : value / 100),
+    series: { ...views, math: 'hogql', math_hogql: BOUNCED, custom_name: 'Bounce rate' },
+    format: formatPercents,
   },
 ]
 
 /** The metric of a key; the first one for a key that is none. */
 export function metricOf(key: string): WebMetric {
-  const metric = WEB_METRICS.find((one) => one.key === key && one.series !== null) ?? WEB_METRICS[0]
+  const metric = WEB_METRICS.find((one) => one.key === key) ?? WEB_METRICS[0]
   if (metric === undefined) throw new Error('there are no metrics')
   return metric
 }
 
-/** The question of a metric's graph; null when it has none. */
+/** The question of a metric's graph. */
 export function graphQuery(
   { series }: WebMetric,
   question: WebQuestion,
   interval: TimeInterval,
-): AnyQuery | null {
-  return series === null
-    ? null
-    : { kind: 'TrendsQuery', interval, series: [series], ...webMembers(question) }
+): AnyQuery {
+  return { kind: 'TrendsQuery', interval, series: [series], ...webMembers(question) }
+}
+
+/** The question for the visitors of a whole range; `day` narrows it to a bucket, `compare` to the period before. */
+export function visitorsSource(
+  question: WebQuestion,
+  interval: TimeInterval,
+  point: { readonly day?: string; readonly compare?: 'current' | 'previous' } = {},
+): AnyQuery {
+  const source = {
+    kind: 'TrendsQuery',
+    interval,
+    series: [{ ...views, math: 'dau' }],
+    ...webMembers(question),
+  }
+  return { kind: 'InsightActorsQuery', source, series: 0, ...point }
 }

@@ -17,12 +17,7 @@ export function Overview({ answer, chosen, onChoose }: OverviewProps): VNode {
     <div class={style.figures}>
       {WEB_METRICS.map((metric) => {
         const figure = answer.results.find(({ key }) => key === metric.key)
-        const inside = <Figure metric={metric} figure={figure} />
-        return metric.series === null ? (
-          <div key={metric.key} class={style.figure}>
-            {inside}
-          </div>
-        ) : (
+        return (
           <button
             key={metric.key}
             type="button"
@@ -30,23 +25,13 @@ export function Overview({ answer, chosen, onChoose }: OverviewProps): VNode {
             aria-pressed={metric.key === chosen.key}
             onClick={() => onChoose(metric)}
           >
-            {inside}
+            <span class={style.name}>{metric.title}</span>
+            <span class={style.value}>{metric.format(figure?.value ?? null)}</span>
+            {figure !== undefined && <Change figure={figure} />}
           </button>
         )
       })}
     </div>
-  )
-}
-
-type FigureProps = { readonly metric: WebMetric; readonly figure: WebFigure | undefined }
-
-function Figure({ metric, figure }: FigureProps): VNode {
-  return (
-    <>
-      <span class={style.name}>{metric.title}</span>
-      <span class={style.value}>{metric.format(figure?.value ?? null)}</span>
-      {figure !== undefined && <Change figure={figure} />}
-    </>
   )
 }
 

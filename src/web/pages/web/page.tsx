@@ -1,6 +1,9 @@
 /** Web analytics: figures, a graph, and where visitors come from; a click on a row filters everything. */
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import { useAnswer } from '../../api/ask.ts'
+import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
+import { WhoDialog } from '../../parts/answer/who-dialog.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Toggle } from '../../parts/choice.tsx'
 import { DateRange, useDateRange } from '../../parts/date-range.tsx'
@@ -30,13 +33,7 @@ export function WebPage(): VNode {
   const [range, setRange] = useDateRange()
   const [filters, setFilters] = useFilters()
   const [compare, setCompare] = useParam('compare', 'on')
-  const [metric_key, setMetric] = useParam('metric', 'visitors')
   const question: WebQuestion = { range, filters, has_comparison: compare === 'on' }
-  const metric = metricOf(metric_key)
-  const overview = useAnswer<readonly WebFigure[]>({
-    kind: 'WebOverviewQuery',
-    ...webMembers(question),
-  })
   const addFilters = (added: readonly PropertyCondition[]): void => {
     const keys = new Set(added.map(({ type, key }) => `${type} ${key}`))
     const others = filters.filter(({ type, key }) => !keys.has(`${type} ${key}`))
@@ -56,19 +53,54 @@ export function WebPage(): VNode {
         <PropertyFilters filters={filters} onChange={setFilters} event_names={EVENTS} has_key />
       </div>
       {!ingested_event && <NothingYet />}
+      <Answers question={question} onFilter={addFilters} />
+    </>
+  )
+}
+
+type AnswersProps = {
+  readonly question: WebQuestion
+  readonly onFilter: (conditions: readonly PropertyCondition[]) => void
+}
+
+/** The figures, the graph of the chosen one, the tables, and who is behind a number of any of them. */
+function Answers({ question, onFilter }: AnswersProps): VNode {
+  const [metric_key, setMetric] = useParam('metric', 'visitors')
+  const [clicked, setClicked] = useState<ClickedNumber | null>(null)
+  const metric = metricOf(metric_key)
+  const overview = useAnswer<readonly WebFigure[]>({
+    kind: 'WebOverviewQuery',
+    ...webMembers(question),
+  })
+  const total = overview.data?.results.find(({ key }) => key === metric.key)?.value ?? null
+  const filterAndClose = (added: readonly PropertyCondition[]): void => {
+    setClicked(null)
+    onFilter(added)
+  }
+  return (
+    <>
       <section class={style.main} aria-label="Figures">
         <Loaded of={overview} skeleton={<SkeletonBlock height={FIGURES_PX} />}>
           {(answer) => (
             <Overview answer={answer} chosen={metric} onChoose={({ key }) => setMetric(key)} />
           )}
         </Loaded>
-        <MetricGraph metric={metric} question={question} />
+        <MetricGraph metric={metric} question={question} total={total} onPick={setClicked} />
       </section>
       <div class={style.cards}>
         {BREAKDOWNS.map((card) => (
-          <BreakdownCard key={card.title} card={card} question={question} onFilter={addFilters} />
+          <BreakdownCard
+            key={card.title}
+            card={card}
+            question={question}
+            onFilter={onFilter}
+            onPick={setClicked}
+          />
         ))}
       </div>
+      {clicked !== null && (
+        <WhoDialog clicked={clicked} onFilter={filterAndClose} onClose={() => setClicked(null)} />
+      )}
     </>
   )
 }

@@ -4,7 +4,8 @@ import { propertyTitle } from '../names.ts'
 
 /** One filter on a property, or on membership in a cohort (`key` is then `id`). */
 export type PropertyCondition = {
-  readonly type: PropertyOwner | 'cohort'
+  /** An expression of HogQL is a condition by itself: its `key` says all. */
+  readonly type: PropertyOwner | 'cohort' | 'hogql'
   readonly key: string
   readonly operator: string
   readonly value?: ConditionValue
@@ -77,6 +78,7 @@ export function conditionText(condition: PropertyCondition, cohort_name?: string
     const name = cohort_name ?? `cohort ${String(value)}`
     return operator === 'not_in' ? `Not in ${name}` : `In ${name}`
   }
+  if (type === 'hogql') return key
   const text = CONDITION_OPERATORS.find(({ name }) => name === operator)?.text ?? operator
   const subject = `${propertyTitle(key)} ${text}`
   return valueInputOf(operator) === 'none' ? subject : `${subject} ${valueText(value)}`

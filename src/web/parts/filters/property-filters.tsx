@@ -67,16 +67,22 @@ function FilterChip({ filter, event_names, onChange, onRemove }: FilterChipProps
   const text = conditionText(filter, cohort_name)
   return (
     <span class={style.chip}>
-      <Popover label={`Change the filter ${text}`} text={text} is_bare look="quiet">
-        {(close) => (
-          <ConditionEditor
-            condition={filter}
-            event_names={event_names}
-            onChange={onChange}
-            close={close}
-          />
-        )}
-      </Popover>
+      {filter.type === 'hogql' ? (
+        <code class={style.expression} title={text}>
+          {text}
+        </code>
+      ) : (
+        <Popover label={`Change the filter ${text}`} text={text} is_bare look="quiet">
+          {(close) => (
+            <ConditionEditor
+              condition={filter}
+              event_names={event_names}
+              onChange={onChange}
+              close={close}
+            />
+          )}
+        </Popover>
+      )}
       <IconButton icon="close" label={`Remove the filter ${text}`} onClick={onRemove} />
     </span>
   )

@@ -132,7 +132,7 @@ function useNamesOfType(
 
 /** The type of a condition's property: `String`, `Numeric`, `Boolean`, `DateTime`; '' while it is not known. */
 export function usePropertyType({ type, key, group_type_index }: PropertyCondition): string {
-  const owner = type === 'cohort' ? 'session' : type
+  const owner = type === 'cohort' || type === 'hogql' ? 'session' : type
   const { data } = usePropertyNames({
     owner,
     search: key,

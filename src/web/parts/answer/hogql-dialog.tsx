@@ -2,12 +2,12 @@
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { type ApiError, call } from '../../api/call.ts'
-import { ButtonLink } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
+import { ButtonLink } from '../button.tsx'
+import { CopyButton } from '../copy.tsx'
+import { Dialog } from '../dialog.tsx'
+import style from './answer-menu.module.css'
 import { brokenIntoLines } from './hogql-lines.ts'
-import style from './result.module.css'
 
 type HogqlDialogProps = { readonly hogql: string; readonly onClose: () => void }
 

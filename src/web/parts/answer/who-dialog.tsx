@@ -3,16 +3,16 @@ import { useInfiniteQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { type AnswerOf, ask } from '../../api/ask.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { EmptyNote } from '../../parts/empty-note.tsx'
-import { ErrorNote, errorText } from '../../parts/error-note.tsx'
-import type { PropertyCondition } from '../../parts/filters/conditions.ts'
-import { formatAgo, formatNumber } from '../../parts/format.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
 import { useProject } from '../../state/project.tsx'
-import type { ClickedNumber } from './numbers.ts'
+import { Button } from '../button.tsx'
+import { Dialog } from '../dialog.tsx'
+import { EmptyNote } from '../empty-note.tsx'
+import { ErrorNote, errorText } from '../error-note.tsx'
+import type { PropertyCondition } from '../filters/conditions.ts'
+import { formatAgo, formatNumber } from '../format.ts'
+import { Icon } from '../icon.tsx'
+import { Skeleton } from '../skeleton.tsx'
+import type { ClickedNumber } from './clicked-number.ts'
 import style from './who-dialog.module.css'
 
 type WhoDialogProps = {
@@ -33,11 +33,11 @@ const PAGE = 50
 
 /** Draws the list beside the chart. */
 export function WhoDialog({ clicked, onFilter, onClose }: WhoDialogProps): VNode {
-  const { title, value, filters = [], source } = clicked
+  const { title, value, text = formatNumber(value), filters = [], source } = clicked
   return (
     <Dialog title={title} onClose={onClose} is_wide>
       <div class={style.head}>
-        <p class={style.figure}>{formatNumber(value)}</p>
+        <p class={style.figure}>{text}</p>
         {filters.length > 0 && (
           <Button icon="filter" onClick={() => onFilter(filters)}>
             Show only these

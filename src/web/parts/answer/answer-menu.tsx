@@ -1,0 +1,126 @@
+/** What can be done with any answer: read its HogQL, take it to SQL, a shell, a spreadsheet, a picture, another person. */
+import type { RefObject, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { AnyQuery } from '../../api/ask.ts'
+import { useKeys } from '../../state/keys.ts'
+import { useProject } from '../../state/project.tsx'
+import { Button } from '../button.tsx'
+import { CopyButton, copyText } from '../copy.tsx'
+import { Dialog } from '../dialog.tsx'
+import { Menu, type MenuItem } from '../menu.tsx'
+import { showToast } from '../toast.tsx'
+import style from './answer-menu.module.css'
+import { type AnswerTable, csvOf } from './answer-table.ts'
+import { HogqlDialog } from './hogql-dialog.tsx'
+import { pictureOf } from './picture.ts'
+import { saveFile } from './save-file.ts'
+
+type AnswerMenuProps = {
+  /** What the answer is called, to screen readers and as the name of its files. */
+  readonly name: string
+  readonly query: AnyQuery | null
+  /** Missing while there is no answer to this question. */
+  readonly hogql?: string | null | undefined
+  /** Makes the rows of the CSV; missing while there is no answer. */
+  readonly tableOf?: (() => AnswerTable) | undefined
+  /** What the picture shows. */
+  readonly picture: RefObject<HTMLElement>
+  /** Shows the HogQL by a button of its own, and by the key `q`. */
+  readonly has_button?: boolean
+  /** Above the others: what only this answer has. */
+  readonly items?: readonly MenuItem[]
+}
+
+/** Draws the menu, and what it opens. */
+export function AnswerMenu(props: AnswerMenuProps): VNode {
+  const { name, query, hogql, tableOf, picture, has_button = false, items = [] } = props
+  const { id } = useProject()
+  const [text, setText] = useState<ShownText | null>(null)
+  const [is_read, setRead] = useState(false)
+  const copy = async (title: string, copied: string): Promise<void> => {
+    if (await copyText(copied)) showToast({ text: `${title} copied` })
+    else setText({ title, text: copied })
+  }
+  const read = { text: 'HogQL', icon: 'sql', is_disabled: !hogql } as const
+  const command = query === null ? null : curlOf(id, query)
+  const all: readonly (MenuItem | null)[] = [
+    ...items,
+    ...(has_button ? [] : [{ ...read, onSelect: () => setRead(true) }]),
+    ...(items.length > 0 || !has_button ? [null] : []),
+    { text: 'Copy link', icon: 'link', onSelect: () => void copy('Link', location.href) },
+    {
+      text: 'Copy as curl',
+      icon: 'copy',
+      is_disabled: command === null,
+      onSelect: () => void copy('Command', command ?? ''),
+    },
+    {
+      text: 'Download CSV',
+      icon: 'download',
+      is_disabled: tableOf === undefined,
+      onSelect: () => {
+        if (tableOf !== undefined) saveFile(`${fileName(name)}.csv`, csvFile(tableOf()))
+      },
+    },
+    {
+      text: 'Download PNG',
+      icon: 'download',
+      is_disabled: tableOf === undefined,
+      onSelect: () => void savePicture(`${fileName(name)}.png`, picture.current),
+    },
+  ]
+  useKeys(
+    has_button
+      ? [{ keys: 'q', text: 'Show the HogQL', group: 'This chart', run: () => setRead(!!hogql) }]
+      : [],
+  )
+  return (
+    <div class={style.tools}>
+      {has_button && (
+        <Button look="quiet" icon="sql" disabled={!hogql} onClick={() => setRead(true)}>
+          HogQL
+        </Button>
+      )}
+      <Menu label={`More: ${name}`} items={all} />
+      {is_read && hogql && <HogqlDialog hogql={hogql} onClose={() => setRead(false)} />}
+      {text !== null && <TextDialog {...text} onClose={() => setText(null)} />}
+    </div>
+  )
+}
+
+type ShownText = { readonly title: string; readonly text: string }
+
+/** What the browser does not let the page copy. */
+function TextDialog({ title, text, onClose }: ShownText & { readonly onClose: () => void }): VNode {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <pre class={style.code}>{text}</pre>
+      <CopyButton text={text} label="Copy" is_named />
+    </Dialog>
+  )
+}
+
+const csvFile = (table: AnswerTable): Blob => new Blob([csvOf(table)], { type: 'text/csv' })
+
+/** `Page views` → `page-views`. */
+const fileName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+
+async function savePicture(name: string, element: HTMLElement | null): Promise<void> {
+  if (element === null) return
+  try {
+    saveFile(name, await pictureOf(element))
+  } catch {
+    showToast({ text: 'This browser cannot make a picture of the chart.' })
+  }
+}
+
+/** A question as a command for a shell; the key is left for the reader to fill in. */
+function curlOf(project_id: number, query: AnyQuery): string {
+  const body = JSON.stringify({ query }).replaceAll("'", String.raw`'\''`)
+  return [
+    `curl ${location.origin}/api/projects/${project_id}/query/ \\`,
+    `  -H "Authorization: Bearer $TIDEMARK_API_KEY" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+  ].join('\n')
+}

@@ -1,0 +1,246 @@
+/** Web analytics: what can be done with every tile, who is behind every number, and the map. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { countryShapes } from '../../src/web/parts/charts/world-shapes.ts'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import { findBarriers, type Interface, openInterface } from './interface.ts'
+
+setDefaultTimeout(120_000)
+
+const MEMBERS = { dateRange: { date_from: '-7d' }, properties: [], filterTestAccounts: true }
+
+type Row = readonly [value: string, visitors: readonly [number], views: readonly [number]]
+
+let ui: Interface
+beforeAll(async () => {
+  if (HAS_BROWSER) ui = await openInterface()
+})
+afterAll(() => ui?.[Symbol.asyncDispose]())
+
+async function ask(query: object): Promise<readonly unknown[]> {
+  const body = JSON.stringify({ query })
+  const answer = await ui.api('/api/projects/1/query/', { method: 'POST', body })
+  return (answer as { readonly results: readonly unknown[] }).results
+}
+
+const askRows = async (breakdownBy: string): Promise<readonly Row[]> =>
+  (await ask({ kind: 'WebStatsTableQuery', breakdownBy, limit: 9, ...MEMBERS })) as readonly Row[]
+
+const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
+
+async function open(page: Page, search = ''): Promise<void> {
+  await page.goto(`/p/1/web${search}`)
+  await card(page, 'Devices').locator('th[scope=row]').first().waitFor()
+  await page.getByRole('slider').waitFor()
+}
+
+/** Chooses an item of a tile's menu and returns the file that it saves. */
+async function download(page: Page, tile: string, item: string): Promise<Buffer> {
+  const waiting = page.waitForEvent('download')
+  await page.getByRole('button', { name: `More: ${tile}` }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+  return Buffer.from(await Bun.file(await (await waiting).path()).arrayBuffer())
+}
+
+describe.skipIf(!HAS_BROWSER)('a tile', () => {
+  test('saves the rows that the API answers, and a picture of itself', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, '?sources=InitialReferringDomain&places=Country')
+    for (const [tile, by] of [
+      ['Pages', 'Page'],
+      ['Devices', 'DeviceType'],
+    ] as const) {
+      const csv = (await download(page, tile, 'Download CSV')).toString().split('\r\n')
+      const rows = await askRows(by)
+      expect(csv.slice(1)).toEqual(
+        rows.map(([value, [visitors], [views]]) => `${value},${visitors},${views}`),
+      )
+    }
+    for (const tile of ['Visitors', 'Pages', 'Sources', 'Places', 'Devices']) {
+      const png = await download(page, tile, 'Download PNG')
+      expect([tile, png.subarray(1, 4).toString()]).toEqual([tile, 'PNG'])
+      expect(png.length).toBeGreaterThan(4000)
+    }
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('of the graph saves a row per day', async () => {
+    await using visit = await ui.visit()
+    await open(visit.page)
+    const csv = (await download(visit.page, 'Visitors', 'Download CSV')).toString().split('\r\n')
+    const body = JSON.stringify({ query: { ...dailyVisitors(), compareFilter: { compare: true } } })
+    const { results } = (await ui.api('/api/projects/1/query/', { method: 'POST', body })) as {
+      readonly results: readonly { readonly data: readonly number[]; readonly days: string[] }[]
+    }
+    const [now, before] = results
+    expect(csv).toEqual([
+      'Date,Visitors,"Visitors, before"',
+      ...(now?.days ?? []).map((day, at) => `${day},${now?.data[at]},${before?.data[at]}`),
+    ])
+  })
+
+  test('is copied as a command that asks the same', async () => {
+    await using visit = await ui.visit()
+    const { page, context } = visit
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await open(page)
+    await page.getByRole('button', { name: 'More: Devices' }).click()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('menuitem', { name: 'Copy as curl' }).click()
+    await page.getByText('Command copied').waitFor()
+    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+    const env = { ...process.env, TIDEMARK_API_KEY: 'phx_flow_key_for_tests_only' }
+    const child = Bun.spawn(['sh', '-c', `${command} -s`], { env })
+    const { results } = JSON.parse(await new Response(child.stdout).text())
+    expect(results).toEqual(await askRows('DeviceType'))
+    await page.getByRole('button', { name: 'More: Devices' }).click()
+    await page.getByRole('menuitem', { name: 'Copy link' }).click()
+    await page.getByText('Link copied').waitFor()
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(page.url())
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('shows its HogQL by the keyboard alone, and the graph leads to the same question in Explore', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    await page.getByRole('button', { name: 'More: Pages' }).focus()
+    await page.keyboard.press('Enter')
+    // The first item has the focus as soon as the menu is open.
+    await page.locator('[role=menuitem]:focus').waitFor()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'HogQL' })
+    await dialog.getByText('SELECT').first().waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Open in Explore' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Explore' }).waitFor()
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+const VIEWS = {
+  kind: 'EventsNode',
+  event: null,
+  properties: [{ type: 'hogql', key: "event in ('$pageview', '$screen')" }],
+}
+const dailyVisitors = () => ({
+  kind: 'TrendsQuery',
+  interval: 'day',
+  series: [{ ...VIEWS, math: 'dau' }],
+  ...MEMBERS,
+})
+
+describe.skipIf(!HAS_BROWSER)('every number', () => {
+  test.each([
+    ['Pages', 'Page', 'pages=Page'],
+    ['Pages', 'InitialPage', 'pages=InitialPage'],
+    ['Pages', 'ExitPage', 'pages=ExitPage'],
+    ['Sources', 'InitialChannelType', 'sources=InitialChannelType'],
+    ['Sources', 'InitialReferringDomain', 'sources=InitialReferringDomain'],
+    ['Places', 'City', 'places=City'],
+    ['Devices', 'Browser', 'devices=Browser'],
+  ])('of %s (%s) opens as many persons as it says', async (tile, by, search) => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, `?${search}`)
+    const rows = await askRows(by)
+    expect(rows.length).toBeGreaterThan(1)
+    const [, [visitors]] = rows[1] ?? ['', [0]]
+    await card(page, tile).locator('tbody tr').nth(1).getByRole('button').nth(1).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(visitors.toLocaleString('en-GB'), { exact: true }).waitFor()
+    await dialog.getByRole('listitem').first().waitFor()
+    while ((await dialog.getByRole('button', { name: 'More' }).count()) > 0) {
+      await dialog.getByRole('button', { name: 'More' }).click()
+      await page.waitForTimeout(100)
+    }
+    expect(await dialog.getByRole('listitem').count()).toBe(visitors)
+    expect(await findBarriers(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Show only these' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page
+      .getByRole('button', { name: /^Remove the filter/ })
+      .first()
+      .waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('of the graph opens who is behind it, and so does the figure', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    const [line] = (await ask(dailyVisitors())) as readonly { readonly data: readonly number[] }[]
+    const second = line?.data[1] ?? 0
+    await page.getByRole('slider', { name: 'Visitors over time' }).focus()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('listitem').first().waitFor()
+    expect(await dialog.getByRole('listitem').count()).toBe(second)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /^Bounce rate/ }).click()
+    await page.getByRole('slider', { name: 'Bounce rate over time' }).waitFor()
+    await page.getByRole('button', { name: 'More: Bounce rate' }).click()
+    await page.getByRole('menuitem', { name: 'Who is behind it' }).click()
+    await dialog.getByText(/%$/).first().waitFor()
+    await dialog.getByRole('listitem').first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the map', () => {
+  test('says the countries of the API, names the one under the pointer, and filters by a click', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    const rows = await askRows('Country')
+    const [code, [visitors]] = rows[0] ?? ['', [0]]
+    const map = card(page, 'Places').getByRole('img')
+    const name = new Intl.DisplayNames('en-GB', { type: 'region' }).of(code) ?? ''
+    expect(await map.getAttribute('aria-label')).toStartWith(
+      `Visitors by country: ${name} ${visitors}`,
+    )
+    const country = map.locator(`path[data-country=${code}]`).first()
+    await country.dispatchEvent('pointerenter')
+    await card(page, 'Places').getByText(`${visitors} visitors`).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await country.dispatchEvent('click')
+    await page.getByRole('button', { name: `Remove the filter Country code is ${code}` }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+test('the outlines bear the codes of the countries whose they are, each within the map', () => {
+  const shapes = countryShapes()
+  const codes = new Set(shapes.map(({ code }) => code))
+  expect(codes.size).toBeGreaterThan(170)
+  const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+  for (const code of codes) expect([code, names.of(code) !== undefined]).toEqual([code, true])
+  // Where a few countries lie, so that a code on the wrong outline is seen.
+  for (const [code, x, y] of [
+    ['NL', 513, 66],
+    ['BR', 350, 274],
+    ['AU', 850, 310],
+    ['JP', 830, 130],
+    ['ZA', 565, 325],
+  ] as const) {
+    const points = shapes
+      .filter((shape) => shape.code === code)
+      .flatMap(({ path }) => path.match(/[\d.-]+,[\d.-]+/g) ?? [])
+      .map((point) => point.split(',').map(Number))
+    const middle = (at: 0 | 1): number => {
+      const values = points.map((point) => point[at] ?? 0)
+      return (Math.min(...values) + Math.max(...values)) / 2
+    }
+    expect([code, Math.abs(middle(0) - x) < 40, Math.abs(middle(1) - y) < 30]).toEqual([
+      code,
+      true,
+      true,
+    ])
+  }
+})
