@@ -46,7 +46,6 @@ async function workOn(
   mkdirSync(work.work_dir, { recursive: true })
   const instance = await openInstance({ ...work, spill_dir: join(work.work_dir, 'spill') })
   const connection = await instance.connect()
-  db.run('begin')
   switch (work.kind) {
     case 'write': {
       const { writeFiles } = await import('./write.ts')

@@ -74,17 +74,20 @@ async function prepare(
   files: readonly FileRow[],
 ): Promise<void> {
   const project_id = files[0]?.project_id ?? -1
+  const { removals, overridden } = db.transaction(() => ({
+    removals: listPendingRemovals(db, project_id),
+    overridden: db
+      .query<{ distinct_id: string }, [number]>(
+        'select distinct_id from distinct_id_overrides where project_id = ?',
+      )
+      .all(project_id)
+      .map(({ distinct_id }) => distinct_id),
+  }))()
   await connection.run(CREATE_REMOVED)
-  await copyRemovals(connection, listPendingRemovals(db, project_id))
+  await copyRemovals(connection, removals)
   await connection.run('create table distinct_id_overrides (distinct_id varchar not null)')
-  const led = db
-    .query<{ distinct_id: string }, [number]>(
-      'select distinct_id from distinct_id_overrides where project_id = ?',
-    )
-    .all(project_id)
-    .map(({ distinct_id }) => distinct_id)
   await connection.run(
     `insert into distinct_id_overrides select unnest(from_json($1, '["VARCHAR"]'))`,
-    [JSON.stringify(led)],
+    [JSON.stringify(overridden)],
   )
 }

@@ -73,8 +73,11 @@ export async function writeMirror(
   await connection.run(DUCKDB_RELATIONS)
   await connection.run(CREATE_STAGED)
   await connection.run(`create table changed as select ${keyOf(filed)} from ${replica.table}`)
+  // A row that changes while it is read has a later change number, and would be missing here.
+  db.run('begin')
   const end = lastOf(db, filed, options)
   const pieces = await writePieces(db, work, end)
+  db.run('commit')
   const columns = await columnsOf(work, rowsOf(work), pieces)
   const { added, removed, small } = await writeSurvivors(work)
   const last = [rowsOf(work), ...small.map((file) => survivorsOf(work, file))]

@@ -305,6 +305,7 @@ export class Capture {
   #finishCall(number: number, error: string | null, outcome: PersonChanged | null = null): void {
     const call = this.#calls.get(number)
     this.#calls.delete(number)
+    this.#checkpoints.noteCall()
     if (error === null) call?.resolve(outcome)
     else call?.reject(new Error(error))
   }

@@ -38,11 +38,18 @@ const STAGED_LENGTH_MAX = 32 * 1024 * 1024
 
 type CopiedRow = { readonly position: number; readonly fields: string; readonly properties: string }
 
-type CopyBatch = { readonly rows: readonly CopiedRow[]; readonly length: number }
+type CopyBatch = {
+  readonly rows: readonly CopiedRow[]
+  /** Characters. */
+  readonly length: number
+  /** No row of the range follows. */
+  readonly is_last: boolean
+}
 
 /**
- * Copies a range of rows; the table `staged` must exist. Runs in the transactions that its caller opened on
- * both sides. Returns up to which position the range is copied.
+ * Copies a range of rows; the table `staged` must exist. Runs in the transactions that its caller opened on both sides.
+ * Without one on SQLite's side it reads each batch in a transaction of its own, so that the write-ahead log can start
+ * over between batches; the rows of the range must not change meanwhile. Returns up to which position it is copied.
  */
 export async function copyRows(
   db: Database,
@@ -52,43 +59,39 @@ export async function copyRows(
 ): Promise<number> {
   let length = 0
   let staged_length = 0
-  for (const batch of batchesOf(db.query<CopiedRow, typeof range>(source.select).iterate(range))) {
+  for (let after = range.after; ; ) {
+    const batch = readBatch(db, source, { ...range, after })
     await stageRows(writer, batch.rows)
     length += batch.length
     staged_length += batch.length
-    if (length >= length_max) {
+    const is_last = batch.is_last || length >= length_max
+    if (staged_length > 0 && (is_last || staged_length >= STAGED_LENGTH_MAX)) {
       await moveStaged(writer, source)
-      return batch.rows.at(-1)?.position ?? range.up_to
+      staged_length = 0
     }
-    if (staged_length < STAGED_LENGTH_MAX) continue
-    await moveStaged(writer, source)
-    staged_length = 0
+    after = batch.rows.at(-1)?.position ?? range.up_to
+    if (is_last) return batch.is_last ? range.up_to : after
   }
-  if (staged_length > 0) await moveStaged(writer, source)
-  return range.up_to
 }
 
-/** Keeps rows of one position in one batch, since a copy continues after a position. */
-function* batchesOf(all: Iterable<CopiedRow>): Iterable<CopyBatch> {
-  let rows: CopiedRow[] = []
+/** Reads the next rows; those of one position are in one batch, since a copy continues after a position. */
+function readBatch(db: Database, source: CopySource, range: CopyRange): CopyBatch {
+  const rows: CopiedRow[] = []
   let length = 0
-  for (const row of all) {
+  for (const row of db.query<CopiedRow, CopyRange>(source.select).iterate(range)) {
     const is_full = rows.length >= BATCH_ROWS || length >= BATCH_LENGTH_MAX
-    if (is_full && row.position !== rows.at(-1)?.position) {
-      yield { rows, length }
-      rows = []
-      length = 0
-    }
+    if (is_full && row.position !== rows.at(-1)?.position) return { rows, length, is_last: false }
     rows.push(row)
     length += row.fields.length + row.properties.length
   }
-  if (rows.length > 0) yield { rows, length }
+  return { rows, length, is_last: true }
 }
 
 async function stageRows(
   { connection }: StatementWriter,
   rows: readonly CopiedRow[],
 ): Promise<void> {
+  if (rows.length === 0) return
   const appender = await connection.createAppender('staged')
   for (const row of rows) appendRow(appender, row)
   appender.closeSync()

@@ -63,6 +63,9 @@ export type NewFiles = {
 /** SQLite's page cache of the writer: it should contain the upper pages of the exactly-once index. */
 const CACHE_KIB = 64 * 1024
 
+/** The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. */
+const LOG_FILE_BYTES = 64 * 1024 * 1024
+
 const INSERT_FILE = `
 insert into files (
   id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
@@ -87,6 +90,7 @@ export class EventLog {
     this.db.run('pragma synchronous = normal')
     // The checkpoint thread checkpoints, so that no commit waits for it.
     this.db.run('pragma wal_autocheckpoint = 0')
+    this.db.run(`pragma journal_size_limit = ${LOG_FILE_BYTES}`)
     this.db.run(`pragma cache_size = -${CACHE_KIB}`)
     migrate(this.db, EVENTS_MIGRATIONS)
     this.#begin = this.db.prepare('begin immediate')

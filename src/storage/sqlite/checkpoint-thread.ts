@@ -9,12 +9,14 @@ declare const self: Worker
 export type ToCheckpointThread =
   | { readonly kind: 'open'; readonly data_dir: string }
   | { readonly kind: 'checkpoint' }
+  | { readonly kind: 'truncate' }
   | { readonly kind: 'close' }
 
 /** Checkpoint thread → main thread. `pages_left` are still in the log because commits went on meanwhile. */
 export type FromCheckpointThread =
   | { readonly kind: 'opened' }
   | { readonly kind: 'checkpointed'; readonly pages: number; readonly pages_left: number }
+  | { readonly kind: 'truncated'; readonly is_empty: boolean }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'closed' }
 
@@ -31,10 +33,15 @@ self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
   switch (message.kind) {
     case 'open':
       db = openWriter(join(message.data_dir, 'events.db'))
+      // Waiting for a reader would make commits wait as well.
+      db.run('pragma busy_timeout = 0')
       send({ kind: 'opened' })
       return
     case 'checkpoint':
       send(checkpoint())
+      return
+    case 'truncate':
+      send(truncate())
       return
     case 'close':
       db?.close(true)
@@ -56,4 +63,13 @@ function checkpoint(): FromCheckpointThread {
     // Most likely a full disk: commits are safe in the log, and the next checkpoint includes them.
     return { kind: 'failed', message: String(error) }
   }
+}
+
+/** Gives the log's space back if all of it is checkpointed, so that nothing is copied while commits wait. */
+function truncate(): FromCheckpointThread {
+  const progress = checkpoint()
+  if (progress.kind !== 'checkpointed') return progress
+  if (progress.pages_left > 0) return { kind: 'truncated', is_empty: false }
+  const result = db?.query<CheckpointProgress, []>('pragma wal_checkpoint(truncate)').get()
+  return { kind: 'truncated', is_empty: result?.busy === 0 }
 }

@@ -9,9 +9,13 @@ const CHECKPOINT_EVERY_BYTES = 4 * MIB
 /** At this many pages (4 kB each) the log cannot restart beside commits: the data thread pauses and checkpoints. */
 const LOG_PAGES_MAX = 16_384
 
+/** After this time without a commit the log's space is given back. */
+const IDLE_MS = 10_000
+
 /** The main thread's handle on the checkpoint thread. */
 export class Checkpoints {
   readonly #data_dir: string
+  readonly #idle_ms: number
   readonly #pauseCommits: () => void
   readonly #report: (message: string) => void
   #worker: Worker | null = null
@@ -19,13 +23,20 @@ export class Checkpoints {
   #closed = Promise.withResolvers<void>()
   #bytes = 0
   #is_running = false
+  #idle: Timer | null = null
 
   /**
    * `pauseCommits` makes the data thread itself finish a checkpoint, after which the log starts over.
    * `report` is told why a checkpoint failed; another one follows in any case.
    */
-  constructor(data_dir: string, pauseCommits: () => void, report: (message: string) => void) {
+  constructor(
+    data_dir: string,
+    pauseCommits: () => void,
+    report: (message: string) => void,
+    idle_ms = IDLE_MS,
+  ) {
     this.#data_dir = data_dir
+    this.#idle_ms = idle_ms
     this.#pauseCommits = pauseCommits
     this.#report = report
   }
@@ -41,8 +52,14 @@ export class Checkpoints {
     return this.#opened.promise
   }
 
+  /** Starts a checkpoint: a call to the data thread may have written much. */
+  noteCall(): void {
+    this.noteWritten(CHECKPOINT_EVERY_BYTES)
+  }
+
   /** Counts the bytes of a commit, and starts a checkpoint when it is due. */
   noteWritten(bytes: number): void {
+    if (bytes > 0) this.#waitForIdle()
     this.#bytes += bytes
     if (this.#is_running || this.#bytes < CHECKPOINT_EVERY_BYTES) return
     this.#bytes = 0
@@ -51,11 +68,21 @@ export class Checkpoints {
   }
 
   async close(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle)
     if (this.#worker === null) return
     this.#send({ kind: 'close' })
     await this.#closed.promise
     this.#worker.terminate()
     this.#worker = null
+  }
+
+  #waitForIdle(): void {
+    if (this.#idle !== null) {
+      this.#idle.refresh()
+      return
+    }
+    this.#idle = setTimeout(() => this.#send({ kind: 'truncate' }), this.#idle_ms)
+    this.#idle.unref()
   }
 
   #send(message: ToCheckpointThread): void {
@@ -71,6 +98,10 @@ export class Checkpoints {
         this.#is_running = false
         // Few pages are left, but only a paused writer can finish them.
         if (message.pages > LOG_PAGES_MAX) this.#pauseCommits()
+        return
+      case 'truncated':
+        // A reader was in the way.
+        if (!message.is_empty) this.#idle?.refresh()
         return
       case 'failed':
         this.#is_running = false
