@@ -2,7 +2,7 @@
 import type { CalendarHeatmapQuery } from '../contract/insights/calendar-heatmap.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
-import { alias, field, order } from '../hogql/nodes.ts'
+import { alias, constant, field, order } from '../hogql/nodes.ts'
 import { hasActor } from './actor.ts'
 import { allOf, eventsOf, queryCondition, scaleSample } from './conditions.ts'
 import {
@@ -14,6 +14,7 @@ import {
   withinRange,
 } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
+import { unionOfLines } from './printed-lines.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 import { actorOfSeries, groupTypeOf, isScaled, mathOf } from './trends/math.ts'
@@ -46,7 +47,7 @@ export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
       allAggregations: all?.value ?? 0,
     }
     const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
-    return { results, hogql: texts.join('\nUNION ALL\n'), said }
+    return { results, hogql: unionOfLines(texts, context), said }
   },
 }
 
@@ -61,7 +62,7 @@ function cellOf(
   const value = Number(row.at(-1) ?? 0)
   const is_scaled = isScaled(mathOf(getSeries(query.series, 0), range.interval))
   return {
-    ...Object.fromEntries(names.map((name, index) => [name, Number(row[index])])),
+    ...Object.fromEntries(names.map((name) => [name, Number(row[CELL_NAMES.indexOf(name)])])),
     value: is_scaled ? scaleSample(value, query) : value,
   }
 }
@@ -95,12 +96,17 @@ function heatmapTree(request: HeatmapRequest, names: readonly CellName[]): Selec
     queryCondition(query, context),
     hasActor(groupTypeOf(series)),
   )
-  const columns = names.map((name) => alias(KEYS[name], `at_${name}`))
+  // All trees of an answer have the same columns, so that they print as one union.
+  const columns = CELL_NAMES.map((name) =>
+    alias(names.includes(name) ? KEYS[name] : constant(null), `at_${name}`),
+  )
   const keys = names.map((name) => field([`at_${name}`]))
   const tree = select`select ${[...columns, alias(valueOf(request), 'value')]}
     from ${eventsOf(query)} where ${condition}`
   return { ...tree, group_by: keys, order_by: keys.map((key) => order(key)) }
 }
+
+const CELL_NAMES: readonly CellName[] = ['row', 'column']
 
 const KEYS = { row: expr`toDayOfWeek(timestamp) % 7`, column: expr`toHour(timestamp)` } as const
 

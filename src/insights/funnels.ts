@@ -19,8 +19,8 @@ const VIEWS: Readonly<Record<FunnelView, FunnelAnswer>> = {
 }
 
 /**
- * Steps, times to convert, or conversion by day. The `hogql` of the answer contains internal
- * functions (`actor_timeline`, `funnel_steps`): it can be read, not run.
+ * Steps, times to convert, or conversion by day. The `hogql` of the answer calls functions made for
+ * it (`actor_timeline`, `funnel_steps`), which a text may call too.
  */
 export const FUNNELS: InsightKind<FunnelsQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),

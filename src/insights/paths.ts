@@ -21,8 +21,8 @@ type PathEdge = {
 }
 
 /**
- * Edges, the heaviest first. The `hogql` of the answer contains internal functions
- * (`path_timeline`, `path_steps`): it can be read, not run.
+ * Edges, the heaviest first. The `hogql` of the answer calls functions made for it
+ * (`path_timeline`, `path_steps`), which a text may call too.
  */
 export const PATHS: InsightKind<PathsQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),

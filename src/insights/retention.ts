@@ -7,6 +7,7 @@ import { type Breakdowns, breakdownText, OTHER_VALUES, readBreakdowns } from './
 import { eventsOf, scaleSample } from './conditions.ts'
 import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from './date-range.ts'
 import type { InsightContext, InsightKind, RunTree } from './insight.ts'
+import { unionOfLines } from './printed-lines.ts'
 import { planRetention, type RetentionPlan, stepLabels } from './retention/plan.ts'
 import { type RetentionSplit, retentionCondition, retentionTree } from './retention/tree.ts'
 import { expr, select } from './tree.ts'
@@ -70,16 +71,16 @@ async function tablesOfCohorts(
   cohorts: readonly (number | 'all')[],
 ): Promise<RetentionTables> {
   const tables: RetentionTable[] = []
-  let first: string | null = null
+  const texts: string[] = []
   for (const cohort of cohorts) {
     const condition =
       cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
     const tree = countTree(treeOf(request, { values: [], condition }))
     const { rows, hogql } = await queryAll(tree, request.context, request.ask)
     tables.push({ value: cohort === 'all' ? EVERYBODY : cohort, counts: countsOf(rows) })
-    first ??= hogql
+    texts.push(hogql)
   }
-  return { tables, hogql: first }
+  return { tables, hogql: unionOfLines(texts, request.context) }
 }
 
 type RetentionValues = Extract<Breakdowns, { kind: 'values' }>

@@ -17,6 +17,7 @@ import {
   withinRange,
 } from './date-range.ts'
 import type { InsightContext, InsightKind, RunTree } from './insight.ts'
+import { unionOfLines } from './printed-lines.ts'
 import { actionOf, getSeries, type SeriesAt, seriesCondition, seriesLabel } from './series.ts'
 import { activeSteps, maskColumns, masksOf, stepIndex } from './step-masks.ts'
 import { expr, select } from './tree.ts'
@@ -35,7 +36,10 @@ export const STICKINESS: InsightKind<StickinessQuery> = {
     }
     return {
       results: answers.map(({ result }) => result),
-      hogql: answers.map(({ hogql }) => hogql).join('\nUNION ALL\n'),
+      hogql: unionOfLines(
+        answers.map(({ hogql }) => hogql),
+        context,
+      ),
       said: { resolved_date_range: resolvedRange(range) },
     }
   },

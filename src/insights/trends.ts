@@ -16,6 +16,7 @@ import {
 } from './date-range.ts'
 import type { InsightContext, InsightKind, InsightRows, RunTree } from './insight.ts'
 import { requireNumbers } from './numbers.ts'
+import { unionOfLines } from './printed-lines.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { evaluateFormulas, formulasOf } from './trends/formulas.ts'
 import { planLines, trendsBreakdowns, trendsRange } from './trends/plan.ts'
@@ -56,7 +57,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     return {
       results:
         formulas.length > 0 ? evaluateFormulas(formulas, shown) : shown.map(({ result }) => result),
-      hogql: texts.join('\nUNION ALL\n'),
+      hogql: unionOfLines(texts, context),
       said: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
     }
   },

@@ -1,6 +1,7 @@
 /**
- * TIMELINES: internal functions of insights: one actor's events packed into a sorted list, and the
- * folds over it.
+ * TIMELINES: the functions that the printed HogQL of funnels and paths calls: one actor's events
+ * packed into a sorted list, and the folds over it. A text may call them too, so every argument is
+ * checked: types and constants here, the parameters and numbers of a fold by the fold itself.
  */
 
 import { asCondition } from '../convert.ts'
@@ -9,6 +10,7 @@ import {
   aggregateFragment,
   bindInt,
   constantInt,
+  constantText,
   joinFragments,
   NULL_VALUE,
   sql,
@@ -26,6 +28,7 @@ import {
 } from '../types.ts'
 import { filterAggregate } from './aggregate-helpers.ts'
 import { aggregateLine } from './aggregate-line.ts'
+import { refuseArguments } from './argument-errors.ts'
 import { type FunctionDef, type Lowering, nonNull, scalar, type TypeRule } from './definition.ts'
 
 const NUMBERS = arrayType(FLOAT64)
@@ -53,14 +56,19 @@ const timeline: Lowering = (call) => {
 const timelineValues: Lowering = (call) => {
   const [at = NULL_VALUE, value = NULL_VALUE, has_value = NULL_VALUE, ...conditions] = call.args
   const { packed } = packedEvent(call, at, conditions)
-  const pair = sql`{'1': ${packed}, '2': ${value}}`(UNKNOWN)
+  const text = sql`coalesce((${value})::VARCHAR, '')`(STRING)
+  const pair = sql`{'1': ${packed}, '2': ${text}}`(UNKNOWN)
   const remaining = filterAggregate(call, sql`coalesce(${asCondition(has_value)}, false)`(TRUTH))
   const sorted = sql`list_sort(coalesce(${gathered(remaining, pair)}, []))`(UNKNOWN)
-  return sql`list_transform(${sorted}, lambda e: (e."2")::VARCHAR)`(call.type)
+  return sql`list_transform(${sorted}, lambda e: e."2")`(call.type)
 }
 
-const gathered = (call: Apply, item: ResolvedExpr): ResolvedExpr =>
-  aggregateFragment('list', [item], UNKNOWN, call.aggregate ?? {})
+/** The packed events of the rows that have a time. */
+function gathered(call: Apply, item: ResolvedExpr): ResolvedExpr {
+  const [at = NULL_VALUE] = call.args
+  const timed = at.type.nullable ? filterAggregate(call, sql`(${at} IS NOT NULL)`(TRUTH)) : call
+  return aggregateFragment('list', [item], UNKNOWN, timed.aggregate ?? {})
+}
 
 function packedEvent(call: Apply, at: ResolvedExpr, conditions: readonly ResolvedExpr[]) {
   const bits = conditions.map((one, index) =>
@@ -69,28 +77,42 @@ function packedEvent(call: Apply, at: ResolvedExpr, conditions: readonly Resolve
     ),
   )
   const marks = joinFragments(['(', ' + ', ')'], bits, INT64)
-  const { after_us, is_wide } = timeOf(call, at)
+  const { is_wide } = timelineParams(call.name, call.params)
+  const after_us = timeAfterOrigin(call, at, is_wide)
   const scale = bindInt(2n ** BigInt(conditions.length), true)
   return { packed: sql`(${after_us} * ${scale} + ${marks})`(INT64), is_wide }
 }
 
-function timeOf(call: Apply, at: ResolvedExpr) {
-  const [origin = NULL_VALUE, width] = call.params
-  const is_wide = constantInt(width) === 1n
-  const after = sql`(epoch_us(${at}) - ${bindInt(constantInt(origin) ?? 0n, true)})`(INT64)
-  return { after_us: is_wide ? sql`(${after})::HUGEINT`(WIDE) : after, is_wide }
+/** An origin beyond this is no time that an event can have. */
+const ORIGIN_MAX_US = 2n ** 62n
+
+/** The parameters of a timeline: constants, because the type of the list depends on them. */
+function timelineParams(name: string, params: readonly ResolvedExpr[]) {
+  const [origin_us, width] = params.map(constantInt)
+  if (origin_us === undefined || origin_us === null || origin_us < 0n || origin_us > ORIGIN_MAX_US)
+    return refuseArguments(`'${name}' takes its origin in microseconds as a constant`)
+  if (width !== undefined && width !== 0n && width !== 1n)
+    return refuseArguments(`The second parameter of '${name}' is 0, or 1 for numbers of 128 bits`)
+  return { origin_us, is_wide: width === 1n }
 }
 
-/** `path_timeline(origin_us, 1)(at, code)`. */
+function timeAfterOrigin(call: Apply, at: ResolvedExpr, is_wide: boolean): ResolvedExpr {
+  const { origin_us } = timelineParams(call.name, call.params)
+  const after = sql`(epoch_us(${at}) - ${bindInt(origin_us, true)})`(INT64)
+  return is_wide ? sql`(${after})::HUGEINT`(WIDE) : after
+}
+
+/** `path_timeline(origin_us)(at, code)`. */
 const pathTimeline: Lowering = (call) => {
   const [at = NULL_VALUE, code = NULL_VALUE] = call.args
-  const { after_us } = timeOf(call, at)
+  const after_us = timeAfterOrigin(call, at, true)
   const packed = sql`(${after_us} * ${bindInt(2n ** BigInt(CODE_BITS), true)} + ${code})`(WIDE)
   return sql`list_sort(coalesce(${gathered(call, packed)}, []))`(call.type)
 }
 
 const pathSteps: Lowering = (call) => {
-  const [packed = NULL_VALUE, spec = NULL_VALUE] = call.args
+  const [packed = NULL_VALUE] = call.args
+  const spec = foldParameters(call)
   const mask = bindInt(2n ** BigInt(CODE_BITS) - 1n, true)
   const at =
     sql`list_transform(${packed}, lambda e: (e >> ${bindInt(CODE_BITS)}::INTEGER)::DOUBLE)`(NUMBERS)
@@ -113,6 +135,13 @@ const triples: Lowering = (call) => {
   )
 }
 
+/** The last argument of a fold: one constant, since it is parsed once for all rows. */
+function foldParameters(call: Apply): ResolvedExpr {
+  const spec = call.args.at(-1)
+  if (spec !== undefined && constantText(spec) !== null) return spec
+  return refuseArguments(`The last argument of '${call.name}' must be a constant text`)
+}
+
 const isWide = (type: Type): boolean => type.kind === 'array' && type.of.kind === 'int'
 
 /** The registered scalars of the folds, one per list size. */
@@ -129,8 +158,8 @@ const FOLDS = {
 
 function folded(fold: keyof typeof FOLDS): Lowering {
   return (call) => {
-    const [list = NULL_VALUE, spec = NULL_VALUE] = call.args
-    return FOLDS[fold](list, spec)(call.type)
+    const [list = NULL_VALUE] = call.args
+    return FOLDS[fold](list, foldParameters(call))(call.type)
   }
 }
 
@@ -148,34 +177,84 @@ const VALUE_FOLDS = {
 
 function foldedByValue(fold: keyof typeof VALUE_FOLDS): Lowering {
   return (call) => {
-    const [list = NULL_VALUE, values = NULL_VALUE, spec = NULL_VALUE] = call.args
-    return VALUE_FOLDS[fold](list, values, spec)(call.type)
+    const [list = NULL_VALUE, values = NULL_VALUE] = call.args
+    return VALUE_FOLDS[fold](list, values, foldParameters(call))(call.type)
   }
 }
 
 /** Wide lists are 128-bit integers: `is_wide` is the second parameter. */
-const timelineType: TypeRule = ({ params }) =>
-  arrayType(constantInt(params[1]) === 1n ? WIDE : FLOAT64)
+const timelineType: TypeRule = (call) => {
+  requireTime(call)
+  return arrayType(timelineParams(call.name, call.params).is_wide ? WIDE : FLOAT64)
+}
+
+const valuesType: TypeRule = (call) => {
+  requireTime(call)
+  timelineParams(call.name, call.params)
+  return arrayType(STRING)
+}
+
+const pathTimelineType: TypeRule = (call) => {
+  requireTime(call)
+  timelineParams(call.name, call.params)
+  const [, code] = call.args
+  if (code?.type.kind !== 'int')
+    return refuseArguments(`'${call.name}' takes a time and a whole number`)
+  return arrayType(WIDE)
+}
+
+function requireTime({ name, args }: Parameters<TypeRule>[0]): void {
+  if (args[0]?.type.kind === 'datetime') return
+  refuseArguments(`The first argument of '${name}' must be a time`)
+}
+
+type ListCheck = (of: Type) => boolean
+const isExact: ListCheck = (of) => of.kind === 'float' || isLong(of)
+const isLong: ListCheck = (of) => of.kind === 'int' && of.bits === 128
+const isFloat: ListCheck = (of) => of.kind === 'float'
+const isString: ListCheck = (of) => of.kind === 'string'
+
+/** The type of a call whose first arguments are lists, as the functions above make them. */
+function overLists(type: Type, checks: readonly ListCheck[]): TypeRule {
+  return ({ name, args }) => {
+    const is_right = checks.every((check, index) => {
+      const given = args[index]?.type
+      return given?.kind === 'array' && check(given.of)
+    })
+    return is_right ? type : refuseArguments(`'${name}' takes ${SOURCES[name] ?? 'lists'}`)
+  }
+}
+
+/** What makes the lists of each function, for refusals. */
+const SOURCES: Readonly<Record<string, string>> = {
+  funnel_steps: 'a list made by actor_timeline',
+  funnel_entrances: 'a list made by actor_timeline',
+  funnel_steps_by_value: 'lists made by actor_timeline and actor_values',
+  funnel_entrances_by_value: 'lists made by actor_timeline and actor_values',
+  path_steps: 'a list made by path_timeline',
+  triples_of: 'a list of numbers',
+}
 
 const BY_VALUE = arrayType(tupleType([STRING, NUMBERS]))
 const TRIPLES = arrayType(tupleType([FLOAT64, FLOAT64, FLOAT64]))
-const PARAMS = { params: '2' }
+const TWO = { params: '2' }
+const WITH_VALUES = [isExact, isString]
 
-const LINES: readonly FunctionDef[] = [
-  aggregateLine(['actor_timeline', '2-62'], timelineType, timeline, PARAMS),
-  aggregateLine(['actor_values', '4-64'], nonNull(arrayType(STRING)), timelineValues, PARAMS),
-  aggregateLine(['path_timeline', '2'], nonNull(arrayType(WIDE)), pathTimeline, PARAMS),
-  scalar('funnel_steps', '2', nonNull(NUMBERS), folded('steps')),
-  scalar('funnel_entrances', '2', nonNull(NUMBERS), folded('entrances')),
-  scalar('funnel_steps_by_value', '3', nonNull(BY_VALUE), foldedByValue('steps')),
-  scalar('funnel_entrances_by_value', '3', nonNull(BY_VALUE), foldedByValue('entrances')),
-  scalar('path_steps', '2', nonNull(NUMBERS), pathSteps),
-  scalar('triples_of', '1', nonNull(TRIPLES), triples),
+/** Adding a function means adding a line. */
+export const TIMELINES: readonly FunctionDef[] = [
+  aggregateLine(['actor_timeline', '2-62'], timelineType, timeline, TWO),
+  aggregateLine(['actor_values', '4-64'], valuesType, timelineValues, TWO),
+  aggregateLine(['path_timeline', '2'], pathTimelineType, pathTimeline, { params: '1' }),
+  scalar('funnel_steps', '2', overLists(NUMBERS, [isExact]), folded('steps')),
+  scalar('funnel_entrances', '2', overLists(NUMBERS, [isExact]), folded('entrances')),
+  scalar('funnel_steps_by_value', '3', overLists(BY_VALUE, WITH_VALUES), foldedByValue('steps')),
+  scalar(
+    'funnel_entrances_by_value',
+    '3',
+    overLists(BY_VALUE, WITH_VALUES),
+    foldedByValue('entrances'),
+  ),
+  scalar('path_steps', '2', overLists(NUMBERS, [isLong]), pathSteps),
+  scalar('triples_of', '1', overLists(TRIPLES, [isFloat]), triples),
   scalar('path_item', '1', nonNull(INT64), itemNumber),
 ]
-
-/** Not callable from texts: their arguments are made by trees of this program. */
-export const TIMELINES: readonly FunctionDef[] = LINES.map((line) => ({
-  ...line,
-  is_internal: true,
-}))

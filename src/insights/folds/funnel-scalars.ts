@@ -4,14 +4,14 @@ import {
   ScalarRefusal,
   type ScalarType,
 } from '../../hogql/scalars/definition.ts'
-import { type FunnelFold, readOnce } from './definition.ts'
+import { type FunnelFold, readFunnelFold, readOnce } from './definition.ts'
 import { type Entrance, foldEntrances } from './entrances.ts'
 import { foldSteps, type TakenSteps } from './steps.ts'
 import { type Packing, readTimeline, type Timeline } from './timeline.ts'
 import { foldUnordered } from './unordered.ts'
 import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
-const readFold = readOnce<FunnelFold>((text) => JSON.parse(text))
+const readFold = readOnce(readFunnelFold)
 
 /**
  * Limit of steps × events × values per actor, beyond any person; a robot's history must not block

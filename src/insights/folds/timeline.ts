@@ -1,4 +1,5 @@
 /** Timeline: one actor's events in order, as folds read them: time, steps, exclusions. */
+import { ScalarRefusal } from '../../hogql/scalars/definition.ts'
 
 /**
  * Events sorted by time. `steps` and `exclusions` are bit sets: bit 0 is the first step; bit k of
@@ -40,10 +41,10 @@ export function fitsNumbers(span_us: bigint, bits: number): boolean {
 
 /**
  * Unpacks sorted events: microseconds * 2^bits + steps + exclusions * 2^steps. `values` are those
- * of the events that have one, in the same order.
+ * of the events that have one, in the same order. Refuses numbers that are no packed events.
  */
 export function readTimeline(
-  packed: readonly (bigint | number)[],
+  packed: readonly (bigint | number | null)[],
   { bits, steps, kept, valued }: Packing,
   sent_values: readonly string[] | null = null,
 ): Timeline {
@@ -57,6 +58,7 @@ export function readTimeline(
   const kept_steps = 2 ** kept
   const kept_exclusions = 2 ** Math.max(0, kept - 1)
   for (const one of packed) {
+    if (one === null) throw new ScalarRefusal(NO_TIMELINE)
     const [at, marks] = typeof one === 'number' ? split(one, scale) : splitWide(one, bits)
     const step_set = marks % step_scale
     at_us.push(at)
@@ -69,7 +71,10 @@ export function readTimeline(
   return { at_us, steps: step_sets, exclusions, values }
 }
 
+const NO_TIMELINE = 'A fold reads lists that actor_timeline made.'
+
 function split(packed: number, scale: number): readonly [at_us: number, marks: number] {
+  if (!Number.isSafeInteger(packed) || packed < 0) throw new ScalarRefusal(NO_TIMELINE)
   const at = Math.floor(packed / scale)
   return [at, packed - at * scale]
 }

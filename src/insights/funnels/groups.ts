@@ -2,6 +2,7 @@
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { call, constant, field } from '../../hogql/nodes.ts'
 import type { RunTree } from '../insight.ts'
+import { unionOfLines } from '../printed-lines.ts'
 import { expr, select } from '../tree.ts'
 import type { FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
@@ -54,7 +55,10 @@ export async function queryGroups(
     breakdown: serializeValue(funnel, OTHER),
     breakdown_value: serializeValue(funnel, OTHER),
   }
-  return { groups: [...groups, ...others.rows.map((row) => ({ named: other, row }))], hogql }
+  return {
+    groups: [...groups, ...others.rows.map((row) => ({ named: other, row: row.slice(1) }))],
+    hogql: unionOfLines([hogql, others.hogql], funnel.context),
+  }
 }
 
 async function askCohorts(
@@ -63,16 +67,16 @@ async function askCohorts(
   ask: RunTree,
 ): Promise<GroupedRows> {
   const groups: FunnelGroup[] = []
-  let first: string | null = null
+  const texts: string[] = []
   for (const cohort of funnel.breakdowns?.kind === 'cohorts' ? funnel.breakdowns.cohorts : []) {
     const { rows, hogql } = await ask(
       select`select ${grouped.columns} from ${grouped.rows(cohort)}`,
     )
-    first ??= hogql
+    texts.push(hogql)
     const named = cohortName(funnel, cohort)
     groups.push(...rows.map((row) => ({ named, row })))
   }
-  return { groups, hogql: first ?? '' }
+  return { groups, hogql: unionOfLines(texts, funnel.context) }
 }
 
 function cohortName({ context }: Funnel, cohort: FunnelCohort) {
@@ -94,7 +98,7 @@ function firstTree(
 
 function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): SelectQuery {
   const known = call('array', named)
-  return select`select ${columns} from ${rows('all')}
+  return select`select ${[constant(OTHER), ...columns]} from ${rows('all')}
     where ${expr`not has(${known}, ${field(['breakdown'])})`}`
 }
 

@@ -1,6 +1,6 @@
 /** Funnel conversion over time, by the bucket of entrance. */
 
-import { constant } from '../../hogql/nodes.ts'
+import { alias, constant } from '../../hogql/nodes.ts'
 import { bucketsOf, type TimeBucket } from '../buckets.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { requireNumbers } from '../numbers.ts'
@@ -19,8 +19,8 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
     funnel,
     {
       rows: (cohort) => entrancesTree(funnel, cohort),
-      // One row per group, with parallel lists of its buckets.
-      columns: [expr`groupArray(bucket)`, expr`groupArray(entered)`, expr`groupArray(through)`],
+      // One row per group, with the list of its buckets.
+      columns: [alias(expr`arraySort(groupArray(tuple(bucket, entered, through)))`, 'buckets')],
       rank: [expr`sum(entered)`],
       has_others: false,
     },
@@ -34,7 +34,7 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
 
 const valueText = ({ named }: FunnelGroup): string => JSON.stringify(named?.breakdown ?? null)
 
-const NOBODY: FunnelGroup = { named: null, row: [[], [], []] }
+const NOBODY: FunnelGroup = { named: null, row: [[]] }
 
 /** Rows of `breakdown`, `bucket` (its index), `entered`, `through`. */
 function entrancesTree(funnel: Funnel, cohort: FunnelCohort) {
@@ -47,13 +47,13 @@ function entrancesTree(funnel: Funnel, cohort: FunnelCohort) {
 
 /** One series; its `count` is the number of its points. */
 function seriesOf({ named, row }: FunnelGroup, buckets: readonly TimeBucket[]): object {
-  const [at, entered, through] = row.map((column) => (Array.isArray(column) ? column : []))
+  const [counted] = row
   const summed = new Map<number, { entered: number; through: number }>()
-  for (const [index, bucket] of (at ?? []).entries()) {
+  for (const [bucket, entered, through] of Array.isArray(counted) ? counted : []) {
     const before = summed.get(Number(bucket)) ?? { entered: 0, through: 0 }
     summed.set(Number(bucket), {
-      entered: before.entered + Number(entered?.[index]),
-      through: before.through + Number(through?.[index]),
+      entered: before.entered + Number(entered),
+      through: before.through + Number(through),
     })
   }
   const shares = buckets.map((_, bucket) => {

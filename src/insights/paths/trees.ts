@@ -128,7 +128,7 @@ function foldedSteps(request: PathsRequest): SelectQuery {
   const code = expr`${NUMBER} * 4 + ${mark(start, 1n)} + ${mark(end, 2n)}`
   const timeline: Expr = {
     ...call('path_timeline', [field(['at']), field(['code'])]),
-    params: [constant(request.range.from_us < 0n ? 0n : request.range.from_us), constant(1n)],
+    params: [constant(request.range.from_us < 0n ? 0n : request.range.from_us)],
   }
   const steps = call('path_steps', [field(['timeline']), constant(JSON.stringify(fold))])
   const numbered = select`select actor_id, at, ${alias(code, 'code')} from ${itemsOfActors(request)}`

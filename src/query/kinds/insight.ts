@@ -2,6 +2,9 @@
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
+import type { CompiledQuery } from '../../hogql/compile.ts'
+import { constant } from '../../hogql/nodes.ts'
+import { printHogQL } from '../../hogql/print-hogql.ts'
 import type {
   InsightAnswer,
   InsightContext,
@@ -149,16 +152,28 @@ function answerOf(query: InsightQueryNode, options: InsightRun): Promise<Insight
   return answer(contextOf(options.context, options.now), (tree) => askRows(tree, options))
 }
 
-async function askRows(tree: Select, { context, ask, now }: InsightRun): Promise<InsightRows> {
+/** Compiles and runs one tree of an insight. */
+export async function askRows(
+  tree: Select,
+  { context, ask, now }: InsightRun,
+): Promise<InsightRows> {
   const compiled = await compileTree(tree, context, now)
   const { rows_json, has_more } = await ask(workerQuery(compiled, context))
   const rows = await parseRows<unknown[]>(rows_json)
-  const { columns, types, hogql } = compiled
-  return { columns, types, rows, has_more, hogql }
+  const { columns, types } = compiled
+  return { columns, types, rows, has_more, hogql: printLimited(tree, compiled) }
+}
+
+/** The printed tree; without a LIMIT it gets the one that it ran with, so that as a text it has as many rows. */
+function printLimited(tree: Select, { hogql, limit }: CompiledQuery): string {
+  if (limit === null || (tree.kind !== 'SelectQuery' && tree.kind !== 'SelectSetQuery')) {
+    return hogql
+  }
+  return printHogQL({ ...tree, limit: constant(BigInt(limit)) })
 }
 
 /** Builds the insight's context. Definitions are read lazily: a cached answer needs none of them. */
-function contextOf(context: QueryContext, now: Date): InsightContext {
+export function contextOf(context: QueryContext, now: Date): InsightContext {
   const { project, rows_max } = context
   return {
     project_id: project.id,

@@ -181,25 +181,83 @@ describe('over HTTP', () => {
     expect(body['type']).toBeString()
   })
 
-  test('what only insights may call is unknown to a text', async () => {
-    for (const text of [
-      "select actor_timeline(0, 0)(timestamp, event = 'a') from events",
-      "select funnel_steps([1.0], '{}')",
-      "select `path_steps`([1], '{}')",
-      "select actor_timelineIf(0, 0)(timestamp, event = 'a', true) from events",
-      "select funnel_steps([1.0], '{}') over () from events",
-    ]) {
-      const { status, body } = await history.ask({ kind: 'HogQLQuery', query: text })
-      expect({ text, status, detail: body['detail'] }).toEqual({
-        text,
-        status: 400,
-        detail: expect.stringContaining('Unsupported function call'),
-      })
-    }
-    const hidden = {
-      ...funnel,
-      funnelsFilter: { funnelAggregateByHogQL: "funnel_steps([1.0], '{}')" },
-    }
-    expect((await history.ask(hidden)).status).toBe(400)
+  test('what a funnel prints may be asked as a text', async () => {
+    const { body } = await history.ask(funnel)
+    const again = await history.ask({ kind: 'HogQLQuery', query: body['hogql'] })
+    const [steps] = again.body['results'] as readonly (readonly unknown[])[]
+    const counts = (body['results'] as readonly { readonly count: number }[]).map(
+      ({ count }) => count,
+    )
+    expect(steps?.slice(1, 1 + counts.length)).toEqual(counts)
+  })
+
+  const FOLD = {
+    order: 'ordered',
+    step_count: 2,
+    packed_steps: 2,
+    bits: 2,
+    window_us: 1,
+    optional: 0,
+    attribution_step: null,
+    valued: 0,
+    from_step: 0,
+    buckets: [{ start_us: 0, width_us: 1, count: 1 }],
+  }
+  const folded = (list: string, fold: object = {}) =>
+    `select funnel_entrances(${list}, '${JSON.stringify({ ...FOLD, ...fold })}')`
+  const PATH = { gap_us: 1, step_limit: 5, has_start: false, has_end: false }
+  const path = (fold: object) =>
+    `select path_steps(path_timeline(0)(timestamp, 4), '${JSON.stringify({ ...PATH, ...fold })}') from events`
+  const SOURCE = 'a list made by actor_timeline'
+  const NO_LIST = 'lists that actor_timeline made'
+
+  test.each([
+    ["select actor_timeline(timestamp, event = 'a') from events", 'origin'],
+    ["select actor_timeline(rand(), 0)(timestamp, event = 'a') from events", 'origin'],
+    ["select actor_timeline(-1, 0)(timestamp, event = 'a') from events", 'origin'],
+    ["select actor_timeline(0, 2)(timestamp, event = 'a') from events", '0, or 1'],
+    ["select actor_timeline(0, 0)(event, event = 'a') from events", 'must be a time'],
+    ["select actor_timeline(0, 0)(toDate(timestamp), event = 'a') from events", 'must be a time'],
+    [`select actor_timeline(0, 0)(timestamp, ${'true, '.repeat(60)}true) from events`, 'range'],
+    ["select path_timeline(0)(timestamp, 'a') from events", 'whole number'],
+    ["select funnel_steps([1], '{}')", SOURCE],
+    ["select funnel_steps(['a'], '{}')", SOURCE],
+    ["select path_steps([1.0], '{}')", 'a list made by path_timeline'],
+    ["select triples_of('abc')", 'a list of numbers'],
+    ['select funnel_steps([1.0], event) from events', 'constant text'],
+    ["select funnel_steps([1.0], '{}') over () from events", 'OVER'],
+    ["select funnel_steps([1.0], '{}')", 'packed_steps'],
+    ["select funnel_steps([1.0], 'x')", 'JSON object'],
+    [folded('[1.0]', { order: 'any' }), 'order'],
+    [folded('[1.0]', { packed_steps: 60 }), 'packed_steps'],
+    [folded('[1.0]', { step_count: 3 }), 'step_count'],
+    [folded('[1.0]', { bits: 100 }), 'bits'],
+    [folded('[1.0]', { window_us: -1 }), 'window_us'],
+    [folded('[1.0]', { attribution_step: 9 }), 'attribution_step'],
+    [folded('[1.0]', { buckets: [{ start_us: 0, width_us: 0, count: 1 }] }), 'width_us'],
+    [
+      folded('[1.0]', { buckets: [1, 2].map(() => ({ ...FOLD.buckets[0], count: 9999 })) }),
+      'buckets',
+    ],
+    [folded('[inf]'), NO_LIST],
+    [folded('[nan]'), NO_LIST],
+    [folded('[-1.0]'), NO_LIST],
+    [folded('[0.5]'), NO_LIST],
+    [folded('[1.0, null]'), NO_LIST],
+    [path({ step_limit: 1000 }), 'step_limit'],
+    [path({ gap_us: 'x' }), 'gap_us'],
+    [path({ has_end: 1 }), 'has_end'],
+  ])('a text may call what funnels and paths print, and %s is refused', async (text, said) => {
+    const { status, body } = await history.ask({ kind: 'HogQLQuery', query: text })
+    expect({ status, detail: body['detail'] }).toEqual({
+      status: 400,
+      detail: expect.stringContaining(said),
+    })
+  })
+
+  test('a text that calls them reads no other project', async () => {
+    const query = 'select length(actor_timeline(0, 0)(timestamp, true)) from events'
+    const other = await histories.open()
+    expect((await other.ask({ kind: 'HogQLQuery', query })).body['results']).toEqual([[0]])
   })
 })
