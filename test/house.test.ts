@@ -347,6 +347,33 @@ describe('names', () => {
   })
 })
 
+/** A pattern or a search in SQL or JSON that this program has printed: what it should know comes as data instead. */
+const SEARCH_IN_PRINTED =
+  /\b(?:sql|json|printed|hogql)\.(?:includes|startsWith|endsWith|indexOf|match|search)\(|\.(?:test|exec)\((?:sql|json|printed|hogql)\b|JSON\.stringify\([^()]*\)\.(?:includes|match)/
+
+/** Cells, of which JSON is the value itself; and the guard that lets nothing but a SELECT reach the engine. */
+const MAY_SEARCH: readonly string[] = [
+  'src/query/engine/text-forms.ts',
+  'src/query/worker/formats/xlsx-rows.ts',
+  'src/storage/duckdb/duckdb.ts',
+]
+
+describe('knowledge flows as data', () => {
+  test('nothing is decided by a search in printed SQL or JSON', () => {
+    const searching = [...sources].filter(([, text]) => SEARCH_IN_PRINTED.test(text))
+    expect(searching.map(([file]) => file).toSorted()).toEqual(MAY_SEARCH.toSorted())
+  })
+
+  test.each([
+    ["const wants = sql.includes('p_rest')", true],
+    ['if (NAMES.test(sql)) return', true],
+    ["JSON.stringify(query).includes('a')", true],
+    ["names.includes('a')", false],
+  ])('notices %s', (line, is_noticed) => {
+    expect(SEARCH_IN_PRINTED.test(line)).toBe(is_noticed)
+  })
+})
+
 describe('comments', () => {
   test('cite only what is in a README of this repository', () => {
     // Write `README.md, 2` for the second numbered heading or fact of the room's README, `threads/README.md, 2` for another's.

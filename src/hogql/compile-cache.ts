@@ -10,6 +10,7 @@ import {
   type Meaning,
 } from './compile.ts'
 import type { CompileContext } from './context.ts'
+import { COHORT_WORD, wordsOfTree } from './named-words.ts'
 import { parseSelect } from './parser.ts'
 
 /**
@@ -40,25 +41,19 @@ type CachedCompilation = {
 const entries = new Map<string, CachedCompilation>()
 let keys_length = 0
 
-/**
- * `compileHogQL` through the cache. Refusals are not cached. A caller that has parsed the text
- * already passes its tree.
- */
+/** Compiles a text through the cache; `tree` is the text parsed. Refusals are not cached. */
 export function compileText(
   text: string,
   context: CompileContext,
-  tree: Select | null = null,
+  tree: Select = parseSelect(text),
 ): CompiledQuery {
-  if (text.length > TEXT_LENGTH_MAX)
-    return compileFresh(tree ?? parseSelect(text), context).compiled
-  const key = keyOf(text, context)
+  if (text.length > TEXT_LENGTH_MAX) return compileFresh(tree, context).compiled
+  const key = keyOf(text, tree, context)
   const hit = findCached(key, context)
   if (hit !== null && 'validity' in hit && hit.validity.holds(context.now_us))
     return compiledAt(hit, context.now_us)
   const { compiled, cached: known } =
-    hit === null || 'validity' in hit
-      ? compileFresh(tree ?? parseSelect(text), context)
-      : lowerFresh(hit, context)
+    hit === null || 'validity' in hit ? compileFresh(tree, context) : lowerFresh(hit, context)
   if (known === null || known === hit) return compiled
   const { property_types: types, has_property_columns = false, group_types: groups } = context
   store(key, { types, has_property_columns, groups, cached: known })
@@ -99,12 +94,12 @@ export function cachedLength(): number {
  * Everything a compiled text depends on except the definitions. The year is part of it, since zones
  * are spelled out around it.
  */
-function keyOf(text: string, context: CompileContext): string {
+function keyOf(text: string, tree: Select, context: CompileContext): string {
   const { project_id, timezone, week_start_day, now_us, values, cohorts, limits } = context
   const { hidden_tables = [] } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
-  // Cohorts can be many: they are part of the key only when the text contains the word.
-  const named_cohorts = /cohort/i.test(text) ? cohorts : null
+  // Cohorts can be many: they are part of the key only when the text names one.
+  const named_cohorts = wordsOfTree(tree).has(COHORT_WORD) ? cohorts : null
   const parts = [
     text,
     project_id,

@@ -121,6 +121,8 @@ export type Fragment = {
   readonly pieces: Pieces
   readonly args: readonly ResolvedExpr[]
   readonly type: Type
+  /** A new value at each evaluation: a pass must not evaluate it elsewhere, or twice. */
+  readonly is_random?: true
 }
 /** Lowered: one aggregate or window call of the engine; no arguments print as `count(*)` does. */
 export type Aggregate = {

@@ -7,6 +7,7 @@ import { compileText } from '../../src/hogql/compile-cache.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import { QueryEngine } from '../../src/query/engine/engine.ts'
 import type { WorkerQuery } from '../../src/query/engine/protocol.ts'
+import { parseText } from '../../src/query/kinds/parse-cache.ts'
 import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
 import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
 import { DefinitionReader } from '../../src/storage/files/definition-reader.ts'
@@ -144,7 +145,7 @@ async function askEngine(
   context: CompileContext,
 ): Promise<string> {
   // As the server does: a text that was asked before is not compiled again.
-  const compiled = compileText(hogql, context)
+  const compiled = compileText(hogql, context, parseText(hogql).tree)
   const sent: WorkerQuery = {
     project_id: 1,
     sql: compiled.sql,

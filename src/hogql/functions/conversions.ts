@@ -292,7 +292,10 @@ export const CONVERSIONS: readonly FunctionDef[] = [
       withNull(dateTimeType(zoneOf(args, context, 1), 3), args.some(isNullable)),
     'ch_uuidv7_ts($1)',
   ),
-  scalar('rand|rand32', '0', nonNull(intType(32, false)), '(random() * 4294967295)::BIGINT'),
+  scalar('rand|rand32', '0', nonNull(intType(32, false)), ({ type }) => ({
+    ...sql`(random() * 4294967295)::BIGINT`(type),
+    is_random: true,
+  })),
 ]
 
 /** `toString(instant, zone)`: the local time in that zone. */

@@ -52,10 +52,8 @@ function isPlainList(select: ResolvedSelect): boolean {
 /** Depends on several rows, or is different each time. */
 function isNotPerRow(expr: ResolvedExpr): boolean {
   if (expr.kind === 'aggregate' || expr.kind === 'window') return true
-  return expr.kind === 'fragment' && expr.pieces.some((piece) => RANDOM.test(piece))
+  return expr.kind === 'fragment' && expr.is_random === true
 }
-
-const RANDOM = /random|uuid\(\)/i
 
 /** The scan of events that a relation begins with, where each of its rows appears in the relation. */
 function firstEvents(relation: Relation): Scan | null {

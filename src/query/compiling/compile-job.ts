@@ -10,6 +10,7 @@ import type {
   KnownPropertyType,
   PlaceholderValue,
 } from '../../hogql/context.ts'
+import { ACTION_WORD, FILTERS_WORD, wordsOfTree } from '../../hogql/named-words.ts'
 import { parseSelect } from '../../hogql/parser.ts'
 import type { ResourceName, ResourceRow } from '../../hogql/tables/resources.ts'
 import type { SavedAction } from '../../insights/actions.ts'
@@ -76,9 +77,6 @@ export function compileTreeWithin(
 /** A text with its parsed tree. */
 export type ParsedSubject = Extract<CompileSubject, { kind: 'text' }> & { readonly tree: Select }
 
-/** Matches texts that may name an action, whose definition can change while the text stays the same. */
-export const NAMES_ACTIONS = /matchesaction/i
-
 /** Compiles a text within a budget. */
 export function compileTextWithin(
   { text, tree, values, filters }: ParsedSubject,
@@ -87,11 +85,13 @@ export function compileTextWithin(
 ): CompiledQuery {
   const { project, property_types } = query_context
   const { timezone } = project
-  const names_actions = NAMES_ACTIONS.test(text)
+  const words = wordsOfTree(tree)
+  // The definition of an action can change while the text stays the same.
+  const names_actions = words.has(ACTION_WORD)
   const actions = names_actions ? {} : { actions: [] }
   const context = compileContext(query_context, now, { values, limits, budget, ...actions })
-  // The compile cache is for texts whose result does not depend on filters; a false match only skips the cache.
-  if (filters === null && !names_actions && !text.includes('filters')) {
+  // The compile cache is for texts whose result does not depend on filters.
+  if (filters === null && !names_actions && !words.has(FILTERS_WORD)) {
     return compileText(text, context, tree)
   }
   return compileSelect(

@@ -1,32 +1,30 @@
 /** QueryContext → SentContext: copies the definitions that one compilation may read, to send them to the compile thread. */
 
 import { Refusal } from '../../errors.ts'
-import type { Node, Select } from '../../hogql/ast.ts'
+import type { Select } from '../../hogql/ast.ts'
 import { BudgetExceeded, FULL_BUDGET } from '../../hogql/budget.ts'
+import { ACTION_WORD, COHORT_WORD, wordsOfText, wordsOfTree } from '../../hogql/named-words.ts'
 import {
   RESOURCE_NAMES,
   type ResourceName,
   type ResourceRow,
 } from '../../hogql/tables/resources.ts'
-import { visitNodes } from '../../hogql/walk.ts'
 import { refusalToData, type SentRefusal } from '../../threads/messages.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
-import { type CompileSubject, NAMES_ACTIONS, type SentContext } from './compile-job.ts'
+import type { CompileSubject, SentContext } from './compile-job.ts'
 
 /** Copies what the subject may read. Throws BudgetExceeded for a tree beyond the full budget. */
 export function sendContext(subject: CompileSubject, context: QueryContext): SentContext {
   const { id, timezone, week_start_day } = context.project
-  const words = subject.kind === 'text' ? subject.text : wordsOf(subject.tree)
+  const words = subject.kind === 'text' ? wordsOfText(subject.text) : budgetedWords(subject.tree)
   const { resources } = context
-  const resource_names = RESOURCE_NAMES.filter((name) =>
-    words.includes(name.split('.').at(-1) ?? name),
-  )
+  const resource_names = RESOURCE_NAMES.filter((name) => words.has(name.split('.').at(-1) ?? name))
   return {
     project: { id, timezone, week_start_day },
     property_types: context.property_types,
     group_types: context.group_types ?? new Map(),
-    cohorts: /cohort/i.test(words) ? (context.cohorts ?? []) : [],
-    actions: NAMES_ACTIONS.test(words) ? (context.actions ?? []) : [],
+    cohorts: words.has(COHORT_WORD) ? (context.cohorts ?? []) : [],
+    actions: words.has(ACTION_WORD) ? (context.actions ?? []) : [],
     resources: new Map(
       resource_names.map((name) => [name, resources === undefined ? [] : rowsOf(name, resources)]),
     ),
@@ -47,20 +45,11 @@ function rowsOf(
   }
 }
 
-/** Collects the names in a tree, one per line. */
-function wordsOf(tree: Select): string {
-  const words = new Set<string>()
+/** The words of a tree within the full budget. */
+function budgetedWords(tree: Select): ReadonlySet<string> {
   let nodes = 0
-  visitNodes(tree, (node) => {
+  return wordsOfTree(tree, () => {
     nodes += 1
     if (nodes > FULL_BUDGET.nodes_max) throw new BudgetExceeded({})
-    for (const word of wordsIn(node)) words.add(word)
   })
-  return [...words].join('\n')
-}
-
-function wordsIn(node: Node): readonly string[] {
-  if (node.kind === 'Field') return node.chain
-  if (node.kind === 'Call') return [node.name]
-  return node.kind === 'CompareOperation' ? [node.op] : []
 }

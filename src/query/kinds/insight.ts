@@ -19,6 +19,7 @@ import type { RowForm, WorkerQuery } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
 import { cacheKey } from '../service/cache-key.ts'
 import { workerQuery } from './hogql.ts'
+import { namedDefinitions } from './named-definitions.ts'
 import type { PreparedQuery, QueryContext, RunQuery } from './prepared-query.ts'
 import { tableQuery } from './table-query.ts'
 
@@ -39,6 +40,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
   const { project } = context
   const text = JSON.stringify(query)
   requireLength(query, text)
+  const named = namedDefinitions(query)
   const range = rangeOfInsight(query.kind, query, contextOf(context, context.now ?? new Date()))
   return {
     project_id: project.id,
@@ -46,10 +48,10 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
     cache_key: cacheKey(project, query.kind, [
       query,
       // The answer also depends on the saved definitions that the query names.
-      text.includes('"filterTestAccounts":true') ? project.test_account_filters : null,
-      NAMES_ACTIONS.test(text) ? context.actions : null,
+      named.test_accounts ? project.test_account_filters : null,
+      named.actions ? context.actions : null,
       'experiment_id' in query ? experimentOf(query.experiment_id, context) : null,
-      CLEANS_PATHS.test(text) ? project.path_cleaning_filters : null,
+      named.path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,
     ]),
     freshness: range,
@@ -116,12 +118,6 @@ function requireLength(query: InsightQueryNode, text: string): void {
     attr: 'query',
   })
 }
-
-/** The ways in which queries name actions: as series, goals, entities, or in HogQL. */
-const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/i
-
-/** The ways in which queries use the project's path cleaning. */
-const CLEANS_PATHS = /cleaned_path|path_?cleaning|pathReplacements/i
 
 type InsightRun = { readonly context: QueryContext; readonly ask: RunQuery; readonly now: Date }
 

@@ -1,0 +1,58 @@
+/** Which of a project's definitions an insight query names: its answer depends on these besides the query. */
+import { ACTION_WORD, wordsOfText } from '../../hogql/named-words.ts'
+
+export type NamedDefinitions = {
+  readonly test_accounts: boolean
+  readonly actions: boolean
+  readonly path_cleaning: boolean
+}
+
+type NamingMember = {
+  readonly names: keyof NamedDefinitions
+  readonly isNaming: (key: string, value: unknown) => boolean
+}
+
+const PATH_CLEANING_SWITCHES = new Set([
+  'breakdown_path_cleaning',
+  'doPathCleaning',
+  'pathReplacements',
+])
+
+/** The members of a query, at any depth, that name a definition. One that is missing here leaves stale answers in the cache. */
+const NAMING_MEMBERS: readonly NamingMember[] = [
+  {
+    names: 'test_accounts',
+    isNaming: (key, value) => key === 'filterTestAccounts' && value === true,
+  },
+  { names: 'actions', isNaming: (key, value) => key === 'kind' && value === 'ActionsNode' },
+  { names: 'actions', isNaming: (key, value) => key === 'type' && value === 'actions' },
+  { names: 'actions', isNaming: (key) => key === 'actionId' },
+  // Any text of a query may be HogQL.
+  {
+    names: 'actions',
+    isNaming: (_, value) => typeof value === 'string' && wordsOfText(value).has(ACTION_WORD),
+  },
+  { names: 'path_cleaning', isNaming: (key) => PATH_CLEANING_SWITCHES.has(key) },
+  {
+    names: 'path_cleaning',
+    isNaming: (key, value) => key === 'operator' && value === 'is_cleaned_path_exact',
+  },
+]
+
+/** Reads which definitions a validated query names. */
+export function namedDefinitions(query: object): NamedDefinitions {
+  const named = { test_accounts: false, actions: false, path_cleaning: false }
+  const waiting: (readonly [string, unknown])[] = [['', query]]
+  for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
+    const [key, value] = member
+    for (const { names, isNaming } of NAMING_MEMBERS) {
+      if (!named[names] && isNaming(key, value)) named[names] = true
+    }
+    // An item of a list counts as its member.
+    if (Array.isArray(value)) for (const item of value) waiting.push([key, item])
+    else if (typeof value === 'object' && value !== null) {
+      for (const inner of Object.entries(value)) waiting.push(inner)
+    }
+  }
+  return named
+}

@@ -1,0 +1,45 @@
+/** Which definitions a query names, wherever in it, and what only looks like a name. */
+import { describe, expect, test } from 'bun:test'
+import { namedDefinitions } from '../../../src/query/kinds/named-definitions.ts'
+
+const NOTHING = { test_accounts: false, actions: false, path_cleaning: false }
+
+describe('a query names', () => {
+  test.each([
+    ['test accounts', { filterTestAccounts: true }, 'test_accounts'],
+    ['an action as a series', { series: [{ kind: 'ActionsNode', id: 3 }] }, 'actions'],
+    ['an action as an entity', { targetEntity: { id: 3, type: 'actions' } }, 'actions'],
+    ['an action as a goal', { conversionGoal: { actionId: 3 } }, 'actions'],
+    ['an action in HogQL', { select: ["matchesAction('bought')"] }, 'actions'],
+    ['an action in HogQL, in other letters', { math_hogql: 'MATCHESACTION (3)' }, 'actions'],
+    ['cleaned paths of a page', { doPathCleaning: true }, 'path_cleaning'],
+    ['cleaned paths of paths', { pathsFilter: { pathReplacements: true } }, 'path_cleaning'],
+    [
+      'cleaned paths of a filter',
+      { properties: [{ operator: 'is_cleaned_path_exact' }] },
+      'path_cleaning',
+    ],
+  ] as const)('%s', (_, members, named) => {
+    const query = { kind: 'TrendsQuery', source: { kind: 'TrendsQuery', ...members } }
+    expect(namedDefinitions(query)).toEqual({ ...NOTHING, [named]: true })
+  })
+
+  test.each([
+    ['a series of events', { series: [{ kind: 'EventsNode', event: 'ActionsNode' }] }],
+    ['test accounts that are not asked for', { filterTestAccounts: false }],
+    [
+      'texts that look like members',
+      { properties: [{ value: '"filterTestAccounts":true "actionId"' }] },
+    ],
+    ['a longer word', { select: ['matchesActionable'] }],
+    ['a text about paths', { breakdown: 'cleaned_path' }],
+  ])('nothing by %s', (_, members) => {
+    expect(namedDefinitions({ kind: 'TrendsQuery', ...members })).toEqual(NOTHING)
+  })
+
+  test('what is in a query of great depth', () => {
+    let query: object = { kind: 'ActionsNode' }
+    for (let depth = 0; depth < 20_000; depth++) query = { source: query }
+    expect(namedDefinitions(query)).toEqual({ ...NOTHING, actions: true })
+  })
+})
