@@ -7,6 +7,7 @@ import {
   readPasswordOrNothing,
   readPathOrNothing,
   readPersonalKey,
+  readProgram,
   readProjectToken,
   readThreads,
   readUrlOrNothing,
@@ -221,6 +222,14 @@ export const SETTINGS = [
     read: readPathOrNothing,
     fallback: '',
     help: 'city database in MaxMind format, or the folder with one; default: the one that comes with Tidemark',
+  },
+  {
+    key: 'chromium',
+    env: 'TIDEMARK_CHROMIUM',
+    flag: '--chromium <path>',
+    read: readProgram,
+    fallback: 'auto',
+    help: 'Chromium that draws insights and dashboards as pictures: its path; auto looks for one in PATH; off draws none',
   },
   {
     key: 'query_timeout_s',

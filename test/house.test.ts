@@ -40,6 +40,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'web-dev': ['web-build', 'web-pack'],
   // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
+  pictures: ['errors', 'web-files', 'web-pack'],
   plugins: ['errors', 'networks', 'projects', 'storage'],
   ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage', 'threads'],
   flags: ['errors', 'geoip', 'threads'],
@@ -66,6 +67,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'ingest',
     'insights',
     'networks',
+    'pictures',
     'plugins',
     'projects',
     'query',
@@ -85,6 +87,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'ingest',
     'logs',
+    'pictures',
     'plugins',
     'projects',
     'query',

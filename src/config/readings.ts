@@ -24,6 +24,14 @@ export function readPathOrNothing(text: string): SettingValue<string | null> {
   return existsSync(path) ? { value: path } : { reason: `must exist, and ${path} does not` }
 }
 
+/** `auto`, `off`, or an existing program as an absolute path. */
+export function readProgram(text: string): SettingValue<string> {
+  if (text === 'auto' || text === 'off') return { value: text }
+  const path = resolve(text)
+  if (existsSync(path)) return { value: path }
+  return { reason: `must be auto, off or an existing program, and ${path} does not exist` }
+}
+
 /** A whole number within inclusive bounds. */
 export function wholeNumber(min: number, max: number): (text: string) => SettingValue<number> {
   return (text) => {

@@ -11,6 +11,7 @@ const exports = sqliteTable('exports', {
   id: integer().primaryKey({ autoIncrement: true }),
   project_id: integer().notNull(),
   insight_id: integer(),
+  dashboard_id: integer(),
   export_format: text().notNull(),
   context: json().notNull().default({}),
   filename: text().notNull(),
@@ -31,6 +32,7 @@ export function createExport(
   { control, project, user_id, saved_max, saved_bytes_max }: BoardEditor,
   wanted: {
     readonly insight_id: number | null
+    readonly dashboard_id: number | null
     readonly export_format: string
     readonly context: Json
     readonly filename: string

@@ -46,6 +46,11 @@ export class RawJson {
   }
 }
 
+/** Writes JSON in which any value may be RawJson, as bytes. */
+export function bytesOfJson(body: unknown): Uint8Array {
+  return Buffer.concat(bytesOf(partsOf(body)))
+}
+
 /** Answers with JSON in which any value may be RawJson. */
 export function answerJsonWithRaw(body: unknown, status = 200): Response {
   return answerBytes(bytesOf(partsOf(body)), JSON_HEADERS, status)

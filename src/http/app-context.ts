@@ -5,6 +5,7 @@ import type { Geoip } from '../geoip.ts'
 import type { KnownPropertyType } from '../hogql/context.ts'
 import type { IngestReports } from '../ingest/notes/reports.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import type { Addresses } from '../plugins/addresses.ts'
 import type { Destinations } from '../plugins/destinations.ts'
 import type { ControlDB } from '../projects/access.ts'
@@ -80,6 +81,7 @@ export type AppContext = {
   readonly addresses: Addresses
   readonly destinations: Pick<Destinations, 'lastSeq'>
   readonly demo: Pick<DemoRuns, 'look'>
+  readonly pictures: Pick<Pictures, 'draw' | 'requireChromium'>
   /** Removes all data of a deleted project, in the background. */
   readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>

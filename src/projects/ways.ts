@@ -21,6 +21,9 @@ const level = (scope: Scope): Need => ({ scope, by: 'level' })
 /** The right to compute an answer, wherever its query is saved; the key has the scope of the route. */
 export const QUERY_READ = level('query:read')
 
+/** The right to read a dashboard that another route draws. */
+export const DASHBOARD_READ = level('dashboard:read')
+
 /**
  * Routes that lead to a resource beyond their scope. Without the right the call is refused. A new line guards a route.
  */

@@ -6,6 +6,8 @@ import { LoginTries } from '../http/browser/login-tries.ts'
 import { FailedKeys } from '../http/failed-keys.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
+import { findChromium } from '../pictures/find-chromium.ts'
+import { Pictures } from '../pictures/pictures.ts'
 import { Addresses } from '../plugins/addresses.ts'
 import { Destinations } from '../plugins/destinations.ts'
 import { openTallies } from '../plugins/tallies.ts'
@@ -37,6 +39,7 @@ export function openManagement(
   | 'destinations'
   | 'failed_keys'
   | 'login_tries'
+  | 'pictures'
   | 'removeProjectData'
   | 'organizations_max'
   | 'projects_max'
@@ -67,6 +70,7 @@ export function openManagement(
     failed_keys: openFailedKeys(config, needs.now),
     login_tries: new LoginTries(needs.now),
     demo,
+    pictures: new Pictures(findChromium(config.chromium), log),
     removeProjectData: (project_id) => removal.remove(project_id),
     saved_max: config.saved_max,
     saved_bytes_max: config.saved_bytes_max,

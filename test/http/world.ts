@@ -14,6 +14,8 @@ import { FailedKeys } from '../../src/http/failed-keys.ts'
 import { IngestReports } from '../../src/ingest/notes/reports.ts'
 import { type Capture, openCapture } from '../../src/ingest/threads/capture.ts'
 import { openLog } from '../../src/logs.ts'
+import { findChromium } from '../../src/pictures/find-chromium.ts'
+import { Pictures } from '../../src/pictures/pictures.ts'
 import { Addresses } from '../../src/plugins/addresses.ts'
 import { Destinations } from '../../src/plugins/destinations.ts'
 import { openTallies } from '../../src/plugins/tallies.ts'
@@ -160,6 +162,7 @@ export async function openWorld(
     addresses,
     destinations,
     demo,
+    pictures: new Pictures(findChromium('auto'), log),
     removeProjectData: (project_id) => void capture.forgetProject(project_id),
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),

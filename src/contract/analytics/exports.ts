@@ -2,7 +2,7 @@
 import { t } from 'elysia'
 import { AnyJson, Moment, pageOfItems, Whole } from '../common.ts'
 
-/** Body of POST …/exports/: an insight, or a query in `export_context`. */
+/** Body of POST …/exports/: an insight, a dashboard (pictures only), or a query in `export_context`. */
 export const ExportBody = t.Object(
   {
     export_format: t.String({ minLength: 1, maxLength: 200 }),
@@ -28,7 +28,7 @@ export const ExportBody = t.Object(
 export const ExportAnswer = t.Object({
   id: Whole,
   insight: t.Nullable(Whole),
-  dashboard: t.Null(),
+  dashboard: t.Nullable(Whole),
   export_format: t.String(),
   export_context: AnyJson,
   filename: t.String(),

@@ -20,6 +20,13 @@ import { answerPage } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
 import { validatorOf } from '../shape.ts'
+import {
+  type DrawnInsight,
+  drawDashboard,
+  drawInsight,
+  type PictureCall,
+  requireDrawnDashboard,
+} from './export-pictures.ts'
 import type { InsightCall } from './insight-results.ts'
 import { boardEditor } from './insights.ts'
 import { prepareSaved } from './query.ts'
@@ -29,12 +36,13 @@ import { XLSX } from './query-formats.ts'
 const EXPORT_FORMATS = [
   { export_format: 'text/csv', form: 'csv', content_type: 'text/csv; charset=utf-8' },
   { export_format: XLSX, form: 'xlsx', content_type: XLSX },
+  { export_format: 'image/png', form: 'png', content_type: 'image/png' },
 ] as const satisfies readonly ExportFileFormat[]
 
 type ExportFileFormat = {
   readonly export_format: string
   /** The ending of its file name too. */
-  readonly form: RowForm
+  readonly form: RowForm | 'png'
   readonly content_type: string
 }
 
@@ -58,13 +66,14 @@ export const EXPORT_ROUTES = [
     method: 'POST',
     path: 'exports/',
     scope: 'export:write',
-    summary: 'Make the answer of an insight or a query downloadable as CSV or as a workbook.',
+    summary:
+      'Make an insight, a query or a dashboard downloadable: its rows as CSV or as a workbook, or a picture of it.',
     body: validatorOf(ExportBody),
     answers: { 201: ExportAnswer },
     answer: (app, call) => {
       const { body, project, caller } = call
       const wanted = readExport(body)
-      requireRows(prepareExport(app, call, wanted))
+      requireExportable(app, call, wanted)
       const made = createExport(boardEditor(app, project, caller), wanted, app.now())
       return answerJson(serializeExport(made), 201)
     },
@@ -90,13 +99,17 @@ export const EXPORT_ROUTES = [
     answer: async (app, call) => {
       const { params, project, caller, request, socket } = call
       const stored = getExport(app.control, project.id, parseNumberId(params), app.now())
+      const { form } = findFormat(stored.export_format)
+      if (form === 'png') {
+        const picture = await drawExport(app, call, stored)
+        return new Response(Buffer.from(picture), { headers: headersOf(stored) })
+      }
       const leave = app.key_limits.enter(caller.id)
       socket?.timeout(request, 0)
       try {
         const prepared = prepareExport(app, call, stored)
         const { signal } = request
         // The stream keeps the key's slot until its end.
-        const { form } = findFormat(stored.export_format)
         const rows = await app.query_service.export(prepared, form, { signal, onEnd: leave })
         return new Response(rows, { headers: headersOf(stored) })
       } catch (error) {
@@ -108,19 +121,23 @@ export const EXPORT_ROUTES = [
   }),
 ] as const
 
-type WantedExport = Pick<SavedExport, 'context' | 'export_format' | 'filename' | 'insight_id'>
+type WantedExport = Pick<
+  SavedExport,
+  'context' | 'dashboard_id' | 'export_format' | 'filename' | 'insight_id'
+>
 
 /** Reads what is to be exported. Refuses formats that are not in EXPORT_FORMATS. */
 function readExport(body: Static<typeof ExportBody>): WantedExport {
   const { export_format, insight, dashboard, export_context } = body
   const { form } = findFormat(export_format)
-  if (typeof dashboard === 'number') {
+  if (typeof dashboard === 'number' && form !== 'png') {
     const detail = 'A dashboard has no table: export its insights.'
     throw new Refusal('invalid_input', detail, { attr: 'dashboard' })
   }
   const { filename } = export_context ?? {}
   return {
     insight_id: insight ?? null,
+    dashboard_id: dashboard ?? null,
     export_format,
     context: export_context ?? {},
     filename: `${(filename ?? 'export').replaceAll(/[^\w.-]+/g, '-').slice(0, 100)}.${form}`,
@@ -135,29 +152,70 @@ function findFormat(name: string): ExportFileFormat {
   throw new Refusal('invalid_choice', detail, { attr: 'export_format' })
 }
 
-function prepareExport(
+/** Refuses what no file of the format can be made of. */
+function requireExportable(app: AppContext, call: PictureCall, wanted: WantedExport): void {
+  if (findFormat(wanted.export_format).form !== 'png') {
+    requireRows(prepareExport(app, call, wanted))
+    return
+  }
+  app.pictures.requireChromium('export_format')
+  if (wanted.dashboard_id !== null) findDashboard(app, call, wanted.dashboard_id)
+  else prepareExport(app, call, wanted)
+}
+
+function drawExport(app: AppContext, call: PictureCall, stored: SavedExport): Promise<Uint8Array> {
+  const { dashboard_id } = stored
+  return dashboard_id === null
+    ? drawInsight(app, call, findExported(app, call, stored))
+    : drawDashboard(app, call, findDashboard(app, call, dashboard_id))
+}
+
+/** Returns the saved insight of an export, or its query under the name of its file. */
+function findExported(
   app: AppContext,
   call: InsightCall,
-  { insight_id, context }: Pick<SavedExport, 'context' | 'insight_id'>,
-): PreparedQuery {
+  { insight_id, context, filename }: Pick<SavedExport, 'context' | 'filename' | 'insight_id'>,
+): DrawnInsight {
   const { query, source } = Object(context) as { readonly query?: Json; readonly source?: Json }
   const asked = source ?? query ?? null
-  if (asked !== null) return prepareSaved(app, call, asked)
+  if (asked !== null) {
+    const name = filename.slice(0, filename.lastIndexOf('.'))
+    return { name, description: '', query: asked, filters: {} }
+  }
   if (insight_id === null) {
     const detail = 'Either an insight or a query in export_context is required.'
     throw new Refusal('required', detail, { attr: 'insight' })
   }
-  const insight = findInsight(app, call, insight_id)
-  return prepareSaved(app, call, insight.query ?? legacyInsightQuery(Object(insight.filters)))
+  const { name, description, query: saved, filters } = findInsight(app, call, insight_id)
+  // A picture is drawn by the query; insights of old clients have filters alone.
+  const drawn = saved ?? (legacyInsightQuery(Object(filters)) as Json)
+  return { name, description, query: drawn, filters }
+}
+
+function prepareExport(
+  app: AppContext,
+  call: InsightCall,
+  wanted: Pick<SavedExport, 'context' | 'filename' | 'insight_id'>,
+): PreparedQuery {
+  return prepareSaved(app, call, findExported(app, call, wanted).query)
+}
+
+function findDashboard(app: AppContext, call: PictureCall, id: number) {
+  return findNamed(id, 'dashboard', () => requirePresent(requireDrawnDashboard(app, call, id)))
 }
 
 function findInsight(app: AppContext, { project }: InsightCall, id: number) {
+  return findNamed(id, 'insight', () => requirePresent(getInsight(app.control, project.id, id)))
+}
+
+/** Finds what a member of the body names; one that is missing is a fault of the body. */
+function findNamed<Found>(id: number, attr: string, find: () => Found): Found {
   try {
-    return requirePresent(getInsight(app.control, project.id, id))
+    return find()
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof Refusal) || error.code !== 'not_found') throw error
     const detail = `Invalid pk "${id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr: 'insight' })
+    throw new Refusal('does_not_exist', detail, { attr })
   }
 }
 
@@ -175,11 +233,12 @@ function headersOf({ filename, export_format }: SavedExport): Readonly<Record<st
 }
 
 function serializeExport(stored: SavedExport): object {
-  const { id, insight_id, export_format, context, filename, created_at, expires_at } = stored
+  const { id, insight_id, dashboard_id, export_format, context, filename, created_at, expires_at } =
+    stored
   return {
     id,
     insight: insight_id,
-    dashboard: null,
+    dashboard: dashboard_id,
     export_format,
     export_context: context,
     filename,

@@ -127,7 +127,7 @@ const FILTERS = validatorOf(FiltersOverride)
 export async function computeInsight(
   app: AppContext,
   call: InsightCall,
-  { query, filters }: SavedInsight,
+  { query, filters }: Pick<SavedInsight, 'filters' | 'query'>,
   { mode, overrides }: ResultOptions,
 ): Promise<InsightResult> {
   if (query === null && isEmpty(filters)) return NO_RESULT

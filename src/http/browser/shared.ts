@@ -77,16 +77,18 @@ function getShared(app: AppContext, token: string) {
 }
 
 /** Serializes the tiles. Insights run one after the other, so that one reader occupies one query slot. */
-async function readSharedTiles(
+export async function readSharedTiles(
   app: AppContext,
   call: InsightCall & { readonly project: Project },
   dashboard: Dashboard,
+  tiles_max = Number.POSITIVE_INFINITY,
 ): Promise<readonly object[]> {
   const is_hidden = !isShown(rightsAt(app.control, call.caller, call), 'dashboard.insight')
   const tiles: object[] = []
   for (const tile of listTiles(app.control, dashboard.id)) {
     const { id, layouts, color, body, insight_id } = tile
     if (insight_id !== null && is_hidden) continue
+    if (tiles.length === tiles_max) break
     const insight = insight_id === null ? null : await readSharedInsight(app, call, dashboard, tile)
     tiles.push({ id, layouts, color, text: body === null ? null : { body }, insight })
   }

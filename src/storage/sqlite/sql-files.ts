@@ -28,6 +28,7 @@ import login from '../../../sql/control/0019_login.sql' with { type: 'text' }
 import groupTypeNames from '../../../sql/control/0020_group_type_names.sql' with { type: 'text' }
 import savedExports from '../../../sql/control/0021_exports.sql' with { type: 'text' }
 import sharedDashboards from '../../../sql/control/0022_sharing.sql' with { type: 'text' }
+import exportDashboards from '../../../sql/control/0023_export_dashboards.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -96,6 +97,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0020_group_type_names', sql: groupTypeNames },
   { name: '0021_exports', sql: savedExports },
   { name: '0022_sharing', sql: sharedDashboards },
+  { name: '0023_export_dashboards', sql: exportDashboards },
 ]
 
 /** The schema of cache.db, oldest step first. */

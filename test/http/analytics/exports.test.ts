@@ -1,6 +1,8 @@
 /** Exports: the answer of an insight or a query as a file, computed when it is downloaded. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { strFromU8, unzipSync } from 'fflate'
+import { Pictures } from '../../../src/pictures/pictures.ts'
+import { HAS_BROWSER } from '../../flows/browser.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 
@@ -69,7 +71,6 @@ describe('an export', () => {
   })
 
   test.each([
-    [{ export_format: 'image/png', insight: 1 }, 'invalid_choice', 'export_format'],
     [{ export_format: '__proto__', insight: 1 }, 'invalid_choice', 'export_format'],
     [{ dashboard: 1 }, 'invalid_input', 'dashboard'],
     [{ insight: 99_999 }, 'does_not_exist', 'insight'],
@@ -81,6 +82,64 @@ describe('an export', () => {
     if (code !== undefined) expect(refused.body).toMatchObject({ code, attr })
   })
 
+  test.each([
+    [{ dashboard: 99_999 }, 'does_not_exist', 'dashboard'],
+    [{ insight: 99_999 }, 'does_not_exist', 'insight'],
+    [{}, 'required', 'insight'],
+  ])('as a picture: %j is refused', async (body, code, attr) => {
+    const refused = await make({ export_format: 'image/png', ...body })
+    expect(refused).toMatchObject(
+      HAS_BROWSER
+        ? { status: 400, body: { code, attr } }
+        : { status: 400, body: { attr: 'export_format' } },
+    )
+  })
+
+  test('as a picture is refused in words on a machine without Chromium', async () => {
+    await using bare = await openWorld({ pictures: new Pictures(null, world.needs.log) })
+    const body = { export_format: 'image/png', export_context: { source: COUNTS } }
+    const refused = await manage(bare, 'POST', EXPORTS, body)
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_choice', attr: 'export_format' },
+    })
+    expect(refused.body['detail']).toContain('TIDEMARK_CHROMIUM')
+  })
+
+  test.skipIf(!HAS_BROWSER)(
+    'as a picture shows a query, a saved insight or a dashboard',
+    async () => {
+      const query = {
+        kind: 'TrendsQuery',
+        series: [{ kind: 'EventsNode', event: 'paid' }],
+        dateRange: { date_from: '-7d' },
+      }
+      const dashboard = await manage(world, 'POST', '/api/projects/1/dashboards/', {
+        name: 'Sales',
+      })
+      const insight = await manage(world, 'POST', '/api/projects/1/insights/', {
+        name: 'Paid <b>',
+        query: { kind: 'InsightVizNode', source: query },
+        dashboards: [dashboard.body['id']],
+      })
+      const sizes: unknown[] = []
+      for (const wanted of [
+        { insight: insight.body['id'] },
+        { dashboard: dashboard.body['id'] },
+        { export_context: { source: COUNTS, filename: 'counts' } },
+      ]) {
+        const made = await make({ export_format: 'image/png', ...wanted })
+        expect([made.status, made.body['export_format']]).toEqual([201, 'image/png'])
+        const { status, headers, bytes } = await download(made.body['id'])
+        expect([status, headers.get('content-type')]).toEqual([200, 'image/png'])
+        sizes.push(sizeOf(bytes))
+      }
+      // Two pixels each of 960 and 1440; a dashboard's tile stands under its head.
+      expect(sizes.map((size) => Object(size).width)).toEqual([1920, 2880, 1920])
+    },
+    60_000,
+  )
+
   test('of another project is not found', async () => {
     const other = await manage(world, 'POST', '/api/projects/', { name: 'other' })
     const path = `/api/projects/${String(other.body['id'])}/exports/1/`
@@ -88,3 +147,10 @@ describe('an export', () => {
     expect((await download(99_999)).status).toBe(404)
   })
 })
+
+/** The size of a PNG, as its head says. */
+function sizeOf(png: Uint8Array) {
+  const view = new DataView(png.buffer, png.byteOffset)
+  expect(Buffer.from(png.subarray(1, 4)).toString()).toBe('PNG')
+  return { width: view.getUint32(16), height: view.getUint32(20) }
+}

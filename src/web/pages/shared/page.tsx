@@ -76,16 +76,26 @@ function SharedBoard({ shared }: { readonly shared: SharedAnswer }): VNode {
       {dashboard.description && <p class={boards.about}>{dashboard.description}</p>}
       <div class={boards.grid}>
         {dashboard.tiles.map((tile) => (
-          <SharedTileView key={tile.id} tile={tile} timezone={timezone} />
+          <SharedTileView
+            key={tile.id}
+            tile={tile}
+            timezone={timezone}
+            is_named_above={tile.insight?.name === dashboard.name}
+          />
         ))}
       </div>
     </>
   )
 }
 
-type SharedTileProps = { readonly tile: SharedTile; readonly timezone: string }
+type SharedTileProps = {
+  readonly tile: SharedTile
+  readonly timezone: string
+  /** The page has the insight's name already: the picture of one insight. */
+  readonly is_named_above: boolean
+}
 
-function SharedTileView({ tile, timezone }: SharedTileProps): VNode {
+function SharedTileView({ tile, timezone, is_named_above }: SharedTileProps): VNode {
   const { insight, text } = tile
   const layout = layoutOf(tile)
   const name = insight === null ? 'Text' : insightName(insight)
@@ -94,7 +104,7 @@ function SharedTileView({ tile, timezone }: SharedTileProps): VNode {
       id={tile.id}
       label={name}
       layout={layout}
-      head={insight === null ? null : <h2>{name}</h2>}
+      head={insight === null || is_named_above ? null : <h2>{name}</h2>}
     >
       {text !== null && <p class={boards.text}>{text.body}</p>}
       {insight !== null && <SharedChart insight={insight} timezone={timezone} layout={layout} />}
