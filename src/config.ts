@@ -245,7 +245,7 @@ export const SETTINGS = [
     flag: '--query-memory-mb <megabytes>',
     read: wholeNumber(64, 1024 * KIB),
     fallback: '1024',
-    help: 'memory that questions may use together; beyond it they spill to disk or are refused',
+    help: 'memory that questions of one process may use together; beyond it they spill to disk or are refused',
   },
   {
     key: 'query_threads',
@@ -277,7 +277,7 @@ export const SETTINGS = [
     flag: '--queries-running-max <number>',
     read: wholeNumber(1, 256),
     fallback: '4',
-    help: 'questions answered at the same time',
+    help: 'questions answered at the same time, and one more of a project of which none runs',
   },
   {
     key: 'queries_waiting_max',

@@ -1,9 +1,10 @@
 /**
  * An honest client, as a process of its own: every 20 ms it captures, decides and asks, each on its own connection, and
- * prints at SIGTERM how long the answers took. Beside it runs a timer with nothing to do: how late that is, is the
- * machine's doing.
+ * prints at SIGTERM how long the answers took. It captures and decides in the attacked project and asks in another one:
+ * a project whose query ended a query process has to wait. Beside it runs a timer with nothing to do: how late that is,
+ * is the machine's doing.
  */
-import { API_TOKEN, PERSONAL_API_KEY } from '../flows/server.ts'
+import { API_TOKEN } from '../flows/server.ts'
 
 /** Latencies of one kind of request, in milliseconds. */
 export type Latencies = {
@@ -14,6 +15,14 @@ export type Latencies = {
   readonly max_ms: number
   /** Answers that were no 200. */
   readonly refused: number
+}
+
+/** What a client is told on its command line. */
+export type HonestPlace = {
+  readonly url: string
+  /** Where it asks. */
+  readonly project_id: number
+  readonly personal_api_key: string
 }
 
 /** A time at which this process did not run for a while: Unix time in milliseconds. */
@@ -31,11 +40,11 @@ const ANSWER_MS_MAX = 60_000
 
 type Kind = {
   readonly name: string
-  readonly request: (count: number) => readonly [string, object]
+  readonly request: (count: number, project_id: number) => readonly [string, object]
 }
 
-const ask = (query: string, refresh: string) =>
-  ['/api/projects/1/query/', { query: { kind: 'HogQLQuery', query }, refresh }] as const
+const ask = (project_id: number, query: string, refresh: string) =>
+  [`/api/projects/${project_id}/query/`, { query: { kind: 'HogQLQuery', query }, refresh }] as const
 
 const KINDS: readonly Kind[] = [
   {
@@ -52,10 +61,13 @@ const KINDS: readonly Kind[] = [
       { token: API_TOKEN, distinct_id: `honest-${count % 100}` },
     ],
   },
-  { name: 'cached question', request: () => ask('select 1 as cached', 'blocking') },
+  {
+    name: 'cached question',
+    request: (_count, project_id) => ask(project_id, 'select 1 as cached', 'blocking'),
+  },
   {
     name: 'computed question',
-    request: (count) => ask(`select ${count} as fresh`, 'force_blocking'),
+    request: (count, project_id) => ask(project_id, `select ${count} as fresh`, 'force_blocking'),
   },
 ]
 
@@ -67,11 +79,11 @@ function statisticsOf(name: string, times_ms: readonly number[], refused: number
 }
 
 /** Whether a request is answered 200. */
-async function send(url: string, body: object): Promise<boolean> {
+async function send(url: string, key: string, body: object): Promise<boolean> {
   try {
     const answer = await fetch(url, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${PERSONAL_API_KEY}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     })
@@ -83,13 +95,17 @@ async function send(url: string, body: object): Promise<boolean> {
 }
 
 /** Sends one kind of request every 20 ms, or as soon as the last one is answered. */
-async function keepSending(url: string, { name, request }: Kind, isOver: () => boolean) {
+async function keepSending(
+  { url, project_id, personal_api_key }: HonestPlace,
+  { name, request }: Kind,
+  isOver: () => boolean,
+) {
   const times_ms: number[] = []
   let refused = 0
   for (let count = 0; !isOver(); count += 1) {
-    const [path, body] = request(count)
+    const [path, body] = request(count, project_id)
     const started = performance.now()
-    const is_answered = await send(url + path, body)
+    const is_answered = await send(url + path, personal_api_key, body)
     const took_ms = performance.now() - started
     times_ms.push(took_ms)
     if (!is_answered) refused += 1
@@ -99,7 +115,7 @@ async function keepSending(url: string, { name, request }: Kind, isOver: () => b
   return statisticsOf(name, times_ms.slice(5), refused)
 }
 
-async function beHonest(url: string): Promise<HonestReport> {
+async function beHonest(place: HonestPlace): Promise<HonestReport> {
   let is_over = false
   process.on('SIGTERM', () => {
     is_over = true
@@ -111,11 +127,12 @@ async function beHonest(url: string): Promise<HonestReport> {
     if (late_ms > PAUSE_MS_MIN) pauses.push({ at_ms: Date.now(), late_ms })
     due_ms = performance.now() + EVERY_MS
   }, EVERY_MS)
-  const latencies = await Promise.all(KINDS.map((kind) => keepSending(url, kind, () => is_over)))
+  const latencies = await Promise.all(KINDS.map((kind) => keepSending(place, kind, () => is_over)))
   clearInterval(timer)
   return { latencies, pauses }
 }
 
 if (import.meta.main) {
-  process.stdout.write(JSON.stringify(await beHonest(process.argv[2] ?? '')))
+  const place: HonestPlace = JSON.parse(process.argv[2] ?? '')
+  process.stdout.write(JSON.stringify(await beHonest(place)))
 }

@@ -5,7 +5,7 @@ import { seeded } from '../bench/events.ts'
 import { API_TOKEN, PERSONAL_API_KEY, startServer } from '../flows/server.ts'
 import { furnish, type Place, placeOf } from '../http/two-places.ts'
 import type { Attack, Sent } from './attack.ts'
-import type { HonestReport, Latencies, Pause } from './honest-client.ts'
+import type { HonestPlace, HonestReport, Latencies, Pause } from './honest-client.ts'
 
 export type AttackOptions = {
   readonly data_dir: string
@@ -62,9 +62,11 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
       TIDEMARK_QUERY_MEMORY_MB: '256',
     },
   })
-  const attacker = new Attacker(await openPlace(server.url), server.url)
+  const place = await openPlace(server.url)
+  const attacker = new Attacker(place, server.url)
+  const honest_place = await openHonestPlace(server.url, place.organization_id)
   const honest = Bun.spawn(
-    [process.execPath, join(import.meta.dir, 'honest-client.ts'), server.url],
+    [process.execPath, join(import.meta.dir, 'honest-client.ts'), JSON.stringify(honest_place)],
     { stdout: 'pipe' },
   )
   try {
@@ -108,6 +110,25 @@ async function openPlace(url: string): Promise<Place> {
   })
   await furnish(world, place, 'at-home')
   return place
+}
+
+/** A project and a key of the honest client's own. */
+async function openHonestPlace(url: string, organization_id: string): Promise<HonestPlace> {
+  const post = async (path: string, body: object): Promise<string> => {
+    const headers = {
+      Authorization: `Bearer ${PERSONAL_API_KEY}`,
+      'Content-Type': 'application/json',
+    }
+    const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (answer.status !== 201) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.text()
+  }
+  const projects = `/api/organizations/${organization_id}/projects/`
+  const project: { id: number } = JSON.parse(await post(projects, { name: 'honest' }))
+  const key: { value: string } = JSON.parse(
+    await post('/api/personal_api_keys/', { label: 'honest', scopes: ['query:read'] }),
+  )
+  return { url, project_id: project.id, personal_api_key: key.value }
 }
 
 class Attacker {

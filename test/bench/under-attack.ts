@@ -12,6 +12,9 @@ export type UnderAttack = {
   /** Of the slowest kind of request. */
   readonly p99_ms: number
   readonly max_ms: number
+  /** The kind of the slowest request. */
+  readonly slowest: string
+  readonly refused: number
   /** The longest stall of a thread, without what the machine did to every process then. */
   readonly stall_ms: number
   /** The longest stalls in words. */
@@ -28,9 +31,12 @@ export async function timesUnderAttack(data_dir: string): Promise<UnderAttack> {
     requests_max: 1,
     stall_ms: 50,
   })
+  const slowest = latencies.toSorted((one, other) => other.max_ms - one.max_ms)[0]
   return {
     p99_ms: Math.max(...latencies.map((one) => one.p99_ms)),
-    max_ms: Math.max(...latencies.map((one) => one.max_ms)),
+    max_ms: slowest?.max_ms ?? 0,
+    slowest: slowest?.name ?? '',
+    refused: latencies.reduce((sum, one) => sum + one.refused, 0),
     stall_ms: Math.max(0, ...stalls.map(ownMs)),
     stalls: textOfStalls(stalls).split('\n').slice(0, SHOWN_MAX),
   }

@@ -1,4 +1,4 @@
-/** The server's side of the engine: keeps one worker process alive, queues queries for it, and stops those that take too long. */
+/** The server's side of the engine: keeps a worker process alive, queues queries for it, and stops those that take too long. */
 import { Refusal } from '../../errors.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import { ProjectQueue } from '../scheduling/project-queue.ts'
@@ -17,7 +17,6 @@ import {
   OPENING_FAILED,
   readCode,
   stopping,
-  timedOut,
 } from './engine-refusals.ts'
 import type {
   FromQueryProcess,
@@ -25,7 +24,9 @@ import type {
   WorkerAnswer,
   WorkerQuery,
 } from './protocol.ts'
+import { type EngineWorker, type QueuedQuery, refuseLate } from './queued-query.ts'
 import { findSpillFault } from './spill-watch.ts'
+import { WorkerCalls } from './worker-calls.ts'
 import { type ChildExit, type ChildOptions, type KillReason, QueryChild } from './worker-client.ts'
 
 export type QuerySettings = {
@@ -70,10 +71,14 @@ export type RunOptions = {
   readonly onPart?: (bytes: Uint8Array) => Promise<void>
 }
 
-/** The worker is killed when an interrupted query still runs after this time. */
+/** The worker takes no more queries when an interrupted one still runs after this time. */
 const INTERRUPT_TIME_MS = 2000
+/** The next worker is started when an interrupted query still runs after this time. */
+const PREPARE_TIME_MS = 1000
 /** How often the spilled bytes are added up while queries run. */
 const SPILL_WATCH_MS = 250
+/** Queries that may run beyond `running_max` when none of their project does. */
+const GUESTS_MAX = 1
 /** Projects open in the worker at a time: each has a DuckDB instance with threads and tables. */
 const PROJECTS_MAX = 16
 const SPARE_SLOTS = 256
@@ -81,8 +86,13 @@ const SPARE_SLOTS = 256
 const ATTEMPTS_MAX = 2
 /** A query is begun again this often after its worker was ended because of others; then it is refused with a 503. */
 const INTERRUPTIONS_MAX = 5
-/** A worker that will be replaced gets this time to finish its other queries. */
+/** A worker that takes no more queries gets this time to finish its others, while the next one serves. */
 const DRAIN_TIME_MS = 2000
+/** A query that failed sooner did not itself use up the address space: it is repeated beside others. */
+const INNOCENT_MS = 100
+/** A trial worker's share of the memory, and the least that DuckDB works with. */
+const TRIAL_SHARE = 0.5
+const TRIAL_MB_MIN = 64
 /** After this many workers in a row that died before their first message, waiting queries are refused. */
 const FAILED_STARTS_MAX = 3
 /** Doubles with each failed start. */
@@ -93,40 +103,20 @@ const RESTART_GRACE_MS = 5000
 /** When new workers could not open this many projects, the fault is not in one project. */
 const UNOPENED_PROJECTS_MAX = 2
 
-/** A query in the engine, waiting or running. */
-type QueuedQuery = {
-  readonly id: number
-  readonly project_id: number
-  readonly query: WorkerQuery
-  /** Number of begins, except those whose worker was ended because of other queries. */
-  attempts: number
-  /** Number of times its worker was ended because of other queries. */
-  interruptions: number
-  /** `suspect`: the worker died while it ran, perhaps because of it; it runs alone. `stopped`: its caller has been refused. */
-  state: 'fresh' | 'stopped' | 'suspect'
-  readonly onBegin: (() => void) | null
-  /** Receives a part of the answer; the next part is requested when the promise resolves. */
-  readonly onPart: ((bytes: Uint8Array) => Promise<void>) | null
-  has_parts: boolean
-  readonly resolve: (answer: WorkerAnswer) => void
-  readonly reject: (refusal: EngineFault | Refusal) => void
-}
-
 export class QueryEngine {
   readonly #child_options: ChildOptions
   readonly #log: EngineLog
   readonly #queue: ProjectQueue<QueuedQuery>
-  readonly #adoptions = new Map<number, () => void>()
-  readonly #probes = new Map<number, (progress: QueryProgressCounts | null) => void>()
-  #child: QueryChild | null = null
+  readonly #workers = new Set<EngineWorker>()
+  /** The worker that takes new queries; null between its end and the delayed start of the next. */
+  #serving: EngineWorker | null = null
+  /** The worker that will take new queries once it is ready, in place of a worn one. */
+  #successor: EngineWorker | null = null
+  /** The worker of the one suspect query that runs again. */
+  #trial: EngineWorker | null = null
+  readonly #calls = new WorkerCalls()
   #children = 0
   #failed_starts = 0
-  /** Why the worker takes no more queries and will be killed; null while it serves. */
-  #retiring: KillReason | null = null
-  /** The worker has little address space left and is replaced as soon as nothing runs. */
-  #is_worn = false
-  /** Queries begun in the current worker. */
-  #begun_here = 0
   #confinement: Confinement = { landlock: 0, seccomp: false }
   /** Since when there has been no ready worker; null while there is one. Milliseconds. */
   #down_since: number | null = null
@@ -140,7 +130,10 @@ export class QueryEngine {
   #is_closing = false
 
   constructor({ data_dir, settings, log, spare_slots, is_confined }: EngineOptions) {
-    this.#queue = new ProjectQueue(settings, ({ state }) => state === 'suspect')
+    // Draining and trial workers take no place: the serving one shall do as much as ever.
+    this.#queue = new ProjectQueue({ ...settings, guests_max: GUESTS_MAX }, ({ worker }) => {
+      return worker === this.#serving
+    })
     this.#log = log
     this.#child_options = {
       data_dir,
@@ -152,18 +145,20 @@ export class QueryEngine {
       spare_slots: spare_slots ?? SPARE_SLOTS,
       is_confined: is_confined ?? true,
       // One call per query for DuckDB, and one for reading the event log.
-      blocking_calls_max: 2 * settings.running_max,
+      blocking_calls_max: 2 * (settings.running_max + GUESTS_MAX),
     }
     this.#spill_watch = setInterval(() => this.#watchSpilling(), SPILL_WATCH_MS)
     this.#spill_watch.unref()
-    this.#start()
+    this.#down_since = performance.now()
+    this.#serving = this.#spawn('serving')
   }
 
   /** For health checks, metrics and tests. */
   get state() {
-    const pid = this.#child?.is_ready ? this.#child.pid : null
+    const child = this.#serving?.child
     return {
-      pid,
+      /** The process that takes new queries. */
+      pid: child?.is_ready ? child.pid : null,
       ...this.#queue.state,
       processes_started: this.#children,
       /** Ends of processes by reason: how we killed them, or `died`. */
@@ -174,6 +169,10 @@ export class QueryEngine {
       /** Why queries cannot be answered now; null while they can. */
       unready: this.#unready(),
     }
+  }
+
+  #runningIn(worker: EngineWorker): readonly QueuedQuery[] {
+    return this.#queue.running.filter((task) => task.worker === worker)
   }
 
   #unready(): string | null {
@@ -207,6 +206,8 @@ export class QueryEngine {
       id,
       project_id,
       query,
+      worker: null,
+      begun_ms: 0,
       attempts: 0,
       interruptions: 0,
       state: 'fresh',
@@ -230,58 +231,95 @@ export class QueryEngine {
 
   /** Resolves when no later answer is computed from an older manifest than the one committed now. */
   adoptManifest(): Promise<void> {
-    const child = this.#child
     // A worker that is not ready yet will begin with the newest manifest.
-    if (child === null || !child.is_ready) return Promise.resolve()
-    this.#last_id += 1
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#adoptions.set(this.#last_id, resolve)
-    child.send({ kind: 'adopt', id: this.#last_id })
-    return promise
+    return this.#calls.adopt(this.#readyChildren())
   }
 
-  /** Makes the worker check the project's files again, because one of them was found damaged. */
+  /** Makes the workers check the project's files again, because one of them was found damaged. */
   reopenProject(project_id: number): void {
-    if (this.#child?.is_ready) this.#child.send({ kind: 'reopen', project_id })
+    for (const child of this.#readyChildren()) child.send({ kind: 'reopen', project_id })
   }
 
-  /** Refuses the waiting and running queries, and ends the worker. */
+  #readyChildren(): readonly QueryChild[] {
+    return [...this.#workers].map(({ child }) => child).filter(({ is_ready }) => is_ready)
+  }
+
+  /** Refuses the waiting and running queries, and ends the workers. */
   async close(): Promise<void> {
     this.#is_closing = true
     clearInterval(this.#spill_watch)
     const { waiting, running } = this.#queue
     for (const task of [...waiting, ...running]) task.reject(stopping())
     this.#queue.removeWaiting()
-    await this.#child?.close()
+    await Promise.all([...this.#workers].map(({ child }) => child.close()))
   }
 
-  /** Sends waiting queries until `running_max` run. */
+  /** Begins waiting queries: one suspect in a worker of its own, the others in the serving worker. */
   #begin(): void {
-    const is_idle = this.#queue.state.running === 0
-    if (this.#is_worn && is_idle) this.#retire('worn')
-    if (this.#retiring !== null) {
-      if (is_idle) this.#child?.kill(this.#retiring)
-      return
-    }
-    while (this.#child?.is_ready) {
-      const task = this.#queue.takeNext(({ project_id }) => this.#backoff.waitMs(project_id) === 0)
+    if (this.#is_closing) return
+    this.#replaceWorn()
+    const mayBegin = ({ project_id }: QueuedQuery) => this.#backoff.waitMs(project_id) === 0
+    this.#beginTrial(
+      this.#queue.waiting.find((task) => task.state === 'suspect' && mayBegin(task)) ?? null,
+    )
+    const serving = this.#serving
+    if (serving === null) return
+    while (serving.child.is_ready && serving === this.#serving) {
+      const task = this.#queue.takeNext((it) => it.state === 'fresh' && mayBegin(it))
       if (task === null) return
-      task.attempts += 1
-      this.#begun_here += 1
-      this.#child.send({ kind: 'ask', id: task.id, query: task.query })
-      task.onBegin?.()
+      this.#send(task, serving)
     }
+  }
+
+  #beginTrial(suspect: QueuedQuery | null): void {
+    if (suspect !== null) this.#trial ??= this.#spawn('trial')
+    const trial = this.#trial
+    if (trial === null || trial.retiring !== null || this.#runningIn(trial).length > 0) return
+    // The suspect was cancelled meanwhile.
+    if (suspect === null) return this.#retire(trial, 'closed', 0)
+    if (!trial.child.is_ready) return
+    this.#queue.begin(suspect)
+    this.#send(suspect, trial)
+  }
+
+  #send(task: QueuedQuery, worker: EngineWorker): void {
+    task.worker = worker
+    task.attempts += 1
+    task.begun_ms = performance.now()
+    worker.child.send({ kind: 'ask', id: task.id, query: task.query })
+    task.onBegin?.()
+  }
+
+  /** Replaces a worn worker when its successor is ready, unless the one before still drains. */
+  #replaceWorn(): void {
+    const is_draining = [...this.#workers].some(({ retiring }) => retiring === 'worn')
+    if (this.#serving?.is_worn !== true || is_draining) return
+    this.#successor ??= this.#spawn('serving')
+    // The worn worker goes on with its queries, each of which has a time limit.
+    if (this.#successor.child.is_ready) this.#retire(this.#serving, 'worn', null)
+  }
+
+  /** Ends a successor that is not needed, because the query that would not stop has stopped. */
+  #endSpare(): void {
+    const serving = this.#serving
+    if (this.#successor === null || serving === null || serving.is_worn) return
+    const is_needed = this.#runningIn(serving).some(({ state }) => state === 'stopped')
+    if (!is_needed) this.#successor.child.kill('closed')
   }
 
   /** Stops the queries of the project with the most spilled bytes, when the total exceeds the limit. */
   #watchSpilling(): void {
-    const child = this.#child
-    if (child === null || this.#queue.state.running === 0) return
+    for (const worker of this.#workers) this.#watchSpillingOf(worker)
+  }
+
+  #watchSpillingOf(worker: EngineWorker): void {
+    const running = this.#runningIn(worker)
+    if (running.length === 0) return
     const { data_dir, spill_mb } = this.#child_options
-    const fault = findSpillFault(child.spill_dir, { data_dir, spill_mb })
+    const fault = findSpillFault(worker.child.spill_dir, { data_dir, spill_mb })
     if (fault === null) return
     const { project_id, refusal } = fault
-    const tasks = this.#queue.running.filter((task) => task.project_id === project_id)
+    const tasks = running.filter((task) => task.project_id === project_id)
     // Queries stopped before are about to end, or the worker will be killed soon.
     if (tasks.some(({ state }) => state === 'stopped')) return
     this.#log.warn({ project_id, detail: refusal.detail }, 'queries have spilled too much')
@@ -290,42 +328,47 @@ export class QueryEngine {
   }
 
   #probe(id: number): Promise<QueryProgressCounts | null> {
-    const child = this.#child
-    if (child === null || this.#queue.findRunning(id) === null) return Promise.resolve(null)
-    this.#last_id += 1
-    const { promise, resolve } = Promise.withResolvers<QueryProgressCounts | null>()
-    this.#probes.set(this.#last_id, resolve)
-    child.send({ kind: 'probe', id, probe: this.#last_id })
-    return promise
+    const worker = this.#queue.findRunning(id)?.worker ?? null
+    return worker === null ? Promise.resolve(null) : this.#calls.readProgress(worker.child, id)
   }
 
   #stop(task: QueuedQuery, refusal: Refusal): void {
     task.reject(refusal)
-    if (this.#queue.findRunning(task.id) === null) return this.#queue.remove(task)
+    const { worker } = task
+    if (worker === null || this.#queue.findRunning(task.id) === null) {
+      return this.#queue.remove(task)
+    }
     task.state = 'stopped'
-    const child = this.#child
-    child?.send({ kind: 'interrupt', id: task.id })
+    worker.child.send({ kind: 'interrupt', id: task.id })
+    const isStillRunning = () => this.#queue.findRunning(task.id) === task
     setTimeout(() => {
-      if (this.#queue.findRunning(task.id) !== task || child !== this.#child) return
+      if (isStillRunning() && worker === this.#serving) this.#successor ??= this.#spawn('serving')
+    }, PREPARE_TIME_MS).unref()
+    setTimeout(() => {
+      if (!isStillRunning()) return
       this.#strike(task.project_id)
-      this.#kill('unresponsive')
+      this.#retire(worker, 'unresponsive', DRAIN_TIME_MS)
     }, INTERRUPT_TIME_MS)
   }
 
-  /** Kills the worker at once. */
-  #kill(reason: KillReason): void {
-    this.#retiring ??= reason
-    this.#child?.kill(reason)
+  /** Gives new queries to the next worker, and ends this one when its running queries have ended, or after `drain_ms`. */
+  #retire(worker: EngineWorker, reason: KillReason, drain_ms: number | null): void {
+    if (worker.retiring === null && worker === this.#serving) {
+      this.#serving = this.#successor ?? this.#spawn('serving')
+      this.#successor = null
+      if (!this.#serving.child.is_ready) this.#down_since ??= performance.now()
+    }
+    worker.retiring ??= reason
+    if (drain_ms !== null) setTimeout(() => worker.child.kill(reason), drain_ms).unref()
+    this.#endRetired(worker)
+    this.#begin()
   }
 
-  /** Ends the worker when its running queries have ended, or after DRAIN_TIME_MS. */
-  #retire(reason: KillReason): void {
-    if (this.#retiring !== null) return
-    this.#retiring = reason
-    const child = this.#child
-    setTimeout(() => {
-      if (child === this.#child) child?.kill(reason)
-    }, DRAIN_TIME_MS)
+  /** Kills a worker that takes no more queries once only stopped ones run in it. */
+  #endRetired(worker: EngineWorker): void {
+    if (worker.retiring === null) return
+    const is_done = this.#runningIn(worker).every(({ state }) => state === 'stopped')
+    if (is_done) worker.child.kill(worker.retiring)
   }
 
   /** Puts a project into exponential back-off, including its waiting queries. */
@@ -336,61 +379,59 @@ export class QueryEngine {
     setTimeout(() => this.#begin(), wait_ms + 1).unref()
   }
 
-  #start(): void {
+  #spawn(role: EngineWorker['role']): EngineWorker {
     this.#children += 1
-    this.#down_since ??= performance.now()
-    this.#retiring = null
-    this.#is_worn = false
-    this.#begun_here = 0
-    const child = new QueryChild(this.#child_options, this.#children, {
-      onMessage: (head, rest) => this.#receive(head, rest),
-      onDeath: (death) => this.#handleExit(child, death),
+    const { memory_mb, ...others } = this.#child_options
+    const trial_mb = Math.max(TRIAL_MB_MIN, Math.floor(memory_mb * TRIAL_SHARE))
+    const options = { ...others, memory_mb: role === 'trial' ? trial_mb : memory_mb }
+    const child = new QueryChild(options, this.#children, {
+      onMessage: (head, rest) => this.#receive(worker, head, rest),
+      onDeath: (death) => this.#handleExit(worker, death),
     })
-    this.#child = child
+    const worker: EngineWorker = { child, role, retiring: null, is_worn: false }
+    this.#workers.add(worker)
+    return worker
   }
 
-  #receive(head: FromQueryProcess, rest: Uint8Array): void {
-    if (head.kind === 'ready') {
-      this.#failed_starts = 0
-      this.#down_since = null
-      this.#log.info(
-        {
-          pid: this.#child?.pid,
-          memory_is_limited: head.memory_is_limited,
-          confinement: head.confinement,
-        },
-        'query process ready',
-      )
-      this.#confinement = head.confinement
-      return this.#begin()
-    }
+  #receive(worker: EngineWorker, head: FromQueryProcess, rest: Uint8Array): void {
+    if (head.kind === 'ready') return this.#takeReady(worker, head)
     if (head.kind === 'worn') {
-      this.#is_worn = true
+      worker.is_worn = true
       return this.#begin()
     }
-    if (head.kind === 'adopted') {
-      this.#adoptions.get(head.id)?.()
-      this.#adoptions.delete(head.id)
-      return
-    }
-    if (head.kind === 'progress') {
-      this.#probes.get(head.probe)?.(head.progress)
-      this.#probes.delete(head.probe)
-      return
+    if (head.kind === 'adopted' || head.kind === 'progress') {
+      return this.#calls.receive(worker.child, head)
     }
     const task = this.#queue.findRunning(head.id)
-    if (task === null) return
-    if (head.kind === 'part') return this.#takePart(task, rest)
+    if (task === null || task.worker !== worker) return
+    if (head.kind === 'part') return this.#takePart(worker, task, rest)
     this.#queue.remove(task)
     if (head.kind === 'answer') {
       const { row_count, has_more, timings } = head
       this.#unopened.clear()
       task.resolve({ rows_json: rest, row_count, has_more, timings })
-    } else this.#refuse(task, head)
+    } else this.#refuse(worker, task, head)
+    if (worker.role === 'trial') this.#retire(worker, 'closed', 0)
+    this.#endRetired(worker)
+    this.#endSpare()
+    this.#begin()
+  }
+
+  #takeReady(
+    worker: EngineWorker,
+    { memory_is_limited, confinement }: Extract<FromQueryProcess, { readonly kind: 'ready' }>,
+  ): void {
+    const { pid } = worker.child
+    this.#log.info({ pid, memory_is_limited, confinement }, 'query process ready')
+    this.#confinement = confinement
+    this.#failed_starts = 0
+    if (worker === this.#serving) this.#down_since = null
+    this.#endSpare()
     this.#begin()
   }
 
   #refuse(
+    worker: EngineWorker,
     task: QueuedQuery,
     { code, detail }: { readonly code: string; readonly detail: string },
   ): void {
@@ -400,71 +441,82 @@ export class QueryEngine {
         task.reject(new EngineFault(detail))
         // After an internal error DuckDB refuses every statement.
         this.#strike(project_id)
-        return this.#kill('fault')
+        return this.#retire(worker, 'fault', 0)
       case OPENING_FAILED:
         this.#opening_failures += 1
         this.#log.warn(
           { project_id, detail },
           'a project cannot be opened: the process is replaced',
         )
-        return this.#repeatFresh(task)
+        return this.#repeatFresh(worker, task)
       case ENGINE_EXHAUSTED:
         this.#log.warn({ project_id, detail }, 'the query process has no room: it is replaced')
-        return this.#repeatFresh(task)
+        return this.#repeatFresh(worker, task)
       default:
-        // Alone in a new worker the query had all the memory there is: replacing the last worker did not help.
-        if (code === 'query_memory' && this.#hasAllRoom(task)) this.#strike(project_id)
+        // Replacing the last worker did not help: the query itself had used up its room.
+        if (code === 'query_memory' && worker.role === 'trial') this.#strike(project_id)
         task.reject(new Refusal(readCode(code), detail))
     }
   }
 
-  /** The worker is out of memory: the query runs once more, alone in the next worker. */
-  #repeatFresh(task: QueuedQuery): void {
-    this.#retire('exhausted')
+  /** The worker is out of memory: the query runs once more in the next one, or alone if it may have used the memory. */
+  #repeatFresh(worker: EngineWorker, task: QueuedQuery): void {
+    const ran_ms = performance.now() - task.begun_ms
+    if (worker.role === 'serving') this.#retire(worker, 'exhausted', DRAIN_TIME_MS)
     if (task.state === 'stopped') return
-    if (!task.has_parts && !this.#hasAllRoom(task)) {
-      task.attempts = 0
-      task.state = 'suspect'
-      this.#queue.putBack(task)
-      return
+    if (task.has_parts || worker.role === 'trial') {
+      this.#unopened.add(task.project_id)
+      if (worker.role === 'trial') this.#strike(task.project_id)
+      return task.reject(exhausted())
     }
-    this.#unopened.add(task.project_id)
-    if (this.#hasAllRoom(task)) this.#strike(task.project_id)
-    task.reject(exhausted())
+    task.attempts = 0
+    if (ran_ms > INNOCENT_MS || task.interruptions > 0) task.state = 'suspect'
+    task.interruptions += 1
+    this.#queue.putBack(task)
   }
 
-  /** True for a query that runs alone in a worker that was started for it. */
-  #hasAllRoom({ state }: QueuedQuery): boolean {
-    return state === 'suspect' && this.#begun_here === 1
-  }
-
-  #takePart(task: QueuedQuery, bytes: Uint8Array): void {
-    const child = this.#child
+  #takePart({ child }: EngineWorker, task: QueuedQuery, bytes: Uint8Array): void {
     task.has_parts = true
     const received = task.onPart?.(bytes) ?? Promise.resolve()
     // A rejection means that the reader has left and the query was stopped.
     received.then(
-      () => child?.send({ kind: 'more', id: task.id }),
+      () => child.send({ kind: 'more', id: task.id }),
       () => undefined,
     )
   }
 
   /** The worker has exited: its queries run once more in the next one. */
-  #handleExit(child: QueryChild, death: ChildExit): void {
-    if (child !== this.#child) return
-    this.#child = null
-    for (const resolve of this.#adoptions.values()) resolve()
-    this.#adoptions.clear()
-    for (const resolve of this.#probes.values()) resolve(null)
-    this.#probes.clear()
-    const orphans = this.#queue.removeRunning().filter(({ state }) => state !== 'stopped')
+  #handleExit(worker: EngineWorker, death: ChildExit): void {
+    this.#workers.delete(worker)
+    this.#calls.forget(worker.child)
+    const ended = this.#runningIn(worker)
+    for (const task of ended) this.#queue.remove(task)
+    const orphans = ended.filter(({ state }) => state !== 'stopped')
     if (this.#is_closing) return
+    this.#noteExit(worker, death, orphans.length)
+    for (const task of orphans.toReversed()) this.#requeue(task, death, orphans.length === 1)
+    if (worker === this.#successor) this.#successor = null
+    if (worker === this.#trial) this.#endTrial(death)
+    if (worker === this.#serving) this.#restart(death)
+    this.#begin()
+  }
+
+  #noteExit({ role }: EngineWorker, death: ChildExit, questions: number): void {
     const reason = death.reason ?? 'died'
     this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
-    if (death.reason === 'worn') this.#log.info({}, 'query process replaced')
-    else this.#log.warn({ ...death, questions: orphans.length }, 'query process died')
-    for (const task of orphans.toReversed()) this.#requeue(task, death, orphans.length === 1)
-    this.#restart(death)
+    if (reason === 'worn' || reason === 'closed') this.#log.info({ role }, 'query process replaced')
+    else this.#log.warn({ ...death, role, questions }, 'query process died')
+  }
+
+  /** A trial worker that could not start has nobody to blame: the suspects are refused. */
+  #endTrial({ was_ready, reason }: ChildExit): void {
+    this.#trial = null
+    if (was_ready || reason !== null) return
+    for (const task of this.#queue.waiting) {
+      if (task.state !== 'suspect') continue
+      this.#queue.remove(task)
+      task.reject(cannotStart())
+    }
   }
 
   /** Puts a query that ran when the worker died back at the front of the queue, or refuses it. */
@@ -489,14 +541,20 @@ export class QueryEngine {
   #restart({ was_ready }: ChildExit): void {
     this.#down_since ??= performance.now()
     this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
-    if (this.#failed_starts === 0) return this.#start()
+    this.#serving = this.#successor
+    this.#successor = null
+    if (this.#serving !== null) return
+    if (this.#failed_starts === 0) {
+      this.#serving = this.#spawn('serving')
+      return
+    }
     if (this.#isGivenUp()) {
       for (const task of this.#queue.removeWaiting()) task.reject(cannotStart())
     }
     const delay_ms = RESTART_DELAY_MS_MIN * 2 ** (this.#failed_starts - 1)
     setTimeout(
       () => {
-        if (!this.#is_closing && this.#child === null) this.#start()
+        if (!this.#is_closing) this.#serving ??= this.#spawn('serving')
       },
       Math.min(RESTART_DELAY_MS_MAX, delay_ms),
     ).unref()
@@ -506,10 +564,4 @@ export class QueryEngine {
   #isGivenUp(): boolean {
     return this.#failed_starts >= FAILED_STARTS_MAX
   }
-}
-
-/** Chooses the refusal of a query that was not answered in time. */
-function refuseLate({ attempts, interruptions }: QueuedQuery, timeout_ms: number): Refusal {
-  if (interruptions > 0) return interrupted()
-  return attempts > 0 ? timedOut(timeout_ms) : busy()
 }

@@ -2,20 +2,25 @@
 
 export type QueueEntry = { readonly id: number; readonly project_id: number }
 
-export type QueueLimits = { readonly running_max: number; readonly waiting_max: number }
+export type QueueLimits = {
+  readonly running_max: number
+  readonly waiting_max: number
+  /** Entries that may run beyond `running_max` when none of their project runs: no project keeps the others waiting. */
+  readonly guests_max?: number
+}
 
 /** Entries wait until `takeNext` begins them, and run until `remove`. */
 export class ProjectQueue<Entry extends QueueEntry> {
   readonly #limits: QueueLimits
-  readonly #isAlone: (entry: Entry) => boolean
+  readonly #takesPlace: (entry: Entry) => boolean
   #waiting: readonly Entry[] = []
   /** By id, in the order of their begins. */
   readonly #running = new Map<number, Entry>()
 
-  /** An entry of which `isAlone` is true runs only while no other does, and is begun before all others. */
-  constructor(limits: QueueLimits, isAlone: (entry: Entry) => boolean = () => false) {
+  /** Running entries of which `takesPlace` is false do not count towards `running_max`. */
+  constructor(limits: QueueLimits, takesPlace: (entry: Entry) => boolean = () => true) {
     this.#limits = limits
-    this.#isAlone = isAlone
+    this.#takesPlace = takesPlace
   }
 
   get state(): { readonly running: number; readonly waiting: number } {
@@ -57,12 +62,28 @@ export class ProjectQueue<Entry extends QueueEntry> {
 
   /** Begins the oldest entry of the project with the fewest running ones; null when none may begin now. */
   takeNext(mayBegin: (entry: Entry) => boolean = () => true): Entry | null {
-    if (this.#running.size >= this.#limits.running_max) return null
-    const next = this.#pick(this.#waiting.filter(mayBegin))
+    const { running_max, guests_max = 0 } = this.#limits
+    const load = new Map<number, number>()
+    const placed = this.running.filter(this.#takesPlace)
+    for (const { project_id } of placed) load.set(project_id, (load.get(project_id) ?? 0) + 1)
+    const loadOf = ({ project_id }: Entry): number => load.get(project_id) ?? 0
+    const next = this.#waiting
+      .filter(mayBegin)
+      .reduce<Entry | null>(
+        (best, entry) => (best === null || loadOf(entry) < loadOf(best) ? entry : best),
+        null,
+      )
     if (next === null) return null
-    this.remove(next)
-    this.#running.set(next.id, next)
+    const room = loadOf(next) === 0 ? running_max + guests_max : running_max
+    if (placed.length >= room) return null
+    this.begin(next)
     return next
+  }
+
+  /** Begins a waiting entry out of turn. */
+  begin(entry: Entry): void {
+    this.remove(entry)
+    this.#running.set(entry.id, entry)
   }
 
   /** Ends an entry, running or waiting; does nothing when it has ended. */
@@ -71,30 +92,10 @@ export class ProjectQueue<Entry extends QueueEntry> {
     this.#waiting = this.#waiting.filter((other) => other !== entry)
   }
 
-  removeRunning(): readonly Entry[] {
-    const entries = this.running
-    this.#running.clear()
-    return entries
-  }
-
   removeWaiting(): readonly Entry[] {
     const entries = this.#waiting
     this.#waiting = []
     return entries
-  }
-
-  #pick(waiting: readonly Entry[]): Entry | null {
-    const running = this.running
-    if (running.some(this.#isAlone)) return null
-    const alone = waiting.find(this.#isAlone)
-    if (alone !== undefined) return running.length === 0 ? alone : null
-    const load = new Map<number, number>()
-    for (const { project_id } of running) load.set(project_id, (load.get(project_id) ?? 0) + 1)
-    const loadOf = ({ project_id }: Entry): number => load.get(project_id) ?? 0
-    return waiting.reduce<Entry | null>(
-      (best, entry) => (best === null || loadOf(entry) < loadOf(best) ? entry : best),
-      null,
-    )
   }
 }
 

@@ -9,6 +9,7 @@ import { ask, question, refusal, World } from '../world.ts'
 setDefaultTimeout(120_000)
 
 const ONE = 'select 1 where $1 > 0'
+const LONG = 'select count(*) from range(1000000000000) t(a) where a % 3 = $1'
 /** One scalar call that hears no interrupt. */
 const DEAF = `select sum(levenshtein(repeat('ab', 40000 + a::int), repeat('ba', 40000))), $1 from range(200) t(a)`
 
@@ -23,7 +24,8 @@ describe('a query process whose address space is used up', () => {
     }
     expect(answers).toEqual(Array.from({ length: 12 }, () => 'answered'))
     const { processes_ended, unready } = engine.state
-    expect(Object.keys(processes_ended)).toContain('worn')
+    // Worn ones by their successors; or at once, when a project could not be opened.
+    expect(Object.keys(processes_ended).join()).toMatch(/worn|exhausted/)
     expect(unready).toBeNull()
   })
 
@@ -78,6 +80,38 @@ describe('a query that has to be stopped by force', () => {
     expect(await victim).toMatch(/^(answered|storage_unavailable: .*restarted)/)
     expect(engine.state.processes_ended).toEqual({ unresponsive: expect.any(Number) })
   })
+})
+
+describe('a query that runs once more because its process died', () => {
+  test('has a process of its own, beside which others are answered', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    await ask(engine, ONE)
+    const long = refusal(engine.ask(question(LONG), { timeout_ms: 30_000 }))
+    await until(() => engine.state.running === 1)
+    process.kill(engine.state.pid ?? 0, 'SIGKILL')
+    // Begun for the second time.
+    await until(() => engine.state.running === 0)
+    await until(() => engine.state.running === 1)
+    expect(await ask(engine, ONE, { project_id: 2 })).toEqual([[1]])
+    expect(await ask(engine, ONE)).toEqual([[1]])
+    expect(engine.state.running).toBe(1)
+    await engine.close()
+    expect(await long).toStartWith('storage_unavailable: ')
+  })
+})
+
+test('a project that runs as many queries as may run keeps no other one waiting', async () => {
+  await using world = new World()
+  const engine = world.openEngine({ running_max: 2 })
+  await ask(engine, ONE)
+  const long = [1, 2, 3].map(() => refusal(engine.ask(question(LONG), { timeout_ms: 60_000 })))
+  await until(() => engine.state.running === 2)
+  expect(engine.state.waiting).toBe(1)
+  expect(await ask(engine, ONE, { project_id: 2 })).toEqual([[1]])
+  expect(engine.state).toMatchObject({ running: 2, waiting: 1 })
+  await engine.close()
+  await Promise.all(long)
 })
 
 describe('a query process that does not start', () => {

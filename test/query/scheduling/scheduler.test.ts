@@ -296,26 +296,28 @@ describe('a query is cancelled', () => {
 describe('a fair queue', () => {
   const LIMITS = { running_max: 3, waiting_max: 9 }
 
-  test('begins one that must be alone before all others, once nothing runs, and nothing beside it', () => {
-    const queue = new ProjectQueue<{ id: number; project_id: number; is_suspect: boolean }>(
-      LIMITS,
-      ({ is_suspect }) => is_suspect,
-    )
-    const [plain, suspect, late] = [false, true, false].map((is_suspect, id) => ({
-      id,
-      project_id: 1,
-      is_suspect,
-    }))
-    if (plain === undefined || suspect === undefined || late === undefined) throw new Error('none')
-    queue.add(plain)
-    expect(queue.takeNext()).toBe(plain)
-    queue.add(late)
-    queue.putBack(suspect)
+  test('has one place more for a project of which nothing runs', () => {
+    const limits = { running_max: 2, waiting_max: 9, guests_max: 1 }
+    const queue = new ProjectQueue<{ id: number; project_id: number }>(limits)
+    for (const [id, project_id] of [1, 1, 1, 2, 3, 1].entries()) queue.add({ id, project_id })
+    const begun = Array.from({ length: 4 }, () => queue.takeNext()?.id ?? null)
+    expect(begun).toEqual([0, 3, 4, null])
+    queue.remove({ id: 3, project_id: 2 })
     expect(queue.takeNext()).toBe(null)
-    queue.remove(plain)
-    expect([queue.takeNext(), queue.takeNext()]).toEqual([suspect, null])
-    queue.remove(suspect)
-    expect(queue.takeNext()).toBe(late)
+    queue.remove({ id: 4, project_id: 3 })
+    expect(queue.takeNext()?.id).toBe(1)
+    queue.add({ id: 6, project_id: 2 })
+    expect([queue.takeNext()?.id, queue.takeNext()]).toEqual([6, null])
+  })
+
+  test('does not count running entries that take no place', () => {
+    const queue = new ProjectQueue<{ id: number; project_id: number }>(
+      { running_max: 1, waiting_max: 9 },
+      ({ id }) => id > 0,
+    )
+    for (const id of [0, 1, 2]) queue.add({ id, project_id: 1 })
+    expect([queue.takeNext()?.id, queue.takeNext()?.id, queue.takeNext()]).toEqual([0, 1, null])
+    expect(queue.state).toEqual({ running: 2, waiting: 1 })
   })
 
   test('passes over entries that may not begin yet', () => {
@@ -324,7 +326,7 @@ describe('a fair queue', () => {
     for (const entry of entries) queue.add(entry)
     expect(queue.takeNext(({ project_id }) => project_id === 2)).toEqual({ id: 2, project_id: 2 })
     expect(queue.state).toEqual({ running: 1, waiting: 2 })
-    expect(queue.removeRunning()).toEqual([{ id: 2, project_id: 2 }])
+    queue.remove({ id: 2, project_id: 2 })
     expect(queue.takeNext()).toEqual({ id: 0, project_id: 1 })
   })
 })
