@@ -2,18 +2,20 @@
 import { QueryClientProvider } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
-import { Redirect, Route, Switch } from 'wouter-preact'
+import { Redirect, Route, Switch, useLocation } from 'wouter-preact'
 import { queryClient } from './api/client.ts'
 import { OUTER_PAGES, PROJECT_PAGES } from './pages.ts'
+import { Boundary } from './parts/boundary.tsx'
 import { EmptyNote } from './parts/empty-note.tsx'
 import { Loaded } from './parts/loaded.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { Home } from './shell/home.tsx'
 import { LoginAgain } from './shell/login-again.tsx'
+import { ProjectGone } from './shell/project-gone.tsx'
 import type { LoggedIn } from './shell/project-switch.tsx'
 import { Shell } from './shell/shell.tsx'
 import { ProjectProvider } from './state/project.tsx'
-import { type Session, useSession } from './state/session.ts'
+import { type Session, type SessionProject, useSession } from './state/session.ts'
 import { store } from './state/store.ts'
 
 /** The routes. Inside of a project, addresses of links are relative to it: `/explore`, and `~/login` leaves it. */
@@ -41,50 +43,71 @@ export function App(): VNode {
   )
 }
 
-/** Everything under `/p/:project/`: only with a session, only in a project that the user sees. */
+/**
+ * Everything under `/p/:project/`: only with a session, only in a project that the user sees. When either ends, the
+ * page stays under a dialog.
+ */
 function ProjectArea({ id }: { readonly id: number }): VNode {
   const session = useSession()
   const before = useRef<LoggedIn | null>(null)
+  const opened = useRef<SessionProject | null>(null)
   const now = session.data
   if (now?.state === 'in') {
     // Somebody else has logged in, here or in another tab: nothing of the page is theirs.
     if (before.current !== null && before.current.user.uuid !== now.user.uuid) location.reload()
     before.current = now
+    opened.current = projectIn(now, id) ?? (opened.current?.id === id ? opened.current : null)
   }
   const last = before.current
   const has_ended = now?.state === 'out' && last !== null
+  const gone = now?.state === 'in' && projectIn(now, id) === null ? opened.current : null
   return (
     <>
-      <Loaded of={session}>{(state) => projectArea(has_ended ? last : state, id)}</Loaded>
+      <Loaded of={session}>
+        {(state) => projectArea(has_ended ? last : state, id, opened.current)}
+      </Loaded>
       {has_ended && <LoginAgain user={last.user} ended_at={session.dataUpdatedAt} />}
+      {gone !== null && <ProjectGone name={gone.name} />}
     </>
   )
 }
 
-function projectArea(session: Session, id: number): VNode {
+const projectIn = ({ projects }: LoggedIn, id: number): SessionProject | null =>
+  projects.find((one) => one.id === id) ?? null
+
+function projectArea(session: Session, id: number, opened: SessionProject | null): VNode {
   if (session.state === 'setup') return <Redirect to="~/setup" replace />
   if (session.state === 'out') {
     const next = location.pathname + location.search + location.hash
     return <Redirect to={`~/login?next=${encodeURIComponent(next)}`} replace />
   }
-  const project = session.projects.find((one) => one.id === id)
-  if (project === undefined) return <LostPage />
+  const project = projectIn(session, id) ?? opened
+  if (project === null) return <LostPage />
   store('project', String(id))
   return (
     <ProjectProvider value={project}>
       <Shell session={session}>
-        <Switch>
-          {PROJECT_PAGES.map(({ folder, View }) => (
-            <Route key={folder} path={`/${folder}/*?`}>
-              <View />
-            </Route>
-          ))}
-          <Route>
-            <Lost />
-          </Route>
-        </Switch>
+        <ProjectPages />
       </Shell>
     </ProjectProvider>
+  )
+}
+
+function ProjectPages(): VNode {
+  const [path] = useLocation()
+  return (
+    <Boundary subject={path}>
+      <Switch>
+        {PROJECT_PAGES.map(({ folder, View }) => (
+          <Route key={folder} path={`/${folder}/*?`}>
+            <View />
+          </Route>
+        ))}
+        <Route>
+          <Lost />
+        </Route>
+      </Switch>
+    </Boundary>
   )
 }
 

@@ -2,7 +2,10 @@
 import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ErrorNote } from './parts/error-note.tsx'
+import { PageHead } from './parts/page-head.tsx'
 import { Skeleton } from './parts/skeleton.tsx'
+import { waitForServer } from './state/connection.ts'
+import { isOutdated } from './state/version.ts'
 
 type LoadState<Props> =
   | { readonly is: 'loading' }
@@ -14,36 +17,51 @@ const RELOAD_PAUSE_MS = 30_000
 const RELOADED_AT = 'tidemark.reloaded_at'
 
 /**
- * Makes a component of a page, or of a heavy part of one, that is loaded at its first use. A tab that is older than the server asks for files
- * that are gone: it then reloads once, which brings the new version to the same address.
+ * Makes a component of a page, or of a heavy part of one, that is loaded at its first use. While the server is gone it
+ * waits. A tab that is older than the server asks for files that are gone: it then reloads once, which brings the new
+ * version to the same address.
  */
 export function lazyPage<Props extends object = object>(
   load: () => Promise<ComponentType<Props>>,
+  { is_part = false }: { readonly is_part?: boolean } = {},
 ): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null
   const start = async (): Promise<LoadState<Props>> => {
-    try {
-      loaded = await load()
-      return { is: 'loaded', Page: loaded }
-    } catch {
-      return { is: reloadOnce() ? 'loading' : 'failed' }
-    }
+    const Page = await load().catch(() => loadAgain(load))
+    if (Page === 'reloading') return { is: 'loading' }
+    if (Page === null) return { is: 'failed' }
+    loaded = Page
+    return { is: 'loaded', Page }
   }
   return function LazyPage(props: Props): VNode {
     const [state, setState] = useState<LoadState<Props>>(
       loaded === null ? { is: 'loading' } : { is: 'loaded', Page: loaded },
     )
-    const run = (): void => {
-      setState({ is: 'loading' })
-      void start().then(setState)
-    }
     useEffect(() => {
-      if (loaded === null) run()
+      if (loaded === null) void start().then(setState)
     }, [])
     if (state.is === 'loaded') return <state.Page {...props} />
     if (state.is === 'loading') return <Skeleton lines={6} label="Loading the page" />
-    return <ErrorNote message="This page could not be loaded." onRetry={run} />
+    return (
+      <>
+        {!is_part && <PageHead title="Something went wrong" />}
+        <ErrorNote
+          message={`This ${is_part ? 'part' : 'page'} could not be loaded.`}
+          // Some browsers remember for the life of a page that a script could not be loaded.
+          onRetry={() => location.reload()}
+        />
+      </>
+    )
   }
+}
+
+/** Tries once more when the server answers, or reloads when it has another version; null when nothing helps. */
+async function loadAgain<Loaded>(
+  load: () => Promise<Loaded>,
+): Promise<Loaded | 'reloading' | null> {
+  await waitForServer()
+  if ((await isOutdated()) && reloadOnce()) return 'reloading'
+  return load().catch(() => null)
 }
 
 /** Reloads the tab unless it has just done so; returns whether it does. */

@@ -37,9 +37,9 @@ export type Interface = AsyncDisposable & {
   /** Asks the management API with a key. */
   api(path: string, init?: RequestInit): Promise<unknown>
   visit(options?: VisitOptions): Promise<Visit>
-  /** Ends the server; `start` brings it back under its address, with its data. */
+  /** Ends the server; `start` brings it back under its address, with its data, perhaps as another program. */
   stop(): Promise<void>
-  start(): Promise<void>
+  start(command?: StartOptions['command']): Promise<void>
 }
 
 type InterfaceOptions = {
@@ -72,8 +72,13 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
     async stop() {
       await server.stop()
     },
-    async start() {
-      server = await startServer({ data_dir, port: Number(new URL(server.url).port) })
+    async start(other = command) {
+      const port = Number(new URL(server.url).port)
+      server = await startServer({
+        data_dir,
+        port,
+        ...(other !== undefined && { command: other }),
+      })
     },
     async [Symbol.asyncDispose]() {
       await browser.close()

@@ -1,4 +1,5 @@
 /** Calls of the management API with the browser's session: one function for all, and one kind of error. */
+import { noteServerTime } from '../state/clock.ts'
 
 /** A refusal of the server, or a call that never reached it. */
 export class ApiError extends Error {
@@ -55,6 +56,7 @@ export async function call<Answer>(
   options: CallOptions = {},
 ): Promise<Answer> {
   const answer = await send(method, path, options)
+  noteServerTime(answer.headers.get('Date'))
   const text = await answer.text().catch((error: unknown) => unreachable(error))
   if (answer.ok) return (text === '' ? null : parse(text)) as Answer
   return fail(refusalOf(answer, parse(text)))
@@ -95,9 +97,15 @@ function withQuery(path: string, query: NonNullable<CallOptions['query']>): stri
 /** An aborted call stays an abort, which nobody shows. */
 function unreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  const fields = { status: 0, code: 'unreachable', attr: null, retry_after_s: null }
-  return fail(new ApiError('The server does not answer.', fields))
+  return fail(unreached())
 }
+
+function unreached(): ApiError {
+  const fields = { status: 0, code: 'unreachable', attr: null, retry_after_s: null }
+  return new ApiError('The server does not answer.', fields)
+}
+
+const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
 function parse(text: string): unknown {
   try {
@@ -111,6 +119,8 @@ function refusalOf(answer: Response, body: unknown): ApiError {
   const { detail, code, attr } = (
     typeof body === 'object' && body !== null ? body : {}
   ) as Readonly<Record<string, unknown>>
+  // A proxy in front of the server speaks for one that is gone.
+  if (PROXY_STATUSES.has(answer.status) && code === undefined) return unreached()
   const wait_s = Number(answer.headers.get('Retry-After') ?? Number.NaN)
   return new ApiError(
     typeof detail === 'string' ? detail : `The server answered ${answer.status}.`,

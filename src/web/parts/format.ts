@@ -1,4 +1,5 @@
 /** Numbers, durations and times as text. Buckets of charts come in project time without a zone: they are read and shown as UTC. */
+import { now } from '../state/clock.ts'
 
 const LOCALE = 'en-GB'
 const WHOLE = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 })
@@ -113,8 +114,8 @@ const AGO_STEPS: readonly (readonly [
 ]
 
 /** How long ago an instant was: `5 min ago`, `yesterday`. */
-export function formatAgo(iso: string, now: Date = new Date()): string {
-  const seconds = (new Date(iso).getTime() - now.getTime()) / 1000
+export function formatAgo(iso: string, at: Date = now()): string {
+  const seconds = (new Date(iso).getTime() - at.getTime()) / 1000
   if (Number.isNaN(seconds)) return iso
   const size = Math.abs(seconds)
   const [, step, unit] = AGO_STEPS.find(([limit]) => size < limit) ?? [0, 1, 'second' as const]

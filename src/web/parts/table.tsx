@@ -36,16 +36,19 @@ type TableProps<Item> = {
 
 /** Rows have one height when only those in sight are drawn. */
 const ROW_PX = 40
-/** Shorter tables are drawn whole: a browser's own search then finds everything. */
+/** Shorter tables are drawn whole, unless they are wide: a browser's own search then finds everything. */
 const DRAWN_MAX = 200
+const DRAWN_CELLS_MAX = 4000
+/** Rows above and below those in sight; of wide tables fewer. */
 const MARGIN_ROWS = 20
+const MARGIN_CELLS = 400
 
 /** Draws the table. */
 export function Table<Item>(props: TableProps<Item>): VNode {
   const { label, columns, rows, rowKey, height_max } = props
   const [order, setOrder] = useState<TableOrder | null>(props.order ?? null)
   const sorted = sortRows(rows, columns, order)
-  const { box, from, to } = useWindow(sorted.length, height_max)
+  const { box, from, to } = useWindow(sorted.length, columns.length, height_max)
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
     <div
@@ -155,10 +158,10 @@ function Gap({ rows, columns }: { readonly rows: number; readonly columns: numbe
 }
 
 /** Which rows of a scrolled box are drawn. */
-function useWindow(count: number, height_max: number | undefined) {
+function useWindow(count: number, width: number, height_max: number | undefined) {
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
-  const is_long = height_max !== undefined && count > DRAWN_MAX
+  const is_long = height_max !== undefined && (count > DRAWN_MAX || count * width > DRAWN_CELLS_MAX)
   useEffect(() => {
     const element = box.current
     if (!is_long || element === null) return undefined
@@ -167,9 +170,10 @@ function useWindow(count: number, height_max: number | undefined) {
     return () => element.removeEventListener('scroll', follow)
   }, [is_long])
   if (!is_long) return { box, from: 0, to: count }
-  const from = Math.max(0, Math.min(top, count) - MARGIN_ROWS)
+  const margin = Math.min(MARGIN_ROWS, Math.ceil(MARGIN_CELLS / Math.max(1, width)))
+  const from = Math.max(0, Math.min(top, count) - margin)
   const in_sight = Math.ceil(height_max / ROW_PX)
-  return { box, from, to: Math.min(count, top + in_sight + MARGIN_ROWS) }
+  return { box, from, to: Math.min(count, top + in_sight + margin) }
 }
 
 /** Empty values come last in both directions. */

@@ -57,11 +57,22 @@ export async function refreshSession(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: SESSION_KEY })
 }
 
-/** A session that has ended shows itself as a 401 of any other call, or in another tab: the page then asks again. */
+/** Refusals that may come from a project that was deleted, or a right that was taken away, are looked into this often. */
+const LOOK_PAUSE_MS = 5000
+
+/**
+ * A session that has ended shows itself as a 401 of any other call, or in another tab, a project that is gone as a 404
+ * or 403: the page then asks again.
+ */
 export function watchSession(): void {
-  onApiError(({ code }) => {
+  let looked_ms = Number.NEGATIVE_INFINITY
+  onApiError(({ code, status }) => {
     // A wrong password is a 401 too, with another code.
     if (code === 'not_authenticated') void refreshSession()
+    if (status !== 403 && status !== 404) return
+    if (performance.now() - looked_ms < LOOK_PAUSE_MS) return
+    looked_ms = performance.now()
+    void refreshSession()
   })
   tabs?.addEventListener('message', () => void refreshSession())
 }

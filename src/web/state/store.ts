@@ -24,3 +24,12 @@ export function store(name: string, value: string | null): boolean {
     return false
   }
 }
+
+/** Calls `changed` when another window of this browser has changed a value; returns a function that ends it. */
+export function followStored(name: string, changed: () => void): () => void {
+  const listen = ({ key }: StorageEvent): void => {
+    if (key === PREFIX + name) changed()
+  }
+  addEventListener('storage', listen)
+  return () => removeEventListener('storage', listen)
+}

@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { ErrorNote, errorText } from '../../parts/error-note.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { formatMoment } from '../../parts/format.ts'
+import { now } from '../../state/clock.ts'
 import { useProject } from '../../state/project.tsx'
 import { instantOf } from './zone.ts'
 
@@ -21,7 +22,7 @@ type NoteDialogProps = {
 export function NoteDialog({ annotation, onClose }: NoteDialogProps): VNode {
   const { id, timezone } = useProject()
   const [content, setContent] = useState('')
-  const [day, setDay] = useState(inZone(new Date(), timezone).toISOString().slice(0, 10))
+  const [day, setDay] = useState(inZone(now(), timezone).toISOString().slice(0, 10))
   const [error, setError] = useState<unknown>(null)
   const run = async (work: Promise<void>): Promise<void> => {
     try {

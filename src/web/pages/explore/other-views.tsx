@@ -116,8 +116,9 @@ export function retentionTable(
 }
 
 /** Loaded with the first question about paths, since only they need d3-sankey. */
-const PathsChart = lazyPage(() =>
-  import('../../parts/charts/paths-chart.tsx').then((module) => module.PathsChart),
+const PathsChart = lazyPage(
+  () => import('../../parts/charts/paths-chart.tsx').then((module) => module.PathsChart),
+  { is_part: true },
 )
 
 /** Draws the paths. */

@@ -20,14 +20,18 @@ type SqlEditorProps = {
   readonly tab_id: string
   /** The text when the tab is opened; later the editor has it. */
   readonly text: string
+  /** Another number takes over the text, which was changed elsewhere. */
+  readonly changes_elsewhere: number
   readonly onChange: (text: string) => void
   readonly onRun: () => void
   readonly onReady: (handle: EditorHandle) => void
 }
 
 /** Draws the editor. */
-export function SqlEditor({ tab_id, text, onChange, onRun, onReady }: SqlEditorProps): VNode {
+export function SqlEditor(props: SqlEditorProps): VNode {
+  const { tab_id, text, changes_elsewhere, onChange, onRun, onReady } = props
   const host = useRef<HTMLDivElement>(null)
+  const opened = useRef<EditorView | null>(null)
   const { id } = useProject()
   const calls = useRef({ onChange, onRun })
   calls.current = { onChange, onRun }
@@ -49,9 +53,15 @@ export function SqlEditor({ tab_id, text, onChange, onRun, onReady }: SqlEditorP
       }),
     })
     onReady(handleOf(view))
+    opened.current = view
     return () => view.destroy()
     // The text is only the first one: the editor is its owner afterwards.
   }, [tab_id, id])
+  useEffect(() => {
+    const view = opened.current
+    if (view === null || changes_elsewhere === 0 || view.state.doc.toString() === text) return
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } })
+  }, [changes_elsewhere])
   return <div ref={host} class={style.editor} />
 }
 

@@ -63,6 +63,7 @@ export function SqlPage(): VNode {
           <SqlEditor
             tab_id={open.id}
             text={open.text}
+            changes_elsewhere={tabs.changes_elsewhere}
             onChange={(text) => tabs.change({ text })}
             onRun={runText}
             onReady={(handle) => {

@@ -75,6 +75,7 @@ const VIEWS = [
 type GridRow = { readonly cells: SqlRow; readonly index: number }
 
 const CELL_LENGTH_MAX = 300
+const TITLE_LENGTH_MAX = 1000
 
 function columnsOf({ columns = [], results }: SqlAnswer): readonly TableColumn<GridRow>[] {
   const first = results[0]
@@ -90,10 +91,13 @@ function columnsOf({ columns = [], results }: SqlAnswer): readonly TableColumn<G
 function Cell({ value }: { readonly value: unknown }): VNode {
   if (value === null || value === undefined) return <span class={style.null}>null</span>
   const text = typeof value === 'number' ? formatNumber(value) : cellText(value)
-  const is_long = text.length > CELL_LENGTH_MAX
+  const title = typeof value === 'number' ? String(value) : cut(text, TITLE_LENGTH_MAX)
   return (
-    <span class={style.cell} title={typeof value === 'number' ? String(value) : text}>
-      {is_long ? `${text.slice(0, CELL_LENGTH_MAX)}…` : text}
+    <span class={style.cell} title={title}>
+      {cut(text, CELL_LENGTH_MAX)}
     </span>
   )
 }
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text

@@ -1,7 +1,8 @@
 /** The tabs of the page: their texts survive everything that happens to the page. */
 import { useEffect, useState } from 'preact/hooks'
+import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
-import { readStored, store } from '../../state/store.ts'
+import { followStored, readStored, store } from '../../state/store.ts'
 
 export type SqlTab = {
   readonly id: string
@@ -13,6 +14,8 @@ export type SqlTab = {
 export type SqlTabs = {
   readonly tabs: readonly SqlTab[]
   readonly open: SqlTab
+  /** How often another window of this browser has changed the texts. */
+  readonly changes_elsewhere: number
   /** Opens a new tab with a text, or the one that has it already. */
   readonly add: (text: string, ran?: string | null) => void
   readonly choose: (id: string) => void
@@ -29,28 +32,59 @@ const TABS_MAX = 30
 const newId = (): string => Math.random().toString(36).slice(2, 10)
 const newTab = (text: string, ran: string | null = null): SqlTab => ({ id: newId(), text, ran })
 
-/** The tabs of the current project, as this browser keeps them. */
+/** The tabs of the current project, as this browser keeps them: all its windows show the same ones. */
 export function useTabs(): SqlTabs {
   const { id } = useProject()
   const name = `sql.${id}`
   const [state, setState] = useState<TabsState>(() => readTabs(name))
-  useEffect(() => {
-    store(name, JSON.stringify(state))
-  }, [name, state])
+  const [changes_elsewhere, setChanges] = useState(0)
+  useEffect(
+    () =>
+      followStored(name, () => {
+        setState(({ open_id }) => openedAt(readTabs(name), open_id))
+        setChanges((count) => count + 1)
+      }),
+    [name],
+  )
+  // Stored with the change itself: what came from another window is not written once more.
+  const update = (move: (before: TabsState) => TabsState): void =>
+    setState((before) => {
+      const next = move(before)
+      if (!store(name, JSON.stringify(next))) warnOnce()
+      return next
+    })
   const { tabs, open_id } = state
   const open = tabs.find((tab) => tab.id === open_id) ?? tabs[0] ?? newTab('')
   return {
     tabs,
     open,
-    add: (text, ran = null) => setState((before) => withTab(before, newTab(text, ran))),
-    choose: (chosen) => setState((before) => ({ ...before, open_id: chosen })),
-    close: (closed) => setState((before) => withoutTab(before, closed)),
+    changes_elsewhere,
+    add: (text, ran = null) => update((before) => withTab(before, newTab(text, ran))),
+    choose: (chosen) => update((before) => ({ ...before, open_id: chosen })),
+    close: (closed) => update((before) => withoutTab(before, closed)),
     change: (changed) =>
-      setState((before) => ({
+      update((before) => ({
         ...before,
         tabs: before.tabs.map((tab) => (tab.id === open.id ? { ...tab, ...changed } : tab)),
       })),
   }
+}
+
+/** Another window may show another tab. */
+function openedAt(state: TabsState, open_id: string): TabsState {
+  return state.tabs.some(({ id }) => id === open_id) ? { ...state, open_id } : state
+}
+
+let has_warned = false
+
+/** Told once: it does not change while the page is open. */
+function warnOnce(): void {
+  if (has_warned) return
+  has_warned = true
+  showToast({
+    text: "This browser's storage is full or blocked: what you type lasts until the page is closed.",
+    is_lasting: true,
+  })
 }
 
 /** An untouched empty tab is replaced, the oldest one goes when there are too many. */

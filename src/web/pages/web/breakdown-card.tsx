@@ -12,6 +12,7 @@ import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { formatCompact, formatNumber } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { now } from '../../state/clock.ts'
 import { useParam } from '../../state/url.ts'
 import {
   type BreakdownValue,
@@ -178,7 +179,7 @@ function Rows({ tab, answer, question, onFilter, onPick }: RowsProps): VNode {
       filters,
       source: visitorsSource(
         { ...narrowed, has_comparison: false },
-        intervalOf(question.range, new Date()),
+        intervalOf(question.range, now()),
       ),
     })
   }

@@ -11,6 +11,7 @@ import { TimeChart } from '../../parts/charts/time-chart.tsx'
 import type { TimeInterval } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { now } from '../../state/clock.ts'
 import { useProject } from '../../state/project.tsx'
 import { graphQuery, visitorsSource, type WebMetric } from './metrics.ts'
 import style from './web.module.css'
@@ -35,7 +36,7 @@ type MetricGraphProps = {
 
 /** Asks for the figure by day, or by what suits the range, and draws it. */
 export function MetricGraph({ metric, question, total, onPick }: MetricGraphProps): VNode {
-  const interval = intervalOf(question.range, new Date())
+  const interval = intervalOf(question.range, now())
   const query = graphQuery(metric, question, interval)
   const answer = useAnswer<readonly GraphSeries[]>(query)
   const picture = useRef<HTMLDivElement>(null)

@@ -1,4 +1,5 @@
 /** What charts draw: buckets, series, marks; and how days from an answer become buckets. */
+import { now } from '../../state/clock.ts'
 import { formatBucket, readProjectTime, type TimeInterval } from '../format.ts'
 
 /** One place on the horizontal axis. */
@@ -77,20 +78,20 @@ function shortBucket(day: string, interval: TimeInterval): string {
 }
 
 /**
- * Whether the last bucket is not over yet: it contains `now`, read in the project's zone.
+ * Whether the last bucket is not over yet: it contains the current instant, read in the project's zone.
  */
 export function isIncomplete(
   last_day: string | undefined,
   interval: TimeInterval,
   timezone: string,
-  now: Date = new Date(),
+  at: Date = now(),
 ): boolean {
   const start = last_day === undefined ? null : readProjectTime(last_day)
   if (start === null) return false
   const end = new Date(start)
   if (interval === 'month') end.setUTCMonth(end.getUTCMonth() + 1)
   else end.setTime(end.getTime() + LENGTH_MS[interval])
-  const here = inZone(now, timezone)
+  const here = inZone(at, timezone)
   return start <= here && here < end
 }
 
@@ -103,17 +104,17 @@ const LENGTH_MS = {
 } as const
 
 /** The clock's reading in a zone, as if it were UTC: the form of buckets. */
-export function inZone(now: Date, timezone: string): Date {
+export function inZone(at: Date, timezone: string): Date {
   try {
     const text = new Intl.DateTimeFormat('sv-SE', {
       timeZone: timezone,
       dateStyle: 'short',
       timeStyle: 'medium',
-    }).format(now)
-    return readProjectTime(text) ?? now
+    }).format(at)
+    return readProjectTime(text) ?? at
   } catch {
     // The server may know a zone that this browser does not.
-    return now
+    return at
   }
 }
 

@@ -1,0 +1,22 @@
+/** Says over a page that its project is gone: what was typed or opened there can still be read and copied. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { ButtonLink } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+
+/** Draws the dialog, until it is closed. */
+export function ProjectGone({ name }: { readonly name: string }): VNode | null {
+  const [is_closed, setClosed] = useState(false)
+  if (is_closed) return null
+  return (
+    <Dialog title="This project is gone" onClose={() => setClosed(true)}>
+      <p>
+        <strong>{name}</strong> was deleted, or you may not see it any more. Close this message to
+        copy what is still on the page.
+      </p>
+      <ButtonLink look="main" href="~/">
+        Go on
+      </ButtonLink>
+    </Dialog>
+  )
+}
