@@ -40,7 +40,7 @@ export function legacyStickiness(input: LegacyParameters): object {
 const NO_ENTITY = 'An entity id and the entity type must be provided to determine an entity'
 
 /** The event or action given by id and type; with its filters where it is also among `events`. */
-function targetOf(input: LegacyParameters) {
+export function targetOf(input: LegacyParameters) {
   const id = required(input, 'entity_id', NO_ENTITY)
   const type = required(input, 'entity_type', NO_ENTITY)
   if (type !== 'events' && type !== 'actions') throw missing('entity_type', NO_ENTITY)

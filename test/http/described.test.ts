@@ -333,10 +333,10 @@ describe('a list of another family', () => {
     const schema = route.answers?.[status]
     // Person analytics without a query (design: 200 without a body).
     if (text === '') {
-      expect([status, /\/persons\/(funnel|lifecycle|stickiness|values)\//.test(path)]).toEqual([
-        200,
-        true,
-      ])
+      expect([
+        status,
+        /\/persons\/(funnel|lifecycle|stickiness|trends|values)\//.test(path),
+      ]).toEqual([200, true])
       return
     }
     // What needs parameters says so, and that is described for all routes alike.

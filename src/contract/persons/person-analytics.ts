@@ -22,6 +22,11 @@ const INSIGHT = {
   search: Text,
 }
 
+/** The event or action that is asked for. */
+const ENTITY = { entity_id: Text, entity_math: Text, entity_order: Text, entity_type: Text }
+
+const BREAKDOWN = { breakdown: Text, breakdown_type: Text }
+
 /** ANALYSES: the parameters of each endpoint; a request without any gets an empty answer. */
 export const ANALYSES = {
   correlation: t.Object({
@@ -41,16 +46,28 @@ export const ANALYSES = {
     funnel_window_interval: Text,
     funnel_window_interval_unit: Text,
   }),
+  funnel: t.Object({
+    ...INSIGHT,
+    ...BREAKDOWN,
+    drop_off: Text,
+    entrance_period_start: Text,
+    funnel_custom_steps: Text,
+    funnel_order_type: Text,
+    funnel_step: Text,
+    funnel_step_breakdown: Text,
+    funnel_viz_type: Text,
+    funnel_window_days: Text,
+    funnel_window_interval: Text,
+    funnel_window_interval_unit: Text,
+  }),
   lifecycle: t.Object({ ...INSIGHT, lifecycle_type: Text, target_date: Text }),
   stickiness: t.Object({
     ...INSIGHT,
-    entity_id: Text,
-    entity_math: Text,
-    entity_order: Text,
-    entity_type: Text,
+    ...ENTITY,
     shown_as: Text,
     stickiness_days: Text,
   }),
+  trends: t.Object({ ...INSIGHT, ...BREAKDOWN, ...ENTITY, breakdown_value: Text }),
 } as const
 
 export type Analysis = keyof typeof ANALYSES

@@ -13,6 +13,9 @@ export const CorrelationBody = t.Object(
   { additionalProperties: true },
 )
 
+/** Body of POST …/persons/funnel/: legacy filters, in which lists are JSON lists. */
+export const FunnelPeopleBody = t.Object({}, { additionalProperties: true })
+
 export const ValuesQuery = t.Object({
   ...FormatQuery.properties,
   key: t.Optional(t.String()),
@@ -43,5 +46,6 @@ export const PersonItem = t.Object({
   created_at: Moment,
   is_identified: t.Boolean(),
   matched_recordings: t.Array(AnyJson),
-  value_at_data_point: t.Null(),
+  /** How often the person did what was asked for; null where nothing is counted. */
+  value_at_data_point: t.Nullable(t.Number()),
 })

@@ -4,6 +4,7 @@ import {
   DirectInsightBody,
   DirectInsightQuery,
 } from '../../contract/analytics/dashboards.ts'
+import { legacyCorrelationQuery } from '../../insights/legacy-actors.ts'
 import { type LegacyParameters, legacyText } from '../../insights/legacy-filters.ts'
 import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
 import { answerJsonWithRaw } from '../answers.ts'
@@ -16,15 +17,26 @@ import { prepareSaved } from './query.ts'
 
 const BODY = validatorOf(DirectInsightBody)
 
-/** The routes: the path, and the values of `insight` that it accepts; the first is the default. */
-const LEGACY_ROUTES: readonly (readonly [path: string, insights: readonly string[]])[] = [
-  ['trend', ['TRENDS', 'STICKINESS', 'LIFECYCLE']],
-  ['funnel', ['FUNNELS']],
-  ['retention', ['RETENTION']],
-  ['path', ['PATHS']],
+type ReadLegacyFilters = (input: LegacyParameters) => object
+
+/** The routes: the path, and how its filters become a query. A line adds a path. */
+const LEGACY_ROUTES: readonly (readonly [path: string, read: ReadLegacyFilters])[] = [
+  ['trend', insightIn('TRENDS', 'STICKINESS', 'LIFECYCLE')],
+  ['funnel', insightIn('FUNNELS')],
+  ['funnel/correlation', legacyCorrelationQuery],
+  ['retention', insightIn('RETENTION')],
+  ['path', insightIn('PATHS')],
 ]
 
-export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, insights]): readonly Route[] => {
+/** Reads one of some insights; the first is the default. */
+function insightIn(...insights: readonly string[]): ReadLegacyFilters {
+  return (input) => {
+    const insight = insights.find((name) => name === input['insight']) ?? insights[0]
+    return legacyInsightQuery({ ...input, insight })
+  }
+}
+
+export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, read]): readonly Route[] => {
   const declared = {
     path: `insights/${path}/`,
     scope: 'insight:read',
@@ -36,14 +48,14 @@ export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, insights]): r
     projectRoute({
       ...declared,
       method: 'GET',
-      answer: (app, call) => askDirectly(app, call, insights, queryValues(call.request)),
+      answer: (app, call) => askDirectly(app, call, read, queryValues(call.request)),
     }),
     projectRoute({
       ...declared,
       method: 'POST',
       body: BODY,
       answer: (app, call) =>
-        askDirectly(app, call, insights, { ...queryValues(call.request), ...call.body }),
+        askDirectly(app, call, read, { ...queryValues(call.request), ...call.body }),
     }),
   ]
 })
@@ -51,15 +63,14 @@ export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, insights]): r
 async function askDirectly(
   app: AppContext,
   call: InsightCall,
-  insights: readonly string[],
+  read: ReadLegacyFilters,
   input: LegacyParameters,
 ): Promise<Response> {
-  const insight = insights.find((name) => name === input['insight']) ?? insights[0]
   const mode = refreshByName(
     input['refresh'] === true ? 'true' : (legacyText(input, 'refresh') ?? ''),
     'blocking',
   )
-  const prepared = prepareSaved(app, call, legacyInsightQuery({ ...input, insight }))
+  const prepared = prepareSaved(app, call, read(input))
   const result = await runPrepared(app, call, prepared, mode)
   return answerJsonWithRaw({ ...result, timezone: call.project.timezone, next: null })
 }

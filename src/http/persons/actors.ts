@@ -27,6 +27,8 @@ export type ActorsRequest = {
   readonly source: object
   readonly page: PageRequest
   readonly search: string | null
+  /** Whether each person comes with a count, the largest first. */
+  readonly has_counts?: boolean
   /** The address of the page that starts at an item. */
   readonly address: (at: number) => string
   readonly more?: (result: { readonly missing: number }) => object
@@ -36,20 +38,23 @@ export type ActorsRequest = {
 export async function answerActors(
   app: AppContext,
   call: TreeCall,
-  { source, page, search, address, more }: ActorsRequest,
+  { source, page, search, has_counts = false, address, more }: ActorsRequest,
 ): Promise<Response> {
   const format = listFormat(call.request)
   const limit = Math.min(page.limit, PAGE_MAX)
   const query = QUESTION.require({
     kind: 'ActorsQuery',
-    select: ['person'],
+    select: has_counts ? ['person', 'event_count'] : ['person'],
+    ...(has_counts && { orderBy: ['event_count DESC'] }),
     source,
     search,
     limit,
     offset: page.offset,
   })
   const answer = await askPeople(app, call, query)
-  const shown = await mapInSlices(answer.results, ([person]) => onWire(app, call.project, person))
+  const shown = await mapInSlices(answer.results, ([person, count = null]) =>
+    onWire(app, call.project, person).map((one) => ({ ...one, value_at_data_point: count })),
+  )
   const persons = shown.flat()
   if (format === 'csv') return answerCsv(persons, ['id', 'name'])
   const people = new RawJson(Buffer.concat(await writeArray(persons)))

@@ -1,11 +1,17 @@
-/** Person analytics: correlation, lifecycle, stickiness and the values of a property. */
+/** Person analytics: funnels, trends, correlation, lifecycle, stickiness and the values of a property. */
 import {
   ANALYSES,
   type Analysis,
   analysisQuery,
   PeopleBehind,
 } from '../../contract/persons/person-analytics.ts'
-import { CorrelationBody, ValueList, ValuesQuery } from '../../contract/persons/persons.ts'
+import {
+  CorrelationBody,
+  FunnelPeopleBody,
+  ValueList,
+  ValuesQuery,
+} from '../../contract/persons/persons.ts'
+import { legacyFunnelActors, legacyTrendsActors } from '../../insights/legacy-actors.ts'
 import { countOf, type LegacyParameters, legacyText } from '../../insights/legacy-filters.ts'
 import {
   legacyCorrelation,
@@ -37,6 +43,8 @@ const ANALYSIS_ROUTES = [
     'Persons who were new, returning, resurrecting or dormant.',
     legacyLifecycle,
   ],
+  ['funnel', 'funnel/', 'Persons of a step of a funnel.', legacyFunnelActors],
+  ['trends', 'trends/', 'Persons behind a trend, by how often.', legacyTrendsActors],
   ['stickiness', 'stickiness/', 'Persons who came back on a number of days.', legacyStickiness],
 ] as const
 
@@ -75,6 +83,24 @@ export const PERSON_ANALYTICS_ROUTES = [
         analysis: 'correlation',
         sent: input,
         source: legacyCorrelation(input),
+      })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/funnel/',
+    scope: 'person:read',
+    summary: 'Persons of a step of a funnel.',
+    query: analysisQuery('funnel'),
+    answers: { 200: PeopleBehind },
+    body: validatorOf(FunnelPeopleBody),
+    answer: (app, call) => {
+      listFormat(call.request)
+      const input: LegacyParameters = { ...queryValues(call.request), ...call.body }
+      return analyse(app, call, {
+        analysis: 'funnel',
+        sent: input,
+        source: legacyFunnelActors(input),
       })
     },
   }),
@@ -119,11 +145,15 @@ function analyse(
     page: { limit, offset },
     search: legacyText(input, 'search'),
     address,
-    ...(analysis === 'correlation'
+    has_counts: analysis === 'trends',
+    ...(HAS_MISSING.has(analysis)
       ? { more: ({ missing }) => ({ ...params, missing_persons: missing }) }
       : {}),
   })
 }
+
+/** Analyses whose answers say how many actors have no profile, and how fresh they are. */
+const HAS_MISSING: ReadonlySet<Analysis> = new Set(['correlation', 'funnel', 'trends'])
 
 /** Default size of a page of persons. */
 const LIMIT_DEFAULT = 100
@@ -131,8 +161,10 @@ const LIMIT_DEFAULT = 100
 /** Names of a page's size and start. */
 const PAGE_NAMES = {
   correlation: ['funnel_correlation_person_limit', 'funnel_correlation_person_offset'],
+  funnel: ['limit', 'offset'],
   lifecycle: ['limit', 'offset'],
   stickiness: ['limit', 'offset'],
+  trends: ['limit', 'offset'],
 } as const satisfies Record<Analysis, readonly [string, string]>
 
 /**

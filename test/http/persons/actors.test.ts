@@ -325,6 +325,70 @@ describe('persons/funnel/correlation/', () => {
   })
 })
 
+describe('persons/funnel/, persons/trends/ and insights/funnel/correlation/', () => {
+  const steps = JSON.stringify([
+    { id: 'other', type: 'events', order: 0 },
+    { id: 'seen', type: 'events', order: 1 },
+  ])
+  const both = JSON.stringify([
+    { id: 'seen', type: 'events', order: 0 },
+    { id: 'seen', type: 'events', order: 1 },
+  ])
+
+  test('list who completed a step, and who dropped off before it', async () => {
+    const funnel = `funnel/?${RANGE}&insight=FUNNELS`
+    expect(await names(`${funnel}&events=${both}&funnel_step=1`)).toEqual(['ann@x.org', 'ben'])
+    expect(await names(`${funnel}&events=${both}&funnel_step=2`)).toEqual(['ann@x.org', 'ben'])
+    expect(await names(`${funnel}&events=${steps}&funnel_step=-2`)).toEqual(['cyd'])
+    expect(await names(`${funnel}&events=${steps}&funnel_custom_steps=[1]`)).toEqual(['cyd'])
+    const body = { insight: 'FUNNELS', events: JSON.parse(both), funnel_step: 2, date_from: '-7d' }
+    const sent = await history.call('POST', 'persons/funnel/?limit=1', body)
+    const answer = JSON.parse(await sent.text())
+    expect(answer).toMatchObject({ results: [{ count: 1 }], is_cached: false })
+    expect(answer.next).toContain('offset=1')
+  })
+
+  test('list who entered a funnel over time and did not come through', async () => {
+    const funnel = `funnel/?${RANGE}&events=${steps}&funnel_viz_type=trends`
+    const entrance = 'entrance_period_start=2024-06-10%2000:00:00'
+    expect(await names(`${funnel}&${entrance}&drop_off=true`)).toEqual(['cyd'])
+    expect(await names(`${funnel}&${entrance}&drop_off=false`)).toEqual([])
+  })
+
+  test('list who is behind a trend, the most frequent first, with how often', async () => {
+    const trend = `trends/?${RANGE}&entity_id=seen&entity_type=events`
+    const { results } = await people(trend)
+    expect(results[0].people).toMatchObject([
+      { name: 'ann@x.org', value_at_data_point: 3 },
+      { name: 'ben', value_at_data_point: 2 },
+    ])
+    const pro = `${trend}&breakdown=plan&breakdown_type=event&breakdown_value=pro`
+    expect(await names(pro)).toEqual(['ann@x.org'])
+    const filters = `&events=${JSON.stringify([{ id: 'other' }])}&display=BoldNumber`
+    expect(await names(`${trend}${filters}`)).toEqual(['ann@x.org', 'ben'])
+  })
+
+  test.each([
+    ['trends/?date_from=-7d', 'entity_id'],
+    ['funnel/?funnel_step=1', 'events'],
+    [`funnel/?events=${both}&funnel_step=x`, 'funnel_step'],
+    [`funnel/?events=${both}&funnel_step=1&exclusions=5`, 'exclusions'],
+  ])('refuse %s by %s', async (path, attr) => {
+    const { status, text } = await get(path)
+    expect([status, JSON.parse(text).attr]).toEqual([400, attr])
+  })
+
+  test('compute a correlation that nobody saved', async () => {
+    const asked = { insight: 'FUNNELS', events: JSON.parse(both), date_from: '2024-06-01' }
+    const answer = await history.call('POST', 'insights/funnel/correlation/', asked)
+    expect(JSON.parse(await answer.text())).toMatchObject({ result: { events: [], skewed: false } })
+    expect(answer.status).toBe(200)
+    const query = `events=${both}&date_from=2024-06-01&funnel_correlation_type=properties&funnel_correlation_names=["plan"]`
+    expect((await history.call('GET', `insights/funnel/correlation/?${query}`)).status).toBe(200)
+    expect((await history.call('GET', 'insights/funnel/correlation/')).status).toBe(400)
+  })
+})
+
 describe('odd parameters', () => {
   const ODD = [
     '',
@@ -349,8 +413,13 @@ describe('odd parameters', () => {
       'funnel/correlation/',
       { events: EVENTS, funnel_correlation_person_entity: '{"id":"seen","type":"events"}' },
     ],
+    funnel: [
+      'funnel/',
+      { events: `[${EVENTS.slice(1, -1)},${EVENTS.slice(1, -1)}]`, funnel_step: '1' },
+    ],
     lifecycle: ['lifecycle/', { events: EVENTS, target_date: '2024-06-10', lifecycle_type: 'new' }],
     stickiness: ['stickiness/', { entity_id: 'seen', entity_type: 'events', stickiness_days: '1' }],
+    trends: ['trends/', { entity_id: 'seen', entity_type: 'events' }],
   } as const
 
   test.each(Object.keys(ANALYSES))(
