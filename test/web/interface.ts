@@ -20,6 +20,8 @@ export type Scheme = 'light' | 'dark'
 type VisitOptions = {
   readonly width?: number
   readonly scheme?: Scheme
+  /** Of the browser's clock; that of this machine without it. */
+  readonly timezone?: string
   /** Without a session. */
   readonly is_out?: boolean
 }
@@ -109,13 +111,14 @@ async function fillWithDemo(api: Interface['api'], persons: number): Promise<voi
 }
 
 async function openVisit(browser: Browser, url: string, options: VisitOptions): Promise<Visit> {
-  const { width = 1440, scheme = 'light', is_out = false } = options
+  const { width = 1440, scheme = 'light', is_out = false, timezone } = options
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width, height: width < 760 ? 844 : 900 },
     colorScheme: scheme,
     isMobile: width < 760,
     hasTouch: width < 760,
+    ...(timezone !== undefined && { timezoneId: timezone }),
   })
   if (!is_out) {
     const login = await context.request.post('/api/login/', {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { countryShapes } from '../../src/web/parts/charts/world-shapes.ts'
 import { HAS_BROWSER } from '../flows/browser.ts'
+import { API_TOKEN } from '../flows/server.ts'
 import { findBarriers, type Interface, openInterface } from './interface.ts'
 
 setDefaultTimeout(120_000)
@@ -211,6 +212,79 @@ describe.skipIf(!HAS_BROWSER)('the map', () => {
     expect(await findBarriers(page)).toEqual([])
     await country.dispatchEvent('click')
     await page.getByRole('button', { name: `Remove the filter Country code is ${code}` }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('nothing to show', () => {
+  const filtersOf = (...filters: readonly object[]): string =>
+    `?filters=${encodeURIComponent(JSON.stringify(filters))}`
+
+  test('because all visits are tests is said, and a button shows them', async () => {
+    const { url } = ui.server
+    await fetch(`${url}/capture/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        api_key: API_TOKEN,
+        event: '$pageview',
+        distinct_id: 'me',
+        properties: { $browser: 'Mine', $host: 'localhost:3000', $session_id: Bun.randomUUIDv7() },
+      }),
+    })
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(
+      `/p/1/web${filtersOf({ type: 'event', key: '$browser', operator: 'exact', value: ['Mine'] })}`,
+    )
+    await page.getByText('No page views here.').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Show test visits' }).click()
+    await page.getByText('No page views here.').waitFor({ state: 'detached' })
+    expect(await page.getByRole('button', { name: /^Visitors/ }).innerText()).toStartWith(
+      'Visitors\n1\n',
+    )
+    expect(await page.getByRole('switch', { name: 'Without test accounts' }).isChecked()).toBe(
+      false,
+    )
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('is no reason to refuse a filter on persons', async () => {
+    await using visit = await ui.visit()
+    const filter = { type: 'person', key: 'email', operator: 'icontains', value: '@' }
+    await visit.page.goto(`/p/1/web${filtersOf(filter)}`)
+    const [figure] = (await ask({
+      kind: 'WebOverviewQuery',
+      ...MEMBERS,
+      properties: [filter],
+    })) as readonly { readonly value: number }[]
+    await visit.page
+      .getByRole('button', { name: new RegExp(`^Visitors ${figure?.value}`) })
+      .waitFor()
+    expect(figure?.value).toBeGreaterThan(0)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('before the first event leads to Start, and the figures come by themselves', async () => {
+    const body = JSON.stringify({ name: 'New' })
+    const path = '/api/organizations/@current/projects/'
+    const { id, api_token } = (await ui.api(path, { method: 'POST', body })) as {
+      readonly id: number
+      readonly api_token: string
+    }
+    await using visit = await ui.visit({ width: 390 })
+    const { page } = visit
+    await page.goto(`/p/${id}/web`)
+    await page.getByRole('link', { name: 'Get started' }).waitFor()
+    expect(await page.getByRole('slider').count()).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+    await fetch(`${ui.server.url}/capture/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ api_key: api_token, event: '$pageview', distinct_id: 'you' }),
+    })
+    await page.getByRole('slider').waitFor()
     expect(visit.complaints).toEqual([])
   })
 })

@@ -27,7 +27,7 @@ type OverviewFigure = {
 const visitors = {
   key: 'visitors',
   kind: 'unit',
-  of: (visits: Expr) => expr`uniqIf(person, ${visits})`,
+  of: (visits: Expr) => expr`uniqIf(visitor, ${visits})`,
 } as const
 
 /** Figures without a conversion goal, in order. */
@@ -60,7 +60,7 @@ const GOAL_FIGURES: readonly OverviewFigure[] = [
     key: 'conversion rate',
     kind: 'percentage',
     of: (visits, time) =>
-      expr`${converted(visits, time)} * 100 / nullIf(uniqIf(person, ${visits}), 0)`,
+      expr`${converted(visits, time)} * 100 / nullIf(uniqIf(visitor, ${visits}), 0)`,
   },
 ]
 

@@ -68,7 +68,7 @@ export type VisitColumns = {
 }
 
 /**
- * Rows per session and breakdown value (`value`): `person`, `goal_person`, `start`, and per period
+ * Rows per session and breakdown value (`value`): `visitor`, `goal_person`, `start`, and per period
  * `viewed_now`, `reached_now` (`…_then`), the numbers of views and of goals. Views are counted by
  * session first; only then are sessions joined, those that began in either period. A session ends
  * within a day.
@@ -92,14 +92,14 @@ export function visitsTree(
   const who = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
   const keys = [field(['session_id']), ...(is_of_events ? [field(['value'])] : [])]
   const views = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
-      argMin(person_id, timestamp) as person, ${who} as goal_person, ${counts}
+      argMin(person_id, timestamp) as visitor, ${who} as goal_person, ${counts}
     from ${sampledEvents(query)} where ${conditionOf({ query, context, periods, goal })} group by ${keys}`
   const count_tree = TIMES.flatMap((time) => [
     field([`viewed_${time}`]),
     field([`reached_${time}`]),
   ])
   const { from_us, to_us } = boundsOf(periods)
-  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...count_tree]}, person, goal_person,
+  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...count_tree]}, visitor, goal_person,
       session.$start_timestamp as start, ${more}
     from ${views} as views join sessions as session on session.session_id = views.session_id
     where session.$start_timestamp >= ${instant(from_us)} and session.$start_timestamp <= ${instant(to_us)}`

@@ -33,7 +33,7 @@ type StatsFigure = {
 
 const views = (time: WebPeriod): Expr => field([`viewed_${time}`])
 const goals = (time: WebPeriod): Expr => field([`reached_${time}`])
-const visitors = (visits: Expr): Expr => expr`uniqIf(person, ${visits})`
+const visitors = (visits: Expr): Expr => expr`uniqIf(visitor, ${visits})`
 const converted = (visits: Expr, time: WebPeriod): Expr =>
   expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 

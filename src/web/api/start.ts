@@ -1,6 +1,8 @@
 /** What a new project is begun with: its first event, demo data, further projects. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import { useEffect } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'
+import { refreshSession } from '../state/session.ts'
 import { type ApiError, call } from './call.ts'
 import type { EventList, ListedEvent } from './events.ts'
 
@@ -31,6 +33,16 @@ export function useLatestEvent(): UseQueryResult<ListedEvent | null, ApiError> {
     },
     refetchInterval: EVENT_LOOK_MS,
   })
+}
+
+/** Whether the project has events. The first one that is seen makes the session ask again, for pages that read it there. */
+export function useHasEvents({ data }: UseQueryResult<ListedEvent | null, ApiError>): boolean {
+  const { ingested_event } = useProject()
+  const has_events = ingested_event || (data ?? null) !== null
+  useEffect(() => {
+    if (has_events && !ingested_event) void refreshSession()
+  }, [has_events, ingested_event])
+  return has_events
 }
 
 /** The project's demo data: null if none was generated. Looked at often while it is. */

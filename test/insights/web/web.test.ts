@@ -57,6 +57,7 @@ beforeAll(() => {
   // A session of the night between two times belongs to the one that it began in.
   at('s7', 5, '09T23:59:00', '/', { $browser: 'Opera' })
   at('s7', 5, '10T00:01:00', '/late', { $browser: 'Opera' })
+  world.addPerson(1, '2024-06-01', { email: 'ann@example.com' })
 })
 afterAll(() => world[Symbol.asyncDispose]())
 
@@ -136,6 +137,14 @@ describe('WebOverviewQuery', () => {
     expect(await narrowed({ key: '$pathname', value: '/buy' })).toEqual([1, 2, 2])
     expect(await narrowed({ type: 'session', key: '$entry_utm_source', value: 'news' })).toEqual([
       1, 2, 1,
+    ])
+    const email = { type: 'person', key: 'email', value: 'example.com' }
+    expect(await narrowed({ ...email, operator: 'icontains' })).toEqual([1, 3, 2])
+    expect(await narrowed({ ...email, operator: 'not_icontains' })).toEqual([2, 3, 2])
+    const properties = [{ ...email, operator: 'icontains' } as const]
+    expect((await table('Page', { properties })).results).toEqual([
+      ['/buy', [1, null], [2, null]],
+      ['/', [1, null], [1, null]],
     ])
   })
 })

@@ -52,7 +52,13 @@ export function mathValue({ math, math_group_type_index }: SeriesNode): string {
 
 /** The series with another math. */
 export function withMath(node: SeriesNode, value: string): SeriesNode {
-  const { math: _math, math_property, math_group_type_index: _index, ...rest } = node
+  const {
+    math: _math,
+    math_property,
+    math_group_type_index: _index,
+    math_hogql: _hogql,
+    ...rest
+  } = node
   const [math = 'total', index] = value.split(':')
   const has_property = needsProperty(value)
   return {

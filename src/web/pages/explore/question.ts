@@ -25,6 +25,7 @@ export type SeriesNode = {
   readonly custom_name?: string
   readonly math?: string
   readonly math_property?: string
+  readonly math_hogql?: string
   readonly math_property_type?: string
   readonly math_group_type_index?: number
   readonly properties?: readonly PropertyCondition[]

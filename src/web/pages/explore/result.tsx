@@ -9,7 +9,7 @@ import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { WhoDialog } from '../../parts/answer/who-dialog.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Choice } from '../../parts/choice.tsx'
+import { Choice, Toggle } from '../../parts/choice.tsx'
 import { DATE_PRESETS, DateRange } from '../../parts/date-range.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { formatNumber } from '../../parts/format.ts'
@@ -19,6 +19,7 @@ import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { AnswerTableView } from './answer-table.tsx'
+import { BreakdownTotal } from './breakdown-total.tsx'
 import { type EditorProps, Select } from './kind-settings.tsx'
 import { NoteDialog } from './note-dialog.tsx'
 import { type ExploreQuestion, rangeOf } from './question.ts'
@@ -160,9 +161,7 @@ function Answer({ question, answer, is_table, ...rest }: AnswerProps): VNode {
           {...rest}
         />
       )}
-      {answer.hasMore === true && (
-        <p class={style.said}>There are more values: the rest is counted together as “Other”.</p>
-      )}
+      {answer.hasMore === true && <BreakdownTotal question={question} />}
     </>
   )
 }
@@ -229,16 +228,11 @@ function Toolbar({ question, onChange }: EditorProps): VNode {
         />
       )}
       {hasComparison(question) && (
-        <Button
-          aria-pressed={compareFilter?.compare === true}
-          look={compareFilter?.compare ? 'plain' : 'quiet'}
-          icon={compareFilter?.compare ? 'check' : 'plus'}
-          onClick={() =>
-            onChange({ ...question, compareFilter: { compare: !compareFilter?.compare } })
-          }
-        >
-          Compare
-        </Button>
+        <Toggle
+          label="Compare"
+          is_on={compareFilter?.compare === true}
+          onChange={(compare) => onChange({ ...question, compareFilter: { compare } })}
+        />
       )}
       {is_trends && (
         <Select

@@ -152,6 +152,7 @@ function MathPicker({ node, onChange }: SeriesNodeProps): VNode {
         label="Counted as"
         options={mathOptions(groups)}
         value={value}
+        {...(node.math === 'hogql' && { text: node.math_hogql ?? 'HogQL' })}
         onChange={(math) => onChange(withMath(node, math))}
       />
       {needsProperty(value) && (

@@ -30,8 +30,8 @@ export const DISPLAYS = [
   { value: 'BoldNumber', text: 'One number', look: 'number' },
 ] as const
 
-/** More lines are not drawn; the table has all. */
-export const LINES_DRAWN_MAX = 25
+/** 25 values and what is left together as one more; further lines are not drawn, the table has all. */
+const LINES_DRAWN_MAX = 26
 
 /** How a question is shown; lines for displays that are not ours. */
 export function lookOf({ trendsFilter }: ExploreQuestion): (typeof DISPLAYS)[number]['look'] {

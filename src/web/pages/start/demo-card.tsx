@@ -74,7 +74,7 @@ function DemoOffer({ has_events, failure }: DemoOfferProps): VNode {
         Three months of a small product: visitors, sign-ups, companies, flags, sessions.{' '}
         {has_events
           ? 'It goes into a project of its own, beside your events.'
-          : 'It fills this project, so that later real events mix with it.'}
+          : 'It goes into this project: real events that come later stand beside it.'}
       </p>
       {failure !== null && <ErrorNote message={failure} />}
       {error !== null && <ErrorNote message={errorText(error)} />}

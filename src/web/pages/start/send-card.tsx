@@ -14,7 +14,9 @@ const WAYS = [
     hint: 'Put this into the head of every page. Visits, clicks and page leaves come by themselves.',
     code: (url: string, token: string) => `<script src="${url}/static/array.js"></script>
 <script>
-  posthog.init('${token}', { api_host: '${url}' })
+  posthog.init('${token}', {
+    api_host: '${url}',
+  })
 </script>`,
   },
   {
@@ -84,8 +86,8 @@ export function SendCard(): VNode {
         </div>
       </dl>
       <p class={style.hint}>
-        The token is public: it only allows to send. PostHog's SDKs work as they are, with this
-        address as their host.
+        The token is public: with it one can send, and read nothing. PostHog's SDKs work as they
+        are, with this address as their host.
       </p>
     </section>
   )

@@ -2,9 +2,10 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../../api/ask.ts'
+import { useHasEvents, useLatestEvent } from '../../api/start.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { WhoDialog } from '../../parts/answer/who-dialog.tsx'
-import { ButtonLink } from '../../parts/button.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Toggle } from '../../parts/choice.tsx'
 import { DateRange, useDateRange } from '../../parts/date-range.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
@@ -27,13 +28,23 @@ import { type WebQuestion, webMembers } from './web-question.ts'
 const EVENTS = ['$pageview', '$screen']
 const FIGURES_PX = 96
 
-/** The page. */
+/** The page; before the first event it says how to send one. */
 export function WebPage(): VNode {
   const { ingested_event } = useProject()
+  return ingested_event ? <Dashboard /> : <NothingYet />
+}
+
+function Dashboard(): VNode {
   const [range, setRange] = useDateRange()
   const [filters, setFilters] = useFilters()
   const [compare, setCompare] = useParam('compare', 'on')
-  const question: WebQuestion = { range, filters, has_comparison: compare === 'on' }
+  const [tests, setTests] = useParam('tests', 'out')
+  const question: WebQuestion = {
+    range,
+    filters,
+    has_comparison: compare === 'on',
+    hides_tests: tests === 'out',
+  }
   const addFilters = (added: readonly PropertyCondition[]): void => {
     const keys = new Set(added.map(({ type, key }) => `${type} ${key}`))
     const others = filters.filter(({ type, key }) => !keys.has(`${type} ${key}`))
@@ -51,9 +62,13 @@ export function WebPage(): VNode {
       </PageHead>
       <div class={style.filters}>
         <PropertyFilters filters={filters} onChange={setFilters} event_names={EVENTS} has_key />
+        <Toggle
+          label="Without test accounts"
+          is_on={question.hides_tests}
+          onChange={(is_on) => setTests(is_on ? 'out' : 'in')}
+        />
       </div>
-      {!ingested_event && <NothingYet />}
-      <Answers question={question} onFilter={addFilters} />
+      <Answers question={question} onFilter={addFilters} onShowTests={() => setTests('in')} />
     </>
   )
 }
@@ -61,10 +76,11 @@ export function WebPage(): VNode {
 type AnswersProps = {
   readonly question: WebQuestion
   readonly onFilter: (conditions: readonly PropertyCondition[]) => void
+  readonly onShowTests: () => void
 }
 
 /** The figures, the graph of the chosen one, the tables, and who is behind a number of any of them. */
-function Answers({ question, onFilter }: AnswersProps): VNode {
+function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
   const [metric_key, setMetric] = useParam('metric', 'visitors')
   const [clicked, setClicked] = useState<ClickedNumber | null>(null)
   const metric = metricOf(metric_key)
@@ -77,8 +93,10 @@ function Answers({ question, onFilter }: AnswersProps): VNode {
     setClicked(null)
     onFilter(added)
   }
+  const is_empty = overview.data?.results.every(({ value }) => !value) === true
   return (
     <>
+      {is_empty && <NoVisits question={question} onShowTests={onShowTests} />}
       <section class={style.main} aria-label="Figures">
         <Loaded of={overview} skeleton={<SkeletonBlock height={FIGURES_PX} />}>
           {(answer) => (
@@ -105,13 +123,40 @@ function Answers({ question, onFilter }: AnswersProps): VNode {
   )
 }
 
-function NothingYet(): VNode {
+type NoVisitsProps = { readonly question: WebQuestion; readonly onShowTests: () => void }
+
+/** Why all figures are zero: most often somebody tries it from their own machine. */
+function NoVisits({ question: { hides_tests }, onShowTests }: NoVisitsProps): VNode {
   return (
-    <EmptyNote title="No event has come in yet" icon="start">
-      <p>Put the snippet on your site, or fill the project with demo data.</p>
-      <ButtonLink href="/start" look="main">
-        Get started
-      </ButtonLink>
-    </EmptyNote>
+    <div class={style.note} role="status">
+      <p>
+        <b>No page views here.</b>{' '}
+        {hides_tests
+          ? 'Visits of localhost and of your team count as tests and are left out.'
+          : 'Take a longer range or fewer filters.'}
+      </p>
+      {hides_tests && <Button onClick={onShowTests}>Show test visits</Button>}
+      <ButtonLink href="/events">All events</ButtonLink>
+    </div>
+  )
+}
+
+function NothingYet(): VNode {
+  useHasEvents(useLatestEvent())
+  return (
+    <>
+      <PageHead title="Web" />
+      <div class={style.main}>
+        <EmptyNote title="No event has come in yet" icon="start">
+          <p>
+            Put the snippet on your site, or fill the project with demo data: figures, graph and map
+            appear here by themselves.
+          </p>
+          <ButtonLink href="/start" look="main">
+            Get started
+          </ButtonLink>
+        </EmptyNote>
+      </div>
+    </>
   )
 }

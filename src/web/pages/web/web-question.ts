@@ -7,14 +7,16 @@ export type WebQuestion = {
   readonly range: DateRangeValue
   readonly filters: readonly PropertyCondition[]
   readonly has_comparison: boolean
+  /** Leaves out what the project's settings call test traffic: localhost, addresses of the team. */
+  readonly hides_tests: boolean
 }
 
 /** The members that every web query takes. */
-export function webMembers({ range, filters, has_comparison }: WebQuestion) {
+export function webMembers({ range, filters, has_comparison, hides_tests }: WebQuestion) {
   return {
     dateRange: range,
     properties: filters,
-    filterTestAccounts: true,
+    filterTestAccounts: hides_tests,
     ...(has_comparison ? { compareFilter: { compare: true } } : {}),
   }
 }

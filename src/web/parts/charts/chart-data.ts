@@ -118,6 +118,29 @@ export function inZone(at: Date, timezone: string): Date {
   }
 }
 
+const LONG_NAME = 18
+const SAME_MIN = 8
+const IN_WORD = /[\p{L}\p{N}]/u
+
+/**
+ * Names for narrow places. Long ones that begin alike keep what tells them apart: `https://shop.example/pricing` →
+ * `…/pricing` beside `…/about`.
+ */
+export function shortNames(names: readonly string[]): readonly string[] {
+  const long = [...new Set(names.filter((name) => name.length > LONG_NAME))]
+  const [first = '', ...others] = long
+  let same = others.length === 0 ? 0 : first.length
+  for (const other of others) {
+    while (!other.startsWith(first.slice(0, same))) same -= 1
+  }
+  // Back to the last separator, so that no word is cut.
+  let cut = same
+  while (cut > 0 && IN_WORD.test(first.charAt(cut - 1))) cut -= 1
+  cut = Math.max(0, cut - 1)
+  if (cut < SAME_MIN) return names
+  return names.map((name) => (name.length > LONG_NAME ? `…${name.slice(cut)}` : name))
+}
+
 /** Values that are drawn above each other; what is below zero goes downwards. Each becomes its upper or lower edge. */
 export function stackValues(
   all: readonly (readonly (number | null)[])[],

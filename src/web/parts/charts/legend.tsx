@@ -1,6 +1,6 @@
 /** The names of series: at the ends of their lines, or in a row below the chart. */
 import type { VNode } from 'preact'
-import { type ChartSeries, seriesColour, seriesDash } from './chart-data.ts'
+import { type ChartSeries, seriesColour, seriesDash, shortNames } from './chart-data.ts'
 import type { PlotArea, PlotLook } from './plot-options.ts'
 import style from './time-chart.module.css'
 
@@ -13,10 +13,13 @@ const LINE_PX = 18
 
 /** Writes each name where its line ends; names that would overlap move apart. */
 export function EndLabels({ area, series }: EndLabelsProps): VNode {
+  const names = shortNames(series.map(({ name }) => name))
   const wanted = series
-    .flatMap((one) => {
+    .flatMap((one, index) => {
       const last = one.values.findLast((value) => value !== null)
-      return last === undefined || last === null ? [] : [{ one, y: area.yOf(last) }]
+      return last === undefined || last === null
+        ? []
+        : [{ one, name: names[index] ?? one.name, y: area.yOf(last) }]
     })
     .toSorted((one, other) => one.y - other.y)
   const placed = spread(
@@ -26,7 +29,7 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
   )
   return (
     <div class={style.ends} aria-hidden="true">
-      {wanted.map(({ one }, index) => (
+      {wanted.map(({ one, name }, index) => (
         <span
           key={one.key}
           title={one.name}
@@ -37,7 +40,7 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
             color: seriesColour(one.colour),
           }}
         >
-          {one.is_previous ? 'before' : one.name}
+          {one.is_previous ? 'before' : name}
         </span>
       ))}
     </div>
@@ -65,9 +68,10 @@ const LEGEND_MAX = 24
 /** Names in a row, each with a sample of its line; nothing for a single series. */
 export function Legend({ series, look }: LegendProps): VNode | null {
   if (series.length < 2) return null
+  const names = shortNames(series.map(({ name }) => name))
   return (
     <figcaption class={style.legend}>
-      {series.slice(0, LEGEND_MAX).map((one) => (
+      {series.slice(0, LEGEND_MAX).map((one, index) => (
         <span key={one.key} title={one.name}>
           <svg width="18" height="10" viewBox="0 0 18 10" aria-hidden="true">
             {look === 'line' ? (
@@ -84,7 +88,7 @@ export function Legend({ series, look }: LegendProps): VNode | null {
               <rect x="4" width="10" height="10" rx="3" fill={seriesColour(one.colour)} />
             )}
           </svg>
-          <span>{one.name}</span>
+          <span>{names[index]}</span>
         </span>
       ))}
       {series.length > LEGEND_MAX && <span>and {series.length - LEGEND_MAX} more</span>}
