@@ -6,7 +6,6 @@ import {
   AnnotationPage,
   AnnotationsQuery,
 } from '../../contract/analytics/annotations.ts'
-import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import {
   type Annotation,
   type AnnotationChanges,
@@ -20,100 +19,55 @@ import { getDashboard } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
 import { Refusal } from '../../errors.ts'
 import { isShown, rightsIn } from '../../projects/rights.ts'
-import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { projectActivity } from '../management/activity.ts'
-import { answerPage, queryValue } from '../pages.ts'
+import { authorFinder } from '../authors.ts'
+import { boardEditor } from '../editors.ts'
+import { queryValue } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
-import { projectRoute } from '../route.ts'
+import { resource } from '../resource.ts'
 import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
-import { authorFinder } from '../targeting/authors.ts'
 import type { ShownTo } from '../targeting/flags/linked-flags.ts'
 import { parseTimestamp } from '../timestamps.ts'
-import { boardEditor } from './insights.ts'
 
 const ANNOTATION_BODY = validatorOf(AnnotationBody)
 
-export const ANNOTATION_ROUTES = [
-  projectRoute({
-    method: 'GET',
-    path: 'annotations/',
-    scope: 'annotation:read',
+export const ANNOTATION_ROUTES = resource({
+  path: 'annotations/',
+  resource: 'annotation',
+  answer: AnnotationAnswer,
+  find: (app, project, params) => getAnnotation(app.control, project, parseNumberId(params)),
+  requirePresent,
+  serializer: annotationSerializer,
+  list: {
     summary: "List the project's annotations, the latest marker first.",
     query: AnnotationsQuery,
-    answers: { 200: AnnotationPage },
-    answer: (app, { request, caller, project }) => {
-      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+    answer: AnnotationPage,
+    items: (app, { request, project }) => {
       const scope = queryValue(request, 'scope')
-      const result = listAnnotations(app.control, project).filter(
-        (one) =>
-          (one.content ?? '').toLowerCase().includes(search_text) &&
-          (scope === null || one.scope === scope),
-      )
-      return answerPage(
-        request,
-        app.publicUrl(),
-        result,
-        annotationSerializer(app, { caller, project }),
-      )
+      const all = listAnnotations(app.control, project)
+      return all.filter((one) => scope === null || one.scope === scope)
     },
-  }),
-  projectRoute({
-    method: 'POST',
-    path: 'annotations/',
-    scope: 'annotation:write',
+    texts: ({ content }) => [content ?? ''],
+  },
+  create: {
     summary: 'Note what happened when, say a release.',
     body: ANNOTATION_BODY,
-    answers: { 201: AnnotationAnswer },
-    answer: (app, { body, project, caller }) => {
-      const editor = boardEditor(app, project, caller)
-      const annotation = createAnnotation(editor, readAnnotationChanges(body), app.now())
-      return answerJson(annotationSerializer(app, { caller, project })(annotation), 201)
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'annotations/:id/',
-    scope: 'annotation:read',
-    summary: 'Read an annotation.',
-    answers: { 200: AnnotationAnswer },
-    answer: (app, { params, caller, project }) => {
-      const stored = getAnnotation(app.control, project, parseNumberId(params))
-      const annotation = requirePresent(stored)
-      return answerJson(annotationSerializer(app, { caller, project })(annotation))
-    },
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'annotations/:id/',
-    scope: 'annotation:write',
+    run: (app, { body, project, caller }) =>
+      createAnnotation(boardEditor(app, project, caller), readAnnotationChanges(body), app.now()),
+  },
+  read: { summary: 'Read an annotation.' },
+  change: {
     summary: 'Change an annotation; deleting is a change of `deleted`.',
     body: ANNOTATION_BODY,
-    answers: { 200: AnnotationAnswer },
-    answer: (app, { body, params, project, caller }) => {
-      const stored = getAnnotation(app.control, project, parseNumberId(params))
-      const before = requirePresent(stored, body)
+    run: (app, { body, project, caller }, before) => {
       requireOwn(before, project.id)
       const editor = boardEditor(app, project, caller)
-      const annotation = updateAnnotation(editor, before, readAnnotationChanges(body), app.now())
-      return answerJson(annotationSerializer(app, { caller, project })(annotation))
+      return updateAnnotation(editor, before, readAnnotationChanges(body), app.now())
     },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'annotations/:id/activity/',
-    scope: 'activity_log:read',
-    summary: 'List what happened to an annotation.',
-    query: ActivityQuery,
-    answers: { 200: ItemActivityAnswer },
-    answer: (app, call) => {
-      const { params, project } = call
-      const item_id = String(getAnnotation(app.control, project, parseNumberId(params)).id)
-      return answerJson(projectActivity(app, call, { scope: 'Annotation', item_id }))
-    },
-  }),
-] as const
+  },
+  activity: { summary: 'List what happened to an annotation.', scope: 'Annotation' },
+})
 
 /** Returns a function that serializes annotations during one request. */
 function annotationSerializer(

@@ -12,11 +12,11 @@ import { type DashboardTemplate, TEMPLATES, type TemplateTile } from '../../dash
 import { Refusal } from '../../errors.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
+import { boardEditor } from '../editors.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { validatorOf } from '../shape.ts'
 import { serializeWholeDashboard } from './dashboards.ts'
-import { boardEditor } from './insights.ts'
 
 export const DASHBOARD_TEMPLATE_ROUTES = [
   projectRoute({

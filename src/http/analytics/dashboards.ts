@@ -33,6 +33,8 @@ import type { Json } from '../../projects/tables.ts'
 import type { RefreshMode } from '../../query/service/refresh.ts'
 import { answerJson, answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { authorFinder, type FindAuthor } from '../authors.ts'
+import { boardEditor } from '../editors.ts'
 import type { PathParams } from '../endpoint.ts'
 import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -40,7 +42,6 @@ import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
 import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
-import { authorFinder, type FindAuthor } from '../targeting/authors.ts'
 import {
   type InsightCall,
   insightSerializer,
@@ -50,7 +51,6 @@ import {
   tryInsight,
   withFilters,
 } from './insight-results.ts'
-import { boardEditor } from './insights.ts'
 
 const DASHBOARD_BODY = validatorOf(DashboardBody)
 

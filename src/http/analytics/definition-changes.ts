@@ -18,9 +18,10 @@ import { listMembers } from '../../projects/members.ts'
 import type { Project } from '../../projects/project.ts'
 import { answerJson, answerNothing } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { authorFinder } from '../authors.ts'
+import { boardEditor } from '../editors.ts'
 import { projectRoute } from '../route.ts'
 import { validatorOf } from '../shape.ts'
-import { authorFinder } from '../targeting/authors.ts'
 import {
   allDetectedProperties,
   type DetectedProperty,
@@ -29,7 +30,6 @@ import {
   serializePropertyDefinition,
 } from './definition-names.ts'
 import { getDefinitionInPath } from './definitions.ts'
-import { boardEditor } from './insights.ts'
 
 export const DEFINITION_CHANGE_ROUTES = [
   projectRoute({

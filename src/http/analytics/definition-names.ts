@@ -6,7 +6,7 @@ import type { Project } from '../../projects/project.ts'
 import type { DetectedOwner } from '../../query/definitions.ts'
 import type { TypeCheck } from '../../query/lists/type-checks.ts'
 import type { AppContext } from '../app-context.ts'
-import type { FindAuthor } from '../targeting/authors.ts'
+import type { FindAuthor } from '../authors.ts'
 
 const MICROSECONDS = 1000
 

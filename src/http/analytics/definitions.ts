@@ -16,10 +16,10 @@ import { propertiesOfEventsTree } from '../../query/lists/event-properties.ts'
 import { readTypeChecks, type TypeCheck, typeChecksTree } from '../../query/lists/type-checks.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { authorFinder } from '../authors.ts'
 import type { PathParams } from '../endpoint.ts'
 import { answerPage, queryValue, queryValues, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
-import { authorFinder } from '../targeting/authors.ts'
 import { filterEvents, filterProperties } from './definition-filters.ts'
 import {
   allDetectedProperties,

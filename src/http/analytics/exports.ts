@@ -15,6 +15,7 @@ import type { RowForm } from '../../query/engine/protocol.ts'
 import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { boardEditor } from '../editors.ts'
 import { IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { answerPage } from '../pages.ts'
 import { parseNumberId } from '../path-ids.ts'
@@ -28,7 +29,6 @@ import {
   requireDrawnDashboard,
 } from './export-pictures.ts'
 import type { InsightCall } from './insight-results.ts'
-import { boardEditor } from './insights.ts'
 import { prepareSaved } from './query.ts'
 import { XLSX } from './query-formats.ts'
 

@@ -14,10 +14,10 @@ import { getInsight, getInsightNamed } from '../../dashboards/insight.ts'
 import { listTrending, listViewed, recordViews } from '../../dashboards/view.ts'
 import { Refusal } from '../../errors.ts'
 import { answerJson } from '../answers.ts'
+import { authorFinder } from '../authors.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { validatorOf } from '../shape.ts'
-import { authorFinder } from '../targeting/authors.ts'
 import { insightSerializer, NO_RESULT } from './insight-results.ts'
 
 /** The most recently viewed insights in a list. */

@@ -8,7 +8,7 @@ import {
   InsightsQuery,
 } from '../../contract/analytics/dashboards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
-import { type BoardEditor, requirePresent } from '../../dashboards/board-editor.ts'
+import { requirePresent } from '../../dashboards/board-editor.ts'
 import { type Dashboard, getDashboard } from '../../dashboards/dashboard.ts'
 import {
   createInsight,
@@ -20,12 +20,11 @@ import {
   updateInsight,
 } from '../../dashboards/insight.ts'
 import { readTilesOfInsights } from '../../dashboards/tile.ts'
-import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
-import { rightsIn } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson, answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { boardEditor } from '../editors.ts'
 import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
@@ -131,18 +130,6 @@ function findShowing(
   const places = readTilesOfInsights(app.control, project.id)(insight_id)
   const place = places.find(({ dashboard_id }) => String(dashboard_id) === id)
   return place === undefined ? null : getDashboard(app.control, project.id, place.dashboard_id)
-}
-
-/** The editor of a change of insights and dashboards: the caller, their rights and the limits. */
-export function boardEditor(app: AppContext, project: Project, caller: Caller): BoardEditor {
-  return {
-    control: app.control,
-    project,
-    user_id: caller.user_id,
-    rights: rightsIn(app.control, caller, project),
-    saved_max: app.saved_max,
-    saved_bytes_max: app.saved_bytes_max,
-  }
 }
 
 /** Lists insights. They run one after the other, so that one list occupies one query slot. */

@@ -6,11 +6,11 @@ import { type DashboardLink, findLink, setLink } from '../../dashboards/sharing.
 import type { Project } from '../../projects/project.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { boardEditor } from '../editors.ts'
 import type { PathParams } from '../endpoint.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
 import { validatorOf } from '../shape.ts'
-import { boardEditor } from './insights.ts'
 
 export const SHARING_ROUTES = [
   projectRoute({

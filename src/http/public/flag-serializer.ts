@@ -7,7 +7,7 @@ import type { Flag } from '../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../targeting/flags/flag-links.ts'
 import { statusOf } from '../../targeting/flags/staleness.ts'
 import type { AppContext } from '../app-context.ts'
-import { authorFinder } from '../targeting/authors.ts'
+import { authorFinder } from '../authors.ts'
 import type { ShownTo } from '../targeting/flags/linked-flags.ts'
 
 /** Serializes flags of one project during one request. */

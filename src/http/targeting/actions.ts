@@ -1,6 +1,5 @@
 /** Actions of a project: list, create, read, change. Deleting is a change. */
 import type { Static } from 'elysia'
-import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import {
   ActionAnswer,
   ActionChange,
@@ -22,109 +21,75 @@ import {
 import { runHogql } from '../analytics/run-tree.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { projectActivity } from '../management/activity.ts'
-import { answerPage, queryValue } from '../pages.ts'
+import { authorFinder } from '../authors.ts'
+import { targetingEditor } from '../editors.ts'
 import { parseNumberId } from '../path-ids.ts'
+import { resource } from '../resource.ts'
 import { projectRoute } from '../route.ts'
 import { sentMembers } from '../sent-members.ts'
 import { validatorOf } from '../shape.ts'
 import { parseTimestamp } from '../timestamps.ts'
-import { authorFinder, type FindAuthor } from './authors.ts'
-import { editorOf } from './flags/feature-flags.ts'
 
 const NEW_ACTION = validatorOf(NewAction)
 const ACTION_CHANGE = validatorOf(ActionChange)
 
-export const ACTION_ROUTES = [
-  projectRoute({
-    method: 'GET',
-    path: 'actions/',
-    scope: 'action:read',
+const COUNT_ROUTE = projectRoute({
+  method: 'GET',
+  path: 'actions/:id/count/',
+  scope: 'action:read',
+  summary: 'Count the events that are an action.',
+  answers: { 200: ActionCount },
+  answer: async (app, call) => {
+    const { id, deleted } = getAction(app.control, call.project.id, parseNumberId(call.params))
+    if (deleted) throw new Refusal('not_found', 'Not found.')
+    const query = `select count() from events where matchesAction(${id})`
+    const { rows } = await runHogql(app, call, query)
+    return answerJson({ count: Number(rows[0]?.[0]) })
+  },
+})
+
+export const ACTION_ROUTES = resource({
+  path: 'actions/',
+  resource: 'action',
+  answer: ActionAnswer,
+  find: (app, project, params) => getAction(app.control, project.id, parseNumberId(params)),
+  serializer: actionSerializer,
+  list: {
     summary: "List the project's actions, newest first.",
     query: ActionsQuery,
-    answers: { 200: ActionPage },
-    answer: (app, { request, project }) => {
-      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
-      const result = listActionNames(app.control, project.id).filter(({ name }) =>
-        name.toLowerCase().includes(search_text),
-      )
-      const nameAuthor = authorFinder(app)
-      return answerPage(request, app.publicUrl(), result, ({ id }) =>
-        onWire(getAction(app.control, project.id, id), nameAuthor),
-      )
-    },
-  }),
-  projectRoute({
-    method: 'POST',
-    path: 'actions/',
-    scope: 'action:write',
+    answer: ActionPage,
+    items: (app, { project }) => listActionNames(app.control, project.id),
+    texts: ({ name }) => [name],
+    open: (app, project, { id }) => getAction(app.control, project.id, id),
+  },
+  create: {
     summary: 'Make an action: events under one name, by steps of which any may match.',
     body: NEW_ACTION,
-    answers: { 201: ActionAnswer },
-    answer: (app, { body, project, caller }) => {
+    run: (app, { body, project, caller }) => {
       const wanted = { ...readActionChanges(body), name: body.name }
-      return answerAction(app, createAction(editorOf(app, project, caller), wanted, app.now()), 201)
+      return createAction(targetingEditor(app, project, caller), wanted, app.now())
     },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'actions/:id/',
-    scope: 'action:read',
-    summary: 'Read an action.',
-    answers: { 200: ActionAnswer },
-    answer: (app, { params, project }) =>
-      answerAction(app, getAction(app.control, project.id, parseNumberId(params))),
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'actions/:id/',
-    scope: 'action:write',
+  },
+  read: { summary: 'Read an action.' },
+  change: {
     summary: 'Change an action; deleting is a change of `deleted`.',
     body: ACTION_CHANGE,
-    answers: { 200: ActionAnswer },
-    answer: (app, { body, params, project, caller }) => {
-      const before = getAction(app.control, project.id, parseNumberId(params))
-      const editor = editorOf(app, project, caller)
-      return answerAction(app, updateAction(editor, before, readActionChanges(body), app.now()))
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'actions/:id/count/',
-    scope: 'action:read',
-    summary: 'Count the events that are an action.',
-    answers: { 200: ActionCount },
-    answer: async (app, call) => {
-      const { id, deleted } = getAction(app.control, call.project.id, parseNumberId(call.params))
-      if (deleted) throw new Refusal('not_found', 'Not found.')
-      const query = `select count() from events where matchesAction(${id})`
-      const { rows } = await runHogql(app, call, query)
-      return answerJson({ count: Number(rows[0]?.[0]) })
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'actions/:id/activity/',
-    scope: 'activity_log:read',
-    summary: 'List what happened to an action.',
-    query: ActivityQuery,
-    answers: { 200: ItemActivityAnswer },
-    answer: (app, call) => {
-      const { params, project } = call
-      const item_id = String(getAction(app.control, project.id, parseNumberId(params)).id)
-      return answerJson(projectActivity(app, call, { scope: 'Action', item_id }))
-    },
-  }),
-] as const
+    run: (app, { body, project, caller }, before) =>
+      updateAction(
+        targetingEditor(app, project, caller),
+        before,
+        readActionChanges(body),
+        app.now(),
+      ),
+  },
+  more: [COUNT_ROUTE],
+  activity: { summary: 'List what happened to an action.', scope: 'Action' },
+})
 
-function answerAction(app: AppContext, action: Action, status = 200): Response {
-  return answerJson(onWire(action, authorFinder(app)), status)
-}
-
-function onWire(action: Action, nameAuthor: FindAuthor): object {
-  const { project_id, ...stored } = action
-  return {
-    ...stored,
+function actionSerializer(app: AppContext): (action: Action) => object {
+  const nameAuthor = authorFinder(app)
+  return ({ project_id, ...action }) => ({
+    ...action,
     team_id: project_id,
     created_by: nameAuthor(action.created_by),
     is_action: true,
@@ -133,7 +98,7 @@ function onWire(action: Action, nameAuthor: FindAuthor): object {
     last_calculated_at: null,
     bytecode_error: null,
     creation_context: null,
-  }
+  })
 }
 
 /** Reads the stored members from a body. */

@@ -5,8 +5,8 @@ import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
 import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
 import { listExperimentHeads } from '../../../targeting/experiments/experiment.ts'
 import type { AppContext } from '../../app-context.ts'
+import { authorFinder, type FindAuthor } from '../../authors.ts'
 import { queryValue } from '../../pages.ts'
-import { authorFinder, type FindAuthor } from '../authors.ts'
 
 /** FILTERS of a list of cohorts. */
 export function filterCohorts(

@@ -37,6 +37,7 @@ import { readFilterParameters } from '../../analytics/filter-parameters.ts'
 import type { TreeCall } from '../../analytics/run-tree.ts'
 import { answerJson, answerResults } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { projectActivity } from '../../management/activity.ts'
 import { answerPage, type PageRequest, queryValue, readPage } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
@@ -45,7 +46,6 @@ import { serializePerson } from '../../persons/person-serializer.ts'
 import { findPersons, NO_PERSON_FILTERS } from '../../persons/persons.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { editorOf } from '../flags/feature-flags.ts'
 import { personsInQuery } from './cohort-query.ts'
 import { cohortSerializer, filterCohorts, serializeCalculation } from './cohort-serializer.ts'
 import { readCohort } from './cohort-upload.ts'
@@ -84,7 +84,7 @@ export const COHORT_ROUTES = [
         throw new Refusal('invalid_input', detail, { attr: 'query' })
       }
       const result = query === null ? [] : await personsInQuery(app, call, query)
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const cohort = createCohort(editor, body, app.now())
       if (query !== null) await addMemberIds(membersOf(app), cohort, result)
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
@@ -109,7 +109,7 @@ export const COHORT_ROUTES = [
     answer: async (app, { request, params, project, caller }) => {
       const before = getCohort(app.control, project.id, parseNumberId(params))
       const { body, named } = await readCohort(app, request)
-      const cohort = updateCohort(editorOf(app, project, caller), before, body, app.now())
+      const cohort = updateCohort(targetingEditor(app, project, caller), before, body, app.now())
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
       return answerCohort(app, cohort)
     },
@@ -168,7 +168,7 @@ export const COHORT_ROUTES = [
     answer: async (app, { params, project, caller }) => {
       const from = getCohort(app.control, project.id, parseNumberId(params))
       const name = `${from.name ?? ''} (static copy)`.trim()
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const copy = createCohort(editor, { name, is_static: true }, app.now())
       await copyMembers(membersOf(app), from, copy)
       return answerCohort(app, copy)

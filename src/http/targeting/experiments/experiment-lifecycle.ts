@@ -23,13 +23,13 @@ import {
 } from '../../../targeting/experiments/experiment-lifecycle.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { authorFinder } from '../../authors.ts'
+import { targetingEditor } from '../../editors.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { authorFinder } from '../authors.ts'
 import { serializeCohort } from '../cohorts/cohort-serializer.ts'
-import { editorOf } from '../flags/feature-flags.ts'
 import { experimentSerializer, requireMetrics } from './experiment-serializer.ts'
 
 const END = validatorOf(ExperimentEnd)
@@ -46,7 +46,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
       summary: summary,
       answers: { 200: ExperimentAnswer },
       answer: (app, { params, project, caller }) => {
-        const editor = editorOf(app, project, caller)
+        const editor = targetingEditor(app, project, caller)
         const before = experimentIn(app, project, params)
         const experiment = transitionExperiment(
           editor,
@@ -67,7 +67,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     body: END,
     is_body_optional: true,
     answer: (app, { body, params, project, caller }) => {
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const { conclusion = null, conclusion_comment = null } = body
       const conclusions = { conclusion, conclusion_comment }
       const experiment = experimentIn(app, project, params)
@@ -83,7 +83,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     answers: { 200: ExperimentAnswer },
     body: SHIPMENT,
     answer: (app, { body, params, project, caller }) => {
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const { variant_key, release_to_everyone: to_everyone = false, ...rest } = body
       const { conclusion, conclusion_comment } = rest
       const shipping = {
@@ -107,7 +107,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     body: COPY,
     is_body_optional: true,
     answer: (app, { body, params, project, caller }) => {
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const source = experimentIn(app, project, params)
       const copy = copyExperiment(editor, source, body, app.now())
       return answerJson(experimentSerializer(app, { caller, project })(copy), 201)
@@ -125,7 +125,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
       const target = targetProject(app, caller, project, body.target_team_id)
       const { metrics, secondary_metrics } = source
       requireMetrics(app, target.id, [metrics, secondary_metrics].flat(), 'target_team_id')
-      const copy = copyExperiment(editorOf(app, target, caller), source, body, app.now())
+      const copy = copyExperiment(targetingEditor(app, target, caller), source, body, app.now())
       return answerJson(experimentSerializer(app, { caller, project: target })(copy), 201)
     },
   }),
@@ -136,7 +136,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     summary: 'Make a cohort of the people who have been shown a variant.',
     answers: { 201: FlagCohortAnswer },
     answer: (app, { params, project, caller }) => {
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const cohort = makeExposureCohort(editor, experimentIn(app, project, params), app.now())
       return answerJson({ cohort: serializeCohort(cohort, authorFinder(app)) }, 201)
     },

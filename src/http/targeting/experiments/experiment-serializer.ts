@@ -19,9 +19,9 @@ import {
 import { findHoldout, getHoldout } from '../../../targeting/experiments/holdout.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
+import { authorFinder } from '../../authors.ts'
 import { sentMembers } from '../../sent-members.ts'
 import { parseTimestamp } from '../../timestamps.ts'
-import { authorFinder } from '../authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
 
 /** The most metrics of one kind; each is a query. */

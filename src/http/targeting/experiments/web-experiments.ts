@@ -21,11 +21,11 @@ import { getFlag } from '../../../targeting/flags/flag.ts'
 import { uniqueKey } from '../../../targeting/shared/unique-key.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { answerPage } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { editorOf } from '../flags/feature-flags.ts'
 
 const NEW = validatorOf(NewWebExperiment)
 const CHANGE = validatorOf(WebExperimentChange)
@@ -55,7 +55,7 @@ export const WEB_EXPERIMENT_ROUTES = [
     body: NEW,
     answers: { 201: WebExperimentAnswer },
     answer: (app, { body, project, caller }) => {
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const { name, variants } = body
       const feature_flag_key = uniqueKey(editor.definitions, `${name}-web-experiment`, TYPE)
       const parameters = parametersOf(variants)
@@ -90,7 +90,7 @@ export const WEB_EXPERIMENT_ROUTES = [
           ? {}
           : { variants: variants as Json, parameters: parametersOf(variants) }),
       }
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       return answerJson(onWire(app, updateExperiment(editor, before, wanted, app.now())))
     },
   }),

@@ -4,18 +4,21 @@ import { FlagsQuery } from '../../../contract/targeting/flag-lists.ts'
 import { FlagAnswer, FlagChange, FlagPage, NewFlag } from '../../../contract/targeting/flags.ts'
 import { getDashboard } from '../../../dashboards/dashboard.ts'
 import { Refusal } from '../../../errors.ts'
-import type { Caller } from '../../../projects/access.ts'
-import type { Project } from '../../../projects/project.ts'
-import { rightsIn } from '../../../projects/rights.ts'
-import { createFlag, type FlagChanges, getFlag, updateFlag } from '../../../targeting/flags/flag.ts'
-import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
+import {
+  createFlag,
+  type Flag,
+  type FlagChanges,
+  getFlag,
+  updateFlag,
+} from '../../../targeting/flags/flag.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { answerPage } from '../../pages.ts'
+import { targetingEditor } from '../../editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
-import { projectRoute, type RouteCall } from '../../route.ts'
+import { resource } from '../../resource.ts'
+import { type OfProject, projectRoute, type RouteCall } from '../../route.ts'
 import { sentMembers } from '../../sent-members.ts'
 import { validatorOf } from '../../shape.ts'
 import { findFlags, sortFlags } from './flag-filters.ts'
@@ -23,98 +26,65 @@ import { findFlags, sortFlags } from './flag-filters.ts'
 const NEW_FLAG = validatorOf(NewFlag)
 const FLAG_CHANGE = validatorOf(FlagChange)
 
-export const FEATURE_FLAG_ROUTES = [
-  projectRoute({
-    method: 'GET',
-    path: 'feature_flags/',
-    scope: 'feature_flag:read',
+/** A PUT names the key, as a new flag does. */
+const REPLACE_ROUTE = projectRoute({
+  method: 'PUT',
+  path: 'feature_flags/:id/',
+  scope: 'feature_flag:write',
+  summary: 'Change a feature flag, naming its key.',
+  answers: { 200: FlagAnswer },
+  body: NEW_FLAG,
+  answer: async (app, call) => {
+    const before = getFlag(app.control, call.project.id, parseNumberId(call.params))
+    const flag = changeFlag(app, call, before)
+    return answerJson((await flagSerializer(app, call))(flag))
+  },
+})
+
+export const FEATURE_FLAG_ROUTES = resource({
+  path: 'feature_flags/',
+  resource: 'feature_flag',
+  answer: FlagAnswer,
+  find: (app, project, params) => getFlag(app.control, project.id, parseNumberId(params)),
+  serializer: flagSerializer,
+  list: {
     summary: "List the project's feature flags, newest first.",
     query: FlagsQuery,
-    answers: { 200: FlagPage },
-    answer: async (app, { request, caller, project }) => {
+    answer: FlagPage,
+    items: async (app, { request, project }) => {
       const provided_fields = new Map(new URLSearchParams(queryOf(request.url)))
       const result = await findFlags(app, { project, request }, provided_fields)
-      const flags = sortFlags(result, provided_fields.get('order') ?? null)
-      const serialize = await flagSerializer(app, { caller, project })
-      return answerPage(request, app.publicUrl(), flags, serialize)
+      return sortFlags(result, provided_fields.get('order') ?? null)
     },
-  }),
-  projectRoute({
-    method: 'POST',
-    path: 'feature_flags/',
-    scope: 'feature_flag:write',
+  },
+  create: {
     summary: 'Make a feature flag.',
-    answers: { 201: FlagAnswer },
     body: NEW_FLAG,
-    answer: async (app, { body, project, caller }) => {
+    run: (app, { body, project, caller }) => {
       requireDashboards(app, project.id, body.analytics_dashboards)
       const wanted = { ...readFlagChanges(body), key: body.key }
-      const flag = createFlag(editorOf(app, project, caller), wanted, app.now())
-      return answerJson((await flagSerializer(app, { caller, project }))(flag), 201)
+      return createFlag(targetingEditor(app, project, caller), wanted, app.now())
     },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'feature_flags/:id/',
-    scope: 'feature_flag:read',
+  },
+  read: {
     summary: 'Read a feature flag, with the verdict whether clients can evaluate it by themselves.',
-    answers: { 200: FlagAnswer },
-    answer: async (app, { params, caller, project }) => {
-      const flag = getFlag(app.control, project.id, parseNumberId(params))
-      return answerJson((await flagSerializer(app, { caller, project }))(flag))
-    },
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'feature_flags/:id/',
-    scope: 'feature_flag:write',
+  },
+  change: {
     summary: 'Change members of a feature flag; deleting is a change of `deleted`.',
-    answers: { 200: FlagAnswer },
     body: FLAG_CHANGE,
-    answer: (app, call) => changeFlag(app, call, readFlagChanges(call.body)),
-  }),
-  projectRoute({
-    method: 'PUT',
-    path: 'feature_flags/:id/',
-    scope: 'feature_flag:write',
-    summary: 'Change a feature flag, naming its key.',
-    answers: { 200: FlagAnswer },
-    body: NEW_FLAG,
-    answer: (app, call) => changeFlag(app, call, readFlagChanges(call.body)),
-  }),
-] as const
+    run: changeFlag,
+  },
+  more: [REPLACE_ROUTE],
+})
 
-/** The editor of a change. Rights are read outside of the change's transaction. */
-export function editorOf(app: AppContext, project: Project, caller: Caller): TargetingEditor {
-  return {
-    control: app.control,
-    project,
-    user_id: caller.user_id,
-    rights: rightsIn(app.control, caller, project),
-    saved_max: app.saved_max,
-    saved_bytes_max: app.saved_bytes_max,
-    get definitions() {
-      return app.flags.flagsOf(project.id).definitions
-    },
-    expectChange: () => app.flags.expectChange(),
-  }
-}
-
-type ProjectCall = Pick<
-  RouteCall<{ readonly project: Project }, typeof FlagChange>,
-  'caller' | 'params' | 'project'
->
-
-async function changeFlag(
+function changeFlag(
   app: AppContext,
-  call: ProjectCall,
-  changes: FlagChanges,
-): Promise<Response> {
-  const { params, project, caller } = call
-  const before = getFlag(app.control, project.id, parseNumberId(params))
+  { body, project, caller }: RouteCall<OfProject, typeof FlagChange>,
+  before: Flag,
+): Flag {
+  const changes = readFlagChanges(body)
   requireDashboards(app, project.id, changes.analytics_dashboards)
-  const flag = updateFlag(editorOf(app, project, caller), before, changes, app.now())
-  return answerJson((await flagSerializer(app, { caller, project }))(flag))
+  return updateFlag(targetingEditor(app, project, caller), before, changes, app.now())
 }
 
 /** Refuses dashboards of other projects. */

@@ -31,6 +31,7 @@ import { writeArray } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerBytes, answerJson, JSON_HEADERS } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { projectActivity } from '../../management/activity.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
@@ -38,7 +39,6 @@ import { readUsage } from '../../public/flag-usage.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
 import { cohortSerializer } from '../cohorts/cohort-serializer.ts'
-import { editorOf } from './feature-flags.ts'
 
 const BLAST_QUESTION = validatorOf(BlastQuestion)
 
@@ -126,7 +126,7 @@ export const FLAG_ACTION_ROUTES = [
           control: app.control,
           persons: app.persons,
           rows: app.flag_rows,
-          editor: editorOf(app, project, caller),
+          editor: targetingEditor(app, project, caller),
           flags: app.flags.flagsOf(project.id),
           now: app.now(),
         },
@@ -158,7 +158,7 @@ export const FLAG_ACTION_ROUTES = [
     answers: { 200: DependentFlags },
     answer: (app, { params, project, caller }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
-      const dependants = listDependants(editorOf(app, project, caller).definitions, flag)
+      const dependants = listDependants(targetingEditor(app, project, caller).definitions, flag)
       return answerJson(dependants.map(({ id, key, name }) => ({ id, key, name: name || key })))
     },
   }),

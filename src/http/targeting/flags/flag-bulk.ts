@@ -27,9 +27,9 @@ import { mapInSlices, readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { editorOf } from './feature-flags.ts'
 import { FLAG_FILTERS, findFlags, hasFilters } from './flag-filters.ts'
 
 const KEYS_QUESTION = validatorOf(FlagKeysQuestion)
@@ -208,7 +208,7 @@ function idsIn(values: readonly unknown[]): {
  * them after each of 1,100 deletions among 5,000 flags held the thread for two minutes.
  */
 function bulkEditor(app: AppContext, project: Project, caller: Caller): BulkEditor {
-  const { definitions, ...editor } = editorOf(app, project, caller)
+  const { definitions, ...editor } = targetingEditor(app, project, caller)
   let present = definitions
   return {
     ...editor,

@@ -9,11 +9,11 @@ import { copyFlag } from '../../../targeting/flags/flag-copy.ts'
 import { listWaiting, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { authorFinder } from '../../authors.ts'
+import { targetingEditor } from '../../editors.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { organizationRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { authorFinder } from '../authors.ts'
-import { editorOf } from './feature-flags.ts'
 
 const FLAG_COPY = validatorOf(FlagCopy)
 
@@ -103,7 +103,7 @@ function copyTo(app: AppContext, caller: Caller, flag: Flag, request: CopyTarget
   const { target: project } = request
   requireRight(rightsIn(control, caller, project), { scope: 'feature_flag:write', by: 'level' })
   const now = app.now()
-  const editor = () => editorOf(app, project, caller)
+  const editor = () => targetingEditor(app, project, caller)
   const is_disabled = request.disable_copied_flag === true
   const copy = copyFlag({ control, editor, now, is_disabled }, flag)
   const plans = request.copy_schedule === true ? listWaiting(control, flag) : []

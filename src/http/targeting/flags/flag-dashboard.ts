@@ -9,12 +9,11 @@ import type { Caller } from '../../../projects/access.ts'
 import type { Project } from '../../../projects/project.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { type Flag, getFlag, updateFlag } from '../../../targeting/flags/flag.ts'
-import { boardEditor } from '../../analytics/insights.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { boardEditor, targetingEditor } from '../../editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
-import { editorOf } from './feature-flags.ts'
 
 export const FLAG_DASHBOARD_ROUTES = [
   projectRoute({
@@ -29,7 +28,7 @@ export const FLAG_DASHBOARD_ROUTES = [
       if (stored !== null) return answerJson({ success: true, dashboard_id: stored.id })
       const now = app.now()
       const boards = boardEditor(app, project, caller)
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const dashboard_id = app.control.transaction(() => {
         const { id } = createDashboard(
           boards,

@@ -25,11 +25,11 @@ import {
 import { flagAt } from '../../../targeting/flags/flag-history.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { pathNames, projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { editorOf } from './feature-flags.ts'
 
 const EVALUATION_BODY = validatorOf(FlagTrialQuestion)
 
@@ -57,7 +57,7 @@ const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changes, summary]) =>
       const is_so = Object.entries(changes).every(
         ([name, value]) => Reflect.get(before, name) === value,
       )
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const flag = is_so ? before : updateFlag(editor, before, changes, app.now())
       return answerJson((await flagSerializer(app, { caller, project }))(flag))
     },
@@ -74,7 +74,7 @@ export const FLAG_LIFECYCLE_ROUTES = [
     answers: { 200: ActiveDependents },
     answer: (app, { params, project, caller }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
-      const dependants = listDependants(editorOf(app, project, caller).definitions, flag)
+      const dependants = listDependants(targetingEditor(app, project, caller).definitions, flag)
       const dependent_flags = dependants.map(({ id, key, name }) => ({
         id,
         key,

@@ -20,14 +20,14 @@ import {
 } from '../../../targeting/flags/scheduled-change.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { authorFinder, type FindAuthor } from '../../authors.ts'
+import { targetingEditor } from '../../editors.ts'
 import { answerPage, queryValue } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import { sentMembers } from '../../sent-members.ts'
 import { validatorOf } from '../../shape.ts'
 import { parseTimestamp } from '../../timestamps.ts'
-import { authorFinder, type FindAuthor } from '../authors.ts'
-import { editorOf } from './feature-flags.ts'
 
 const NEW = validatorOf(NewScheduledChange)
 const CHANGE = validatorOf(ScheduledChangeChange)
@@ -61,7 +61,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     answers: { 201: ScheduledChangeAnswer },
     answer: (app, { body, project, caller }) => {
       const flag = getNamed(app, project.id, body.record_id)
-      const editor = { ...editorOf(app, project, caller), timezone: project.timezone }
+      const editor = { ...targetingEditor(app, project, caller), timezone: project.timezone }
       const { payload } = body
       const scheduled_at = parseTimestamp(body.scheduled_at, 'scheduled_at') ?? app.now()
       const wanted = { ...readTimes(body), payload, scheduled_at }
@@ -95,7 +95,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
         throw new Refusal('invalid_input', detail, { attr: 'record_id' })
       }
       const wanted = { ...readTimes(body), ...(body.payload ? { payload: body.payload } : {}) }
-      const plan = updateSchedule(editorOf(app, project, caller), before, wanted, app.now())
+      const plan = updateSchedule(targetingEditor(app, project, caller), before, wanted, app.now())
       return answerJson(onWire(plan, authorFinder(app)))
     },
   }),

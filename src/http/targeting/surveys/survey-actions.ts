@@ -12,10 +12,10 @@ import {
 import { copySurvey } from '../../../targeting/surveys/survey-copy.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import { validatorOf } from '../../shape.ts'
-import { editorOf } from '../flags/feature-flags.ts'
 import { surveySerializer } from './survey-serializer.ts'
 
 const SURVEY_COPY = validatorOf(SurveyCopy)
@@ -55,7 +55,7 @@ const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changesFor, summary]) =>
       const before = getSurvey(app.control, project.id, parseUuidId(params))
       const now = app.now()
       const changes = changesFor(before, now)
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       const is_same = Object.keys(changes).length === 0
       const survey = is_same ? before : updateSurvey(editor, before, changes, now)
       return answerJson(surveySerializer(app, { caller, project })(survey))
@@ -103,7 +103,7 @@ function editorThere(
     if (item.organization_id !== organization_id) throw notThere()
     const rights = rightsAt(app.control, caller, { project: item, level })
     requireRight(rights, { scope: 'survey:write', by: 'level' })
-    return editorOf(app, item, caller)
+    return targetingEditor(app, item, caller)
   } catch (error) {
     throw error instanceof Refusal ? notThere() : error
   }

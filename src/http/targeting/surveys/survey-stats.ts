@@ -23,11 +23,11 @@ import { readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryEvents } from '../../analytics/event-queries.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
+import { targetingEditor } from '../../editors.ts'
 import { pageAddress, queryValue, readPage } from '../../pages.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { pathNames, projectRoute } from '../../route.ts'
 import { parseTimestamp } from '../../timestamps.ts'
-import { editorOf } from '../flags/feature-flags.ts'
 
 const PAGE_MAX = 1000
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
@@ -43,7 +43,7 @@ const ARCHIVE_ROUTES = (['archive', 'unarchive'] as const).map((turn) =>
       const survey = getSurvey(app.control, project.id, parseUuidId(params))
       const uuid = pathNames(params, 'uuid').toLowerCase()
       if (!UUID.test(uuid)) throw new Refusal('not_found', 'Not found.')
-      const editor = editorOf(app, project, caller)
+      const editor = targetingEditor(app, project, caller)
       archiveResponse(editor, survey, { uuid, is_archived: turn === 'archive' }, app.now())
       return new Response(null, { status: 204 })
     },

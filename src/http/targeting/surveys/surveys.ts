@@ -1,6 +1,5 @@
 /** Surveys of a project. */
 import type { Static } from 'elysia'
-import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import {
   NewSurvey,
   SurveyAnswer,
@@ -26,114 +25,68 @@ import {
   storedQuestions,
   storedTranslations,
 } from '../../../targeting/surveys/survey-questions.ts'
-import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { projectActivity } from '../../management/activity.ts'
-import { answerPage, queryValue } from '../../pages.ts'
+import { targetingEditor } from '../../editors.ts'
+import { queryValue } from '../../pages.ts'
 import { parseUuidId } from '../../path-ids.ts'
-import { projectRoute } from '../../route.ts'
+import { resource } from '../../resource.ts'
 import { sentMembers } from '../../sent-members.ts'
 import { validatorOf } from '../../shape.ts'
 import { parseTimestamp } from '../../timestamps.ts'
-import { editorOf } from '../flags/feature-flags.ts'
 import { surveySerializer } from './survey-serializer.ts'
 
 const NEW_SURVEY = validatorOf(NewSurvey)
 const SURVEY_CHANGE = validatorOf(SurveyChange)
 
-export const SURVEY_ROUTES = [
-  projectRoute({
-    method: 'GET',
-    path: 'surveys/',
-    scope: 'survey:read',
+export const SURVEY_ROUTES = resource({
+  path: 'surveys/',
+  resource: 'survey',
+  answer: SurveyAnswer,
+  find: (app, project, params) => getSurvey(app.control, project.id, parseUuidId(params)),
+  serializer: surveySerializer,
+  list: {
     summary: "List the project's surveys, newest first.",
     query: SurveysQuery,
-    answers: { 200: SurveyPage },
-    answer: (app, { request, caller, project }) => {
-      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+    answer: SurveyPage,
+    items: (app, { request, project }) => {
       const archived = queryValue(request, 'archived')
       const type = queryValue(request, 'type') ?? ''
       const ids = queryValue(request, 'ids')?.split(',') ?? []
-      const result = listSurveyHeads(app.control, project.id).filter(
+      return listSurveyHeads(app.control, project.id).filter(
         (survey) =>
-          [survey.name, survey.description].some((text) =>
-            text.toLowerCase().includes(search_text),
-          ) &&
           (archived === null || survey.archived === isYes(archived)) &&
           (type === '' || survey.type === type) &&
           (ids.length === 0 || ids.includes(survey.id)),
       )
-      const serialize = surveySerializer(app, { caller, project })
-      return answerPage(request, app.publicUrl(), result, ({ id }) =>
-        serialize(getSurvey(app.control, project.id, id)),
-      )
     },
-  }),
-  projectRoute({
-    method: 'POST',
-    path: 'surveys/',
-    scope: 'survey:write',
+    texts: ({ name, description }) => [name, description],
+    open: (app, project, { id }) => getSurvey(app.control, project.id, id),
+  },
+  create: {
     summary: 'Make a survey, with the flags that choose whom it asks.',
-    answers: { 201: SurveyAnswer },
     body: NEW_SURVEY,
-    answer: (app, { body, project, caller }) => {
+    run: (app, { body, project, caller }) => {
       const { name, type } = body
       const wanted = { ...readSurveyChanges(app, project.id, body), name, type }
-      const survey = createSurvey(editorOf(app, project, caller), wanted, app.now())
-      return answerJson(surveySerializer(app, { caller, project })(survey), 201)
+      return createSurvey(targetingEditor(app, project, caller), wanted, app.now())
     },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'surveys/:id/',
-    scope: 'survey:read',
-    summary: 'Read a survey.',
-    answers: { 200: SurveyAnswer },
-    answer: (app, { params, caller, project }) => {
-      const survey = getSurvey(app.control, project.id, parseUuidId(params))
-      return answerJson(surveySerializer(app, { caller, project })(survey))
-    },
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'surveys/:id/',
-    scope: 'survey:write',
+  },
+  read: { summary: 'Read a survey.' },
+  change: {
     summary: 'Change a survey, and its flags with it.',
-    answers: { 200: SurveyAnswer },
     body: SURVEY_CHANGE,
-    answer: (app, { body, params, project, caller }) => {
-      const before = getSurvey(app.control, project.id, parseUuidId(params))
+    run: (app, { body, project, caller }, before) => {
       const changes = readSurveyChanges(app, project.id, body)
-      const survey = updateSurvey(editorOf(app, project, caller), before, changes, app.now())
-      return answerJson(surveySerializer(app, { caller, project })(survey))
+      return updateSurvey(targetingEditor(app, project, caller), before, changes, app.now())
     },
-  }),
-  projectRoute({
-    method: 'DELETE',
-    path: 'surveys/:id/',
-    scope: 'survey:write',
+  },
+  remove: {
     summary: 'Remove a survey and the flags of its own.',
-    answers: { 204: null },
-    answer: (app, { params, project, caller }) => {
-      const survey = getSurvey(app.control, project.id, parseUuidId(params))
-      removeSurvey(editorOf(app, project, caller), survey, app.now())
-      return new Response(null, { status: 204 })
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'surveys/:id/activity/',
-    scope: 'activity_log:read',
-    summary: 'List what happened to a survey.',
-    query: ActivityQuery,
-    answers: { 200: ItemActivityAnswer },
-    answer: (app, call) => {
-      const { params, project } = call
-      const item_id = getSurvey(app.control, project.id, parseUuidId(params)).id
-      return answerJson(projectActivity(app, call, { scope: 'Survey', item_id }))
-    },
-  }),
-] as const
+    run: (app, { project, caller }, survey) =>
+      removeSurvey(targetingEditor(app, project, caller), survey, app.now()),
+  },
+  activity: { summary: 'List what happened to a survey.', scope: 'Survey' },
+})
 
 /** Reads the stored members from a body. Refuses missing flags. */
 function readSurveyChanges(

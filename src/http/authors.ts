@@ -1,6 +1,6 @@
 /** Users as other objects show them: the creator of a flag, the last editor of a survey. */
-import { findUser } from '../../projects/user.ts'
-import type { AppContext } from '../app-context.ts'
+import { findUser } from '../projects/user.ts'
+import type { AppContext } from './app-context.ts'
 
 /** Returns a user in short; null for null and for deleted users. Reads the database once per user. */
 export type FindAuthor = (user_id: number | null) => object | null
