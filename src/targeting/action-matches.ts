@@ -1,7 +1,7 @@
 /** Which stored events are an action, as queries decide it, with the persons of those events. */
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { mapInSlices } from '../threads/sliced-json.ts'
-import { listActions } from './action.ts'
+import { findAction } from './action.ts'
 import type { AskEvents } from './cohorts/behavioral-cohort.ts'
 
 /** An event that may be the action. */
@@ -30,8 +30,8 @@ export function actionMatcher(control: ControlDB, ask: AskEvents) {
     action_id: number,
     events: readonly MaybeMatch[],
   ): Promise<ReadonlyMap<string, MatchedPerson>> => {
-    const action = listActions(control, project_id).find(({ id }) => id === action_id)
-    if (action === undefined) return new Map()
+    const action = findAction(control, project_id, action_id)
+    if (action === null || action.deleted) return new Map()
     const names = new Set(action.steps.map(({ event }) => event))
     const candidates = names.has(null) ? events : events.filter(({ event }) => names.has(event))
     if (candidates.length === 0) return new Map()

@@ -1,5 +1,5 @@
 /** Actions: events under one name, defined by alternative steps. */
-import { and, asc, desc, eq } from 'drizzle-orm'
+import { and, asc, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { compilePattern, patternSizeFault } from '../flags/pattern.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -26,7 +26,10 @@ export type ActionChanges = Partial<
 >
 
 /** An action as queries use it, by id or by name. */
-export type NamedAction = Pick<Action, 'id' | 'name' | 'steps'>
+export type NamedAction = Pick<Action, 'id' | 'name'> & {
+  /** `StoredActionStep[]`, unparsed: few of a project's actions are used at a time. */
+  readonly steps_json: string
+}
 
 /** The members of a step that can be matched as a pattern. */
 const PATTERNS = ['url', 'text', 'href'] as const
@@ -82,10 +85,15 @@ export function updateAction(
 
 /** Returns the project's action with this id, deleted or not. Refuses when there is none. */
 export function getAction(db: ControlDB, project_id: number, id: number): Action {
-  const its = and(eq(actions.project_id, project_id), eq(actions.id, id))
-  const action = db.select().from(actions).where(its).get()
-  if (action === undefined) throw new Refusal('not_found', 'Not found.')
+  const action = findAction(db, project_id, id)
+  if (action === null) throw new Refusal('not_found', 'Not found.')
   return action
+}
+
+/** Returns the project's action with this id, deleted or not; null when there is none. */
+export function findAction(db: ControlDB, project_id: number, id: number): Action | null {
+  const its = and(eq(actions.project_id, project_id), eq(actions.id, id))
+  return db.select().from(actions).where(its).get() ?? null
 }
 
 /** Lists a project's actions that are not deleted, with all members, newest first. */
@@ -108,7 +116,8 @@ export function listActionNames(
 export function listActions(db: ControlDB, project_id: number): readonly NamedAction[] {
   const { id, name, steps } = actions
   const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
-  return db.select({ id, name, steps }).from(actions).where(its).orderBy(asc(id)).all()
+  const steps_json = sql<string>`${steps}`
+  return db.select({ id, name, steps_json }).from(actions).where(its).orderBy(asc(id)).all()
 }
 
 function requireFreeName(

@@ -6,7 +6,7 @@ import { hiddenTables, type Rights, requireRight, rightsAt } from '../../project
 import type { MemberLevel } from '../../projects/tables.ts'
 import { QUERY_READ } from '../../projects/ways.ts'
 import type { QueryContext } from '../../query/kinds/prepared-query.ts'
-import { listActions } from '../../targeting/action.ts'
+import { listActions, type NamedAction } from '../../targeting/action.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
 import { findExperimentById } from '../../targeting/experiments/named-experiments.ts'
 import type { AppContext } from '../app-context.ts'
@@ -35,6 +35,7 @@ export function queryContext(
 ): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
   requireRight(rights, QUERY_READ)
+  let actions: readonly NamedAction[] | null = null
   return {
     project: { ...project, ...callerOf(caller, rights) },
     rows_max: app.query_limits.rows_max,
@@ -49,7 +50,8 @@ export function queryContext(
       return listNamedCohorts(app.control, project.id)
     },
     get actions() {
-      return listActions(app.control, project.id)
+      actions ??= listActions(app.control, project.id)
+      return actions
     },
     get variables() {
       return listVariables(app.control, project.id)

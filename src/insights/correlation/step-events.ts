@@ -1,5 +1,6 @@
 /** The event names of a funnel's steps; correlations exclude them. */
 import type { Series } from '../../contract/insights/parts.ts'
+import { stepsOf } from '../actions.ts'
 import type { Funnel } from '../funnels/definition.ts'
 import type { InsightContext } from '../insight.ts'
 import { findAction } from '../series.ts'
@@ -15,7 +16,8 @@ function eventsOfSeries(series: Series, context: InsightContext): readonly strin
     case 'EventsNode':
       return series.event ? [series.event] : []
     case 'ActionsNode':
-      return (findAction(series.id, context)?.steps ?? []).flatMap(({ event }) => event ?? [])
+      const action = findAction(series.id, context)
+      return action === null ? [] : stepsOf(action).flatMap(({ event }) => event ?? [])
     case 'GroupNode':
       return series.nodes.flatMap((node) => eventsOfSeries(node, context))
   }

@@ -5,6 +5,7 @@ import type { Select } from '../../hogql/ast.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import { constant } from '../../hogql/nodes.ts'
 import { printHogQL } from '../../hogql/print-hogql.ts'
+import type { SavedAction } from '../../insights/actions.ts'
 import type {
   InsightAnswer,
   InsightContext,
@@ -29,6 +30,10 @@ export type InsightQueryNode = InsightQueries[InsightName]
 /** Maximum length of a query as JSON; charts are far shorter, and longer expressions would take too long to compile. */
 const LENGTH_MAX = 300_000
 
+/** An action with a hash in place of its steps, which may be long. */
+const fingerprintOf = ({ id, name, steps_json }: SavedAction) =>
+  [id, name, String(Bun.hash(steps_json))] as const
+
 const experimentOf = (id: number | null, { findExperiment }: QueryContext) =>
   id === null ? null : findExperiment?.(id)
 
@@ -49,7 +54,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       query,
       // The answer also depends on the saved definitions that the query names.
       named.test_accounts ? project.test_account_filters : null,
-      named.actions ? context.actions : null,
+      named.actions ? (context.actions ?? []).map(fingerprintOf) : null,
       'experiment_id' in query ? experimentOf(query.experiment_id, context) : null,
       named.path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,

@@ -78,7 +78,9 @@ describe('an action', () => {
       created_by: expect.objectContaining({ first_name: 'Owner' }),
     }
     expect(made.body).toEqual(shown)
-    expect(listActions(world.needs.control, 1)).toEqual([{ id, name: 'Signed up', steps }])
+    expect(listActions(world.needs.control, 1)).toEqual([
+      { id, name: 'Signed up', steps_json: JSON.stringify(steps) },
+    ])
     const path = `/api/environments/1/actions/${id}/`
     const renamed = await manage(world, 'PATCH', path, {
       name: 'Joined',

@@ -175,7 +175,8 @@ describe('FunnelsQuery by steps', () => {
       url: null,
       url_matching: null,
     }
-    world.know({ actions: [{ id: 7, name: 'bought', steps: [step, { ...step, event: 'cart' }] }] })
+    const steps_json = JSON.stringify([step, { ...step, event: 'cart' }])
+    world.know({ actions: [{ id: 7, name: 'bought', steps_json }] })
     const action = { kind: 'ActionsNode' as const, id: 7, custom_name: 'Bought it' }
     expect(await results(funnel({}, { series: [node('visit'), action] }))).toMatchObject([
       { action_id: 'visit', type: 'events' },

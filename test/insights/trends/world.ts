@@ -22,7 +22,7 @@ export function trendsWorld(): InsightWorld {
       {
         id: 9,
         name: 'looked at prices',
-        steps: [
+        steps_json: JSON.stringify([
           {
             event: 'seen',
             properties: [{ key: 'price', operator: 'gt', value: 15, type: 'event' }],
@@ -47,7 +47,7 @@ export function trendsWorld(): InsightWorld {
             url: null,
             url_matching: null,
           },
-        ],
+        ]),
       },
     ],
   })

@@ -22,8 +22,13 @@ const ASKING: QueryContext = {
   property_types: new Map([['event:price', 'Numeric']]),
   cohorts: [{ id: 5, name: 'vip', is_static: false }],
   actions: [
-    { id: 3, name: 'bought', steps: [{ event: 'buy', selector: 'a > .btn' }] },
-  ] as unknown as NonNullable<QueryContext['actions']>,
+    {
+      id: 3,
+      name: 'bought',
+      steps_json: JSON.stringify([{ event: 'buy', selector: 'a > .btn', properties: [] }]),
+    },
+    { id: 4, name: 'sold', steps_json: 'never parsed: no query here names this action' },
+  ],
   resources: (name) => {
     if (name === 'system.surveys') throw new Refusal('permission_denied', 'Not for you.')
     return [{ id: 1, name: 'a flag' }]

@@ -4,6 +4,7 @@ import {
   ImplementationQuery,
 } from '../../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../../errors.ts'
+import { stepsOf } from '../../../insights/actions.ts'
 import { listActions } from '../../../targeting/action.ts'
 import { queryEvents } from '../../analytics/event-queries.ts'
 import { answerJson } from '../../answers.ts'
@@ -50,7 +51,7 @@ function eventsOfActions(
   const allowed = new Set(ids.map(Number))
   return listActions(app.control, project_id)
     .filter(({ id }) => allowed.has(id))
-    .flatMap(({ steps }) => steps.flatMap(({ event }) => event ?? []))
+    .flatMap((action) => stepsOf(action).flatMap(({ event }) => event ?? []))
 }
 
 /** Reads the ids of a list of legacy filters: `[{"id": "$pageview"}]`. Refuses anything else. */

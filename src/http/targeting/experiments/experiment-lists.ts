@@ -6,6 +6,7 @@ import {
   ExperimentStats,
 } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
+import { stepsOf } from '../../../insights/actions.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { isYes } from '../../../insights/legacy-filters.ts'
 import type { Project } from '../../../projects/project.ts'
@@ -168,7 +169,7 @@ async function knownExperiments(
         [...own, ...shared()].flatMap(nodesOf).flatMap((node) => {
           if (node.kind === 'EventsNode') return node.event ?? []
           const action = node.kind === 'ActionsNode' ? actionsById().get(node.id) : undefined
-          return (action?.steps ?? []).flatMap(({ event }) => event ?? [])
+          return action === undefined ? [] : stepsOf(action).flatMap(({ event }) => event ?? [])
         }),
       )
     return { experiment, flag, events, author: () => authorOf(app, experiment) }

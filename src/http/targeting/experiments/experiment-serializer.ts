@@ -7,7 +7,7 @@ import { readCriteria } from '../../../insights/experiments/exposure.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { readSettings } from '../../../insights/experiments/settings.ts'
 import type { Json } from '../../../projects/tables.ts'
-import { listActions } from '../../../targeting/action.ts'
+import { listActionNames } from '../../../targeting/action.ts'
 import { getCohort } from '../../../targeting/cohorts/cohort.ts'
 import type { Experiment, ExperimentChanges } from '../../../targeting/experiments/experiment.ts'
 import { statusOfExperiment } from '../../../targeting/experiments/experiment-lifecycle.ts'
@@ -166,7 +166,7 @@ export function requireMetric(
     node.kind === 'ActionsNode' ? node.id : [],
   )
   if (actions.length === 0) return
-  const present = new Set(listActions(app.control, project_id).map(({ id }) => id))
+  const present = new Set(listActionNames(app.control, project_id).map(({ id }) => id))
   const missing = actions.find((id) => !present.has(id))
   if (missing === undefined) return
   throw new Refusal('does_not_exist', `There is no action with ID ${missing}.`, { attr })
