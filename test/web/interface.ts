@@ -7,7 +7,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from '../flows/browser.ts'
 import { PERSONAL_API_KEY, type Server, type StartOptions, startServer } from '../flows/server.ts'
 
-const EMAIL = 'olga@example.com'
+export const EMAIL = 'olga@example.com'
 export const PASSWORD = 'correct horse battery'
 
 const AXE = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir), 'utf8')
@@ -47,13 +47,15 @@ export type Interface = AsyncDisposable & {
 type InterfaceOptions = {
   /** Persons of the demo product; 0 for an empty project. */
   readonly demo_persons?: number
+  /** Without Chromium: for a test that brings a browser of its own. */
+  readonly has_browser?: boolean
   /** Another program than the source. */
   readonly command?: StartOptions['command']
 }
 
 /** Starts server and browser. */
 export async function openInterface(options: InterfaceOptions = {}): Promise<Interface> {
-  const { demo_persons = 60, command } = options
+  const { demo_persons = 60, has_browser = true, command } = options
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-web-'))
   const start = (): Promise<Server> =>
     startServer({
@@ -62,7 +64,7 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
       env: { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: EMAIL, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: PASSWORD },
     })
   let server = await start()
-  const browser = await openBrowser()
+  const browser = has_browser ? await openBrowser() : null
   const api = (path: string, init: RequestInit = {}) => callApi(server.url, path, init)
   if (demo_persons > 0) await fillWithDemo(api, demo_persons)
   return {
@@ -70,7 +72,10 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
       return server
     },
     api,
-    visit: (visit = {}) => openVisit(browser, server.url, visit),
+    visit(visit = {}) {
+      if (browser === null) throw new Error('opened without a browser')
+      return openVisit(browser, server.url, visit)
+    },
     async stop() {
       await server.stop()
     },
@@ -83,7 +88,7 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
       })
     },
     async [Symbol.asyncDispose]() {
-      await browser.close()
+      await browser?.close()
       await server.stop()
       rmSync(data_dir, { recursive: true, force: true })
     },

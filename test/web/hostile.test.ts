@@ -1,0 +1,301 @@
+/** What comes from events is text: no name, property, URL or value runs as a script, becomes markup or breaks the layout, on any page. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import { API_TOKEN } from '../flows/server.ts'
+import { type Interface, openInterface, sidewaysScroll, type Visit } from './interface.ts'
+
+setDefaultTimeout(120_000)
+
+const MARKUP = '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>'
+
+/** Names that a page may stumble over; every one is an event, a property, a value and a person. */
+const HOSTILE = [
+  MARKUP,
+  '"><svg/onload=globalThis.hacked=1>',
+  "';globalThis.hacked=1;//",
+  '{{constructor.constructor("globalThis.hacked=1")()}}',
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  '\u202Egnp.exe\u2066 \u05E9\u05DC\u05D5\u05DD',
+  'a\u0001b\u001B[31mc\tline\nline\u2028line',
+  '👩‍👩‍👧‍👦🏳️‍🌈'.repeat(20),
+  'Z\u0351\u0356\u0303a\u0334\u0310l\u0321\u0350g\u0338o\u0335\u0302'.repeat(5),
+  'wide'.repeat(45),
+  'long words '.repeat(15),
+  '%s %d %n ${7*7} \\ \' " ` &lt;b&gt; &#x3C;',
+  '../../../etc/passwd?x=1#hash',
+  'NaN',
+  'null',
+] as const
+
+const URLS = [
+  'javascript:globalThis.hacked=1',
+  `https://example.com/${encodeURI(MARKUP)}?q=${MARKUP}`,
+  `https://example.com/${'deep/'.repeat(60)}`,
+  'data:text/html,<script>globalThis.hacked=1</script>',
+]
+
+let ui: Interface
+const ids = { board: 0, insight: '', persons: [] as readonly string[] }
+
+async function sendEvents(): Promise<void> {
+  const batch = HOSTILE.flatMap((name, at) => {
+    const distinct_id = `${name} ${at}`.slice(0, 190)
+    const properties = {
+      [name]: name,
+      hostile: name,
+      $pathname: name,
+      $referring_domain: name,
+      $browser: name,
+      $os: name,
+      $device_type: name,
+      $geoip_country_code: name.slice(0, 2),
+      $geoip_country_name: name,
+      $geoip_city_name: name,
+      utm_source: name,
+      $session_id: `0199a3b4-0000-7000-8000-0000000000${String(at).padStart(2, '0')}`,
+      $set: { email: name, name, [name]: name },
+      nested: { [name]: [name, { deeper: name }] },
+    }
+    return ['$pageview', name, '$pageleave', '$pageview'].map((event, step) => ({
+      event,
+      distinct_id,
+      timestamp: new Date(Date.now() - (10 - step) * 60_000).toISOString(),
+      properties: {
+        ...properties,
+        $current_url: URLS[(at + step) % URLS.length],
+        ...(step > 2 && { $pathname: `${HOSTILE[(at + 1) % HOSTILE.length]}` }),
+      },
+    }))
+  })
+  const answer = await fetch(`${ui.server.url}/batch/`, {
+    method: 'POST',
+    body: JSON.stringify({ api_key: API_TOKEN, batch }),
+  })
+  expect(answer.status).toBe(200)
+}
+
+const RANGE = { dateRange: { date_from: '-7d' } }
+const PAGEVIEW = { kind: 'EventsNode', event: '$pageview' }
+const BY_VALUE = { breakdownFilter: { breakdowns: [{ property: 'hostile', type: 'event' }] } }
+const SERIES = HOSTILE.slice(0, 6).map((event) => ({
+  kind: 'EventsNode',
+  event,
+  custom_name: event,
+}))
+
+/** One question of every chart, with hostile names wherever it has names. */
+const QUESTIONS = {
+  trend: { kind: 'TrendsQuery', series: SERIES, interval: 'day', ...RANGE },
+  breakdown: { kind: 'TrendsQuery', series: [PAGEVIEW], interval: 'day', ...RANGE, ...BY_VALUE },
+  areas: {
+    kind: 'TrendsQuery',
+    series: [PAGEVIEW],
+    ...RANGE,
+    ...BY_VALUE,
+    trendsFilter: { display: 'ActionsAreaGraph' },
+  },
+  bars: {
+    kind: 'TrendsQuery',
+    series: [PAGEVIEW],
+    ...RANGE,
+    ...BY_VALUE,
+    trendsFilter: { display: 'ActionsBarValue' },
+  },
+  funnel: { kind: 'FunnelsQuery', series: [PAGEVIEW, ...SERIES.slice(0, 2)], ...RANGE },
+  'funnel by value': {
+    kind: 'FunnelsQuery',
+    series: [PAGEVIEW, { kind: 'EventsNode', event: '$pageleave' }],
+    ...RANGE,
+    ...BY_VALUE,
+  },
+  retention: {
+    kind: 'RetentionQuery',
+    ...RANGE,
+    ...BY_VALUE,
+    retentionFilter: {
+      period: 'Day',
+      totalIntervals: 7,
+      targetEntity: { id: '$pageview', name: MARKUP, type: 'events' },
+      returningEntity: { id: MARKUP, name: MARKUP, type: 'events' },
+    },
+  },
+  paths: { kind: 'PathsQuery', ...RANGE, pathsFilter: { includeEventTypes: ['$pageview'] } },
+  'paths of all events': { kind: 'PathsQuery', ...RANGE, pathsFilter: { includeEventTypes: [] } },
+  lifecycle: { kind: 'LifecycleQuery', series: SERIES.slice(0, 1), interval: 'day', ...RANGE },
+  stickiness: { kind: 'StickinessQuery', series: SERIES, interval: 'day', ...RANGE },
+} as const
+
+const addressOf = (query: object): string =>
+  `/p/1/explore#q=${encodeURIComponent(JSON.stringify({ kind: 'InsightVizNode', source: query }))}`
+
+async function expectUnharmed({ page, complaints }: Visit): Promise<void> {
+  // Scripts of an `onerror` run a moment after they are drawn.
+  await page.waitForTimeout(100)
+  expect(await page.evaluate<unknown>('globalThis.hacked ?? null')).toBeNull()
+  expect(await page.evaluate<unknown>('({}).polluted ?? null')).toBeNull()
+  expect(
+    await page.evaluate<number>(
+      "document.querySelectorAll('main img, main script, [onerror], [onload], a[href^=javascript], a[href^=data]').length",
+    ),
+  ).toBe(0)
+  for (const width of [320, 390, 768, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.waitForTimeout(50)
+    expect([width, await sidewaysScroll(page)]).toEqual([width, 0])
+  }
+  expect(complaints).toEqual([])
+}
+
+/** Opens every tooltip that the pointer finds on the way over the answer. */
+async function sweep(page: Page): Promise<void> {
+  const box = await page.getByRole('region', { name: 'Answer' }).boundingBox()
+  if (box === null) return
+  for (let step = 1; step < 8; step += 1) {
+    await page.mouse.move(box.x + (box.width * step) / 8, box.y + box.height / 2)
+  }
+}
+
+describe.skipIf(!HAS_BROWSER)('hostile data', () => {
+  beforeAll(async () => {
+    ui = await openInterface({ demo_persons: 0 })
+    await sendEvents()
+    const post = (path: string, body: object): Promise<unknown> =>
+      ui.api(`/api/projects/1/${path}`, { method: 'POST', body: JSON.stringify(body) })
+    const board = (await post('dashboards/', { name: MARKUP, description: HOSTILE[8] })) as {
+      readonly id: number
+    }
+    ids.board = board.id
+    for (const [at, name] of [MARKUP, HOSTILE[8], HOSTILE[12], HOSTILE[10]].entries()) {
+      const source = Object.values(QUESTIONS)[at]
+      const query = { kind: 'InsightVizNode', source }
+      const insight = (await post('insights/', { name, query, dashboards: [board.id] })) as {
+        readonly short_id: string
+      }
+      ids.insight ||= insight.short_id
+    }
+    for (const content of [MARKUP, HOSTILE[8], HOSTILE[12]]) {
+      await post('annotations/', {
+        content,
+        date_marker: new Date().toISOString(),
+        scope: 'project',
+      })
+    }
+    const { results } = (await ui.api('/api/projects/1/persons/?limit=100')) as {
+      readonly results: readonly { readonly uuid: string }[]
+    }
+    ids.persons = results.map(({ uuid }) => uuid)
+    expect(ids.persons.length).toBe(HOSTILE.length)
+  })
+  afterAll(() => ui?.[Symbol.asyncDispose]())
+
+  test.each([
+    ['Web', () => '/p/1/web', 'table th[scope=row]'],
+    ['Events', () => '/p/1/events', 'tbody tr'],
+    ['Persons', () => '/p/1/persons', 'tbody tr'],
+    ['Boards', () => '/p/1/boards', 'main ul a'],
+    ['a board', () => `/p/1/boards/${ids.board}`, 'article figure, article [role=slider]'],
+    ['an insight', () => `/p/1/insights/${ids.insight}`, '[aria-label=Answer] figure'],
+    ['Start', () => '/p/1/start', 'h2'],
+  ] satisfies (readonly [string, () => string, string])[])(
+    'is text on the page: %s',
+    async (_, path, drawn) => {
+      await using visit = await ui.visit()
+      await visit.page.goto(path())
+      await visit.page.locator(drawn).first().waitFor()
+      await visit.page.waitForLoadState('networkidle')
+      await expectUnharmed(visit)
+    },
+  )
+
+  test('is text in every person', async () => {
+    await using visit = await ui.visit()
+    for (const uuid of ids.persons.slice(0, 12)) {
+      await visit.page.goto(`/p/1/persons/${uuid}`)
+      await visit.page.locator('section[aria-label=History] h2').first().waitFor()
+    }
+    await expectUnharmed(visit)
+  })
+
+  test('is text in the details of an event', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/events')
+    for (const name of HOSTILE.slice(0, 9)) {
+      const row = page.getByRole('row').filter({ hasText: name }).first()
+      await row.click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText(name).first().waitFor()
+      expect(await page.evaluate<unknown>('globalThis.hacked ?? null')).toBeNull()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await expectUnharmed(visit)
+  })
+
+  test.each(Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[])(
+    'is text in charts, their tooltips and tables: %s',
+    async (name) => {
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.goto(addressOf(QUESTIONS[name]))
+      const answer = page.getByRole('region', { name: 'Answer' })
+      await answer.locator('figure, table, ol, ul, svg[role=img]').first().waitFor()
+      await page.waitForLoadState('networkidle')
+      await sweep(page)
+      await expectUnharmed(visit)
+      await page.getByText('Table', { exact: true }).click()
+      await answer.getByRole('table').first().waitFor()
+      await expectUnharmed(visit)
+    },
+  )
+
+  test('is text in the lists that complete events, properties and values', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/events')
+    await page.locator('tbody tr').first().waitFor()
+    await page.getByRole('button', { name: 'All events' }).click()
+    await page.getByRole('combobox').fill('img')
+    await page.getByRole('option', { name: MARKUP }).first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('combobox').fill('hostile')
+    await page.getByRole('option', { name: 'hostile' }).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('option', { name: MARKUP }).first().waitFor()
+    await page.getByRole('option', { name: MARKUP }).first().click()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').last().fill('img src')
+    await page.getByRole('option', { name: MARKUP }).first().waitFor()
+    await page.keyboard.press('Escape')
+    await expectUnharmed(visit)
+  })
+
+  test('is text in the SQL page: rows, names of columns, faults, names of tabs, completion', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const query = `select properties.hostile as "${MARKUP.replaceAll('"', '""')}", event, properties, distinct_id, '<b>x</b>' from events`
+    const node = { kind: 'HogQLQuery', query }
+    await page.goto(`/p/1/sql#q=${encodeURIComponent(JSON.stringify(node))}`)
+    await page.locator('td').first().waitFor()
+    await page.getByText('Chart', { exact: true }).click()
+    await page.getByText('Table', { exact: true }).click()
+    const editor = page.locator('.cm-content')
+    await editor.click()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('select "<b onclick=1>nothing</b>" from events where properties.img')
+    await page.getByRole('option').first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('alert').getByText('nothing').first().waitFor()
+    expect(await page.locator('b').count()).toBe(0)
+    const faults = visit.complaints.filter((text) => !/status of 400/.test(text))
+    expect(faults).toEqual([])
+    await expectUnharmed({ ...visit, complaints: faults })
+  })
+})
