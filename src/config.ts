@@ -1,4 +1,5 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
+import { KIB, MIB } from './bytes.ts'
 import {
   oneOf,
   readEmailOrNothing,
@@ -104,9 +105,6 @@ type SettingDefinition = {
   readonly fallback: string
   readonly help: string
 }
-
-const KIB = 1024
-const MIB = 1024 * KIB
 
 /** Every setting. A new line adds an environment variable, a flag, its help and its check. */
 export const SETTINGS = [

@@ -1,8 +1,10 @@
 /** Reads files for an import: our exports, and events as SDKs send them; NDJSON, JSON or Parquet, gzipped or not. */
+
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { isObject } from '../json.ts'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
 import { formatLines } from './export-formats.ts'
@@ -217,8 +219,4 @@ function personEvents(
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

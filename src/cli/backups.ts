@@ -1,8 +1,10 @@
 /** `backup`, `restore` and `doctor`: the commands that keep data safe. */
+
 import type { Command } from 'commander'
 import { takeBackup } from '../backup/backup.ts'
 import { findFaults } from '../backup/doctor.ts'
 import { restoreBackup } from '../backup/restore.ts'
+import { MIB } from '../bytes.ts'
 import { readDataDir } from '../config.ts'
 import { addStoreOptions, type DataFolderOptions, printResult } from './options.ts'
 
@@ -11,8 +13,6 @@ type BackupCommandOptions = DataFolderOptions & { readonly copy?: true }
 /** A warning: the author of a backup may have put their keys and webhooks into it. */
 const FOREIGN_KEYS =
   'Users, keys and webhooks are those of the backup: restore none from a source you do not trust.'
-
-const MIB = 1024 * 1024
 
 /** Adds the commands; `exit.code` is 1 after `doctor` has found something. */
 export function addBackupCommands(program: Command, exit: { code: number }): void {

@@ -1,7 +1,6 @@
 /** Settings of saved objects: quotas, and retention of deleted ones and of logs. */
+import { MIB } from '../bytes.ts'
 import { wholeNumber } from './readings.ts'
-
-const MIB = 1024 * 1024
 
 /** Part of SETTINGS. */
 export const SAVED_SETTINGS = [

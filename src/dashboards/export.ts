@@ -1,10 +1,12 @@
 /** Exports: questions whose answers can be downloaded as a file for some months. */
+
 import { and, desc, eq, lt } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import { requireRoom, requireSize } from '../projects/quota.ts'
 import { type Json, json, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { DAY_MS } from '../time.ts'
 import type { BoardEditor } from './board-editor.ts'
 
 const exports = sqliteTable('exports', {
@@ -23,7 +25,6 @@ const exports = sqliteTable('exports', {
 /** A question with the format of its answers. */
 export type SavedExport = typeof exports.$inferSelect
 
-const DAY_MS = 86_400_000
 /** As long as the original keeps tables. */
 const KEPT_DAYS = 180
 

@@ -1,5 +1,7 @@
 /** The events of demo persons: they visit a product for shared documents, sign up, work, pay and leave. Pure. */
+
 import { variantBucket } from '../flags/bucket.ts'
+import { DAY_MS, HOUR_MS } from '../time.ts'
 import {
   ADDRESSES,
   COMPANIES,
@@ -33,8 +35,6 @@ export type DemoEvent = {
 export const EDITOR_FLAG = 'new-editor'
 
 const HOST = 'slate.example'
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** Sessions of one person. */
 const SESSIONS_MAX = 200
 

@@ -1,5 +1,6 @@
 /** Cohorts in flag filters: stored lists of persons, or trees of filters that are evaluated at once. */
 
+import { isObject } from '../json.ts'
 import type { StoredCohort } from './definition-types.ts'
 import { orderByDependency } from './dependency.ts'
 import { type FailureCode, FlagFailure } from './failure.ts'
@@ -9,7 +10,7 @@ import {
   compilePropertyFilter,
   SharedFilters,
 } from './filter.ts'
-import { asText, isRecord } from './value.ts'
+import { asText } from './value.ts'
 
 export type CohortNode =
   | { readonly kind: 'all' | 'any'; readonly nodes: readonly CohortNode[] }
@@ -125,10 +126,10 @@ function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCoh
 }
 
 function rootOf(filters: unknown): unknown {
-  if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'A cohort needs filters.')
+  if (!isObject(filters)) throw new FlagFailure('invalid_definition', 'A cohort needs filters.')
   const root = filters['properties'] ?? filters
   // A cohort without filters has no members.
-  return isRecord(root) && Object.keys(root).length === 0 ? { type: 'OR', values: [] } : root
+  return isObject(root) && Object.keys(root).length === 0 ? { type: 'OR', values: [] } : root
 }
 
 /** The compilation of one tree; `nodes` counts its nodes so far. */
@@ -139,7 +140,7 @@ function compileNode(raw: unknown, level: number, tree: TreeCompilation): Cohort
   tree.nodes += 1
   if (tree.nodes > NODES_MAX) throw new FlagFailure('cohort_too_large')
   if (level > TREE_DEPTH_MAX) throw new FlagFailure('cohort_too_deep')
-  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A cohort filter is an object.')
+  if (!isObject(raw)) throw new FlagFailure('invalid_definition', 'A cohort filter is an object.')
   const values = raw['values']
   if (!Array.isArray(values)) return compileLeaf(raw, tree.shared)
   const type = asText(raw['type'] ?? 'AND').toUpperCase()

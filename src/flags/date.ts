@@ -1,4 +1,5 @@
 /** Dates in flag filters: ISO dates and date-times, and ages such as `-7d`. All in UTC. */
+import { DAY_MS, HOUR_MS } from '../time.ts'
 import { asNumber, memoizeLast } from './value.ts'
 
 export type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' | 'm' | 'w' | 'y' }
@@ -7,8 +8,6 @@ export type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' |
 export type DateBound = { readonly kind: 'moment'; readonly ms: number } | RelativeBound
 type RelativeBound = { readonly kind: 'relative'; readonly date: RelativeDate }
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const AMOUNT_MAX = 10_000
 
 const RELATIVE = /^-?(\d{1,9})([hdwmy])$/

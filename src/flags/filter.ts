@@ -1,8 +1,9 @@
 /** Compiles one filter of a condition set: a property test, a cohort membership, the value of another flag. */
+import { isObject } from '../json.ts'
 import { FlagFailure } from './failure.ts'
 import { type FlagOperator, findOperator, type ValueTest } from './operators.ts'
 import { compilePattern, patternSizeFault } from './pattern.ts'
-import { asText, isRecord } from './value.ts'
+import { asText } from './value.ts'
 
 /** The owner of a tested property: the person, or the group with a type index. */
 export type PropertySource = 'person' | number
@@ -92,7 +93,7 @@ const OBJECT_KEYS: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Obje
 
 /** Compiles one stored filter. Throws FlagFailure if it is not a filter, or names a missing flag. */
 export function compileFilter(raw: unknown, context: FilterCompileContext): CompiledFilter {
-  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A filter must be an object.')
+  if (!isObject(raw)) throw new FlagFailure('invalid_definition', 'A filter must be an object.')
   const type = raw['type'] ?? null
   switch (type) {
     case 'cohort':

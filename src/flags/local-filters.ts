@@ -1,11 +1,11 @@
 /** Converts a flag's filters and a cohort's tree to what SDKs evaluate locally. */
+import { isObject } from '../json.ts'
 import type { CohortNode } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
 import type { CohortFilter, CompiledFilter, PropertyFilter } from './filter.ts'
 import { filterReasons } from './local-reasons.ts'
 import { type FlagPlan, setsOf } from './plan.ts'
-import { isRecord } from './value.ts'
 
 type RawFilter = Readonly<Record<string, unknown>>
 
@@ -18,7 +18,7 @@ export type ClientContext = {
 
 /** A filter with an operator that SDKs do not know: they ask the server about the flag. */
 export function serverOnlyFilters(flag: StoredFlag): RawFilter {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const property = { key: '$server', type: 'person', operator: 'server_only', value: 'true' }
   return {
     groups: [{ properties: [property], rollout_percentage: 100, variant: null }],
@@ -30,10 +30,10 @@ export function serverOnlyFilters(flag: StoredFlag): RawFilter {
 
 /** A flag's filters in the current form: references resolved, early access as condition sets. */
 export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientContext): RawFilter {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const sets = setsOf(filters).flatMap((raw, index) => {
     const compiled = plan.sets[index]
-    return isRecord(raw) && compiled ? clientSets(raw, compiled.filters, context) : []
+    return isObject(raw) && compiled ? clientSets(raw, compiled.filters, context) : []
   })
   const { super_groups: _super_groups, holdout_groups: _holdout_groups, ...rest } = filters
   const { feature_enrollment: _feature_enrollment, ...common } = rest

@@ -3,6 +3,7 @@
  * result.
  */
 
+import { isObject } from '../json.ts'
 import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
 import {
@@ -12,7 +13,7 @@ import {
   type PropertySource,
 } from './filter.ts'
 import { type FlagResult, offResult, onResult, type Reason, reasonOf } from './result.ts'
-import { asText, isRecord } from './value.ts'
+import { asText } from './value.ts'
 
 export type FlagPlan = {
   readonly kind: 'plan'
@@ -79,7 +80,7 @@ type RawFlagFilters = Readonly<Record<string, unknown>>
 /** Compiles one flag. Throws FlagFailure if the definition is invalid. */
 export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagPlan {
   const filters = flag.filters
-  if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'filters must be an object.')
+  if (!isObject(filters)) throw new FlagFailure('invalid_definition', 'filters must be an object.')
   requireFewFilters(filters)
   const aggregation = indexOf(filters['aggregation_group_type_index'], null)
   const variants = readVariants(filters['multivariate'])
@@ -116,7 +117,7 @@ function requireFewFilters(filters: RawFlagFilters): void {
     throw new FlagFailure('invalid_definition', `A flag may have ${SETS_MAX} condition sets.`)
   }
   const filters_count = sets.reduce<number>(
-    (sum, set) => sum + (isRecord(set) ? filtersIn(set).length : 0),
+    (sum, set) => sum + (isObject(set) ? filtersIn(set).length : 0),
     0,
   )
   if (filters_count <= FILTERS_MAX) return
@@ -144,7 +145,7 @@ type MakeResult = (variant: string | null, reason: Reason) => FlagResult
 function resultMaker(flag: StoredFlag, payloads: unknown): MakeResult {
   return (variant, reason) => {
     const key = variant ?? 'true'
-    const payload = isRecord(payloads) && Object.hasOwn(payloads, key) ? payloads[key] : null
+    const payload = isObject(payloads) && Object.hasOwn(payloads, key) ? payloads[key] : null
     return onResult(flag, variant, payload ?? null, reason)
   }
 }
@@ -159,7 +160,7 @@ type SetContext = {
 }
 
 function readSet(raw: unknown, set: SetContext): ConditionSet {
-  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A set must be an object.')
+  if (!isObject(raw)) throw new FlagFailure('invalid_definition', 'A set must be an object.')
   const { flag, index, results, variants } = set
   // A missing index means the flag's; null means the person, also in a flag of groups.
   const aggregation = indexOf(raw['aggregation_group_type_index'], set.aggregation)
@@ -188,12 +189,12 @@ function readSuperSet(
 ): SuperSet | null {
   const raw = superGroupOf(flag, filters)
   if (raw === null) return null
-  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A super group is an object.')
+  if (!isObject(raw)) throw new FlagFailure('invalid_definition', 'A super group is an object.')
   const parts = filtersIn(raw).slice(0, FILTERS_MAX)
   const reason = reasonOf('super_condition_value', 0)
   const percentage = percentageOf(raw['rollout_percentage'])
   return {
-    keys: parts.flatMap((part) => (isRecord(part) ? asText(part['key']) : [])),
+    keys: parts.flatMap((part) => (isObject(part) ? asText(part['key']) : [])),
     filters: parts.map((part) => compileFilter(part, { ...context, source: 'person' })),
     threshold: percentage === null ? null : percentage / 100,
     percentage,
@@ -211,7 +212,7 @@ function superGroupOf(flag: StoredFlag, filters: RawFlagFilters): unknown {
 
 function readHoldout(filters: RawFlagFilters, results: MakeResult): HoldoutPlan | null {
   const holdout = filters['holdout']
-  if (isRecord(holdout)) {
+  if (isObject(holdout)) {
     const percentage = percentageOf(holdout['exclusion_percentage'])
     const id = holdout['id'] ?? null
     if (percentage === null || id === null) return null
@@ -219,7 +220,7 @@ function readHoldout(filters: RawFlagFilters, results: MakeResult): HoldoutPlan 
     return newHoldout(variant, Math.min(Math.max(percentage, 0), 100), results)
   }
   const group = listIn(filters['holdout_groups'] ?? [], 'holdout_groups')[0]
-  if (!isRecord(group)) return null
+  if (!isObject(group)) return null
   const variant = typeof group['variant'] === 'string' ? group['variant'] : null
   return newHoldout(variant, percentageOf(group['rollout_percentage']) ?? 100, results)
 }
@@ -231,12 +232,12 @@ function newHoldout(variant: string | null, percentage: number, results: MakeRes
 
 function readVariants(multivariate: unknown): readonly Variant[] {
   if (multivariate === null || multivariate === undefined) return []
-  if (!isRecord(multivariate)) {
+  if (!isObject(multivariate)) {
     throw new FlagFailure('invalid_definition', 'multivariate must be an object.')
   }
   let until = 0
   return listIn(multivariate['variants'] ?? [], 'variants').map((raw) => {
-    if (!isRecord(raw) || typeof raw['key'] !== 'string') {
+    if (!isObject(raw) || typeof raw['key'] !== 'string') {
       throw new FlagFailure('invalid_definition', 'A variant needs a key.')
     }
     until += (percentageOf(raw['rollout_percentage']) ?? 0) / 100

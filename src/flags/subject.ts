@@ -1,8 +1,9 @@
 /** The person, with groups, for which flags are evaluated. */
+import { isObject } from '../json.ts'
 import type { Cohorts } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
 import type { FlagResult } from './result.ts'
-import { type FlagProperties, identifierOf, isRecord, ownProperty } from './value.ts'
+import { type FlagProperties, identifierOf, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
 /** The facts about a person, from the request and the database. */
@@ -75,7 +76,7 @@ export function overlayProperties(layers: {
   readonly location: FlagProperties | null
   readonly request: unknown
 }): FlagProperties {
-  const request = isRecord(layers.request) ? layers.request : null
+  const request = isObject(layers.request) ? layers.request : null
   const distinct_id = identifierOf(layers.distinct_id)
   return { ...layers.stored, distinct_id, ...layers.location, ...request }
 }
@@ -88,14 +89,14 @@ export function overlayGroupProperties(
   // Without a prototype, so that a group type named `__proto__` is a key like any other.
   const layered: Record<string, FlagProperties> = Object.create(null)
   for (const [type, properties] of Object.entries(stored)) layered[type] = properties
-  for (const [type, properties] of Object.entries(isRecord(request) ? request : {})) {
-    if (isRecord(properties)) layered[type] = { ...layered[type], ...properties }
+  for (const [type, properties] of Object.entries(isObject(request) ? request : {})) {
+    if (isObject(properties)) layered[type] = { ...layered[type], ...properties }
   }
   return layered
 }
 
 function findGroup(person: FlagPerson, type: string | null): GroupSubject | null {
-  if (type === null || !isRecord(person.groups) || !Object.hasOwn(person.groups, type)) return null
+  if (type === null || !isObject(person.groups) || !Object.hasOwn(person.groups, type)) return null
   const key = person.groups[type]
   const is_key = (typeof key === 'string' && key !== '') || typeof key === 'number'
   if (!is_key) return null

@@ -1,4 +1,5 @@
 /** Validates a flag before it is stored: CHECKS in order; the first fault is reported. */
+import { isObject } from '../json.ts'
 import { parseDateBound } from './date.ts'
 import { type CompiledFlags, dependenciesOf } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
@@ -6,7 +7,7 @@ import { FlagFailure } from './failure.ts'
 import { type CompiledFilter, type FindFlag, SharedFilters } from './filter.ts'
 import { readRange } from './operators.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
-import { asText, isRecord } from './value.ts'
+import { asText } from './value.ts'
 
 /** A fault of a draft; the route throws it as a refusal. */
 export type FlagFault = {
@@ -55,7 +56,7 @@ const TEXT_VALUED = /^(?:not_)?(?:regex|icontains|starts_with|ends_with)$|^[gl]t
 export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): FlagFault | null {
   const key_fault = keyFault(flag, definitions)
   if (key_fault) return key_fault
-  if (!isRecord(flag.filters)) return filtersFault('Filters must be an object.')
+  if (!isObject(flag.filters)) return filtersFault('Filters must be an object.')
   const position = definitions.flags.findIndex((other) => other.flag.id === flag.id)
   try {
     const plan = planFlag(flag, {
@@ -74,7 +75,7 @@ export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): Fla
 
 /** Filters in the stored form: payloads are JSON text, whatever JSON was sent. */
 export function normalizeFilters(filters: unknown): unknown {
-  if (!isRecord(filters) || !isRecord(filters['payloads'])) return filters
+  if (!isObject(filters) || !isObject(filters['payloads'])) return filters
   const payloads = Object.entries(filters['payloads']).map(([key, value]) => [
     key,
     typeof value === 'string' ? value : JSON.stringify(value),
@@ -148,7 +149,7 @@ function checkVariantOverrides({ filters, plan }: FlagUnderCheck): FlagFault | n
   const keys = variantsOf(filters).map((variant) => variant.key)
   const sets = Array.isArray(filters['groups']) && plan.sets.length > 0 ? filters['groups'] : []
   const is_known = sets.every((set: unknown) => {
-    const variant = isRecord(set) ? set['variant'] : null
+    const variant = isObject(set) ? set['variant'] : null
     return !variant || keys.some((key) => key === variant)
   })
   return is_known ? null : filtersFault('Filters are not valid (variant override does not exist)')
@@ -203,7 +204,7 @@ function valueFault(key: string, operator: string, value: unknown): FlagFault | 
 
 function checkPayloads({ filters }: FlagUnderCheck): FlagFault | null {
   const payloads = filters['payloads'] ?? {}
-  if (!isRecord(payloads)) return filtersFault('Payloads must be passed as a dictionary')
+  if (!isObject(payloads)) return filtersFault('Payloads must be passed as a dictionary')
   if (!Object.values(payloads).every(isJsonText)) {
     return filtersFault('Payload value is not valid JSON')
   }
@@ -267,11 +268,11 @@ function variantsOf(
   filters: Readonly<Record<string, unknown>>,
 ): readonly { readonly key: string; readonly percentage: number }[] {
   const multivariate = filters['multivariate']
-  const variants = isRecord(multivariate) ? multivariate['variants'] : []
+  const variants = isObject(multivariate) ? multivariate['variants'] : []
   if (!Array.isArray(variants)) return []
   return variants.map((variant: unknown) => ({
-    key: isRecord(variant) ? asText(variant['key']) : '',
-    percentage: isRecord(variant) ? Number(variant['rollout_percentage'] ?? 0) : 0,
+    key: isObject(variant) ? asText(variant['key']) : '',
+    percentage: isObject(variant) ? Number(variant['rollout_percentage'] ?? 0) : 0,
   }))
 }
 

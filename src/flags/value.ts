@@ -1,5 +1,7 @@
 /** How flag operators read a JSON value: as text, number or boolean. */
 
+import { isObject } from '../json.ts'
+
 export type FlagJson =
   | null
   | boolean
@@ -11,11 +13,6 @@ export type FlagJson =
 /** Properties of a person or group from parsed JSON: only own keys count. */
 export type FlagProperties = { readonly [key: string]: unknown }
 
-/** A JSON object (not null, not a list). */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** The value of an own property, else undefined. */
 export function ownProperty(properties: FlagProperties, key: string): unknown {
   return Object.hasOwn(properties, key) ? properties[key] : undefined
@@ -25,7 +22,7 @@ export function ownProperty(properties: FlagProperties, key: string): unknown {
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return String(value)
-  return JSON.stringify(value, (_key, part: unknown) => (isRecord(part) ? sortKeys(part) : part))
+  return JSON.stringify(value, (_key, part: unknown) => (isObject(part) ? sortKeys(part) : part))
 }
 
 /** Characters of an identifier that are hashed, as on PostHog. */

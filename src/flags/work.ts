@@ -1,6 +1,7 @@
 /** The budget of one evaluation: steps are charged before the work, so that no definition blocks the server. */
+import { isObject } from '../json.ts'
 import { FlagFailure } from './failure.ts'
-import { asText, isRecord } from './value.ts'
+import { asText } from './value.ts'
 
 /**
  * Steps that every evaluation may take, however busy the machine is. A step is about one character of a search for one
@@ -76,7 +77,7 @@ function countValues(value: object): number {
   let count = 0
   const open: unknown[] = [value]
   for (let next = open.pop(); next !== undefined && count <= VALUES_MAX; next = open.pop()) {
-    const parts = Array.isArray(next) ? next : isRecord(next) ? Object.values(next) : []
+    const parts = Array.isArray(next) ? next : isObject(next) ? Object.values(next) : []
     count += 1 + parts.length
     for (const part of parts) if (typeof part === 'object' && part !== null) open.push(part)
   }

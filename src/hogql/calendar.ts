@@ -1,9 +1,9 @@
 /** Calendar arithmetic on constants, at compile time, with the engine's results. */
 
 import { Refusal } from '../errors.ts'
+import { SECOND_US } from '../time.ts'
 import type { IntervalUnit, Type } from './types.ts'
 
-const SECOND_US = 1_000_000n
 const WIDTH_US = {
   Second: SECOND_US,
   Minute: 60n * SECOND_US,

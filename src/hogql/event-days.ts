@@ -1,7 +1,7 @@
 /** The days of events that a lowered statement reads, so that the worker opens no file of other days. */
 
+import { DAY_US } from '../time.ts'
 import type { Relation, ResolvedSelect, Statement, TimeBounds } from './ir.ts'
-import { DAY_US } from './local-time.ts'
 import { mapStatement } from './passes/walk.ts'
 import { type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
 

@@ -3,6 +3,7 @@
  * over the zone's offsets.
  */
 
+import { DAY_US } from '../time.ts'
 import type { CompileContext } from './context.ts'
 import type { ClockOf, InstantExpr, ResolvedExpr } from './ir.ts'
 import { isBefore, isTimeValue, type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
@@ -18,8 +19,6 @@ import {
   offsetsDivide,
   type Zone,
 } from './zones.ts'
-
-export const DAY_US = 86_400_000_000n
 
 /** The local time of an instant in its zone: a naive timestamp that only occurs inside other expressions. */
 export function toLocal(instant: ResolvedExpr, context: CompileContext): ResolvedExpr {

@@ -4,11 +4,10 @@
  */
 
 import { Refusal } from '../errors.ts'
+import { DAY_US, SECOND_US } from '../time.ts'
 import type { CompileContext } from './context.ts'
 import { type MovableTime, microsecondsOf, narrowTo, pin, shiftBy } from './relative-time.ts'
 
-const SECOND_US = 1_000_000n
-const DAY_US = 86_400n * SECOND_US
 /**
  * Years before and after now whose changes are spelled out. Outside of them SQL uses the engine's
  * ICU, which is 35 times slower.

@@ -1,5 +1,6 @@
 /** The API's description: an OpenAPI document at /api/schema/ and a self-contained page at /docs. */
 
+import { isObject } from '../json.ts'
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerFixed, fixText } from './fixed-texts.ts'
@@ -149,10 +150,6 @@ function typeOf(schema: unknown): string {
 function textIn(object: OpenApiObject, name: string): string {
   const value = object[name]
   return typeof value === 'string' ? value : ''
-}
-
-function isObject(value: unknown): value is OpenApiObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function escape(text: string): string {

@@ -1,6 +1,8 @@
 /** Slows down guessing: a token bucket per client network, charged only for unknown keys and invites. */
+
 import { Refusal } from '../errors.ts'
 import { networksOf, senderNetwork } from '../networks.ts'
+import { MINUTE_MS } from '../time.ts'
 import { clientIpFinder, type FindClientIp } from './client-ip.ts'
 import type { ClientSocket } from './endpoint.ts'
 import { FailureBuckets } from './failure-buckets.ts'
@@ -11,8 +13,6 @@ export type FailedKeySettings = {
   /** Proxies whose X-Forwarded-For is trusted. */
   readonly trusted_proxies: readonly string[]
 }
-
-const MINUTE_MS = 60_000
 
 /**
  * Callers on this machine are not charged: without trusted proxies, all callers behind a local proxy share its

@@ -28,12 +28,6 @@ export function personIdOf(project_id: number, distinct_id: string): Uint8Array 
   return id
 }
 
-/** Bytes → the usual lower-case spelling. */
-export function formatUuid(bytes: Uint8Array): string {
-  const hex = bytes.toHex()
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-}
-
 /** True for an id that must never join two persons, also when it comes in quotes. */
 export function isIllegalId(distinct_id: string): boolean {
   const bare = withoutQuotes(distinct_id)

@@ -1,6 +1,8 @@
 /** Resolves the person of an event from its claims, and applies its merge and update. */
+
 import type { PersonStore, StoredPerson } from '../storage/persons/person-store.ts'
-import { formatUuid, personIdOf } from './distinct-id.ts'
+import { formatUuid } from '../uuid.ts'
+import { personIdOf } from './distinct-id.ts'
 import { type IdentityLimits, type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
 import { isNoop, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 

@@ -2,10 +2,12 @@
  * Buckets: the intervals of a time axis, minutes to months in the project's time zone, and the
  * bucket of an event.
  */
+
 import type { Interval } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { constant } from '../hogql/nodes.ts'
+import { DAY_MS } from '../time.ts'
 import type { InsightDateRange } from './date-range.ts'
 import { fromLocal, localDate, readDate } from './dates.ts'
 import type { InsightDates } from './insight.ts'
@@ -23,7 +25,6 @@ export type TimeBucket = {
   readonly label: string
 }
 
-const DAY_MS = 86_400_000
 /** The maximum length of a bucket, give or take an hour. */
 const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   minute: 60_000,

@@ -1,8 +1,10 @@
 /** Date ranges of queries and their comparison periods, in the project's calendar. */
+
 import type { DateRange, Interval } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { compare, field } from '../hogql/nodes.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts'
 import { fromLocal, localDate, readDate, relativeUnit } from './dates.ts'
 import { instant } from './filters/property-filters.ts'
 import type { InsightDates, InsightRange, RunTree } from './insight.ts'
@@ -37,9 +39,6 @@ export type RangeOptions = {
 }
 
 const DAYS_DEFAULT = 7
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
 /** A date without a time. */
 const DATE_ALONE = /^\s*\d{4}-\d{1,2}(-\d{1,2})?\s*$/
 

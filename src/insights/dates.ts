@@ -1,6 +1,8 @@
 /** Parses dates: absolute (`2024-01-31`, ISO 8601) or relative (`-7d`, `-1mStart`), in a project's zone. */
+
 import { Refusal } from '../errors.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../hogql/zones.ts'
+import { DAY_MS } from '../time.ts'
 
 /** What relative dates and local times depend on. */
 export type DateContext = {
@@ -9,7 +11,6 @@ export type DateContext = {
   readonly now: Date
 }
 
-const DAY_MS = 86_400_000
 /** `-7d`, `14d`, `dStart`, `-1mEnd`; the sign has no meaning, as in clients. */
 const RELATIVE = /^-?(\d{1,4})?([hdwmqyMs])(Start|End)?$/
 const ABSOLUTE =

@@ -1,4 +1,5 @@
 /** EventsQuery: events as rows, or aggregations of them. */
+
 import type { EventsQuery } from '../contract/insights/events-query.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../hogql/ast.ts'
@@ -13,6 +14,7 @@ import {
   selectOf,
   tuple,
 } from '../hogql/nodes.ts'
+import { SECOND_US } from '../time.ts'
 import { actorOf } from './actor.ts'
 import { sourceOf } from './actors/actors-sources.ts'
 import {
@@ -32,7 +34,6 @@ import type { InsightContext, InsightDates, InsightKind, RunTree } from './insig
 import { cutToPage, queryPage, readRowPage, serializePage } from './page.ts'
 import { expr, select } from './tree.ts'
 
-const SECOND_US = 1_000_000n
 /** Events slightly in the future are listed too. */
 const AHEAD_US = 5n * SECOND_US
 

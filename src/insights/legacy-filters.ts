@@ -1,6 +1,8 @@
 /** Legacy filters (`insight=TRENDS&events=[…]`), parsed to members of current queries. */
+
 import type { PropertyFilters, Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
+import { isObject } from '../json.ts'
 
 /** Parameters by name: of a URL, as texts, or of a JSON body. */
 export type LegacyParameters = Readonly<Record<string, unknown>>
@@ -136,11 +138,8 @@ function filtersOf(value: unknown, name: string): PropertyFilters | null {
 }
 
 /** Whether a value is a JSON object. */
-export const isMembers = (value: unknown): value is LegacyParameters =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-function membersOf(value: unknown, name: string): LegacyParameters {
-  if (isMembers(value)) return value
+export function membersOf(value: unknown, name: string): LegacyParameters {
+  if (isObject(value)) return value
   throw refuse(name, 'Must hold JSON objects.')
 }
 

@@ -1,11 +1,12 @@
 /** Legacy insights (`filters: {insight: 'FUNNELS', events: […]}`), converted to current queries. */
+
 import type { Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
+import { isObject } from '../json.ts'
 import {
   commonOf,
   countOf,
   entityOf,
-  isMembers,
   type LegacyParameters,
   legacyBoolean,
   legacyJson,
@@ -94,7 +95,7 @@ function funnels(input: LegacyParameters): object {
 }
 
 function exclusion(entity: unknown): object {
-  const members = isMembers(entity) ? entity : {}
+  const members = isObject(entity) ? entity : {}
   return {
     ...entityOf(entity, 'exclusions'),
     funnelFromStep: countOf(members, 'funnel_from_step') ?? 0,
@@ -147,7 +148,7 @@ function paths(input: LegacyParameters): object {
 /** Paths of a funnel's actors; the funnel has its own filters. */
 function funnelPaths(input: LegacyParameters): object | null {
   const [type, funnel] = [legacyText(input, 'funnel_paths'), legacyJson(input, 'funnel_filter')]
-  if (type === null || !isMembers(funnel)) return null
+  if (type === null || !isObject(funnel)) return null
   const step = Number(funnel['funnel_step'] ?? input['funnel_step'])
   return {
     funnelPathType: type,

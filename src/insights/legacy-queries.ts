@@ -1,10 +1,11 @@
 /** Legacy actor queries, converted to sources of an ActorsQuery. */
+
 import { Refusal } from '../errors.ts'
+import { isObject } from '../json.ts'
 import {
   commonOf,
   countOf,
   entityOf,
-  isMembers,
   type LegacyParameters,
   legacyBoolean,
   legacyJson,
@@ -48,12 +49,12 @@ export function targetOf(input: LegacyParameters) {
   const order = countOf(input, 'entity_order')
   const same = listOf(input, type).find(
     (entity) =>
-      isMembers(entity) &&
+      isObject(entity) &&
       String(entity['id']) === id &&
       (order === null || entity['order'] === undefined || entity['order'] === order),
   )
   return entityOf(
-    { ...(isMembers(same) ? same : { id }), type, ...(math === null ? {} : { math }) },
+    { ...(isObject(same) ? same : { id }), type, ...(math === null ? {} : { math }) },
     type,
   )
 }

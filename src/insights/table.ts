@@ -1,5 +1,7 @@
 /** Insight answers as flat tables: a row per series, bucket, edge or item, for exports. */
+
 import { Refusal } from '../errors.ts'
+import { isObject } from '../json.ts'
 import type { InsightAnswer } from './insight.ts'
 
 export type InsightTable = {
@@ -31,9 +33,6 @@ const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 const isRows = (value: unknown): value is readonly (readonly unknown[])[] =>
   Array.isArray(value) && value.every((item) => Array.isArray(item))
-const isMembers = (value: unknown): value is InsightMembers =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Types alone, or in pairs with column names. */
 function typesOf(said: unknown, columns: readonly string[]): readonly string[] {
   const types: readonly unknown[] = Array.isArray(said) ? said : []
@@ -65,14 +64,14 @@ function pairsApart(table: InsightTable): InsightTable {
 
 /** The items of the rows. Funnels with a breakdown are lists of lists. */
 function itemsOf(results: unknown): readonly InsightMembers[] {
-  if (isMembers(results)) {
+  if (isObject(results)) {
     const list = LISTS.find((name) => Array.isArray(results[name]))
     return list === undefined ? [results] : itemsOf(results[list])
   }
   if (!Array.isArray(results)) return []
   return results.flatMap((item: unknown) => {
-    if (isMembers(item)) return [item]
-    if (Array.isArray(item) && item.every(isMembers)) return item
+    if (isObject(item)) return [item]
+    if (Array.isArray(item) && item.every(isObject)) return item
     return [binOf(item)]
   })
 }
@@ -127,4 +126,4 @@ function stepsOf({ data, days, labels, values }: InsightMembers): ReadonlyMap<st
 
 /** Whether a value is the list of a retention row. */
 const isCounted = (values: unknown): values is readonly InsightMembers[] =>
-  Array.isArray(values) && values.every((value) => isMembers(value) && 'count' in value)
+  Array.isArray(values) && values.every((value) => isObject(value) && 'count' in value)

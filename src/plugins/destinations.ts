@@ -2,10 +2,12 @@
  * Sends stored events to destinations: follows the event log for each of them, retries with backoff, logs what it gives
  * up.
  */
+
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { ControlDB } from '../projects/access.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
+import { formatUuid } from '../uuid.ts'
 import type { Addresses } from './addresses.ts'
 import { REST_HOOK_ID } from './catalog.ts'
 import {
@@ -22,7 +24,6 @@ import {
   hookBody,
   hookEventOf,
   hookSettings,
-  uuidText,
 } from './rest-hook.ts'
 import { type PostResult, postWebhook } from './webhook.ts'
 
@@ -288,10 +289,10 @@ function bodyOf({ id, project_id }: PluginConfig, rows: readonly DestinationEven
     project_id,
     plugin_config_id: id,
     events: rows.map(({ uuid, event, distinct_id, person_id, timestamp, properties }) => ({
-      uuid: uuidText(uuid),
+      uuid: formatUuid(uuid),
       event,
       distinct_id,
-      person_id: uuidText(person_id),
+      person_id: formatUuid(person_id),
       timestamp: new Date(timestamp / 1000).toISOString(),
       properties: JSON.parse(properties) as unknown,
     })),

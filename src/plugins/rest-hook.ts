@@ -1,4 +1,5 @@
 /** REST hooks: an address gets every event that is an action. Their bodies are those that Zapier's app reads. */
+import { formatUuid } from '../uuid.ts'
 import type { PluginConfig } from './plugin-config.ts'
 
 /** An event of the log. */
@@ -35,7 +36,7 @@ export function hookSettings({ config }: PluginConfig): {
 
 /** The part of an event by which it is found to be an action. */
 export function hookEventOf({ uuid, event, timestamp }: DestinationEvent): HookEvent {
-  return { uuid: uuidText(uuid), event, timestamp_ms: timestamp / 1000 }
+  return { uuid: formatUuid(uuid), event, timestamp_ms: timestamp / 1000 }
 }
 
 /** The body of one event. */
@@ -47,7 +48,7 @@ export function hookBody(
   return {
     hook: { id: String(hook.id), event: HOOK_EVENT, target: hookSettings(hook).url },
     data: {
-      eventUuid: uuidText(uuid),
+      eventUuid: formatUuid(uuid),
       event,
       teamId: hook.project_id,
       distinctId: distinct_id,
@@ -56,10 +57,4 @@ export function hookBody(
       person,
     },
   }
-}
-
-/** A UUID as text. */
-export function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

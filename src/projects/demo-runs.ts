@@ -1,15 +1,16 @@
 /** Stored runs of the demo data generator, one per project, with their progress. */
+
 import { eq } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { HOUR_MS } from '../time.ts'
 import { projects, timestamp } from './tables.ts'
 
 const PERSONS_DEFAULT = 500
 const PERSONS_MAX = 100_000
 const DAYS_DEFAULT = 90
 const DAYS_MAX = 730
-const HOUR_MS = 3_600_000
 
 const demo_runs = sqliteTable('demo_runs', {
   project_id: integer().primaryKey(),

@@ -1,13 +1,14 @@
 /** Login links: a secret that lets its holder set a user's password, once; and the code of the first setup. */
+
 import { eq, lte } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { HOUR_MS } from '../time.ts'
 import { hasPasswords } from './passwords.ts'
 import { hashKey, makeInviteToken, makeSetupCode } from './secrets.ts'
 import { login_links } from './tables.ts'
 import { ensureOwner } from './user.ts'
 
-const HOUR_MS = 3_600_000
 const LINK_VALID_MS = HOUR_MS
 const SETUP_VALID_MS = 24 * HOUR_MS
 

@@ -1,6 +1,8 @@
 /** Product intents: the products that a project's users want to use, and finished onboardings. */
+
 import { and, asc, eq } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { isObject } from '../json.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { findProject } from './project.ts'
 import { type Json, json, projects, timestamp } from './tables.ts'
@@ -81,8 +83,4 @@ function whichIntent({ project_id, product_type }: IntentRequest) {
 
 function asObject(value: Json | undefined): { readonly [key: string]: Json } {
   return isObject(value) ? value : {}
-}
-
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

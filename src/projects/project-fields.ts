@@ -1,5 +1,7 @@
 /** Editable fields of a project, with the rules that a schema cannot express. */
+
 import { Refusal } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { parseName } from './names.ts'
 import type { Json, projects } from './tables.ts'
 
@@ -231,8 +233,4 @@ function textOf(value: Json): string {
 function keysOf(value: Json, attr: string): readonly string[] {
   if (isObject(value)) return Object.keys(value)
   throw refuse(attr, 'Must provide a dictionary or None.')
-}
-
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

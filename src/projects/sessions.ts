@@ -1,7 +1,9 @@
 /** Sessions of browsers: made at login, found by a cookie's token, stored as its hash, listed and ended. */
+
 import { and, asc, desc, eq, gt, lte, ne } from 'drizzle-orm'
 import { isStorageTrouble, Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { DAY_MS } from '../time.ts'
 import type { Caller } from './access.ts'
 import { createLookups } from './lookups.ts'
 import { hashKey, makeSessionToken } from './secrets.ts'
@@ -9,7 +11,6 @@ import { sessions } from './tables.ts'
 
 export type LoginSession = typeof sessions.$inferSelect
 
-const DAY_MS = 86_400_000
 /** A session ends so long after its last use … */
 const IDLE_MS = 14 * DAY_MS
 /** … and so long after the login at the latest. */

@@ -1,6 +1,8 @@
 /** Garbage collection of control.db: items deleted some days ago, and the oldest entries of the activity log. */
+
 import { sql } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { DAY_MS, US_PER_MS } from '../time.ts'
 
 /** Limits of what is kept. */
 export type TidySettings = {
@@ -29,8 +31,6 @@ const DELETED: readonly { readonly table: string; readonly unless?: string }[] =
 
 /** Rows removed within one turn of the event loop. */
 const SLICE = 200
-const DAY_MS = 86_400_000
-const US_PER_MS = 1000
 
 /** A step: removes a slice of rows. True if there may be more. */
 export type TidyStep = () => boolean

@@ -1,11 +1,11 @@
 /** Opens the query service and the limits of keys with the server's settings. */
+import { MIB } from '../bytes.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../logs.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
 import { KeyLimits } from '../query/service/key-limits.ts'
 import { QueryService } from '../query/service/service.ts'
 
-const MIB = 1024 * 1024
 const now = (): Date => new Date()
 
 /** Opens the service in front of the engine. Close it before the engine. */

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { MIB } from '../bytes.ts'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 import { writeEncodings } from '../storage/files/column-encodings.ts'
 import { filePath, projectFolder, sha256Of, syncPath } from '../storage/files/parquet.ts'
@@ -12,8 +13,6 @@ import type { FileRow } from '../storage/log/event-log.ts'
 import { type FileContent, FORGET_CONTENT, layoutOf, prepareContent } from './content.ts'
 import { type FaultPoint, reachFaultPoint } from './fault-injection.ts'
 import { chooseEncoding, type FileEncoding, orderRows } from './row-order.ts'
-
-const MIB = 1024 * 1024
 
 /** Maximum of unsynced bytes. The log's syncs wait behind them, so it is what a disk writes in some milliseconds. */
 const UNSYNCED_BYTES_MAX = 4 * MIB

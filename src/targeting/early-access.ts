@@ -1,8 +1,9 @@
 /** Early access features, which persons enroll in themselves; each through its own flag. */
+
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { enrollmentKey } from '../flags/plan.ts'
-import { isRecord } from '../flags/value.ts'
+import { isObject } from '../json.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { createFlag, type Flag, getFlag, updateFlag } from './flags/flag.ts'
@@ -144,7 +145,7 @@ export function listFeatureHeads(db: ControlDB, project_id: number): readonly Fe
 /** Returns a flag that can carry a feature: no groups, no variants, no other feature. Refuses others. */
 function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   const flag = getFlag(db, project_id, id)
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   if ((filters['aggregation_group_type_index'] ?? null) !== null) {
     throw unfit('Group-based feature flags are not supported for Early Access Features.')
   }
@@ -178,7 +179,7 @@ function newCarrier(name: string) {
  * those who opted out do not.
  */
 function openFlag(editor: TargetingEditor, flag: Flag, stage: string, now: Date): void {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const enrolled = {
     properties: [
       { key: enrollmentKey(flag.key), type: 'person', operator: 'exact', value: ['true'] },

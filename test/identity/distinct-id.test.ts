@@ -1,6 +1,8 @@
 /** Distinct ids: the uuid vectors and the list of illegal ids. */
+
 import { describe, expect, test } from 'bun:test'
-import { formatUuid, isIllegalId, personIdOf } from '../../src/identity/distinct-id.ts'
+import { isIllegalId, personIdOf } from '../../src/identity/distinct-id.ts'
+import { formatUuid } from '../../src/uuid.ts'
 
 describe('personIdOf', () => {
   test.each([

@@ -1,9 +1,10 @@
 /** Helpers of date functions: units, local times of arguments, format letters of the engine. */
 
+import { DAY_US } from '../../time.ts'
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
-import { DAY_US, toLocal } from '../local-time.ts'
+import { toLocal } from '../local-time.ts'
 import { isTimeValue, startOfTime } from '../relative-time.ts'
 import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { INT64, type IntervalUnit, isText, type Type, withNull } from '../types.ts'

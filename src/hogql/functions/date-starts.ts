@@ -1,9 +1,10 @@
 /** Truncation of times to hours, days, weeks…, in the zone of the value. */
 
+import { DAY_US } from '../../time.ts'
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { ResolvedExpr } from '../ir.ts'
-import { cutsInUtc, DAY_US, fromLocal, toLocal } from '../local-time.ts'
+import { cutsInUtc, fromLocal, toLocal } from '../local-time.ts'
 import { isTimeValue, shiftBy } from '../relative-time.ts'
 import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type } from '../types.ts'

@@ -3,11 +3,12 @@
  * by item.
  */
 
+import { DAY_US } from '../../time.ts'
 import { addUnits } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
 import { convert, tupleItem, tupleOf } from '../convert.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
-import { DAY_US, fromLocal, startOfDate, toLocal } from '../local-time.ts'
+import { fromLocal, startOfDate, toLocal } from '../local-time.ts'
 import { addToTime, isTimeValue } from '../relative-time.ts'
 import { bind, joinFragments, sql } from '../sql-fragments.ts'
 import { superType, wider } from '../type-unify.ts'

@@ -6,6 +6,7 @@
  *   → WHERE toDate(timestamp) = d AND timestamp >= d - 3 h AND timestamp < d + 1 day + 3 h
  */
 
+import { DAY_US } from '../../time.ts'
 import { addUnits } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
 import { readUnit } from '../functions/date-parts.ts'
@@ -17,7 +18,6 @@ import type {
   TimeBounds,
   ValueExpr,
 } from '../ir.ts'
-import { DAY_US } from '../local-time.ts'
 import { addToTime, isBefore, isTimeValue, type MovableTime, shiftBy } from '../relative-time.ts'
 import { bind } from '../sql-fragments.ts'
 import { dateTimeType, type IntervalUnit, TRUTH } from '../types.ts'

@@ -1,4 +1,5 @@
 /** Events: a list page by page, and the values of their properties. */
+
 import {
   EventItem,
   EventPage,
@@ -18,6 +19,8 @@ import {
 } from '../../query/lists/events.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
+import { DAY_US, SECOND_US } from '../../time.ts'
+import { uuidBytes } from '../../uuid.ts'
 import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { pageAddress, queryValue, readPage } from '../pages.ts'
@@ -29,8 +32,6 @@ import { runTree, type TreeCall } from './run-tree.ts'
 
 /** The most events of one page. */
 const PAGE_MAX = 50_000
-const SECOND_US = 1_000_000n
-const DAY_US = 86_400n * SECOND_US
 /** Lists include events whose clocks are a little ahead of ours. */
 const AHEAD_US = 5n * SECOND_US
 /** Values come from the last days only: an editor waits for them while its user types. */
@@ -170,11 +171,7 @@ function eventSerializer(
   const distinctIdsOf = (person_id: string): readonly string[] => {
     const result =
       stored.get(person_id) ??
-      app.persons.listDistinctIds(
-        project.id,
-        Uint8Array.fromHex(person_id.replaceAll('-', '')),
-        IDS_MAX,
-      )
+      app.persons.listDistinctIds(project.id, uuidBytes(person_id), IDS_MAX)
     stored.set(person_id, result)
     return result
   }

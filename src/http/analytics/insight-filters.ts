@@ -1,7 +1,9 @@
 /** FILTERS of lists of insights: the parameter, and a predicate for its value. */
+
 import type { InsightHead, SavedInsight } from '../../dashboards/insight.ts'
 import { type DateContext, readDate } from '../../insights/dates.ts'
-import { isMembers, isYes, legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
+import { isYes, legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
+import { isObject } from '../../json.ts'
 import { queryValues } from '../pages.ts'
 
 /** An insight in a list; `type` is computed only for requests that filter by it. */
@@ -99,7 +101,7 @@ export function typeOfInsight({
   query,
   filters,
 }: Pick<SavedInsight, 'filters' | 'query'>): unknown {
-  if (query === null) return isMembers(filters) ? (filters['insight'] ?? 'TRENDS') : null
-  const requested = isMembers(query) && isMembers(query['source']) ? query['source'] : query
-  return TYPES.get(isMembers(requested) ? requested['kind'] : null) ?? 'JSON'
+  if (query === null) return isObject(filters) ? (filters['insight'] ?? 'TRENDS') : null
+  const requested = isObject(query) && isObject(query['source']) ? query['source'] : query
+  return TYPES.get(isObject(requested) ? requested['kind'] : null) ?? 'JSON'
 }

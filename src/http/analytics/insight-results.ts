@@ -5,8 +5,9 @@ import type { Dashboard } from '../../dashboards/dashboard.ts'
 import type { SavedInsight } from '../../dashboards/insight.ts'
 import { readTilesOfInsights } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
-import { isMembers, isYes, legacyJson } from '../../insights/legacy-filters.ts'
+import { isYes, legacyJson } from '../../insights/legacy-filters.ts'
 import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
+import { isObject } from '../../json.ts'
 import type { Project } from '../../projects/project.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
@@ -88,7 +89,7 @@ export function readOverrides(request: Request): {
   const input = queryValues(request)
   const read = (name: string): Json => {
     const value = legacyJson(input, name) ?? {}
-    if (isMembers(value)) return value as Json
+    if (isObject(value)) return value as Json
     throw new Refusal('invalid_input', 'Must be a JSON object.', { attr: name })
   }
   return { filters: read('filters_override'), variables: read('variables_override') }
@@ -109,7 +110,7 @@ export function overridesOn(
 /** Returns the insight with its query as the filters of a dashboard change it; filters of no such shape change nothing. */
 export function withFilters(insight: SavedInsight, filters: Json): SavedInsight {
   const { query } = insight
-  if (!isMembers(query) || Object.keys(Object(filters)).length === 0) return insight
+  if (!isObject(query) || Object.keys(Object(filters)).length === 0) return insight
   try {
     return { ...insight, query: overrideFilters(query, FILTERS.require(filters)) as Json }
   } catch (error) {

@@ -13,6 +13,7 @@ import { requirePresent } from '../../dashboards/board-editor.ts'
 import { getInsight, getInsightNamed } from '../../dashboards/insight.ts'
 import { listTrending, listViewed, recordViews } from '../../dashboards/view.ts'
 import { Refusal } from '../../errors.ts'
+import { DAY_MS } from '../../time.ts'
 import { answerJson } from '../answers.ts'
 import { authorFinder } from '../authors.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -24,7 +25,6 @@ import { insightSerializer, NO_RESULT } from './insight-results.ts'
 const LAST_MAX = 5
 /** Default number of days for the most viewed insights. */
 const DAYS_DEFAULT = 7
-const DAY_MS = 86_400_000
 
 export const INSIGHT_VIEW_ROUTES = [
   projectRoute({

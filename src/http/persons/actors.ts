@@ -1,11 +1,13 @@
 /**
  * The persons behind a number of an insight, as lists of persons: JSON with the next page's address, or CSV.
  */
+
 import { ActorsQuery } from '../../contract/insights/actors.ts'
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
 import { prepareQuery } from '../../query/kinds/query-kinds.ts'
 import { mapInSlices, parseRows, writeArray } from '../../threads/sliced-json.ts'
+import { uuidBytes } from '../../uuid.ts'
 import { queryContext } from '../analytics/query-context.ts'
 import type { TreeCall } from '../analytics/run-tree.ts'
 import { answerJsonWithRaw, RawJson } from '../answers.ts'
@@ -107,7 +109,7 @@ function onWire(app: AppContext, project: Project, person: unknown): readonly ob
   if (typeof created_at !== 'string' || typeof properties !== 'object') return []
   return [
     serializePerson(app, project, {
-      id: Uint8Array.fromHex(String(id).replaceAll('-', '')),
+      id: uuidBytes(String(id)),
       created_at: Date.parse(created_at) * 1000,
       properties: { ...properties },
       is_identified: is_identified === true,

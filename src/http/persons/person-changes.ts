@@ -14,6 +14,8 @@ import type { PersonChange } from '../../ingest/threads/capture.ts'
 import { isYes } from '../../insights/legacy-filters.ts'
 import type { Project } from '../../projects/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import { US_PER_MS } from '../../time.ts'
+import { formatUuid } from '../../uuid.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { queryValue } from '../pages.ts'
@@ -26,13 +28,12 @@ import {
   recordPersonChange,
 } from './person-in-path.ts'
 import { answerAccepted } from './person-properties.ts'
-import { formatPersonUuid, nameOfPerson } from './person-serializer.ts'
+import { nameOfPerson } from './person-serializer.ts'
 
 /** The most persons that one call deletes. */
 const BULK_MAX = 100
 /** The most merges that one call lists. */
 const MERGES_MAX = 1000
-const US_PER_MS = 1000
 
 export const PERSON_CHANGE_ROUTES = [
   projectRoute({
@@ -160,7 +161,7 @@ async function answerParted(
   const activity = change.kind === 'split' ? 'split_person' : 'merge_undone'
   const moved = { type: 'Person', action: 'changed', field: 'distinct_ids', before, after } as const
   if (ids.length > 1) recordPersonChange(app, changing, { activity, name, changes: [moved] })
-  return answerJson({ success: true, persons: ids.map(formatPersonUuid) }, 201)
+  return answerJson({ success: true, persons: ids.map(formatUuid) }, 201)
 }
 
 async function deletePerson(
@@ -213,8 +214,8 @@ function mergesOf(app: AppContext, project: Project, person: ListedPerson): read
   const { merges } = app.persons
   return merges.list(project.id, person.id, MERGES_MAX).map((merge) => ({
     id: merge.id,
-    person: formatPersonUuid(merge.into_id),
-    merged_person: formatPersonUuid(merge.other_id),
+    person: formatUuid(merge.into_id),
+    merged_person: formatUuid(merge.other_id),
     distinct_ids: merges.listIdsFrom(project.id, person.id, merge.other_id),
     merged_at: new Date(merge.merged_at / US_PER_MS),
   }))

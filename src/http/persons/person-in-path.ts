@@ -1,19 +1,21 @@
 /** The person of a path, and activity records of changes to it. */
+
 import { Refusal } from '../../errors.ts'
 import type { Caller } from '../../projects/access.ts'
 import { type ActivityEntry, recordActivity } from '../../projects/activity.ts'
 import type { Project } from '../../projects/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import { formatUuid, uuidBytes } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'
 import type { PathParams } from '../endpoint.ts'
 import { pathNames } from '../route.ts'
-import { formatPersonUuid, nameOfPerson } from './person-serializer.ts'
+import { nameOfPerson } from './person-serializer.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Parses a person's id to 16 bytes. Refuses a malformed one, naming `attr`. */
 export function personIdOf(text: string, attr: string | null = null): Uint8Array {
-  if (UUID.test(text)) return Uint8Array.fromHex(text.replaceAll('-', ''))
+  if (UUID.test(text)) return uuidBytes(text)
   throw new Refusal(
     'invalid_input',
     'The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=X instead.',
@@ -56,7 +58,7 @@ export function recordPersonChange(
       project_id: project.id,
       user_id: caller.user_id,
       scope: 'Person',
-      item_id: formatPersonUuid(person.id),
+      item_id: formatUuid(person.id),
       name: noted.name ?? nameOfPerson(app, project, person),
       activity: noted.activity,
       changes: noted.changes,

@@ -4,6 +4,7 @@ import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/pro
 import { PersonCohorts, PersonCohortsQuery } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
 import { readCohorts } from '../../targeting/cohorts/cohort.ts'
+import { formatUuid } from '../../uuid.ts'
 import { answerJson, answerResults } from '../answers.ts'
 import { authorFinder } from '../authors.ts'
 import { projectActivity } from '../management/activity.ts'
@@ -11,7 +12,6 @@ import { queryValue } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { serializeCohort } from '../targeting/cohorts/cohort-serializer.ts'
 import { personIdOf } from './person-in-path.ts'
-import { formatPersonUuid } from './person-serializer.ts'
 
 export const PERSON_LOOK_UP_ROUTES = [
   projectRoute({
@@ -52,7 +52,7 @@ export const PERSON_LOOK_UP_ROUTES = [
     summary: 'What happened to a person, also after it is gone.',
     answer: (app, call) => {
       const { params } = call
-      const item_id = formatPersonUuid(personIdOf(pathNames(params, 'person_id')))
+      const item_id = formatUuid(personIdOf(pathNames(params, 'person_id')))
       return answerJson(projectActivity(app, call, { scope: 'Person', item_id }))
     },
   }),

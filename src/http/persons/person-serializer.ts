@@ -1,6 +1,8 @@
 /** Serializes persons for the API. */
+
 import type { Project } from '../../projects/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import { formatUuid } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'
 
 /** Properties that name a person unless the project configures others, in order. */
@@ -19,7 +21,7 @@ const MICROSECONDS = 1000
 /** Serializes a person of a project with its distinct ids. */
 export function serializePerson(app: AppContext, project: Project, person: ListedPerson): object {
   const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
-  const uuid = formatPersonUuid(person.id)
+  const uuid = formatUuid(person.id)
   return {
     type: 'person',
     id: uuid,
@@ -37,7 +39,7 @@ export function serializePerson(app: AppContext, project: Project, person: Liste
 /** Returns a person's display name. */
 export function nameOfPerson(app: AppContext, project: Project, person: ListedPerson): string {
   const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
-  return nameOf(project, person, distinct_ids) ?? formatPersonUuid(person.id)
+  return nameOf(project, person, distinct_ids) ?? formatUuid(person.id)
 }
 
 /** A distinct id serves as name unless a browser generated it. */
@@ -53,9 +55,4 @@ function nameOf(
     }
   }
   return distinct_ids.find((id) => !/^[0-9a-f-]{32,}$/i.test(id)) ?? distinct_ids[0] ?? null
-}
-
-/** Formats a person's id as a UUID. */
-export function formatPersonUuid(id: Uint8Array): string {
-  return id.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

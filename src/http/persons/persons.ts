@@ -11,6 +11,7 @@ import {
   personsTree,
 } from '../../query/lists/persons.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
+import { formatUuid, uuidBytes } from '../../uuid.ts'
 import { readFilterParameters } from '../analytics/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/run-tree.ts'
 import { answerJson, answerResults } from '../answers.ts'
@@ -19,7 +20,7 @@ import { pageAddress, queryValue, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import { personIdOf } from './person-in-path.ts'
-import { formatPersonUuid, serializePerson } from './person-serializer.ts'
+import { serializePerson } from './person-serializer.ts'
 
 /** The most persons of one page. */
 const PAGE_MAX = 10_000
@@ -66,7 +67,7 @@ export const PERSON_ROUTES = [
     answer: async (app, call) => {
       const { params, request } = call
       const format = listFormat(request)
-      const uuid = formatPersonUuid(personIdOf(pathNames(params, 'person_id')))
+      const uuid = formatUuid(personIdOf(pathNames(params, 'person_id')))
       const wanted = { ...NO_PERSON_FILTERS, uuid }
       const { items } = await findPersons(app, call, wanted, { limit: 1, offset: 0 })
       const [person] = items
@@ -119,7 +120,7 @@ export async function findPersons(
     rows.slice(0, page.limit),
     ([id, created_at, properties, is_identified]) =>
       serializePerson(app, call.project, {
-        id: Uint8Array.fromHex(String(id).replaceAll('-', '')),
+        id: uuidBytes(String(id)),
         created_at: Date.parse(String(created_at)) * 1000,
         properties: JSON.parse(String(properties)),
         is_identified: is_identified === true || is_identified === 1,

@@ -1,4 +1,5 @@
 /** Actors that occurred in the same events as a group or a person. */
+
 import { RelatedList, RelatedQuery } from '../../contract/persons/groups.ts'
 import { Refusal } from '../../errors.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
@@ -7,6 +8,7 @@ import {
   relatedGroupsTree,
   relatedPersonsTree,
 } from '../../query/lists/related-actors.ts'
+import { formatUuid } from '../../uuid.ts'
 import { runTree, type TreeCall } from '../analytics/run-tree.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -14,7 +16,7 @@ import { queryValue } from '../pages.ts'
 import { projectRoute } from '../route.ts'
 import { readTypeIndex } from './groups.ts'
 import { personIdOf } from './person-in-path.ts'
-import { formatPersonUuid, serializePerson } from './person-serializer.ts'
+import { serializePerson } from './person-serializer.ts'
 
 export const RELATED_GROUP_ROUTES = [
   projectRoute({
@@ -54,7 +56,7 @@ function readActor(request: Request): ActorKey {
   const is_group = (queryValue(request, 'group_type_index') ?? '') !== ''
   return is_group
     ? { kind: 'group', group_type_index: readTypeIndex(request), key: id }
-    : { kind: 'person', id: formatPersonUuid(personIdOf(id, 'id')) }
+    : { kind: 'person', id: formatUuid(personIdOf(id, 'id')) }
 }
 
 async function personsOf(

@@ -1,12 +1,13 @@
 /** Receives batches of the newer capture protocol, which answers for each event; they are stored as any other batch. */
+
 import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
 import { parseTimestamp } from '../../ingest/pipeline/timestamps.ts'
-import { parseUuid } from '../../ingest/pipeline/uuid.ts'
 import { CAPTURE_LIMITS, type CaptureAnswer } from '../../ingest/threads/messages.ts'
+import { isObject } from '../../json.ts'
 import { resumeWork } from '../../threads/this-thread.ts'
+import { parseUuid } from '../../uuid.ts'
 import { pathOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -142,8 +143,8 @@ function readBatch(bytes: Uint8Array): {
   readonly is_historical: boolean
 } {
   const value = parseBody(bytes)
-  const events = isRecord(value) ? value['batch'] : undefined
-  if (!isRecord(value) || !Array.isArray(events) || !events.every(isRecord)) throw unreadable()
+  const events = isObject(value) ? value['batch'] : undefined
+  if (!isObject(value) || !Array.isArray(events) || !events.every(isObject)) throw unreadable()
   if (events.length === 0) throw new BatchRefusal(400, 'empty_batch', 'Request batch is empty.')
   if (events.length > EVENTS_MAX) {
     throw new BatchRefusal(400, 'invalid_batch', `A batch has at most ${EVENTS_MAX} events.`)
@@ -185,7 +186,7 @@ function readEvent(sent: Members, headers: Headers): ReadEvent {
     return dropped('invalid_event_timestamp')
   }
   const { depth_max, event_bytes_max, properties_max } = CAPTURE_LIMITS
-  if (!isRecord(properties) || isDeeperThan(sent, depth_max - 1)) {
+  if (!isObject(properties) || isDeeperThan(sent, depth_max - 1)) {
     return dropped('malformed_event_properties')
   }
   const added = addedProperties(sent, headers)
@@ -217,7 +218,7 @@ function addedProperties({ options, session_id, window_id }: Members, headers: H
     ...(typeof window_id === 'string' ? { $window_id: window_id } : {}),
   }
   if (options === undefined || options === null) return added
-  if (!isRecord(options)) return null
+  if (!isObject(options)) return null
   for (const [name, property, read] of OPTIONS) {
     const value = options[name] ?? null
     const meaning = value === null ? undefined : read(value)

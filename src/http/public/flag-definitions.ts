@@ -1,4 +1,5 @@
 /** Flag definitions for SDKs that evaluate locally, and payloads of remote config flags. */
+
 import {
   DefinitionsAnswer,
   DefinitionsQuery,
@@ -6,7 +7,7 @@ import {
 } from '../../contract/targeting/flags.ts'
 import { Refusal } from '../../errors.ts'
 import { openLocalDefinitions } from '../../flags/local.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { type Caller, getVisibleProject } from '../../projects/access.ts'
 import { requireRight, rightsAt } from '../../projects/rights.ts'
 import { findFlagByKey, getFlag } from '../../targeting/flags/flag.ts'
@@ -139,6 +140,6 @@ function payloadOf(app: AppContext, project_id: number, key_or_id: string): unkn
     by_key ??
     (/^[1-9]\d{0,14}$/.test(key_or_id) ? getFlag(app.control, project_id, Number(key_or_id)) : null)
   if (flag === null || flag.deleted) throw new Refusal('not_found', 'Not found.')
-  const payloads = isRecord(flag.filters) ? flag.filters['payloads'] : null
-  return isRecord(payloads) ? (payloads['true'] ?? null) : null
+  const payloads = isObject(flag.filters) ? flag.filters['payloads'] : null
+  return isObject(payloads) ? (payloads['true'] ?? null) : null
 }

@@ -1,10 +1,12 @@
 /** Decodes requests of decide and flags: bodies are encoded like events, members have several names. */
+
 import { Refusal } from '../../errors.ts'
 import type { Selection } from '../../flags/evaluate.ts'
-import { isRecord, memoizeLast } from '../../flags/value.ts'
+import { memoizeLast } from '../../flags/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
 import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
+import { isObject } from '../../json.ts'
 import { queryOf } from '../addresses.ts'
 
 /** A decoded request; values have whatever type was sent. */
@@ -45,7 +47,7 @@ export function readFlagRequest(
   knowsToken: (token: string) => boolean,
 ): FlagRequest {
   const { value, fields } = decode(request, body, knowsToken)
-  if (!isRecord(value)) throw malformed('not an object')
+  if (!isObject(value)) throw malformed('not an object')
   if (isDeeperThan(value, depth_max)) throw malformed(`nested deeper than ${depth_max} levels`)
   return {
     fields,
@@ -131,7 +133,7 @@ function tokenOf(body: FlagRequestBody, fields: FormFields): unknown {
     body['token'] ??
     body['api_key'] ??
     body['$token'] ??
-    (isRecord(properties) ? properties['token'] : undefined)
+    (isObject(properties) ? properties['token'] : undefined)
   )
 }
 

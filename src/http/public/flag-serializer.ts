@@ -1,7 +1,8 @@
 /** Serializes feature flags for the management API. */
+
 import type { CompiledFlags } from '../../flags/definition.ts'
 import { localVerdict } from '../../flags/local.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { isShown, type Rights, rightsIn } from '../../projects/rights.ts'
 import type { Flag } from '../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../targeting/flags/flag-links.ts'
@@ -66,15 +67,15 @@ function linkMembers({ experiment_set, surveys, features }: FlagLinks, rights: R
  * filters.
  */
 function simpleMembers(filters: unknown): object {
-  const sets: unknown = isRecord(filters) ? filters['groups'] : null
+  const sets: unknown = isObject(filters) ? filters['groups'] : null
   const [only, ...others]: readonly unknown[] = Array.isArray(sets) ? sets : []
-  const properties = isRecord(only) ? (only['properties'] ?? []) : null
+  const properties = isObject(only) ? (only['properties'] ?? []) : null
   const is_simple =
-    isRecord(only) &&
+    isObject(only) &&
     others.length === 0 &&
     Array.isArray(properties) &&
     properties.length === 0 &&
-    isRecord(filters) &&
+    isObject(filters) &&
     (filters['aggregation_group_type_index'] ?? null) === null
   return {
     is_simple_flag: is_simple,

@@ -1,5 +1,7 @@
 /** Steps that read an event's claims about its person and groups: updates, merges, group keys. */
+
 import { marksOfEvent } from '../../identity/automatic-properties.ts'
+import { isObject } from '../../json.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { DropReason } from '../notes/counters.ts'
 import { addWarning, type EventDraft } from './event-draft.ts'
@@ -155,10 +157,6 @@ function keysOf(unset: unknown): readonly string[] {
   if (unset === undefined) return NO_KEYS
   if (Array.isArray(unset)) return unset.filter((key) => typeof key === 'string')
   return isObject(unset) ? Object.keys(unset) : NO_KEYS
-}
-
-function isObject(value: unknown): value is PersonProperties {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function warnOfFlag(

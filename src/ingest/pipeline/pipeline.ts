@@ -1,5 +1,6 @@
 /** STEPS: validates and enriches one captured event before anything is written. */
 import { Refusal } from '../../errors.ts'
+import { parseUuid } from '../../uuid.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { Warning } from '../notes/warnings.ts'
 import { cleanValue, isDeeperThan } from './clean.ts'
@@ -16,7 +17,6 @@ import { runPlugins } from './plugins.ts'
 import type { SentObject } from './requests.ts'
 import { cutText, NAME_LENGTH_MAX, propertyText } from './text.ts'
 import { resolveTimestamp } from './timestamps.ts'
-import { parseUuid } from './uuid.ts'
 
 /**
  * The steps of every captured event, in order. A new line changes, drops or refuses events: see `PipelineStep`. A

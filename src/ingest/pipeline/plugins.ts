@@ -1,4 +1,5 @@
 /** The step that runs a project's plugins on an event, and the cache of compiled plugins. */
+import { isObject } from '../../json.ts'
 import { TallySender } from '../../plugins/tally-sender.ts'
 import {
   compileTransformations,
@@ -8,8 +9,6 @@ import {
 import type { CaptureProject } from '../../storage/control/project-tokens.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { EventDraft } from './event-draft.ts'
-
-type PluginProperties = { [name: string]: unknown }
 
 /** Compiled plugins by project row: a changed row is a new object, so that its plugins are compiled again. */
 export class ProjectPlugins {
@@ -49,8 +48,4 @@ export function runPlugins({
   const person = [properties['$set'], properties['$set_once'], sent['$set'], sent['$set_once']]
   const transformed = { event, properties, person: person.filter(isObject) }
   return transform(transformations, transformed) ? null : 'plugin'
-}
-
-function isObject(value: unknown): value is PluginProperties {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

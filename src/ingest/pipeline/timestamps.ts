@@ -1,4 +1,5 @@
 /** The time of an event, from the clocks of client and server. Times are µs since 1970 UTC. */
+import { DAY_MS } from '../../time.ts'
 import type { WarningType } from '../notes/warnings.ts'
 
 /** Events further ahead of the server's clock get the time of receipt. */
@@ -10,8 +11,6 @@ const WEEK_DATE = /^(\d{4})-?W(\d{2})-?([1-7])?(.*)$/
 const ORDINAL_DATE = /^(\d{4})-(\d{3})(?!\d)(.*)$/
 const MAIL_DATE = /^(?:[A-Za-z]{3},? )?\d{1,2} [A-Za-z]{3} \d{4} \d{2}:\d{2}/
 const NUMBER = /^-?\d{9,20}(?:\.\d+)?$/
-
-const DAY_MS = 86_400_000
 
 /** The times in an event and its request. */
 export type TimeClaims = {

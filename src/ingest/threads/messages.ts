@@ -1,4 +1,5 @@
 /** The messages between the main, data and decode threads, and how a group of requests is packed into one. */
+import { MIB } from '../../bytes.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
 import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
@@ -74,8 +75,6 @@ export type CaptureLimits = {
   /** Bodies of all requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
 }
-
-const MIB = 1024 * 1024
 
 export const CAPTURE_LIMITS: CaptureLimits = {
   body_bytes_max: 20 * MIB,

@@ -1,8 +1,8 @@
 /**
  * Applies a request's events inside a transaction: uuid → person → groups → log row → definitions, warnings, counters.
  */
+
 import { automaticValues } from '../../identity/automatic-properties.ts'
-import { formatUuid } from '../../identity/distinct-id.ts'
 import { type GroupClaim, identifyGroup, resolveGroups } from '../../identity/group.ts'
 import type { IdentityLimits, MergeOutcome } from '../../identity/merge.ts'
 import { MergeBudget } from '../../identity/merge-budget.ts'
@@ -12,10 +12,10 @@ import { EventRemovalList } from '../../storage/log/event-removals.ts'
 import { RequestJournal } from '../../storage/log/request-journal.ts'
 import { GroupStore } from '../../storage/persons/group-store.ts'
 import { type PersonProperties, PersonStore } from '../../storage/persons/person-store.ts'
+import { formatUuid, makeUuid } from '../../uuid.ts'
 import { Counters } from '../notes/counters.ts'
 import { DefinitionNoter } from '../notes/definitions.ts'
 import { Warnings, type WarningType } from '../notes/warnings.ts'
-import { makeUuid } from '../pipeline/uuid.ts'
 import type { PreparedEvent, PreparedRequest } from '../threads/batch.ts'
 import type { CaptureAnswer, CaptureLimits } from '../threads/messages.ts'
 

@@ -1,9 +1,10 @@
 /** Deletes uuids older than the deduplication window (`TIDEMARK_DEDUP_DAYS`) from the index. */
+
 import type { EventLog } from '../../storage/log/event-log.ts'
+import { DAY_MS } from '../../time.ts'
 import { faultOf } from '../threads/storage-faults.ts'
 
 const US_PER_DAY = 86_400_000_000
-const MS_PER_DAY = 86_400_000
 
 /** Pause between two steps of a scan, so that requests hardly notice it: 50 million uuids take three hours. */
 const STEP_EVERY_MS = 1000
@@ -30,7 +31,7 @@ export class DedupWindow {
 
   #scan(after: DedupPosition | null): void {
     const next = this.#step(after)
-    const wait_ms = next === null ? MS_PER_DAY : STEP_EVERY_MS
+    const wait_ms = next === null ? DAY_MS : STEP_EVERY_MS
     this.#timer = setTimeout(() => this.#scan(next), wait_ms)
   }
 

@@ -2,10 +2,12 @@
  * Exposure to an experiment: which events count, of which actors, and how actors with several
  * variants are treated.
  */
+
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { compare, constant, field, tuple } from '../../hogql/nodes.ts'
+import { isObject } from '../../json.ts'
 import { allOf, queryCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
@@ -80,14 +82,14 @@ function baselineFirst(variants: readonly string[], baseline: string | null): re
 
 /** Parses stored criteria; null means the defaults. Refuses (naming `attr`) invalid ones. */
 export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
-  const said = isRaw(raw) ? raw : {}
+  const said = isObject(raw) ? raw : {}
   const { exposure_config: config, multiple_variant_handling: handling } = said
   if (!HANDLINGS.has(handling)) {
     const detail = `"${String(handling).slice(0, 100)}" is not a valid choice.`
     throw new Refusal('invalid_choice', detail, { attr })
   }
   return {
-    series: isRaw(config)
+    series: isObject(config)
       ? readSeries(config['kind'] === 'ActionsNode' ? config : asEvents(config), attr)
       : { kind: 'EventsNode', event: FLAG_CALLED },
     filterTestAccounts: said['filterTestAccounts'] === true,
@@ -206,8 +208,4 @@ function isFlagCalled({ series }: ExposureCriteria): boolean {
 /** Criteria have a node kind of their own for events. */
 function asEvents(config: Readonly<Record<string, unknown>>): object {
   return { ...config, kind: 'EventsNode' }
-}
-
-function isRaw(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,8 @@
 /** Parses experiment metrics in every shape that clients have stored over the years. */
+
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 import type { SeriesConditions } from '../conditions.ts'
 import { type Outliers, readOutliers, readThreshold } from './outliers.ts'
 
@@ -84,25 +86,25 @@ const UNITS_MAX = 10_000
 
 /** Parses a metric. Refuses (`invalid_input`, naming `attr`) invalid ones. */
 export function readMetric(raw: unknown, attr: string): ExperimentMetric {
-  if (!isRaw(raw)) throw refuse('A metric must be an object.', attr)
+  if (!isObject(raw)) throw refuse('A metric must be an object.', attr)
   const identity = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
   switch (raw['kind']) {
     case 'ExperimentMetric':
       return { ...identity, ...readToday(raw, attr), narrowed: {} }
     case 'ExperimentFunnelsQuery': {
-      const query = isRaw(raw['funnels_query']) ? raw['funnels_query'] : {}
-      const filter = isRaw(query['funnelsFilter']) ? query['funnelsFilter'] : {}
+      const query = isObject(raw['funnels_query']) ? raw['funnels_query'] : {}
+      const filter = isObject(query['funnelsFilter']) ? query['funnelsFilter'] : {}
       const window_s = windowOf(filter['funnelWindowInterval'], filter['funnelWindowIntervalUnit'])
       const read = funnel(listOf(query['series']), window_s, attr)
       return { ...identity, ...read, narrowed: narrowedBy(query) }
     }
     case 'ExperimentTrendsQuery': {
-      const query = isRaw(raw['count_query']) ? raw['count_query'] : {}
+      const query = isObject(raw['count_query']) ? raw['count_query'] : {}
       const read = trend(listOf(query['series'])[0], null, attr)
       return { ...identity, ...read, narrowed: narrowedBy(query) }
     }
     case OLDEST:
-      const filters = isRaw(raw['filters']) ? raw['filters'] : {}
+      const filters = isObject(raw['filters']) ? raw['filters'] : {}
       return { ...identity, ...readFilters(filters, attr), narrowed: {} }
     default:
       throw refuse(`Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`, attr)
@@ -112,7 +114,7 @@ export function readMetric(raw: unknown, attr: string): ExperimentMetric {
 /** A saved experiment's metrics; without any, those of its oldest member `filters`. */
 export function savedMetrics(metrics: unknown, filters: unknown): readonly unknown[] {
   const saved = listOf(metrics)
-  if (saved.length > 0 || !isRaw(filters)) return saved
+  if (saved.length > 0 || !isObject(filters)) return saved
   const names_events = [filters['events'], filters['actions']].some((one) => listOf(one).length > 0)
   return names_events ? [{ kind: OLDEST, filters }] : []
 }
@@ -230,11 +232,11 @@ function isMeasureMath(math: string): math is MeasureMath {
 
 /** Parses a node as a series. Refuses (`invalid_input`, naming `attr`) nodes without events. */
 export function readSeries(node: unknown, attr: string): Series {
-  if (!isRaw(node)) throw refuse('A metric needs the events that it counts.', attr)
+  if (!isObject(node)) throw refuse('A metric needs the events that it counts.', attr)
   const { properties, math, math_property } = node
   const common = {
-    ...(Array.isArray(properties) ? { properties: properties.filter(isRaw) } : {}),
-    ...(isRaw(properties) ? { properties } : {}),
+    ...(Array.isArray(properties) ? { properties: properties.filter(isObject) } : {}),
+    ...(isObject(properties) ? { properties } : {}),
     ...(typeof math === 'string' ? { math } : {}),
     ...(typeof math_property === 'string' ? { math_property } : {}),
   }
@@ -248,7 +250,7 @@ export function readSeries(node: unknown, attr: string): Series {
 
 /** An entry of old filters as a current node. */
 function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly order: number } {
-  if (!isRaw(raw)) return { node: raw, order: 0 }
+  if (!isObject(raw)) return { node: raw, order: 0 }
   const order = typeof raw['order'] === 'number' ? raw['order'] : 0
   return { node: { ...raw, kind, event: raw['id'], id: Number(raw['id']) }, order }
 }
@@ -257,8 +259,8 @@ function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly 
 function narrowedBy({ properties, filterTestAccounts }: RawMetric): SeriesConditions {
   return {
     filterTestAccounts: filterTestAccounts === true,
-    ...(Array.isArray(properties) ? { properties: properties.filter(isRaw) } : {}),
-    ...(isRaw(properties) ? { properties } : {}),
+    ...(Array.isArray(properties) ? { properties: properties.filter(isObject) } : {}),
+    ...(isObject(properties) ? { properties } : {}),
   }
 }
 
@@ -274,10 +276,6 @@ function windowOf(amount: unknown, unit: unknown): number | null {
 
 function isTimeUnit(unit: unknown): unit is TimeUnit {
   return typeof unit === 'string' && Object.hasOwn(UNIT_SECONDS, unit)
-}
-
-function isRaw(value: unknown): value is RawMetric {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function listOf(value: unknown): readonly unknown[] {

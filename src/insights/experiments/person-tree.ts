@@ -1,14 +1,14 @@
 /** Experiment figures per actor, after exposure and in the lookback before it, as one row each. */
+
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, constant, field } from '../../hogql/nodes.ts'
+import { DAY_S } from '../../time.ts'
 import { allOf, queryCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { type SeriesAt, seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import { type ExperimentTrial, exposures, exposureWindow, isActor } from './exposure.ts'
 import type { ExperimentMetric, MeasureMath, MetricMeasure } from './metric.ts'
-
-const DAY_S = 86_400
 
 /** Rows: actor, variant, `figure_0` and on; with a lookback `before_0` too. Every exposed actor has a row. */
 export function personTree(

@@ -1,5 +1,7 @@
 /** Statistical settings of an experiment: its `stats_config`, parsed and checked. */
+
 import { Refusal } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 
 /** How variants are compared with the baseline. */
 export type StatsSettings = {
@@ -116,12 +118,8 @@ function choiceOf<Name extends string>(names: readonly Name[], said: unknown, at
 
 function membersOf(value: unknown, attr: string): RawStatsConfig {
   if (value === undefined || value === null) return {}
-  if (isRaw(value)) return value
+  if (isObject(value)) return value
   throw refused('Expected an object.', attr)
-}
-
-function isRaw(value: unknown): value is RawStatsConfig {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function refused(detail: string, attr: string): Refusal {

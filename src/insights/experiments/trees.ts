@@ -1,6 +1,8 @@
 /** Experiment metrics as trees: figures of exposed actors, summed by variant. */
+
 import type { Call, Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
+import { DAY_S } from '../../time.ts'
 import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
@@ -92,8 +94,6 @@ function funnelTree(
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
-
-const DAY_S = 86_400
 
 /** Whether the actor took the last step in the lookback before exposure. */
 function wasBefore(last: number, lookback_days: number | null): Expr {

@@ -1,8 +1,10 @@
 /** Conditions on tables of persons and groups: properties, cohorts, and search. */
+
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, call, compare, constant, field, joinOf, or, selectOf } from '../../hogql/nodes.ts'
+import { escapeLike } from '../../like.ts'
 import type { DateContext } from '../dates.ts'
 import { readExpression } from '../expression.ts'
 import { filterCondition } from './property-filters.ts'
@@ -63,7 +65,6 @@ function searchTexts(
 }
 
 /** Escapes wildcards of LIKE. */
-const escapeLike = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
 /** Filters of persons: properties, cohorts and HogQL. Refuses other filters. */
 export function personCondition(filters: unknown, context: ActorFilterContext): Expr | null {

@@ -1,5 +1,7 @@
 /** Parameters of a fold: a constant of the query, passed as JSON text; callers may write such a text. */
+
 import { ScalarRefusal } from '../../hogql/scalars/definition.ts'
+import { isObject } from '../../json.ts'
 import type { BucketRun } from './entrances.ts'
 import { FUNNEL_STEPS_MAX } from './timeline.ts'
 
@@ -52,9 +54,6 @@ export function readMembers(text: string): FoldMembers {
   if (isObject(value)) return value
   throw new ScalarRefusal('The parameters of a fold are a JSON object.')
 }
-
-const isObject = (value: unknown): value is FoldMembers =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A whole number within bounds. Refuses anything else, with the member's name. */
 export function readInteger(

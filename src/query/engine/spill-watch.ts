@@ -1,9 +1,10 @@
 /** Measures the bytes that queries have spilled to disk per project, and finds the project to stop above a limit. */
+
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 
-const MIB = 1024 * 1024
 /** Disk space reserved for the event log: this much, or this share of a small disk. */
 const RESERVE_BYTES = 1024 * MIB
 const RESERVE_SHARE = 0.1

@@ -1,6 +1,8 @@
 /** The server's handle of a worker process: starts it, exchanges frames with it, kills it, deletes its folder. */
+
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { MIB } from '../../bytes.ts'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
 import { ignoreClosedPipe, ownCommand } from '../../storage/process/spawn-self.ts'
 import {
@@ -35,7 +37,6 @@ export type ChildOptions = Omit<ProcessOptions, 'work_dir'> & {
   readonly blocking_calls_max: number
 }
 
-const MIB = 1024 * 1024
 const PAGE_BYTES = 4096
 const MEMORY_WATCH_MS = 50
 /** A closed pipe ends the worker at once; otherwise it is killed after this time. */

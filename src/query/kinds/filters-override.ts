@@ -2,6 +2,7 @@
 
 import type { FiltersOverride } from '../../contract/analytics/query.ts'
 import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
+import { isObject } from '../../json.ts'
 
 type OverriddenQuery = Readonly<Record<string, unknown>>
 
@@ -79,8 +80,4 @@ function membersOf(kind: unknown): ReadonlySet<string> {
   if (entry === undefined) return NO_MEMBERS
   const members = new Set(Object.keys(entry[1].properties))
   return members.has('dateRange') || members.has('after') ? members : NO_MEMBERS
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

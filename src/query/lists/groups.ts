@@ -1,7 +1,9 @@
 /** The trees of group lists, newest first. */
+
 import type { Expr, Select } from '../../hogql/ast.ts'
 import { and, compare, constant, field, joinOf, or, order, selectOf } from '../../hogql/nodes.ts'
 import { select } from '../../insights/tree.ts'
+import { escapeLike } from '../../like.ts'
 
 export type GroupListRequest = {
   readonly group_type_index: number
@@ -46,7 +48,7 @@ export function hasType(group_type_index: number): Expr {
 
 /** A case-insensitive search; wildcards in the text are escaped. */
 function contains(expr: Expr, text: string): Expr {
-  const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
+  const pattern = escapeLike(text)
   return compare(expr, 'ilike', constant(`%${pattern}%`))
 }
 

@@ -1,4 +1,5 @@
 /** The tree of a property's most frequent values, for the suggestions of a filter editor. */
+
 import type { Expr, Select } from '../../hogql/ast.ts'
 import {
   alias,
@@ -11,6 +12,7 @@ import {
   order,
   selectOf,
 } from '../../hogql/nodes.ts'
+import { escapeLike } from '../../like.ts'
 
 /** Maximum number of suggestions. */
 const VALUES_MAX = 20n
@@ -69,7 +71,5 @@ export function valuesTree(
 
 /** Escapes a text as it appears inside JSON, and its wildcards. */
 function pattern(text: string): string {
-  return JSON.stringify(text)
-    .slice(1, -1)
-    .replaceAll(/[\\%_]/g, String.raw`\$&`)
+  return escapeLike(JSON.stringify(text).slice(1, -1))
 }

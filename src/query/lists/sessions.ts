@@ -1,7 +1,9 @@
 /** SESSION_PROPERTIES, and the tree of a session property's most frequent values. */
+
 import type { Select } from '../../hogql/ast.ts'
 import { compare, constant, field } from '../../hogql/nodes.ts'
 import { select } from '../../insights/tree.ts'
+import { escapeLike } from '../../like.ts'
 
 const ENTRY_NAMES = [
   'utm_source',
@@ -45,7 +47,7 @@ const VALUES_MAX = constant(20n)
 
 /** Rows: a value, the number of sessions with it; `containing` is a part of its text, ignoring case. */
 export function sessionValuesTree(property: string, containing: string): Select {
-  const pattern = `%${containing.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  const pattern = `%${escapeLike(containing)}%`
   const is_like = compare(field(['text']), 'ilike', constant(pattern))
   const values = select`select ${field([property])} as value, toString(value) as text from sessions
     where $start_timestamp >= now() - toIntervalDay(${DAYS})`

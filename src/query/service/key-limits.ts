@@ -1,5 +1,7 @@
 /** Limits per personal API key: queries at a time, and token buckets per minute and per hour. */
+
 import { Refusal } from '../../errors.ts'
+import { HOUR_MS, MINUTE_MS } from '../../time.ts'
 
 /** Zero means no limit. */
 export type KeyLimitSettings = {
@@ -13,8 +15,6 @@ type KeyState = { running: number; readonly buckets: readonly RateBucket[] }
 
 type Rate = { readonly tokens_max: number; readonly window_ms: number }
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 const RETRY_AFTER_S = 1
 /** Sums of fractions may be a little below the whole number. */
 const ALMOST_ONE = 1 - 1e-6

@@ -1,5 +1,7 @@
 /** REFRESH: a decision table from the values of `refresh` and the cache's state to what the service does. */
 
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../time.ts'
+
 /** What the cache has for a query, by the maximum age of one refresh mode. */
 export type CacheState = 'none' | 'fresh' | 'stale'
 
@@ -43,11 +45,6 @@ export type RefreshMode = (typeof REFRESH)[number]['mode']
 
 /** The interval of a query's time axis. */
 export type CacheInterval = 'day' | 'hour' | 'minute' | 'month' | 'week'
-
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** How long an answer is fresh, by the query's interval; `default` for queries without one. */
 const FRESH_MS = {

@@ -1,10 +1,10 @@
 /** Limits this process's memory by RLIMIT_DATA, because DuckDB's limit does not cover single function calls. */
+
 import { dlopen, ptr } from 'bun:ffi'
 import { readFileSync } from 'node:fs'
+import { KIB, MIB } from '../../bytes.ts'
 
 const RLIMIT_DATA = 2
-const MIB = 1024 * 1024
-const KIB = 1024
 
 /** The limited address space: DuckDB's allocator returns pages to the kernel, but never addresses. */
 export type AddressSpace = {

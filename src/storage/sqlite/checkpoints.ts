@@ -1,7 +1,6 @@
 /** Schedules checkpoints of events.db on the checkpoint thread, and keeps the write-ahead log small. */
+import { MIB } from '../../bytes.ts'
 import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
-
-const MIB = 1024 * 1024
 
 /** Bytes committed between two checkpoints. */
 const CHECKPOINT_EVERY_BYTES = 4 * MIB

@@ -1,6 +1,8 @@
 /** Behavioral conditions of cohorts: a leaf of the filter tree → a HogQL query over events. */
+
 import { parseDateBound } from '../../flags/date.ts'
-import { asText, isRecord } from '../../flags/value.ts'
+import { asText } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 
 /** One behavioral condition, as a query for the persons who meet it. */
 export type Behavior = {
@@ -129,7 +131,7 @@ limit ${PEOPLE_PER_PAGE}`,
 
 /** Whether a cohort's filters contain a behavioral condition. */
 export function hasBehavior(node: unknown): boolean {
-  if (!isRecord(node)) return false
+  if (!isObject(node)) return false
   if (Array.isArray(node['values'])) return node['values'].some(hasBehavior)
   return node['type'] === 'behavioral' || hasBehavior(node['properties'])
 }
@@ -179,7 +181,7 @@ function actionIds(type: unknown, key: unknown): readonly number[] {
 
 function filtersOf(leaf: BehaviorLeaf): readonly unknown[] {
   const filters = leaf['event_filters'] ?? []
-  if (Array.isArray(filters) && filters.every(isRecord)) return filters
+  if (Array.isArray(filters) && filters.every(isObject)) return filters
   throw new UnknownBehavior('Properties of the event must be a list of filters.')
 }
 

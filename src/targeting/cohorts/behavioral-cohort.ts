@@ -2,10 +2,12 @@
  * Membership in behavioral cohorts: conditions on events become sets of persons, other conditions are evaluated
  * like flags'.
  */
+
 import type { CompiledFlags } from '../../flags/definition.ts'
 import { matchesFilter } from '../../flags/match.ts'
 import type { Subject } from '../../flags/subject.ts'
-import { asText, isRecord } from '../../flags/value.ts'
+import { asText } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { compileInSlices } from '../flags/compile-in-slices.ts'
 import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'
 
@@ -45,7 +47,7 @@ export async function openMembership(
   ask: AskEvents,
 ): Promise<BehavioralMembership> {
   const reading: BehaviorReader = { project_id: cohort.project_id, ask, leaves: [] }
-  const root = isRecord(cohort.filters) ? cohort.filters['properties'] : null
+  const root = isObject(cohort.filters) ? cohort.filters['properties'] : null
   const tree = await readNode(root, reading)
   const { stored } = definitions
   const parts = reading.leaves.map((leaf, index) => ({
@@ -61,7 +63,7 @@ export async function openMembership(
 }
 
 async function readNode(raw: unknown, reading: BehaviorReader): Promise<BehavioralNode> {
-  if (!isRecord(raw)) return { kind: 'any', nodes: [] }
+  if (!isObject(raw)) return { kind: 'any', nodes: [] }
   const values = raw['values']
   if (Array.isArray(values)) {
     const nodes: BehavioralNode[] = []

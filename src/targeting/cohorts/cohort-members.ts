@@ -3,6 +3,7 @@
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { CohortChange } from '../../storage/persons/flag-rows.ts'
 import { Slices } from '../../threads/slices.ts'
+import { uuidBytes } from '../../uuid.ts'
 import type { ListedPerson, PersonSource } from '../shared/person-reads.ts'
 import { type CohortRow, setCount } from './cohort.ts'
 import type { PersonList } from './persons-table.ts'
@@ -141,7 +142,7 @@ function findPersonId(persons: PersonSource, project_id: number, name: string): 
   const person = persons.findPerson(project_id, name)
   if (person !== null) return person.id
   if (!PERSON_ID.test(name)) return null
-  const id = Uint8Array.fromHex(name.replaceAll('-', ''))
+  const id = uuidBytes(name)
   return persons.hasPerson(project_id, id) ? id : null
 }
 

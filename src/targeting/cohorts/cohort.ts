@@ -2,12 +2,14 @@
  * Stored cohorts: static ones with uploaded persons, dynamic ones with conditions, calculated in the
  * background.
  */
+
 import { and, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CohortNode, type CompiledCohort, compileAmong } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { StoredCohort } from '../../flags/definition-types.ts'
-import { asText, isRecord } from '../../flags/value.ts'
+import { asText } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { readOneByOne } from '../../threads/sliced-json.ts'
@@ -142,7 +144,7 @@ function requireSound(
   { control, project, definitions }: TargetingEditor,
   cohort: { readonly id: number; readonly filters: unknown },
 ): void {
-  if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
+  if (!isObject(cohort.filters) || !isObject(cohort.filters['properties'])) {
     throw refused("Filters must be a dictionary with a 'properties' key.")
   }
   for (const id of behavioralActions(cohort.filters['properties'])) {
@@ -172,7 +174,7 @@ const LEAVES: ReadonlySet<unknown> = new Set([
  * types.
  */
 function behavioralActions(node: unknown): readonly number[] {
-  if (!isRecord(node)) return []
+  if (!isObject(node)) return []
   if (Array.isArray(node['values'])) return node['values'].flatMap(behavioralActions)
   const type = node['type'] ?? 'person'
   if (!LEAVES.has(type)) {

@@ -1,6 +1,7 @@
 /** The oldest shape of a cohort's conditions: groups, of which any must hold, as filters in today's shape. */
+
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 
 /** Days that an event of a group goes back when it says none. */
 const DAYS_DEFAULT = 365
@@ -11,7 +12,7 @@ export function filtersOfGroups(groups: readonly unknown[]): object {
 }
 
 function conditionsOf(group: unknown): object {
-  if (!isRecord(group)) throw refusal()
+  if (!isObject(group)) throw refusal()
   const { properties, event_id, action_id } = group
   if (event_id || action_id) return { type: 'AND', values: [behaviorOf(group)] }
   return propertiesOf(properties ?? [])
@@ -20,7 +21,7 @@ function conditionsOf(group: unknown): object {
 /** A list of filters, a tree of them, or a map of values by key: `{"plan": "pro", "age__gt": 5}`. */
 function propertiesOf(properties: unknown): object {
   if (Array.isArray(properties)) return { type: 'AND', values: properties }
-  if (!isRecord(properties)) throw refusal()
+  if (!isObject(properties)) throw refusal()
   if (Array.isArray(properties['values'])) return properties
   if ('key' in properties && 'value' in properties) return { type: 'AND', values: [properties] }
   const values = Object.entries(properties).map(([written, value]) => {

@@ -1,6 +1,7 @@
 /** The exposed persons of an experiment, as a dynamic cohort. */
+
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { type CohortRow, createCohort } from '../cohorts/cohort.ts'
 import { getFlag } from '../flags/flag.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
@@ -43,14 +44,14 @@ function exposureOf(
   editor: TargetingEditor,
   { exposure_criteria, feature_flag_id }: Experiment,
 ): object {
-  const config = isRecord(exposure_criteria) ? exposure_criteria['exposure_config'] : null
+  const config = isObject(exposure_criteria) ? exposure_criteria['exposure_config'] : null
   const { key } = getFlag(editor.control, editor.project.id, feature_flag_id)
-  if (isRecord(config) && config['kind'] === 'ActionsNode') {
+  if (isObject(config) && config['kind'] === 'ActionsNode') {
     return { key: config['id'], event_type: 'actions' }
   }
-  const event = isRecord(config) ? config['event'] : FLAG_CALLED
+  const event = isObject(config) ? config['event'] : FLAG_CALLED
   if (typeof event === 'string' && event !== FLAG_CALLED) {
-    const filters = isRecord(config) ? config['properties'] : []
+    const filters = isObject(config) ? config['properties'] : []
     return {
       key: event,
       event_type: 'events',

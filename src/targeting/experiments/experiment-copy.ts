@@ -1,6 +1,7 @@
 /** Copies an experiment as a draft: in its own project, or into another of the organization. */
+
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { findFlagByKey, getFlag } from '../flags/flag.ts'
@@ -33,7 +34,7 @@ export function copyExperiment(
   const there = findFlagByKey(control, project.id, key)
   const variants = variantsOf(there ?? flag)
   const parameters = {
-    ...(isRecord(source.parameters) ? source.parameters : {}),
+    ...(isObject(source.parameters) ? source.parameters : {}),
     ...(variants === null ? {} : { feature_flag_variants: variants }),
   }
   return createExperiment(
@@ -62,7 +63,7 @@ export function copyExperiment(
 function requireCurrentMetrics({ metrics, secondary_metrics }: Experiment): void {
   const is_old = [metrics, secondary_metrics]
     .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
-    .some((metric) => isRecord(metric) && metric['kind'] !== 'ExperimentMetric')
+    .some((metric) => isObject(metric) && metric['kind'] !== 'ExperimentMetric')
   if (!is_old) return
   const detail = 'Copying is not supported for experiments using legacy metrics.'
   throw new Refusal('invalid_input', detail)
@@ -72,7 +73,7 @@ function linksOf(db: ControlDB, experiment: Experiment): readonly MetricLinkRequ
   const links = listLinks(db, experiment)
   return links.map(({ metric, metadata }) => ({
     id: metric.id,
-    metadata: isRecord(metadata) ? metadata : {},
+    metadata: isObject(metadata) ? metadata : {},
   }))
 }
 
@@ -80,7 +81,7 @@ function linksOf(db: ControlDB, experiment: Experiment): readonly MetricLinkRequ
 function withoutUuids(metrics: Json): Json {
   if (!Array.isArray(metrics)) return []
   return metrics.map((metric) => {
-    if (!isRecord(metric)) return metric
+    if (!isObject(metric)) return metric
     const { uuid: _other, fingerprint: _print, ...rest } = metric
     return rest as Json
   })

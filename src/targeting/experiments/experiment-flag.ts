@@ -1,7 +1,8 @@
 /** The flag of an experiment: its variants, its conditions, its holdout, and the shipped variant. */
+
 import { and, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { type Flag, updateFlag } from '../flags/flag.ts'
@@ -32,7 +33,7 @@ export function buildFlagFilters(
   editor: TargetingEditor,
   { parameters, holdout_id }: ExperimentFlagRequest,
 ): object {
-  const said = isRecord(parameters) ? parameters : {}
+  const said = isObject(parameters) ? parameters : {}
   const rollout_percentage = said['rollout_percentage'] ?? 100
   const payloads = said['feature_flag_payloads']
   return {
@@ -40,7 +41,7 @@ export function buildFlagFilters(
     multivariate: { variants: variantsIn(parameters) ?? EVEN_VARIANTS },
     aggregation_group_type_index: said['aggregation_group_type_index'] ?? null,
     holdout_groups: holdoutGroups(editor, holdout_id ?? null),
-    ...(isRecord(payloads) ? { payloads } : {}),
+    ...(isObject(payloads) ? { payloads } : {}),
   }
 }
 
@@ -51,7 +52,7 @@ export function syncExperimentFlag(
   request: ExperimentFlagRequest,
   now: Date,
 ): void {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const wanted = followExperiment(editor, filters, request)
   const active = flag.active || request.is_on
   const is_moved = !Bun.deepEquals(filters, wanted)
@@ -70,7 +71,7 @@ export function setHoldout(
   holdout_id: number | null,
   now: Date,
 ): void {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const holdout_groups = holdoutGroups(editor, holdout_id)
   if (Bun.deepEquals(filters['holdout_groups'] ?? null, holdout_groups)) return
   updateFlag(editor, flag, { filters: { ...filters, holdout_groups } }, now)
@@ -91,9 +92,9 @@ export function shipVariant(
     const detail = `Variant ${JSON.stringify(variant_key)} is not one of the feature flag.`
     throw refused(detail, 'variant_key')
   }
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const variants = (variantsOf(flag) ?? []).map((one) => {
-    const variant = isRecord(one) ? one : {}
+    const variant = isObject(one) ? one : {}
     return { ...variant, rollout_percentage: variant['key'] === variant_key ? 100 : 0 }
   })
   const groups: readonly unknown[] = Array.isArray(filters['groups']) ? filters['groups'] : []
@@ -128,12 +129,12 @@ export function requireComparable(
   flag: Flag,
 ): void {
   const keys = variantKeys(flag)
-  const said = isRecord(stats_config) ? stats_config['baseline_variant_key'] : null
+  const said = isObject(stats_config) ? stats_config['baseline_variant_key'] : null
   if (typeof said === 'string' && !keys.includes(said)) {
     const detail = `${JSON.stringify(said)} is no variant of the feature flag.`
     throw refused(detail, 'stats_config__baseline_variant_key')
   }
-  const excluded: unknown = isRecord(parameters) ? parameters['excluded_variants'] : null
+  const excluded: unknown = isObject(parameters) ? parameters['excluded_variants'] : null
   if (excluded === undefined || excluded === null) return
   const attr = 'parameters__excluded_variants'
   if (!Array.isArray(excluded) || excluded.some((key: unknown) => !isOneOf(keys, key))) {
@@ -178,7 +179,7 @@ export function variantKeys(flag: Flag): readonly string[] {
 
 /** Returns the variants that results compare: all but the excluded ones, control first. */
 export function comparedKeys({ parameters }: FlaggedExperiment, flag: Flag): readonly string[] {
-  const excluded = isRecord(parameters) ? parameters['excluded_variants'] : null
+  const excluded = isObject(parameters) ? parameters['excluded_variants'] : null
   const keys = variantKeys(flag).filter(
     (key) => !Array.isArray(excluded) || !excluded.includes(key),
   )
@@ -187,14 +188,14 @@ export function comparedKeys({ parameters }: FlaggedExperiment, flag: Flag): rea
 
 /** Returns a flag's variants; null without any. */
 export function variantsOf({ filters }: Flag): readonly Json[] | null {
-  const multivariate = isRecord(filters) ? filters['multivariate'] : null
-  const variants = isRecord(multivariate) ? multivariate['variants'] : null
+  const multivariate = isObject(filters) ? filters['multivariate'] : null
+  const variants = isObject(multivariate) ? multivariate['variants'] : null
   return Array.isArray(variants) ? (variants as Json[]) : null
 }
 
 /** Returns the variants in parameters; null without any. Refuses variants that cannot be compared. */
 function variantsIn(parameters: unknown): readonly unknown[] | null {
-  const variants: unknown = isRecord(parameters) ? parameters['feature_flag_variants'] : null
+  const variants: unknown = isObject(parameters) ? parameters['feature_flag_variants'] : null
   if (!Array.isArray(variants) || variants.length === 0) return null
   const keys = variants.flatMap(keyOf)
   if (keys.length < variants.length) {
@@ -209,7 +210,7 @@ function variantsIn(parameters: unknown): readonly unknown[] | null {
 }
 
 function keyOf(variant: unknown): readonly string[] {
-  return isRecord(variant) && typeof variant['key'] === 'string' ? [variant['key']] : []
+  return isObject(variant) && typeof variant['key'] === 'string' ? [variant['key']] : []
 }
 
 /** Returns filters that follow an edit of the experiment. */
@@ -218,7 +219,7 @@ function followExperiment(
   filters: Readonly<Record<string, unknown>>,
   { parameters, holdout_id }: ExperimentFlagRequest,
 ): Readonly<Record<string, unknown>> {
-  const said = isRecord(parameters) ? parameters : {}
+  const said = isObject(parameters) ? parameters : {}
   const variants = variantsIn(parameters)
   const share = said['rollout_percentage']
   const groups: readonly unknown[] = Array.isArray(filters['groups']) ? filters['groups'] : []
@@ -226,7 +227,7 @@ function followExperiment(
   return {
     ...filters,
     ...(variants === null ? {} : { multivariate: { variants } }),
-    ...(typeof share === 'number' && isRecord(first)
+    ...(typeof share === 'number' && isObject(first)
       ? { groups: [{ ...first, rollout_percentage: share }, ...others] }
       : {}),
     ...(Object.hasOwn(said, 'aggregation_group_type_index')

@@ -1,7 +1,8 @@
 /** Metrics of an experiment: its own, linked saved metrics, and their order. */
+
 import { and, eq, inArray } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { experiment_metric_links, experiment_saved_metrics, type experiments } from '../tables.ts'
@@ -90,7 +91,7 @@ export function listLinks(
 
 /** Whether a saved metric is linked as secondary. */
 export function isSecondary({ metadata }: Pick<MetricLink, 'metadata'>): boolean {
-  return isRecord(metadata) && metadata['type'] === 'secondary'
+  return isObject(metadata) && metadata['type'] === 'secondary'
 }
 
 /** Gives each own metric a unique uuid; `taken` are the linked metrics' uuids. */
@@ -98,7 +99,7 @@ export function withUuids(metrics: unknown, taken: ReadonlySet<string>): Json {
   const seen = new Set(taken)
   if (!Array.isArray(metrics)) return []
   return metrics.map((metric: unknown) => {
-    if (!isRecord(metric)) return metric as Json
+    if (!isObject(metric)) return metric as Json
     const stored = uuidOf(metric)
     const uuid = stored === null || seen.has(stored) ? crypto.randomUUID() : stored
     seen.add(uuid)

@@ -1,7 +1,8 @@
 /** Holdouts: persons excluded from experiments, the same persons for each experiment that uses the holdout. */
+
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
@@ -136,7 +137,7 @@ function withVariant(id: number, filters: readonly unknown[]): Json {
 
 function requireSound(filters: readonly unknown[]): void {
   const [set] = filters
-  const percentage = isRecord(set) ? set['rollout_percentage'] : null
+  const percentage = isObject(set) ? set['rollout_percentage'] : null
   const is_share = typeof percentage === 'number' && percentage >= 0 && percentage <= 100
   if (filters.length === 1 && is_share) return
   const detail = 'Filters must be one set with a rollout_percentage from 0 to 100.'

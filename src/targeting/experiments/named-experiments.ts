@@ -1,6 +1,7 @@
 /** Experiments as queries use them: flag, variants, time range, exposure criteria. */
+
 import { and, eq } from 'drizzle-orm'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { type Flag, findFlag } from '../flags/flag.ts'
 import { experiments } from '../tables.ts'
@@ -46,7 +47,7 @@ export function findExperimentById(
 /** Joins an experiment with its flag. */
 export function nameExperiment(experiment: Experiment, flag: Flag): ExperimentById {
   const { id, start_date, end_date, holdout_id, exposure_criteria, stats_config } = experiment
-  const index = isRecord(flag.filters) ? flag.filters['aggregation_group_type_index'] : null
+  const index = isObject(flag.filters) ? flag.filters['aggregation_group_type_index'] : null
   return {
     id,
     flag_key: flag.key,

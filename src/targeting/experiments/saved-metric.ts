@@ -1,7 +1,8 @@
 /** Saved metrics, which several experiments of a project share. */
+
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
@@ -108,7 +109,7 @@ export function listSavedMetricIds(db: ControlDB, project_id: number): readonly 
 
 /** Returns the uuid of a metric's query; null without one. */
 export function uuidOf(query: unknown): string | null {
-  const uuid = isRecord(query) ? query['uuid'] : null
+  const uuid = isObject(query) ? query['uuid'] : null
   return typeof uuid === 'string' && uuid !== '' ? uuid : null
 }
 

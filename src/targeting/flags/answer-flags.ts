@@ -1,9 +1,11 @@
 /** Evaluates all flags of a project for one request: stored properties overlaid with the request's. */
+
 import { resolveContinuity } from '../../flags/continuity.ts'
 import { evaluateFlags, type Selection } from '../../flags/evaluate.ts'
 import type { Evaluation } from '../../flags/result.ts'
 import { type FlagPerson, overlayGroupProperties, overlayProperties } from '../../flags/subject.ts'
-import { type FlagProperties, identifierOf, isRecord } from '../../flags/value.ts'
+import { type FlagProperties, identifierOf } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { PersonRead, PersonSource } from '../shared/person-reads.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
@@ -122,7 +124,7 @@ function readStored(
 function needsPerson({ reads }: ProjectFlags, query: FlagQuery): boolean {
   if (reads.needs_person) return true
   const { person_properties } = query
-  if (!isRecord(person_properties)) return reads.person_keys.length > 0
+  if (!isObject(person_properties)) return reads.person_keys.length > 0
   for (const key of reads.person_keys) if (!Object.hasOwn(person_properties, key)) return true
   return false
 }
@@ -132,7 +134,7 @@ function readGroups(
   { reads, definitions, project_id }: ProjectFlags,
   { groups }: FlagQuery,
 ): Readonly<Record<string, FlagProperties>> {
-  if (reads.group_indexes.length === 0 || !isRecord(groups)) return NOTHING.groups
+  if (reads.group_indexes.length === 0 || !isObject(groups)) return NOTHING.groups
   // Without a prototype, so that a group type named `__proto__` is a key like any other.
   const found: Record<string, FlagProperties> = Object.create(null)
   for (const index of reads.group_indexes) {

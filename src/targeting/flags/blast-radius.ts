@@ -1,10 +1,12 @@
 /** Blast radius: how many persons (or groups) a condition includes. All are evaluated, a slice at a time. */
+
 import { Refusal } from '../../errors.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { StoredFlag } from '../../flags/definition-types.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
 import type { FlagPerson } from '../../flags/subject.ts'
-import { type FlagProperties, isRecord } from '../../flags/value.ts'
+import { type FlagProperties } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { Slices } from '../../threads/slices.ts'
 import type { PersonSource } from '../shared/person-reads.ts'
 import { compileInSlices } from './compile-in-slices.ts'
@@ -35,7 +37,7 @@ export async function blastRadius(
 /** Refuses filters on anything but the counted type of groups; other flags may be asked, as when flags are evaluated. */
 function requireGroupFilters(properties: readonly unknown[], index: number): void {
   const is_sound = properties.every((filter) => {
-    if (!isRecord(filter) || filter['type'] === 'flag' || filter['key'] === '$group_key')
+    if (!isObject(filter) || filter['type'] === 'flag' || filter['key'] === '$group_key')
       return true
     return filter['group_type_index'] === index
   })

@@ -7,7 +7,8 @@ import { matchesFilter } from '../../flags/match.ts'
 import { setsOf } from '../../flags/plan.ts'
 import { type FlagResult, valueOf } from '../../flags/result.ts'
 import { type FlagPerson, openSubject, type Subject } from '../../flags/subject.ts'
-import { asText, isRecord, ownProperty } from '../../flags/value.ts'
+import { asText, ownProperty } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Flag } from './flag.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
@@ -62,9 +63,9 @@ export function explainFlag(
     const position = definitions.positions.get(one.flag.key)
     if (position !== undefined) subject.results[position] = one
   }
-  const raw = setsOf(isRecord(flag.filters) ? flag.filters : {})
+  const raw = setsOf(isObject(flag.filters) ? flag.filters : {})
   const sets = compiled.plan.sets.map((set, index) =>
-    trySet(isRecord(raw[index]) ? raw[index] : {}, {
+    trySet(isObject(raw[index]) ? raw[index] : {}, {
       filters: set.filters,
       subject,
       index,
@@ -118,7 +119,7 @@ function explain(set: Pick<EvaluatedSet, 'matched' | 'properties_matched' | 'rol
 }
 
 function tryFilter(stored: unknown, filter: CompiledFilter, subject: Subject): EvaluatedProperty {
-  const raw = isRecord(stored) ? stored : {}
+  const raw = isObject(stored) ? stored : {}
   const tried = tryToMatch(filter, subject)
   const actual_value = actualValue(filter, subject)
   const shown = actual_value === null ? 'nothing' : asText(actual_value)

@@ -1,7 +1,8 @@
 /** Creates a static cohort of all persons that a flag includes now. All are evaluated, a slice at a time. */
+
 import { Refusal } from '../../errors.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { Slices } from '../../threads/slices.ts'
 import { type CohortRow, createCohort, getCohort } from '../cohorts/cohort.ts'
 import { addMemberIds, type MemberContext } from '../cohorts/cohort-members.ts'
@@ -43,7 +44,7 @@ export async function createFlagCohort(context: FlagCohortContext, flag: Flag): 
 
 function requireForPeople({ filters, active, deleted }: Flag): void {
   if (deleted || !active) throw refused('A flag that is off has no people.')
-  if (isRecord(filters) && (filters['aggregation_group_type_index'] ?? null) !== null) {
+  if (isObject(filters) && (filters['aggregation_group_type_index'] ?? null) !== null) {
     throw refused('Cannot create a static cohort from a flag of groups.')
   }
 }

@@ -1,7 +1,8 @@
 /** Copies a flag into another project, with the cohorts and flags it depends on: their ids differ there. */
+
 import { and, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { type CohortRow, createCohort, getCohort } from '../cohorts/cohort.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
@@ -56,7 +57,7 @@ type Copying = FlagCopyContext & {
 
 /** Returns the target filters, without early access and holdouts, which belong to their project. */
 function targetFilters(copying: Copying, flag: Flag, depth: number): unknown {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const filters = isObject(flag.filters) ? flag.filters : {}
   const { super_groups: _early, holdout_groups: _held, holdout: _out, ...rest } = filters
   return translate(rest, (filter) => targetFilter(copying, filter, depth))
 }
@@ -173,7 +174,7 @@ function requireOnce({ seen }: Walk, name: string, look: () => void): void {
 /** Replaces every filter in a tree of conditions; an object with a key and a type is a filter. */
 function translate(node: unknown, change: (filter: CopiedFilter) => unknown): unknown {
   if (Array.isArray(node)) return node.map((part) => translate(part, change))
-  if (!isRecord(node)) return node
+  if (!isObject(node)) return node
   if (typeof node['key'] === 'string' && typeof node['type'] === 'string') return change(node)
   return Object.fromEntries(
     Object.entries(node).map(([name, part]) => [name, translate(part, change)]),

@@ -1,7 +1,8 @@
 /** Scheduled changes of flags: create, change, pause, delete. */
+
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import { requireRoom } from '../../projects/quota.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
@@ -31,21 +32,21 @@ const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
     throw refused('payload', 'The value of update_status must be true or false.')
   },
   add_release_condition: ({ filters }, value) => {
-    const sets: unknown = isRecord(value) ? value['groups'] : null
-    if (!isRecord(value) || !Array.isArray(sets) || sets.length === 0) {
+    const sets: unknown = isObject(value) ? value['groups'] : null
+    if (!isObject(value) || !Array.isArray(sets) || sets.length === 0) {
       throw refused('payload', 'The value of add_release_condition must have a list of groups.')
     }
-    const before = isRecord(filters) ? filters : {}
+    const before = isObject(filters) ? filters : {}
     const present: unknown = before['groups']
     const groups: readonly unknown[] = [...(Array.isArray(present) ? present : []), ...sets]
     return { filters: { ...before, ...partsOf(value, before), groups } }
   },
   update_variants: ({ filters }, value) => {
-    const variants: unknown = isRecord(value) ? value['variants'] : null
-    if (!isRecord(value) || !Array.isArray(variants)) {
+    const variants: unknown = isObject(value) ? value['variants'] : null
+    if (!isObject(value) || !Array.isArray(variants)) {
       throw refused('payload', 'The value of update_variants must have a list of variants.')
     }
-    const before = isRecord(filters) ? filters : {}
+    const before = isObject(filters) ? filters : {}
     const multivariate = variants.length === 0 ? null : { variants }
     return { filters: { ...before, multivariate, payloads: value['payloads'] ?? {} } }
   },
@@ -56,10 +57,10 @@ const ONCE_ONLY: ReadonlySet<string> = new Set(['add_release_condition'])
 
 /** Returns the changes that a payload makes to a flag in its present state. Refuses unknown payloads. */
 export function scheduledChanges(payload: unknown, flag: Pick<Flag, 'filters'>): FlagChanges {
-  const operation: unknown = isRecord(payload) ? payload['operation'] : null
+  const operation: unknown = isObject(payload) ? payload['operation'] : null
   const stored = typeof operation === 'string' && Object.hasOwn(OPERATIONS, operation)
   const change = stored ? OPERATIONS[operation] : undefined
-  if (change === undefined || !isRecord(payload)) {
+  if (change === undefined || !isObject(payload)) {
     const names = Object.keys(OPERATIONS).join(', ')
     throw refused('payload', `The payload needs an operation, one of: ${names}.`)
   }
@@ -203,7 +204,7 @@ function requireTimes(draft: ScheduleTimes): void {
     throw refused('recurrence_interval', detail)
   }
   if (cron_expression !== null) requireCron(cron_expression, draft)
-  const operation = isRecord(draft.payload) ? draft.payload['operation'] : null
+  const operation = isObject(draft.payload) ? draft.payload['operation'] : null
   if (is_recurring && typeof operation === 'string' && ONCE_ONLY.has(operation)) {
     const detail = `Recurring schedules are not supported for ${operation}: each run would add to the one before.`
     throw refused('payload', detail)
@@ -235,10 +236,10 @@ function partsOf(
   before: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const { payloads, multivariate } = value
-  const present = isRecord(before['payloads']) ? before['payloads'] : {}
+  const present = isObject(before['payloads']) ? before['payloads'] : {}
   return {
-    ...(isRecord(payloads) ? { payloads: { ...present, ...payloads } } : {}),
-    ...(isRecord(multivariate) ? { multivariate } : {}),
+    ...(isObject(payloads) ? { payloads: { ...present, ...payloads } } : {}),
+    ...(isObject(multivariate) ? { multivariate } : {}),
   }
 }
 

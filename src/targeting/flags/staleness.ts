@@ -1,5 +1,5 @@
 /** Status of a flag: whether it is in use, and whether all persons get the same value. */
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Flag } from './flag.ts'
 
 export type FlagStatus = {
@@ -48,7 +48,7 @@ export type Rollout = {
 
 /** Summarizes the condition sets of a flag. */
 export function rolloutOf({ filters }: Pick<Flag, 'filters'>): Rollout {
-  const sets = isRecord(filters) ? listOf(filters['groups']) : []
+  const sets = isObject(filters) ? listOf(filters['groups']) : []
   const percentages = sets.map((set) => Number(set['rollout_percentage'] ?? 100))
   const constant = constantOf(filters)
   return {
@@ -64,12 +64,12 @@ type ConstantRollout = { readonly variant: string | null; readonly reason: strin
 
 /** The value that all persons get; null when values differ. */
 function constantOf(filters: unknown): ConstantRollout | null {
-  if (!isRecord(filters)) return null
+  if (!isObject(filters)) return null
   const sets = listOf(filters['groups'])
   const is_special = [filters['super_groups'], filters['holdout_groups']].some(
     (part) => listOf(part).length > 0,
   )
-  if (is_special || isRecord(filters['holdout'])) return null
+  if (is_special || isObject(filters['holdout'])) return null
   const full = sets.findIndex(isForAll)
   if (full < 0) return null
   const variants = variantsOf(filters)
@@ -85,8 +85,8 @@ function constantOf(filters: unknown): ConstantRollout | null {
 }
 
 function variantsOf(filters: unknown): readonly Readonly<Record<string, unknown>>[] {
-  const multivariate = isRecord(filters) ? filters['multivariate'] : null
-  return isRecord(multivariate) ? listOf(multivariate['variants']) : []
+  const multivariate = isObject(filters) ? filters['multivariate'] : null
+  return isObject(multivariate) ? listOf(multivariate['variants']) : []
 }
 
 function isForAll(set: Readonly<Record<string, unknown>>): boolean {
@@ -95,5 +95,5 @@ function isForAll(set: Readonly<Record<string, unknown>>): boolean {
 }
 
 function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : []
+  return Array.isArray(value) ? value.filter(isObject) : []
 }

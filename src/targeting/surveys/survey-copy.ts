@@ -1,5 +1,5 @@
 /** Copies a survey into other projects: questions and appearance, without links to its project. */
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import { createSurvey, type Survey } from './survey.ts'
@@ -15,11 +15,11 @@ export function copySurvey(editor: TargetingEditor, survey: Survey, now: Date): 
   const stamp = now.toISOString().slice(0, 19).replace('T', ' ')
   const questions = Array.isArray(survey.questions) ? survey.questions : []
   const bare = questions.map((question) => {
-    if (!isRecord(question)) return question
+    if (!isObject(question)) return question
     const { id: _own, ...rest } = question
     return rest
   })
-  const conditions = isRecord(survey.conditions)
+  const conditions = isObject(survey.conditions)
     ? Object.entries(survey.conditions).filter(([name]) => !OWN_CONDITIONS.has(name))
     : null
   const wanted = {

@@ -1,6 +1,7 @@
 /** Normalizes a survey's questions and appearance: every question has an id, markup is sanitized. */
+
 import { Refusal } from '../../errors.ts'
-import { isRecord } from '../../flags/value.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import { MarkupCleaner, TooMuchMarkup } from './survey-markup.ts'
 
@@ -21,7 +22,7 @@ export function storedQuestions(questions: unknown): Json {
 }
 
 function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner): unknown {
-  if (!isRecord(question)) return question
+  if (!isObject(question)) return question
   const place = `questions__${index}`
   requireContentType(question['descriptionContentType'], `${place}__descriptionContentType`)
   const { choices, link, id, translations } = question
@@ -32,14 +33,14 @@ function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner):
   const texts = { names: QUESTION_TEXTS, attr: place, cleaner }
   return {
     ...cleaned(question, texts),
-    ...(isRecord(translations) ? { translations: cleanTranslations(translations, texts) } : {}),
+    ...(isObject(translations) ? { translations: cleanTranslations(translations, texts) } : {}),
     id: typeof id === 'string' && id !== '' ? id : crypto.randomUUID(),
   }
 }
 
 /** Returns a survey's appearance as stored. */
 export function storedAppearance(appearance: unknown): Json {
-  if (!isRecord(appearance)) return null
+  if (!isObject(appearance)) return null
   const content_type = appearance['thankYouMessageDescriptionContentType']
   requireContentType(content_type, 'appearance__thankYouMessageDescriptionContentType')
   const { surveyPopupDelaySeconds: delay, whiteLabel: label } = appearance
@@ -56,7 +57,7 @@ export function storedAppearance(appearance: unknown): Json {
 
 /** Returns translations as stored, by language. */
 export function storedTranslations(translations: unknown): Json {
-  if (!isRecord(translations)) return null
+  if (!isObject(translations)) return null
   const cleaner = new MarkupCleaner()
   const texts = { names: APPEARANCE_TEXTS, attr: 'translations', cleaner }
   return cleanTranslations(translations, texts) as Json
@@ -72,7 +73,7 @@ type MarkedTexts = {
 function cleanTranslations(translations: RawQuestion, texts: MarkedTexts): RawQuestion {
   const languages = Object.entries(translations).map(([language, members]) => [
     language,
-    isRecord(members) ? cleaned(members, texts) : members,
+    isObject(members) ? cleaned(members, texts) : members,
   ])
   return Object.fromEntries(languages) as RawQuestion
 }

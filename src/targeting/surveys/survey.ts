@@ -1,8 +1,10 @@
 /** Surveys: their questions, and the flags that choose their audience. */
+
 import { and, count, desc, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
+import { DAY_MS } from '../../time.ts'
 import { createFlag, type Flag, getFlag, removeFlag, updateFlag } from '../flags/flag.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { uniqueKey } from '../shared/unique-key.ts'
@@ -39,8 +41,6 @@ export type SurveyChanges = Partial<
   readonly targeting_flag_filters?: unknown
   readonly remove_targeting_flag?: boolean
 }
-
-const MS_PER_DAY = 86_400_000
 
 /** Creates a survey, with a flag that excludes persons who answered or dismissed it. */
 export function createSurvey(
@@ -151,7 +151,7 @@ function startsOf(survey: Survey): readonly Date[] | null {
   if (!iteration_count || !iteration_frequency_days || start_date === null) return null
   return Array.from(
     { length: iteration_count },
-    (_, index) => new Date(start_date.getTime() + index * iteration_frequency_days * MS_PER_DAY),
+    (_, index) => new Date(start_date.getTime() + index * iteration_frequency_days * DAY_MS),
   )
 }
 

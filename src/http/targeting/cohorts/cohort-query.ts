@@ -1,6 +1,8 @@
 /** Static cohorts from a query: the persons of an ActorsQuery. */
+
 import { Refusal } from '../../../errors.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
+import { uuidBytes } from '../../../uuid.ts'
 import { prepareSaved } from '../../analytics/query.ts'
 import type { TreeCall } from '../../analytics/run-tree.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -45,7 +47,7 @@ export async function personsInQuery(
 
 function personIn(id: unknown): Uint8Array {
   if (typeof id === 'string' && PERSON_ID.test(id)) {
-    return Uint8Array.fromHex(id.replaceAll('-', ''))
+    return uuidBytes(id)
   }
   throw new Refusal('invalid_input', 'The query does not answer persons.', { attr: 'query' })
 }

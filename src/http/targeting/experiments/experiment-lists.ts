@@ -24,6 +24,7 @@ import { listLinks } from '../../../targeting/experiments/experiment-metrics.ts'
 import { type Flag, getFlag, readFlags } from '../../../targeting/flags/flag.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
+import { DAY_MS } from '../../../time.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -33,7 +34,6 @@ import { projectRoute } from '../../route.ts'
 
 const CONTROL = 'control'
 const FLAGS_PAGE = { usual: 20, max: 100 } as const
-const DAY_MS = 86_400_000
 const MONTH_DAYS = 30
 
 export const EXPERIMENT_LIST_ROUTES = [

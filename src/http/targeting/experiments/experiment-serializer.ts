@@ -1,11 +1,12 @@
 /** Serializes experiments, and reads bodies of experiments. */
+
 import type { Static } from 'elysia'
 import type { ExperimentChange } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
-import { isRecord } from '../../../flags/value.ts'
 import { readCriteria } from '../../../insights/experiments/exposure.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { readSettings } from '../../../insights/experiments/settings.ts'
+import { isObject } from '../../../json.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { listActionNames } from '../../../targeting/action.ts'
 import { getCohort } from '../../../targeting/cohorts/cohort.ts'
@@ -80,7 +81,7 @@ function withFingerprint(
   { start_date, stats_config, exposure_criteria }: Experiment,
   metric: Json,
 ): Json {
-  if (!isRecord(metric)) return metric
+  if (!isObject(metric)) return metric
   const { uuid: _uuid, name: _name, fingerprint: _print, ...meaning } = metric
   const text = JSON.stringify([meaning, start_date, stats_config, exposure_criteria])
   const hash = new Bun.CryptoHasher('sha256').update(text)

@@ -1,4 +1,5 @@
 /** Actions on many flags at once: list keys, delete, tag. */
+
 import {
   DeletedFlags,
   FlagKeys,
@@ -10,7 +11,7 @@ import {
   TaggedFlags,
 } from '../../../contract/targeting/flag-lists.ts'
 import { Refusal } from '../../../errors.ts'
-import { isRecord } from '../../../flags/value.ts'
+import { isObject } from '../../../json.ts'
 import type { Caller } from '../../../projects/access.ts'
 import type { Project } from '../../../projects/project.ts'
 import {
@@ -182,7 +183,7 @@ function readFilters(
   }
   const values = provided_fields.map(([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    if (!isRecord(value) && value !== null && hasFilters(name, text)) return [name, text] as const
+    if (!isObject(value) && value !== null && hasFilters(name, text)) return [name, text] as const
     const detail = `The filter ${name} needs a value that leaves flags out.`
     throw new Refusal('invalid_input', detail, { attr: 'filters' })
   })

@@ -1,4 +1,5 @@
 /** Single changes of a flag that send no body: enable, disable, archive, and test evaluation. */
+
 import {
   ActiveDependents,
   FlagTrialAnswer,
@@ -23,6 +24,7 @@ import {
   updateFlag,
 } from '../../../targeting/flags/flag.ts'
 import { flagAt } from '../../../targeting/flags/flag-history.ts'
+import { uuidBytes } from '../../../uuid.ts'
 import { answerJson } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { targetingEditor } from '../../editors.ts'
@@ -214,7 +216,7 @@ function distinctIdOf(app: AppContext, project_id: number, named: PersonReferenc
     throw new Refusal('required', detail, { attr: 'distinct_id' })
   }
   const ids = PERSON_ID.test(person_id)
-    ? app.persons.listDistinctIds(project_id, Uint8Array.fromHex(person_id.replaceAll('-', '')))
+    ? app.persons.listDistinctIds(project_id, uuidBytes(person_id))
     : []
   // The smallest one, so that the result does not depend on their order.
   const [first] = ids.toSorted()

@@ -1,4 +1,5 @@
 /** Surveys of a project. */
+
 import type { Static } from 'elysia'
 import {
   NewSurvey,
@@ -8,8 +9,8 @@ import {
   SurveysQuery,
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
-import { isRecord } from '../../../flags/value.ts'
 import { isYes } from '../../../insights/legacy-filters.ts'
+import { isObject } from '../../../json.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import {
@@ -128,9 +129,9 @@ function readSurveyChanges(
 
 /** Refuses targeting that excludes no person: a survey without targeting is for all persons. */
 function requireTarget(filters: unknown): void {
-  const groups = isRecord(filters) && Array.isArray(filters['groups']) ? filters['groups'] : []
+  const groups = isObject(filters) && Array.isArray(filters['groups']) ? filters['groups'] : []
   const is_everybody = groups.some((group: unknown) => {
-    if (!isRecord(group)) return false
+    if (!isObject(group)) return false
     const { rollout_percentage = null, properties = null } = group
     const is_unconditional = !Array.isArray(properties) || properties.length === 0
     return is_unconditional && (rollout_percentage === null || rollout_percentage === 100)

@@ -1,4 +1,5 @@
 /** Writes DuckDB values as the JSON rows of an answer: rows are arrays, times ISO 8601 with the zone's offset. */
+
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
@@ -12,6 +13,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { ROW_END } from '../../../threads/sliced-json.ts'
+import { DAY_US } from '../../../time.ts'
 import { type ClickHouseType, readClickHouseType, type ZoneClock } from '../clickhouse-types.ts'
 
 /** A writer of one answer's chunks. */
@@ -106,8 +108,6 @@ function timestampText(value: DuckDBTimestampValue, clock: ZoneClock | null): st
   const time_us = Number(local_us - day * DAY_US)
   return `"${dateText(Number(day))}T${timeText(time_us)}${offsetText(offset_s)}"`
 }
-
-const DAY_US = 86_400_000_000n
 
 function timeText(time_us: number): string {
   const seconds = Math.floor(time_us / 1e6)

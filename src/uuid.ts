@@ -26,3 +26,13 @@ function parseHyphenated(text: string): Uint8Array | null {
 export function makeUuid(): Uint8Array {
   return Bun.randomUUIDv7('buffer')
 }
+
+/** Bytes → the usual lower-case spelling. */
+export function formatUuid(bytes: Uint8Array): string {
+  const hex = bytes.toHex()
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** The bytes of a UUID in the usual spelling. Throws for anything else. */
+export const uuidBytes = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.fromHex(text.replaceAll('-', ''))
