@@ -36,6 +36,11 @@ const EVENTS: readonly Sent[] = [
   ['mail', '2024-06-14 00:00:00', '$pageview', { utm_medium: 'Email', utm_source: 'list' }],
   ['ads', '2024-06-14 00:00:00', '$pageview', { utm_medium: 'cpc', utm_source: 'facebook' }],
   ['', '2024-06-14 00:00:00', '$pageview', {}],
+  ['vitals', '2024-06-15 00:00:09', '$web_vitals', { $web_vitals_LCP_value: 900 }],
+  ['vitals', '2024-06-15 00:00:01', '$web_vitals', { $web_vitals_INP_value: 8 }],
+  ['vitals', '2024-06-15 00:00:02', '$web_vitals', { $web_vitals_LCP_value: 'slow' }],
+  ['vitals', '2024-06-15 00:00:03', '$web_vitals', { $web_vitals_LCP_value: '1800.5' }],
+  ['vitals', '2024-06-15 00:00:04', '$pageview', {}],
 ]
 
 let world: World
@@ -85,6 +90,13 @@ describe('a session', () => {
     ])
   })
 
+  test('has the first largest paint that is a number, and null without one', async () => {
+    expect(await of('vitals', '$vitals_lcp, toTypeName($vitals_lcp)')).toEqual([
+      [1800.5, 'Nullable(Float64)'],
+    ])
+    expect(await of(V7, '$vitals_lcp')).toEqual([[null]])
+  })
+
   test('counts what happened', async () => {
     const columns =
       '$pageview_count, $screen_count, $autocapture_count, $has_autocapture, $has_replay_events'
@@ -120,10 +132,10 @@ describe('a session', () => {
   })
 
   test('events without a session have none', async () => {
-    expect(await world.ask('select count() from sessions')).toEqual([['6']])
+    expect(await world.ask('select count() from sessions')).toEqual([['7']])
     const joined =
       'select count(), countIf(session.id is not null) from events where not empty(distinct_id)'
-    expect(await world.ask(joined)).toEqual([['11', '10']])
+    expect(await world.ask(joined)).toEqual([['16', '15']])
   })
 })
 
@@ -131,7 +143,14 @@ describe('ranges', () => {
   test('a session that began before the range is not cut down to it', async () => {
     const inside =
       "select id from sessions where $start_timestamp > '2024-06-10 00:00:05' order by id"
-    expect(await world.ask(inside)).toEqual([['ads'], ['app'], ['mail'], ['quick'], ['server']])
+    expect(await world.ask(inside)).toEqual([
+      ['ads'],
+      ['app'],
+      ['mail'],
+      ['quick'],
+      ['server'],
+      ['vitals'],
+    ])
     const ended =
       "select $session_duration from sessions where $end_timestamp = '2024-06-10 00:00:30'"
     expect(await world.ask(ended)).toEqual([['29']])

@@ -58,14 +58,18 @@ function performanceConfig(project: Project): unknown {
   return { network_timing, web_vitals, web_vitals_allowed_metrics }
 }
 
+/** A rate that leaves none out is no rate to SDKs. */
+const EVERY_RECORDING = '1.00'
+
 function recordingConfig(project: Project, origin: string): unknown {
   if (!project.session_recording_opt_in || !isRecordedOn(project, origin)) return false
   const replay = asObject(project.session_replay_config)
+  const rate = project.session_recording_sample_rate
   return {
     endpoint: '/s/',
     consoleLogRecordingEnabled: project.capture_console_log_opt_in ?? false,
     recorderVersion: 'v2',
-    sampleRate: project.session_recording_sample_rate,
+    sampleRate: rate === EVERY_RECORDING ? null : rate,
     minimumDurationMilliseconds: project.session_recording_minimum_duration_milliseconds,
     linkedFlag: linkedFlag(asObject(project.session_recording_linked_flag)),
     networkPayloadCapture: project.session_recording_network_payload_capture_config,

@@ -10,7 +10,7 @@ import {
   quotedName,
   tableNames,
 } from './catalog.ts'
-import { type EditorContext, ownerOf } from './editor-context.ts'
+import { type EditorContext, groupTypesOf, ownerOf } from './editor-context.ts'
 import { type EditorScope, readScope, type ScopeTable } from './scope.ts'
 
 /** One suggestion, in the shape of the API. */
@@ -84,7 +84,7 @@ function suggestionsAt(
   const named = language === 'hogTemplate' ? Object.keys(globals ?? {}) : []
   return [
     ...named.map((name): Suggestion => ({ ...suggest(name, 'Variable'), detail: 'Global' })),
-    ...scope.tables.flatMap((table) => columnsOf(cteOf(table, scope.ctes) ?? table)),
+    ...scope.tables.flatMap((table) => columnsOf(cteOf(table, scope.ctes) ?? table, context)),
     ...scope.tables.map(({ alias }) => suggestTable(alias)),
     ...suggestFunctions(),
   ]
@@ -116,10 +116,13 @@ function suggestFunctions(): readonly Suggestion[] {
     .map((name) => ({ label: name, insertText: `${name}()`, kind: 'Function' }))
 }
 
-function columnsOf({ table, columns }: ScopeTable): readonly Suggestion[] {
+function columnsOf({ table, columns }: ScopeTable, context: EditorContext): readonly Suggestion[] {
   if (table === null) return columns.map((name) => suggest(name, 'Variable'))
-  return suggestFields(findTableFields(table) ?? new Map())
+  return suggestFields(fieldsOf(table, context))
 }
+
+const fieldsOf = (table: string, context: EditorContext): CatalogueFields =>
+  findTableFields(table, groupTypesOf(context)) ?? new Map()
 
 function suggestFields(fields: CatalogueFields): readonly Suggestion[] {
   return [...fields.values()].map(({ name, type }) => ({
@@ -132,6 +135,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   array: 'Array',
   boolean: 'Boolean',
   date: 'Date',
+  field_traverser: 'Lazy Table',
   datetime: 'DateTime',
   decimal: 'Decimal',
   float: 'Float',
@@ -148,10 +152,10 @@ function suggestMembers(
   scope: EditorScope,
   context: EditorContext,
 ): readonly Suggestion[] {
-  const { table, path } = rootOf(chain, scope)
+  const { table, path } = rootOf(chain, scope, context)
   if (table === null) return []
-  if (table.table === null) return path.length === 0 ? columnsOf(table) : []
-  let fields = findTableFields(table.table) ?? new Map()
+  if (table.table === null) return path.length === 0 ? columnsOf(table, context) : []
+  let fields = fieldsOf(table.table, context)
   let row = table.table
   for (const [index, name] of path.entries()) {
     if (name === 'properties') return index === path.length - 1 ? propertiesOf(row, context) : []
@@ -166,9 +170,13 @@ function suggestMembers(
 type CompletionRoot = { readonly table: ScopeTable | null; readonly path: readonly string[] }
 
 /** Resolves the first name of a chain: a table of the SELECT or of WITH, or a field of the first table that has it. */
-function rootOf(chain: readonly string[], { tables, ctes }: EditorScope): CompletionRoot {
+function rootOf(
+  chain: readonly string[],
+  { tables, ctes }: EditorScope,
+  context: EditorContext,
+): CompletionRoot {
   const by_alias = tables.find(({ alias }) => alias === chain[0])
-  const source = by_alias ?? tables.find((table) => hasField(table, chain[0] ?? ''))
+  const source = by_alias ?? tables.find((table) => hasField(table, chain[0] ?? '', context))
   const table = source === undefined ? null : (cteOf(source, ctes) ?? source)
   return { table, path: by_alias === undefined ? chain : chain.slice(1) }
 }
@@ -176,13 +184,13 @@ function rootOf(chain: readonly string[], { tables, ctes }: EditorScope): Comple
 const cteOf = ({ table }: ScopeTable, ctes: readonly ScopeTable[]): ScopeTable | undefined =>
   ctes.find(({ alias }) => alias === table)
 
-function hasField({ table, columns }: ScopeTable, name: string): boolean {
+function hasField({ table, columns }: ScopeTable, name: string, context: EditorContext): boolean {
   if (table === null) return columns.includes(name)
-  return hasTableField(table, name)
+  return hasTableField(table, name, groupTypesOf(context))
 }
 
 function propertiesOf(row: string, context: EditorContext): readonly Suggestion[] {
-  const owner = ownerOf(row)
+  const owner = ownerOf(row, context)
   if (owner === null) return []
   return context.listProperties(owner).map(({ name, property_type }) => ({
     ...suggest(name, 'Variable'),

@@ -14,6 +14,7 @@ export type FieldType =
   | 'date'
   | 'datetime'
   | 'decimal'
+  | 'field_traverser'
   | 'float'
   | 'integer'
   | 'json'
@@ -29,13 +30,20 @@ export type CatalogueField = {
   readonly table: string | null
   /** The field names of a nested row; empty for values. */
   readonly field_names: readonly string[]
+  /** The field that this one is another name of; null for others. */
+  readonly chain: readonly string[] | null
   /** Reads the fields of a nested row; lazy, because rows nest in a circle. */
   readonly readFields: () => CatalogueFields
 }
 
 export type CatalogueFields = ReadonlyMap<string, CatalogueField>
 
-const NO_FIELDS = { table: null, field_names: [], readFields: () => new Map() } as const
+const NO_FIELDS = {
+  table: null,
+  field_names: [],
+  chain: null,
+  readFields: () => new Map(),
+} as const
 
 /** Fields that are joined rows, by their table; other nested fields are part of the same row. */
 const JOINED_TABLES: Readonly<Record<string, string>> = {
@@ -54,18 +62,36 @@ export function tableNames(): readonly string[] {
   return [...TABLES.keys(), ...RESOURCE_NAMES, ...SCHEMA_TABLES]
 }
 
+/** The project's group types: each name is a field of events, another name of `group_0` and so on. */
+export type EventGroupTypes = ReadonlyMap<string, number>
+
 /** Finds the fields of a table; null for an unknown table. */
-export function findTableFields(name: string): CatalogueFields | null {
+export function findTableFields(
+  name: string,
+  group_types: EventGroupTypes,
+): CatalogueFields | null {
   const table = TABLES.get(name)
-  if (table !== undefined) return readFields(table.fields, { table: name, path: [] })
-  return tableNames().includes(name) ? starFields(name) : null
+  if (table === undefined) return tableNames().includes(name) ? starFields(name) : null
+  const fields = readFields(table.fields, { table: name, path: [] })
+  return name === 'events' ? withGroupTypes(fields, group_types) : fields
+}
+
+/** Adds the group types whose names are free, as the compiler resolves them. */
+function withGroupTypes(fields: CatalogueFields, group_types: EventGroupTypes): CatalogueFields {
+  const named = new Map(fields)
+  for (const [name, index] of group_types) {
+    const row = fields.get(`group_${index}`)
+    if (row === undefined || fields.has(name)) continue
+    named.set(name, { ...row, name, type: 'field_traverser', chain: [row.name] })
+  }
+  return named
 }
 
 /** True for a field of the table. */
-export function hasTableField(table: string, name: string): boolean {
+export function hasTableField(table: string, name: string, group_types: EventGroupTypes): boolean {
   const definition = TABLES.get(table)
-  if (definition !== undefined) return Object.hasOwn(definition.fields, name)
-  return findTableFields(table)?.has(name) ?? false
+  if (definition === undefined) return findTableFields(table, group_types)?.has(name) ?? false
+  return Object.hasOwn(definition.fields, name) || (table === 'events' && group_types.has(name))
 }
 
 /** Reads the fields of a table from the columns of `select *`. */
@@ -97,6 +123,7 @@ function readFields(fields: TableFields, { table, path }: CatalogPosition): Cata
         type: joined === null ? 'virtual_table' : 'lazy_table',
         table: joined,
         field_names: Object.keys(definition.fields),
+        chain: null,
         readFields: () => readFields(definition.fields, { table, path: [...path, name] }),
       },
     ]

@@ -1,6 +1,7 @@
 /** The context of editor queries: the project, and the event and property names that occur in its data. */
 import type { DetectedOwner, EventDefinition, PropertyDefinition } from '../definitions.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
+import type { EventGroupTypes } from './catalog.ts'
 
 export type EditorContext = QueryContext & {
   readonly now: Date
@@ -24,9 +25,18 @@ const OWNERS: ReadonlyMap<string, DetectedOwner> = new Map([
 ])
 
 /** Finds the owner; null where it is ambiguous, as in `groups`, which has rows of several types. */
-export function ownerOf(row: string): DetectedOwner | null {
-  return OWNERS.get(row) ?? null
+export function ownerOf(row: string, context: EditorContext): DetectedOwner | null {
+  const owner = OWNERS.get(row)
+  if (owner !== undefined) return owner
+  const group_type_index = groupTypesOf(context).get(row)
+  return group_type_index === undefined ? null : { kind: 'group', group_type_index }
 }
+
+/** The project's group types by name; a project without any has none. */
+export const groupTypesOf = ({ group_types }: EditorContext): EventGroupTypes =>
+  group_types ?? NO_TYPES
+
+const NO_TYPES: EventGroupTypes = new Map()
 
 /** The key of an owner's property in `property_types`. */
 export function typeKey({ kind, group_type_index }: DetectedOwner, name: string): string {

@@ -62,7 +62,7 @@ function propertyNotices(
     return names
   }
   for (const { row, name, start, end } of named) {
-    const owner = ownerOf(row)
+    const owner = ownerOf(row, context)
     if (owner === null) continue
     const type = context.property_types.get(typeKey(owner, name))
     const what = `${WORDS[owner.kind]} property ${JSON.stringify(name)}`

@@ -105,18 +105,18 @@ describe('HogQLMetadata', () => {
   })
 
   test('warns of properties that nobody has sent, of events, persons and groups', async () => {
-    const query = `SELECT properties.plann, e.person.properties.age, e.group_0.properties.seats,
-      e.group_0.properties.chairs FROM events AS e`
+    const query = `SELECT properties.plann, e.person.properties.age, e.company.properties.seats,
+      e.company.properties.chairs FROM events AS e`
     const { isValid, warnings, notices } = await metadata(query)
     expect(isValid).toBe(true)
     const told = (list: readonly { start: number; end: number; message: string }[]) =>
       list.map(({ start, end, message }) => `${query.slice(start, end)}: ${message}`).toSorted()
     expect(told(warnings)).toEqual([
-      'e.group_0.properties.chairs: Group property "chairs" was never sent.',
+      'e.company.properties.chairs: Group property "chairs" was never sent.',
       'properties.plann: Event property "plann" was never sent.',
     ])
     expect(told(notices)).toEqual([
-      'e.group_0.properties.seats: Group property "seats" is of type Numeric.',
+      'e.company.properties.seats: Group property "seats" is of type Numeric.',
       'e.person.properties.age: Person property "age" is of type Numeric.',
     ])
   })
@@ -210,6 +210,10 @@ describe('HogQLAutocomplete', () => {
     ['SELECT e.person.properties.| FROM events AS e', ['age']],
     ['SELECT e.person.cre| FROM events e WHERE', ['created_at']],
     ['SELECT group_0.properties.| FROM events', ['seats']],
+    ['SELECT company.properties.| FROM events', ['seats']],
+    ['SELECT e.company.properties.| FROM events e', ['seats']],
+    ['SELECT compan| FROM events', ['company']],
+    ['SELECT compan| FROM persons', []],
     ["SELECT properties['a| FROM events", ['a b', 'plan']],
     ["SELECT 1 FROM events WHERE event = 'bou|", ['bought']],
     ["SELECT 1 FROM events WHERE event IN ('x', 'it|', 'y')", ["it's new"]],
@@ -288,6 +292,7 @@ describe('DatabaseSchemaQuery', () => {
       elements_chain_texts: { type: 'array' },
       person: { type: 'lazy_table', table: 'persons', fields: expect.arrayContaining(['id']) },
       poe: { type: 'virtual_table' },
+      company: { hogql_value: 'company', type: 'field_traverser', chain: ['group_0'] },
     })
     for (const [name, table] of Object.entries<{ fields: Record<string, { type: string }> }>(
       body.tables,

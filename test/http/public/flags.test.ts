@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import LZString from 'lz-string'
 import { findGeoipFiles, openGeoip } from '../../../src/geoip.ts'
-import { ask, capture, flagOn, putFlag } from '../targeting/flag-world.ts'
+import { ask, capture, flagOn, manage, putFlag } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 
 const COMMON = {
@@ -432,6 +432,21 @@ describe('experience continuity', () => {
 })
 
 describe('GET /array/…', () => {
+  test.each([
+    ['1.00', null],
+    ['0.50', '0.50'],
+  ])(
+    'a share of %s of the recordings is told as %p',
+    async (session_recording_sample_rate, told) => {
+      const changes = { session_recording_opt_in: true, session_recording_sample_rate }
+      const set = await manage(world, 'PATCH', '/api/projects/1/', changes)
+      expect(set.status).toBe(200)
+      const got = await world.send(`/array/${world.first.api_token}/config`)
+      expect(await got.json()).toMatchObject({ sessionRecording: { sampleRate: told } })
+      await manage(world, 'PATCH', '/api/projects/1/', { session_recording_opt_in: false })
+    },
+  )
+
   test('config and config.js tell the same, with and without a final slash', async () => {
     const token = world.first.api_token
     const got = await world.send(`/array/${token}/config`, { headers: { Origin: 'https://a.b' } })
