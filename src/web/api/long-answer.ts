@@ -2,7 +2,7 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'
-import type { AnswerOf, AnyQuery } from './ask.ts'
+import type { AnswerOf, AnyQuery, ResultsOf } from './ask.ts'
 import { type ApiError, call } from './call.ts'
 import { queryClient } from './client.ts'
 
@@ -32,7 +32,10 @@ const LOOK_MS = 1000
  * Asks like `useAnswer`, under an id by which the question can be followed and cancelled; `attempt` asks again without
  * the cache when it changes.
  */
-export function useLongAnswer<Results>(query: AnyQuery | null): LongAnswer<Results> {
+export function useLongAnswer<const Query extends AnyQuery>(
+  query: Query | null,
+): LongAnswer<ResultsOf<Query['kind']>> {
+  type Results = ResultsOf<Query['kind']>
   const { id } = useProject()
   const key = JSON.stringify(query)
   const query_id = useMemo(newId, [key, id])

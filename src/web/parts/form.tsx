@@ -17,6 +17,8 @@ type FormProps = {
   /** Stands beside the button. */
   readonly foot?: ComponentChildren
   readonly is_disabled?: boolean
+  /** The page has another form that matters more. */
+  readonly is_minor?: boolean
   /** The button is as wide as the form. */
   readonly is_wide?: boolean
 }
@@ -54,7 +56,12 @@ export function Form(props: FormProps): VNode {
       {children(error)}
       {error !== null && !has_place && <ErrorNote message={formErrorText(error)} />}
       <div class={is_wide ? style.wide : style.foot}>
-        <Button type="submit" look="main" disabled={is_disabled} aria-busy={is_running}>
+        <Button
+          type="submit"
+          look={props.is_minor ? 'plain' : 'main'}
+          disabled={is_disabled}
+          aria-busy={is_running}
+        >
           {action}
         </Button>
         {foot}

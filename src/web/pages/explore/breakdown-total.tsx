@@ -14,10 +14,11 @@ const VALUES_DEFAULT = 25
 export function BreakdownTotal({ question }: { readonly question: ExploreQuestion }): VNode {
   const { breakdownFilter, compareFilter: _compare, trendsFilter: _display, ...rest } = question
   const is_trends = question.kind === 'TrendsQuery'
-  const all = useAnswer<readonly unknown[]>(
+  const all = useAnswer(
     is_trends
       ? {
           ...rest,
+          kind: 'TrendsQuery',
           trendsFilter: { display: 'ActionsBarValue' },
           breakdownFilter: {
             ...breakdownFilter,

@@ -1,6 +1,11 @@
 /** The answers of FunnelsQuery: steps, the time to convert, or the conversion over time. */
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type {
+  FunnelStepAnswer,
+  FunnelTimesAnswer,
+  FunnelTrendsAnswer,
+} from '../../../contract/insights/answers.ts'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { type ChartSeries, isIncomplete, timeBuckets } from '../../parts/charts/chart-data.ts'
@@ -13,12 +18,7 @@ import { Legend } from '../../parts/charts/legend.tsx'
 import { TimeChart } from '../../parts/charts/time-chart.tsx'
 import { formatDuration, formatNumber, formatPercent } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
-import {
-  breakdownText,
-  type ConversionTimes,
-  type FunnelStep,
-  type FunnelTrend,
-} from './answers.ts'
+import { breakdownText } from './answers.ts'
 import { breakdownFilters, funnelActorsSource } from './numbers.ts'
 import type { ExploreQuestion } from './question.ts'
 import style from './result.module.css'
@@ -26,10 +26,10 @@ import { marksOf, type ViewProps } from './view.ts'
 
 /** Results of a funnel, by what is shown. */
 export type FunnelResults =
-  | readonly FunnelStep[]
-  | readonly (readonly FunnelStep[])[]
-  | readonly FunnelTrend[]
-  | ConversionTimes
+  | readonly FunnelStepAnswer[]
+  | readonly (readonly FunnelStepAnswer[])[]
+  | readonly FunnelTrendsAnswer[]
+  | FunnelTimesAnswer
 
 /** Draws what the question's `funnelVizType` says. */
 export function FunnelView(props: ViewProps<FunnelResults>): VNode {
@@ -40,20 +40,20 @@ export function FunnelView(props: ViewProps<FunnelResults>): VNode {
 }
 
 function isTrend(
-  results: Exclude<FunnelResults, ConversionTimes>,
-): results is readonly FunnelTrend[] {
+  results: Exclude<FunnelResults, FunnelTimesAnswer>,
+): results is readonly FunnelTrendsAnswer[] {
   const [first] = results
   return first !== undefined && 'days' in first
 }
 
 /** The steps of each value of the breakdown; of all as one group without one. */
-function groupsOf(results: FunnelResults): readonly (readonly FunnelStep[])[] {
+function groupsOf(results: FunnelResults): readonly (readonly FunnelStepAnswer[])[] {
   if ('bins' in results || isTrend(results)) return []
   const [first] = results
   if (first === undefined) return []
   return Array.isArray(first)
-    ? (results as readonly (readonly FunnelStep[])[])
-    : [results as readonly FunnelStep[]]
+    ? (results as readonly (readonly FunnelStepAnswer[])[])
+    : [results as readonly FunnelStepAnswer[]]
 }
 
 function Steps({ question, results, onPick }: ViewProps<FunnelResults>): VNode {
@@ -89,12 +89,12 @@ function Steps({ question, results, onPick }: ViewProps<FunnelResults>): VNode {
   )
 }
 
-const stepName = ({ name, custom_name }: FunnelStep): string =>
+const stepName = ({ name, custom_name }: FunnelStepAnswer): string =>
   custom_name ?? eventTitle(name === 'All events' ? null : name)
 
 function stepNumber(
   question: ExploreQuestion,
-  group: readonly FunnelStep[],
+  group: readonly FunnelStepAnswer[],
   index: number,
   part: FunnelPart,
 ): ClickedNumber {
@@ -118,7 +118,7 @@ function stepNumber(
 function Times({
   results: { bins, average_conversion_time },
 }: {
-  readonly results: ConversionTimes
+  readonly results: FunnelTimesAnswer
 }): VNode {
   const { buckets, series } = useMemo(() => {
     const names = bins.map(([seconds], index) => {
@@ -152,7 +152,9 @@ function Times({
 const percent = (value: number): string => `${formatNumber(value)}%`
 
 function OverTime(
-  props: Omit<ViewProps<FunnelResults>, 'results'> & { readonly results: readonly FunnelTrend[] },
+  props: Omit<ViewProps<FunnelResults>, 'results'> & {
+    readonly results: readonly FunnelTrendsAnswer[]
+  },
 ): VNode {
   const { question, results, timezone, annotations } = props
   const interval = question.interval ?? 'day'
@@ -242,7 +244,7 @@ export function funnelTable(question: ExploreQuestion, results: FunnelResults): 
 
 function stepRow(
   question: ExploreQuestion,
-  group: readonly FunnelStep[],
+  group: readonly FunnelStepAnswer[],
   index: number,
 ): AnswerTable['rows'][number] {
   const step = group[index]

@@ -1,6 +1,12 @@
 /** The answers of RetentionQuery, PathsQuery, LifecycleQuery and StickinessQuery. */
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type {
+  LifecycleSeriesAnswer,
+  PathsEdgeAnswer,
+  RetentionRowAnswer,
+  StickinessSeriesAnswer,
+} from '../../../contract/insights/answers.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
@@ -9,16 +15,11 @@ import { readPathNode } from '../../parts/charts/path-names.ts'
 import { RetentionGrid } from '../../parts/charts/retention-grid.tsx'
 import { TimeChart } from '../../parts/charts/time-chart.tsx'
 import { formatBucket, formatDuration, formatNumber, formatPercent } from '../../parts/format.ts'
-import {
-  breakdownText,
-  type LifecycleLine,
-  type PathFlow,
-  type RetentionRow,
-  type StickinessLine,
-} from './answers.ts'
+import { breakdownText } from './answers.ts'
 import { Select } from './kind-settings.tsx'
 import { actorsSource } from './numbers.ts'
 import type { ExploreQuestion } from './question.ts'
+import style from './result.module.css'
 import { marksOf, type ViewProps } from './view.ts'
 
 const UNIT_INTERVALS = { Hour: 'hour', Day: 'day', Week: 'week', Month: 'month' } as const
@@ -34,7 +35,7 @@ export function RetentionView({
   results,
   timezone,
   onPick,
-}: ViewProps<readonly RetentionRow[]>): VNode {
+}: ViewProps<readonly RetentionRowAnswer[]>): VNode {
   const values = [
     ...new Set(results.map(({ breakdown_value }) => breakdownText(breakdown_value ?? 'All'))),
   ]
@@ -75,12 +76,12 @@ export function RetentionView({
   )
 }
 
-const rowText = ({ date }: RetentionRow, period: keyof typeof UNIT_INTERVALS): string =>
+const rowText = ({ date }: RetentionRowAnswer, period: keyof typeof UNIT_INTERVALS): string =>
   formatBucket(date, UNIT_INTERVALS[period])
 
 function retentionNumber(
   question: ExploreQuestion,
-  row: RetentionRow,
+  row: RetentionRowAnswer,
   interval: number,
 ): ClickedNumber {
   return {
@@ -96,7 +97,7 @@ function retentionNumber(
 /** A row per beginning. */
 export function retentionTable(
   question: ExploreQuestion,
-  results: readonly RetentionRow[],
+  results: readonly RetentionRowAnswer[],
 ): AnswerTable {
   const period = periodOf(question)
   const width = Math.max(0, ...results.map(({ values }) => values.length))
@@ -122,7 +123,11 @@ const PathsChart = lazyPage(
 )
 
 /** Draws the paths. */
-export function PathsView({ question, results, onPick }: ViewProps<readonly PathFlow[]>): VNode {
+export function PathsView({
+  question,
+  results,
+  onPick,
+}: ViewProps<readonly PathsEdgeAnswer[]>): VNode {
   return (
     <PathsChart
       label="Paths"
@@ -144,7 +149,7 @@ export function PathsView({ question, results, onPick }: ViewProps<readonly Path
 
 function edgeNumber(
   question: ExploreQuestion,
-  { source, target, value }: Pick<PathFlow, 'source' | 'target' | 'value'>,
+  { source, target, value }: Pick<PathsEdgeAnswer, 'source' | 'target' | 'value'>,
 ): ClickedNumber {
   return {
     title: `${readPathNode(source).text} → ${readPathNode(target).text}`,
@@ -159,7 +164,10 @@ function pathSource(question: ExploreQuestion, ends: object) {
 }
 
 /** A row per edge, the most frequent first. */
-export function pathsTable(question: ExploreQuestion, results: readonly PathFlow[]): AnswerTable {
+export function pathsTable(
+  question: ExploreQuestion,
+  results: readonly PathsEdgeAnswer[],
+): AnswerTable {
   const ranked = results.toSorted((one, other) => other.value - one.value)
   return {
     columns: ['Step', 'From', 'To', 'Persons', 'Mean time'],
@@ -185,7 +193,7 @@ const STATES = [
 ] as const
 
 /** Draws who came upwards and who went away downwards. */
-export function LifecycleView(props: ViewProps<readonly LifecycleLine[]>): VNode {
+export function LifecycleView(props: ViewProps<readonly LifecycleSeriesAnswer[]>): VNode {
   const { question, results, timezone, annotations, onPick } = props
   const interval = question.interval ?? 'day'
   const { buckets, series, days } = useMemo(() => {
@@ -217,7 +225,7 @@ export function LifecycleView(props: ViewProps<readonly LifecycleLine[]>): VNode
 
 function stateNumber(
   question: ExploreQuestion,
-  line: LifecycleLine,
+  line: LifecycleSeriesAnswer,
   bucket: number,
 ): ClickedNumber {
   const day = line.days[bucket]
@@ -232,7 +240,7 @@ function stateNumber(
 /** A row per bucket, a column per state. */
 export function lifecycleTable(
   question: ExploreQuestion,
-  results: readonly LifecycleLine[],
+  results: readonly LifecycleSeriesAnswer[],
 ): AnswerTable {
   const days = results[0]?.days ?? []
   return {
@@ -255,7 +263,7 @@ export function StickinessView({
   question,
   results,
   onPick,
-}: ViewProps<readonly StickinessLine[]>): VNode {
+}: ViewProps<readonly StickinessSeriesAnswer[]>): VNode {
   const { buckets, series } = useMemo(() => {
     const labels = results[0]?.labels ?? []
     const lines = results.map((line, index): ChartSeries => {
@@ -273,25 +281,29 @@ export function StickinessView({
       series: lines,
     }
   }, [results])
+  const { interval = 'day' } = question
   return (
-    <TimeChart
-      label="Stickiness"
-      buckets={buckets}
-      series={series}
-      look={results.length === 1 ? 'bar' : 'line'}
-      is_last_incomplete={false}
-      has_table
-      onPick={({ key }, bucket) => {
-        const line = results[Number(key)]
-        if (line !== undefined) onPick(stickyNumber(question, line, bucket))
-      }}
-    />
+    <>
+      <TimeChart
+        label="Stickiness"
+        buckets={buckets}
+        series={series}
+        look={results.length === 1 ? 'bar' : 'line'}
+        is_last_incomplete={false}
+        has_table
+        onPick={({ key }, bucket) => {
+          const line = results[Number(key)]
+          if (line !== undefined) onPick(stickyNumber(question, line, bucket))
+        }}
+      />
+      <p class={style.said}>Persons by the number of {interval}s on which they were active.</p>
+    </>
   )
 }
 
 function stickyNumber(
   question: ExploreQuestion,
-  line: StickinessLine,
+  line: StickinessSeriesAnswer,
   bucket: number,
 ): ClickedNumber {
   return {
@@ -308,7 +320,7 @@ function stickyNumber(
 /** A row per number of buckets, a column per line. */
 export function stickinessTable(
   question: ExploreQuestion,
-  results: readonly StickinessLine[],
+  results: readonly StickinessSeriesAnswer[],
 ): AnswerTable {
   const labels = results[0]?.labels ?? []
   return {

@@ -66,7 +66,7 @@ type AnswerCardProps = {
 function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
   const [look, setLook] = useParam('show', 'chart')
   const picture = useRef<HTMLDivElement>(null)
-  const { answer, progress, cancel } = useLongAnswer<unknown>(question)
+  const { answer, progress, cancel } = useLongAnswer(question)
   const { data, isPlaceholderData } = answer
   const is_table = look === 'table'
   const { tableOf } = KIND_VIEWS[question.kind]

@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ErrorNote, errorText } from '../../parts/error-note.tsx'
 import { fieldError, TextField } from '../../parts/field.tsx'
+import { eventTitle } from '../../parts/names.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { useKeys } from '../../state/keys.ts'
@@ -74,7 +75,7 @@ export function derivedName(question: ExploreQuestion): string {
   const { kind, series = [], retentionFilter } = question
   const text = EXPLORE_KINDS.find((one) => one.kind === kind)?.text ?? ''
   const nodes = kind === 'RetentionQuery' ? [nodeOf(retentionFilter?.['targetEntity'])] : series
-  const names = nodes.map(seriesName)
+  const names = nodes.map((node) => eventTitle(seriesName(node)))
   return names.length === 0
     ? text
     : `${text}: ${names.slice(0, 3).join(kind === 'FunnelsQuery' ? ' → ' : ', ')}`

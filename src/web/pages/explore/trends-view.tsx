@@ -1,6 +1,7 @@
 /** The answer of TrendsQuery: a chart over time, bars, or one number. */
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { BigNumber } from '../../parts/charts/big-number.tsx'
@@ -14,7 +15,7 @@ import { TimeChart } from '../../parts/charts/time-chart.tsx'
 import { ValueBars } from '../../parts/charts/value-bars.tsx'
 import { formatNumber } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
-import { breakdownText, type TrendsAnswerLine } from './answers.ts'
+import { breakdownText } from './answers.ts'
 import { actorsSource, breakdownFilters } from './numbers.ts'
 import { type ExploreQuestion, seriesName } from './question.ts'
 import style from './result.module.css'
@@ -39,14 +40,14 @@ export function lookOf({ trendsFilter }: ExploreQuestion): (typeof DISPLAYS)[num
 }
 
 /** Draws the answer as the question's display says. */
-export function TrendsView(props: ViewProps<readonly TrendsAnswerLine[]>): VNode {
+export function TrendsView(props: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
   const look = lookOf(props.question)
   if (look === 'values') return <Totals {...props} />
   if (look === 'number') return <Total {...props} />
   return <Lines {...props} look={look} />
 }
 
-type LinesProps = ViewProps<readonly TrendsAnswerLine[]> & {
+type LinesProps = ViewProps<readonly TrendsSeriesAnswer[]> & {
   readonly look: 'line' | 'area' | 'bar'
 }
 
@@ -94,7 +95,7 @@ type DrawnTrend = {
 }
 
 /** Lines of the period before share the colour of theirs. */
-function seriesOf(question: ExploreQuestion, results: readonly TrendsAnswerLine[]): DrawnTrend {
+function seriesOf(question: ExploreQuestion, results: readonly TrendsSeriesAnswer[]): DrawnTrend {
   const interval = question.interval ?? 'day'
   const current = results.find(({ compare_label }) => compare_label !== 'previous')
   const days = current?.days ?? []
@@ -115,7 +116,7 @@ function seriesOf(question: ExploreQuestion, results: readonly TrendsAnswerLine[
 }
 
 /** The name of a line: its series, its value of the breakdown, or both where there are several series. */
-export function lineName(question: ExploreQuestion, line: TrendsAnswerLine): string {
+export function lineName(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
   const { series = [] } = question
   const { breakdown_value, action } = line
   const node = series[action?.order ?? line.order ?? 0]
@@ -131,7 +132,11 @@ export function lineName(question: ExploreQuestion, line: TrendsAnswerLine): str
 const title = (name: string): string => eventTitle(name === 'All events' ? null : name)
 
 /** The number of one line at one bucket; formulas count nobody in particular. */
-function pointOf(question: ExploreQuestion, line: TrendsAnswerLine, bucket: number): ClickedNumber {
+function pointOf(
+  question: ExploreQuestion,
+  line: TrendsSeriesAnswer,
+  bucket: number,
+): ClickedNumber {
   const day = line.days[bucket]
   const [when] = timeBuckets(day === undefined ? [] : [day], question.interval ?? 'day')
   return numberOf(question, line, {
@@ -149,7 +154,7 @@ type NumberPlace = {
 
 function numberOf(
   question: ExploreQuestion,
-  line: TrendsAnswerLine,
+  line: TrendsSeriesAnswer,
   { value, point, when }: NumberPlace,
 ): ClickedNumber {
   const { breakdown_value, compare_label } = line
@@ -171,12 +176,13 @@ function numberOf(
   }
 }
 
-const totalOf = ({ aggregated_value, count }: TrendsAnswerLine): number => aggregated_value ?? count
+const totalOf = ({ aggregated_value, count }: TrendsSeriesAnswer): number =>
+  aggregated_value ?? count
 
-function Totals({ question, results, onPick }: ViewProps<readonly TrendsAnswerLine[]>): VNode {
+function Totals({ question, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
   const now = results.filter(({ compare_label }) => compare_label !== 'previous')
   const ranked = now.toSorted((one, other) => totalOf(other) - totalOf(one))
-  const beforeOf = (line: TrendsAnswerLine): TrendsAnswerLine | undefined =>
+  const beforeOf = (line: TrendsSeriesAnswer): TrendsSeriesAnswer | undefined =>
     results.find(
       (one) =>
         one.compare_label === 'previous' && lineName(question, one) === lineName(question, line),
@@ -203,11 +209,11 @@ function Totals({ question, results, onPick }: ViewProps<readonly TrendsAnswerLi
   )
 }
 
-function totalNumber(question: ExploreQuestion, line: TrendsAnswerLine): ClickedNumber {
+function totalNumber(question: ExploreQuestion, line: TrendsSeriesAnswer): ClickedNumber {
   return numberOf(question, line, { value: totalOf(line), point: {}, when: '' })
 }
 
-function Total({ question, results, onPick }: ViewProps<readonly TrendsAnswerLine[]>): VNode {
+function Total({ question, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
   const line = results.find(({ compare_label }) => compare_label !== 'previous')
   const before = results.find(({ compare_label }) => compare_label === 'previous')
   if (line === undefined) return <BigNumber name="" value={0} />
@@ -224,7 +230,7 @@ function Total({ question, results, onPick }: ViewProps<readonly TrendsAnswerLin
 /** A row per line: its total where it has one, and its buckets. */
 export function trendsTable(
   question: ExploreQuestion,
-  results: readonly TrendsAnswerLine[],
+  results: readonly TrendsSeriesAnswer[],
 ): AnswerTable {
   const is_total = results.every(({ days }) => days.length === 0)
   const current = results.find(({ compare_label }) => compare_label !== 'previous')

@@ -1,13 +1,13 @@
 /** KIND_VIEWS: how the answer of each kind is drawn, and how it becomes a table. */
 import type { ComponentType } from 'preact'
-import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type {
-  LifecycleLine,
-  PathFlow,
-  RetentionRow,
-  StickinessLine,
-  TrendsAnswerLine,
-} from './answers.ts'
+  LifecycleSeriesAnswer,
+  PathsEdgeAnswer,
+  RetentionRowAnswer,
+  StickinessSeriesAnswer,
+  TrendsSeriesAnswer,
+} from '../../../contract/insights/answers.ts'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import { type FunnelResults, FunnelView, funnelTable } from './funnel-view.tsx'
 import {
   LifecycleView,
@@ -42,16 +42,20 @@ const isNothing = (results: readonly unknown[]): boolean => results.length === 0
 
 /** One line per kind. */
 export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
-  TrendsQuery: viewOf<readonly TrendsAnswerLine[]>(TrendsView, trendsTable, isNothing),
+  TrendsQuery: viewOf<readonly TrendsSeriesAnswer[]>(TrendsView, trendsTable, isNothing),
   FunnelsQuery: viewOf<FunnelResults>(FunnelView, funnelTable, (results) =>
     'bins' in results ? results.bins.length === 0 : results.length === 0,
   ),
-  RetentionQuery: viewOf<readonly RetentionRow[]>(RetentionView, retentionTable, (rows) =>
+  RetentionQuery: viewOf<readonly RetentionRowAnswer[]>(RetentionView, retentionTable, (rows) =>
     rows.every(({ values }) => values.every(({ count }) => count === 0)),
   ),
-  PathsQuery: viewOf<readonly PathFlow[]>(PathsView, pathsTable, isNothing),
-  LifecycleQuery: viewOf<readonly LifecycleLine[]>(LifecycleView, lifecycleTable, (lines) =>
+  PathsQuery: viewOf<readonly PathsEdgeAnswer[]>(PathsView, pathsTable, isNothing),
+  LifecycleQuery: viewOf<readonly LifecycleSeriesAnswer[]>(LifecycleView, lifecycleTable, (lines) =>
     lines.every(({ data }) => data.every((value) => value === 0)),
   ),
-  StickinessQuery: viewOf<readonly StickinessLine[]>(StickinessView, stickinessTable, isNothing),
+  StickinessQuery: viewOf<readonly StickinessSeriesAnswer[]>(
+    StickinessView,
+    stickinessTable,
+    isNothing,
+  ),
 }

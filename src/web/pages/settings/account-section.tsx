@@ -73,7 +73,12 @@ function PasswordCard({ email }: { readonly email: string | null }): VNode {
   return (
     <section class={style.card} aria-labelledby="password">
       <h2 id="password">Password</h2>
-      <Form action="Change password" fields={['current_password', 'password']} onSubmit={save}>
+      <Form
+        is_minor
+        action="Change password"
+        fields={['current_password', 'password']}
+        onSubmit={save}
+      >
         {(error) => (
           <>
             {/* Password managers store the new password under it. */}

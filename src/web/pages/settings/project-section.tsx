@@ -97,7 +97,7 @@ function OrganizationForm(): VNode | null {
   return (
     <section class={style.card} aria-labelledby="organization">
       <h2 id="organization">Organization</h2>
-      <Form action="Rename" fields={['name']} onSubmit={save}>
+      <Form is_minor action="Rename" fields={['name']} onSubmit={save}>
         {(error) => (
           <TextField
             label="Organization name"
@@ -128,7 +128,7 @@ function NewProjectForm(): VNode | null {
       <p class={style.hint}>
         Its events, persons and flags are apart from those here. The menu at the top switches.
       </p>
-      <Form action="Create project" fields={['name']} onSubmit={create}>
+      <Form is_minor action="Create project" fields={['name']} onSubmit={create}>
         {(error) => (
           <TextField
             label="Name of the new project"

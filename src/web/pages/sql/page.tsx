@@ -12,7 +12,6 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { useHashQuery } from '../../state/url.ts'
-import type { SqlRow } from './cells.ts'
 import { type EditorHandle, SqlEditor } from './editor.tsx'
 import { EXAMPLES } from './examples.ts'
 import { CODE_FORMS, EXPORT_FORMATS, saveAsFile } from './exports.ts'
@@ -94,8 +93,8 @@ function useRun(tabs: SqlTabs, onRun: (text: string) => void) {
     queryKey: key,
     queryFn: async ({ signal }) => {
       const started_ms = performance.now()
-      const query = { kind: 'HogQLQuery', query: open.ran ?? '' }
-      const found = await ask<readonly SqlRow[]>(id, query, { is_forced: true, signal })
+      const query = { kind: 'HogQLQuery', query: open.ran ?? '' } as const
+      const found = await ask(id, query, { is_forced: true, signal })
       return { ...found, waited_ms: performance.now() - started_ms }
     },
     enabled: open.ran !== null,

@@ -1,7 +1,8 @@
 /** A card with tabs of tables: pages, sources, places, devices. */
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { type AnswerOf, useAnswer } from '../../api/ask.ts'
+import type { WebBreakdownAnswer, WebStatsRowAnswer } from '../../../contract/insights/answers.ts'
+import { useAnswer } from '../../api/ask.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
@@ -15,7 +16,6 @@ import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { now } from '../../state/clock.ts'
 import { useParam } from '../../state/url.ts'
 import {
-  type BreakdownValue,
   breakdownText,
   conditionsOfRow,
   tabName,
@@ -26,12 +26,19 @@ import { visitorsSource } from './metrics.ts'
 import style from './web.module.css'
 import { intervalOf, type WebQuestion, webMembers } from './web-question.ts'
 
-/** `[value, [visitors, before], [views, before], …]`; without a comparison the second of each pair is null. */
-type WebStatsRow = readonly [
-  value: BreakdownValue,
-  visitors: readonly [number, number | null],
-  views: readonly [number, number | null],
-]
+/** A row as this page asks for it; without a comparison the second of each pair is null. */
+type WebRow = {
+  readonly value: WebBreakdownAnswer
+  readonly visitors: number
+  readonly views: number
+}
+
+function readRow([value, visitors, views]: WebStatsRowAnswer): WebRow {
+  return { value: value as WebBreakdownAnswer, visitors: countOf(visitors), views: countOf(views) }
+}
+
+const countOf = (cell: WebStatsRowAnswer[number] | undefined): number =>
+  Array.isArray(cell) && typeof cell[0] === 'number' ? cell[0] : 0
 
 const ROWS_AT_FIRST = 9
 const ROWS_MAX = 100
@@ -54,12 +61,12 @@ export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps):
   const tab = card.tabs.find((one) => tabName(one) === name) ?? first
   const [is_long, setLong] = useState(false)
   const query = {
-    kind: 'WebStatsTableQuery',
+    kind: 'WebStatsTableQuery' as const,
     breakdownBy: tab.by,
     limit: tab.look === 'map' ? COUNTRIES_MAX : is_long ? ROWS_MAX : ROWS_AT_FIRST,
     ...webMembers({ ...question, has_comparison: false }),
   }
-  const answer = useAnswer<readonly WebStatsRow[]>(query)
+  const answer = useAnswer(query)
   const picture = useRef<HTMLDivElement>(null)
   const shown = answer.isPlaceholderData ? undefined : answer.data
   const choose = (value: string): void => {
@@ -75,7 +82,7 @@ export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps):
           name={card.title}
           query={query}
           hogql={shown?.hogql}
-          tableOf={shown && (() => rowsTable(tab, shown.results))}
+          tableOf={shown && (() => rowsTable(tab, shown.results.map(readRow)))}
           picture={picture}
         />
       </header>
@@ -88,9 +95,9 @@ export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps):
         {(found) => (
           <div ref={picture}>
             {tab.look === 'map' ? (
-              <PlacesMap tab={tab} answer={found} onFilter={picks.onFilter} />
+              <PlacesMap tab={tab} rows={found.results.map(readRow)} onFilter={picks.onFilter} />
             ) : (
-              <Rows tab={tab} answer={found} question={question} {...picks} />
+              <Rows tab={tab} rows={found.results.map(readRow)} question={question} {...picks} />
             )}
           </div>
         )}
@@ -134,12 +141,12 @@ const WorldMap = lazyPage(() =>
   import('../../parts/charts/world-map.tsx').then((module) => module.WorldMap),
 )
 
-type PlacesMapProps = Pick<RowsProps, 'tab' | 'answer' | 'onFilter'>
+type PlacesMapProps = Pick<RowsProps, 'tab' | 'rows' | 'onFilter'>
 
-function PlacesMap({ tab, answer, onFilter }: PlacesMapProps): VNode {
-  const countries = answer.results.flatMap(([code, [value]]) =>
+function PlacesMap({ tab, rows, onFilter }: PlacesMapProps): VNode {
+  const countries = rows.flatMap(({ value: code, visitors }) =>
     typeof code === 'string' && code !== ''
-      ? [{ code, name: breakdownText(tab, code), value }]
+      ? [{ code, name: breakdownText(tab, code), value: visitors }]
       : [],
   )
   return (
@@ -152,10 +159,10 @@ function PlacesMap({ tab, answer, onFilter }: PlacesMapProps): VNode {
   )
 }
 
-function rowsTable(tab: WebBreakdownTab, rows: readonly WebStatsRow[]): AnswerTable {
+function rowsTable(tab: WebBreakdownTab, rows: readonly WebRow[]): AnswerTable {
   return {
     columns: [tab.title, 'Visitors', 'Views'],
-    rows: rows.map(([value, [visitors], [views]]) => [
+    rows: rows.map(({ value, visitors, views }) => [
       { value: breakdownText(tab, value) },
       { value: visitors },
       { value: views },
@@ -165,12 +172,12 @@ function rowsTable(tab: WebBreakdownTab, rows: readonly WebStatsRow[]): AnswerTa
 
 type RowsProps = Omit<BreakdownCardProps, 'card'> & {
   readonly tab: WebBreakdownTab
-  readonly answer: AnswerOf<readonly WebStatsRow[]>
+  readonly rows: readonly WebRow[]
 }
 
-function Rows({ tab, answer, question, onFilter, onPick }: RowsProps): VNode {
-  const most = Math.max(1, ...answer.results.map(([, [visitors]]) => visitors))
-  const pick = (value: BreakdownValue, title: string, count: number): void => {
+function Rows({ tab, rows, question, onFilter, onPick }: RowsProps): VNode {
+  const most = Math.max(1, ...rows.map(({ visitors }) => visitors))
+  const pick = (value: WebBreakdownAnswer, title: string, count: number): void => {
     const filters = conditionsOfRow(tab, value)
     const narrowed = { ...question, filters: [...question.filters, ...filters] }
     onPick({
@@ -195,7 +202,7 @@ function Rows({ tab, answer, question, onFilter, onPick }: RowsProps): VNode {
         </tr>
       </thead>
       <tbody>
-        {answer.results.map(([value, [visitors], [views]]) => {
+        {rows.map(({ value, visitors, views }) => {
           const text = breakdownText(tab, value)
           return (
             <tr key={JSON.stringify(value)}>

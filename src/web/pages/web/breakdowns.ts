@@ -1,9 +1,7 @@
 /** BREAKDOWNS: the tables of the page, what each row counts, and how a row becomes a filter. */
+import type { WebBreakdownAnswer } from '../../../contract/insights/answers.ts'
 import type { WebStatsTableQuery } from '../../../contract/insights/web.ts'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
-
-/** A value of a breakdown as answers have it: a text, nothing, or a tuple as country and city. */
-export type BreakdownValue = string | null | readonly (string | null)[]
 
 export type WebBreakdownTab = {
   readonly by: WebStatsTableQuery['breakdownBy']
@@ -103,7 +101,7 @@ function countryName(code: string): string {
 }
 
 /** A value in words: `Amsterdam, Netherlands`, `Netherlands`, `/pricing`; `None` where nothing was sent. */
-export function breakdownText({ text }: WebBreakdownTab, value: BreakdownValue): string {
+export function breakdownText({ text }: WebBreakdownTab, value: WebBreakdownAnswer): string {
   if (value === null || value === '') return 'None'
   if (typeof value === 'string') return text?.(value) ?? value
   const [country = null, ...inner] = value
@@ -116,7 +114,7 @@ export function breakdownText({ text }: WebBreakdownTab, value: BreakdownValue):
 /** The conditions that keep only this row. */
 export function conditionsOfRow(
   { keys }: WebBreakdownTab,
-  value: BreakdownValue,
+  value: WebBreakdownAnswer,
 ): readonly PropertyCondition[] {
   const parts = typeof value === 'string' || value === null ? [value] : value
   return keys.map(([type, key], index) => {

@@ -12,20 +12,19 @@ const LIVE_QUERY = {
   kind: 'HogQLQuery',
   query:
     "select uniq(person_id) from events where event in ('$pageview', '$screen') and timestamp > now() - interval 5 minute and timestamp <= now()",
-}
+} as const
 
 /** Draws a dot and the number; nothing before the first answer and when it fails. */
 export function LiveCount(): VNode | null {
   const { id } = useProject()
   const { data } = useQuery({
     queryKey: ['live', id],
-    queryFn: ({ signal }) =>
-      ask<readonly (readonly [number])[]>(id, LIVE_QUERY, { is_forced: true, signal }),
+    queryFn: ({ signal }) => ask(id, LIVE_QUERY, { is_forced: true, signal }),
     refetchInterval: EVERY_MS,
     staleTime: 0,
   })
   const count = data?.results[0]?.[0]
-  if (count === undefined) return null
+  if (typeof count !== 'number') return null
   return (
     <Link
       href="/events"

@@ -1,6 +1,7 @@
 /** The graph of one figure over time, with the period before it. */
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
+import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import { type AnyQuery, useAnswer } from '../../api/ask.ts'
 import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
@@ -17,13 +18,6 @@ import { graphQuery, visitorsSource, type WebMetric } from './metrics.ts'
 import style from './web.module.css'
 import { intervalOf, type WebQuestion } from './web-question.ts'
 
-/** A series of a TrendsQuery's answer, as far as the graph draws it. */
-type GraphSeries = {
-  readonly data: readonly number[]
-  readonly days: readonly string[]
-  readonly compare_label?: string | null
-}
-
 const GRAPH_PX = 280
 
 type MetricGraphProps = {
@@ -38,7 +32,7 @@ type MetricGraphProps = {
 export function MetricGraph({ metric, question, total, onPick }: MetricGraphProps): VNode {
   const interval = intervalOf(question.range, now())
   const query = graphQuery(metric, question, interval)
-  const answer = useAnswer<readonly GraphSeries[]>(query)
+  const answer = useAnswer(query)
   const picture = useRef<HTMLDivElement>(null)
   const { data, isPlaceholderData } = answer
   const shown = isPlaceholderData ? undefined : data
@@ -94,12 +88,12 @@ export function exploreAddress(query: AnyQuery): string {
   return `/explore#q=${encodeURIComponent(JSON.stringify(query))}`
 }
 
-const isPrevious = ({ compare_label }: GraphSeries): boolean => compare_label === 'previous'
-const daysOf = (all: readonly GraphSeries[]): readonly string[] =>
+const isPrevious = ({ compare_label }: TrendsSeriesAnswer): boolean => compare_label === 'previous'
+const daysOf = (all: readonly TrendsSeriesAnswer[]): readonly string[] =>
   all.find((one) => !isPrevious(one))?.days ?? []
 
 /** A row per bucket, so that a spreadsheet draws it at once. */
-function graphTable({ title }: WebMetric, all: readonly GraphSeries[]): AnswerTable {
+function graphTable({ title }: WebMetric, all: readonly TrendsSeriesAnswer[]): AnswerTable {
   return {
     columns: ['Date', ...all.map((one) => (isPrevious(one) ? `${title}, before` : title))],
     rows: daysOf(all).map((day, bucket) => [
@@ -111,7 +105,7 @@ function graphTable({ title }: WebMetric, all: readonly GraphSeries[]): AnswerTa
 
 type GraphProps = Omit<MetricGraphProps, 'total'> & {
   readonly interval: TimeInterval
-  readonly all: readonly GraphSeries[]
+  readonly all: readonly TrendsSeriesAnswer[]
 }
 
 function Graph({ metric, question, interval, all, onPick }: GraphProps): VNode {

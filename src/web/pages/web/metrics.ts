@@ -8,16 +8,6 @@ import {
 } from '../../parts/format.ts'
 import { type WebQuestion, webMembers } from './web-question.ts'
 
-/** An item of a WebOverviewQuery's answer. `percentage` values are percents, `duration_s` seconds. */
-export type WebFigure = {
-  readonly key: string
-  readonly kind: 'unit' | 'duration_s' | 'percentage'
-  readonly value: number | null
-  readonly previous: number | null
-  readonly changeFromPreviousPct: number | null
-  readonly isIncreaseBad?: boolean
-}
-
 export type WebMetric = {
   /** The figure's key in the answer, and in the address. */
   readonly key: string
@@ -92,7 +82,7 @@ export function graphQuery(
   { series }: WebMetric,
   question: WebQuestion,
   interval: TimeInterval,
-): AnyQuery {
+): AnyQuery & { readonly kind: 'TrendsQuery' } {
   return { kind: 'TrendsQuery', interval, series: [series], ...webMembers(question) }
 }
 

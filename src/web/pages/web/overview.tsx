@@ -1,12 +1,13 @@
 /** The figures at the top: each with its change, and a button that opens its graph. */
 import type { VNode } from 'preact'
-import type { AnswerOf } from '../../api/ask.ts'
+import type { WebFigureAnswer } from '../../../contract/insights/answers.ts'
+import type { AnswerOf, ResultsOf } from '../../api/ask.ts'
 import { formatPercent } from '../../parts/format.ts'
-import { WEB_METRICS, type WebFigure, type WebMetric } from './metrics.ts'
+import { WEB_METRICS, type WebMetric } from './metrics.ts'
 import style from './web.module.css'
 
 type OverviewProps = {
-  readonly answer: AnswerOf<readonly WebFigure[]>
+  readonly answer: AnswerOf<ResultsOf<'WebOverviewQuery'>>
   readonly chosen: WebMetric
   readonly onChoose: (metric: WebMetric) => void
 }
@@ -39,7 +40,7 @@ export function Overview({ answer, chosen, onChoose }: OverviewProps): VNode {
 const CHANGE_MAX = 9.99
 
 /** The change in percent, with an arrow; green where it is good. */
-function Change({ figure }: { readonly figure: WebFigure }): VNode | null {
+function Change({ figure }: { readonly figure: WebFigureAnswer }): VNode | null {
   const { value, previous, isIncreaseBad = false } = figure
   if (value === null || previous === null) return null
   if (previous === 0) return <span class={style.change}>{value === 0 ? 'no change' : 'new'}</span>

@@ -20,7 +20,7 @@ import { BreakdownCard } from './breakdown-card.tsx'
 import { BREAKDOWNS } from './breakdowns.ts'
 import { LiveCount } from './live-count.tsx'
 import { MetricGraph } from './metric-graph.tsx'
-import { metricOf, type WebFigure } from './metrics.ts'
+import { metricOf } from './metrics.ts'
 import { Overview } from './overview.tsx'
 import style from './web.module.css'
 import { type WebQuestion, webMembers } from './web-question.ts'
@@ -84,7 +84,7 @@ function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
   const [metric_key, setMetric] = useParam('metric', 'visitors')
   const [clicked, setClicked] = useState<ClickedNumber | null>(null)
   const metric = metricOf(metric_key)
-  const overview = useAnswer<readonly WebFigure[]>({
+  const overview = useAnswer({
     kind: 'WebOverviewQuery',
     ...webMembers(question),
   })

@@ -46,7 +46,7 @@ export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
       </pre>
       {checked.data?.isValid === false && (
         <p class={style.said}>
-          It is only to be read, since it has functions that SQL does not offer: {reason}
+          It is only to be read, since SQL does not take it as it is: {reason}
         </p>
       )}
     </Dialog>

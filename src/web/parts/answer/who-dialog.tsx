@@ -2,6 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
+import type { PersonInRowAnswer } from '../../../contract/insights/answers.ts'
 import { type AnswerOf, ask } from '../../api/ask.ts'
 import { useProject } from '../../state/project.tsx'
 import { Button } from '../button.tsx'
@@ -19,14 +20,6 @@ type WhoDialogProps = {
   readonly clicked: ClickedNumber
   readonly onFilter: (filters: readonly PropertyCondition[]) => void
   readonly onClose: () => void
-}
-
-/** An actor as ActorsQuery answers it. */
-type ListedActor = {
-  readonly id: string
-  readonly distinct_ids?: readonly string[]
-  readonly properties?: Readonly<Record<string, unknown>>
-  readonly created_at?: string | null
 }
 
 const PAGE = 50
@@ -58,7 +51,7 @@ function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source
   const pages = useInfiniteQuery({
     queryKey: ['who', id, source],
     queryFn: ({ pageParam, signal }) =>
-      ask<readonly (readonly [ListedActor])[]>(
+      ask(
         id,
         { kind: 'ActorsQuery', select: ['actor'], source, limit: PAGE, offset: pageParam },
         { signal },
@@ -71,7 +64,9 @@ function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source
   if (error !== null && !isFetching)
     return <ErrorNote message={errorText(error)} onRetry={() => void refetch()} />
   if (data === undefined) return <Skeleton lines={6} label="Loading persons" />
-  const actors = data.pages.flatMap(({ results }) => results.map(([actor]) => actor))
+  const actors = data.pages.flatMap(({ results }) =>
+    results.map(([actor]) => actor as PersonInRowAnswer),
+  )
   if (actors.length === 0) {
     return (
       <EmptyNote title="Nobody" icon="persons">
@@ -99,7 +94,7 @@ function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source
 
 const NAMES = ['email', 'name', 'username'] as const
 
-function Actor({ actor }: { readonly actor: ListedActor }): VNode {
+function Actor({ actor }: { readonly actor: PersonInRowAnswer }): VNode {
   const { properties = {}, distinct_ids = [], created_at } = actor
   const texts = NAMES.flatMap((key) => {
     const text = properties[key]
@@ -107,10 +102,10 @@ function Actor({ actor }: { readonly actor: ListedActor }): VNode {
   })
   const [first = distinct_ids[0] ?? actor.id, second = distinct_ids.at(-1)] = texts
   const place = properties['$geoip_country_name']
-  return (
-    <Link href={`/persons/${actor.id}`} class={style.person}>
+  const inside = (
+    <>
       <span class={style.mark} aria-hidden="true">
-        {first.slice(0, 1).toUpperCase()}
+        {texts.length > 0 ? first.slice(0, 1).toUpperCase() : <Icon name="user" size={16} />}
       </span>
       <span class={style.name}>
         <b title={first}>{first}</b>
@@ -120,6 +115,13 @@ function Actor({ actor }: { readonly actor: ListedActor }): VNode {
         {typeof place === 'string' && place}
         {created_at && <span>first seen {formatAgo(created_at)}</span>}
       </small>
+    </>
+  )
+  // Groups, and persons without a profile, have no page of their own.
+  if (actor.distinct_ids === undefined) return <div class={style.person}>{inside}</div>
+  return (
+    <Link href={`/persons/${actor.id}`} class={style.person}>
+      {inside}
       <Icon name="chevron" size={14} />
     </Link>
   )

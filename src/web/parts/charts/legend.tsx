@@ -25,7 +25,7 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
   const placed = spread(
     wanted.map(({ y }) => y),
     area.top,
-    area.top + area.height,
+    area.top + area.height - LINE_PX / 2,
   )
   return (
     <div class={style.ends} aria-hidden="true">
