@@ -24,6 +24,17 @@ export const DIFFERENCES: readonly Difference[] = [
     when: NOT_ASCII,
     reason: BYTES,
   },
+  {
+    names: /^random$/,
+    when: /countEqual\([^)]*\) in \(select c1 .*arrayProduct\(.*union distinct select indexOf\(/,
+    reason:
+      'a union of Float64 and UInt64 is a Variant there, in which IN tells 1 from 1.0; here it is one number type',
+  },
+  {
+    names: /^toFloatOrDefault$/,
+    when: /4\.9e-324/,
+    reason: 'the smallest float is 0 to this one function there; its siblings read it as here',
+  },
   { names: /^MD5$/, when: null, reason: 'text cannot hold raw bytes: MD5 gives them as hex' },
   { names: /^tryBase58Decode$/, when: /zzz/, reason: 'text cannot hold raw bytes' },
   { names: /^bitSlice$/, when: NOT_ASCII, reason: 'text cannot hold raw bytes: refused' },

@@ -1,5 +1,7 @@
 /** Values that vectors are made of: each pool goes to the edges of one kind of argument. */
 
+import { EDGES } from './edge-pools.ts'
+
 /** One value in HogQL, and in ClickHouse where it reads otherwise. */
 export type PoolValue = string | readonly [hogql: string, clickhouse: string]
 
@@ -213,6 +215,8 @@ export const POOLS: Readonly<Record<string, readonly PoolValue[]>> = {
   lon: ['13.4', '-73.98', '0', '180', '-179.9'],
   lat: ['52.5', '40.7', '0', '-89', '10.25'],
   unitname: ["'day'", "'hour'", "'week'", "'month'", "'quarter'", "'year'", "'minute'", "'second'"],
+  /** Numbers as text, in every spelling. */
+  numeral: EDGES.num.map(({ hogql, clickhouse }) => [hogql, clickhouse]),
   ua: [
     "'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36'",
     "'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'",

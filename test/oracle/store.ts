@@ -6,11 +6,26 @@ import type { Finding } from './agreement.ts'
 const PATH = new URL('../hogql/cases/oracle.tsv', import.meta.url)
 const VECTORS_OF_ONE = 8
 const ROWS_LENGTH_MAX = 3000
+/** Functions that read numbers from texts. */
+const NUMERAL_READERS = [
+  'accurateCastOrNull',
+  'toDecimal',
+  'toFloat',
+  'toFloat64OrNull',
+  'toFloatOrDefault',
+  'toFloatOrNull',
+  'toFloatOrZero',
+  'toInt',
+  'toIntOrDefault',
+  'toIntOrZero',
+]
 /** How many of whole questions are kept, where their rows are few. */
-const KEPT: ReadonlyMap<string, number> = new Map([
+const KEPT: ReadonlyMap<string, number> = new Map<string, number>([
   ['questions', Number.POSITIVE_INFINITY],
   ['random', 60],
   ['edges', 120],
+  // Each spelling of a number is a rule of its own.
+  ...NUMERAL_READERS.map((name) => [name, Number.POSITIVE_INFINITY] as const),
 ])
 
 /**
