@@ -9,11 +9,21 @@ import { and, constant, field, joinOf, selectOf } from '../nodes.ts'
 import { refuse } from '../resolve/refusals.ts'
 import { visitNodes } from '../walk.ts'
 
+/** The select with joins that are not ANY; null when none is. */
+export function rewriteAnyJoins(select: ast.SelectQuery): ast.SelectQuery | null {
+  const { select_from } = select
+  for (let join = select_from; join !== null; join = join.next_join) {
+    if (isAny(join) && select_from !== null)
+      return { ...select, select_from: rewriteAnyJoin(select_from) }
+  }
+  return null
+}
+
 /**
  * Rewrites FROM without ANY: LEFT takes one row per key of the right side, RIGHT one of the left,
  * INNER one of each.
  */
-export function rewriteAnyJoin(first: JoinExpr): JoinExpr {
+function rewriteAnyJoin(first: JoinExpr): JoinExpr {
   const second = first.next_join
   if (second === null) return first
   const lead = isAny(second) && !isLeft(second) ? onePerKey(first, second) : first
@@ -26,7 +36,10 @@ function joinsWithoutAny(join: JoinExpr, is_second: boolean): JoinExpr {
   if (!isAny(join)) return { ...join, next_join: next }
   if (!is_second && !isLeft(join))
     throw refuse('After other joins only LEFT ANY JOIN is known: put them into a sub-select', join)
-  return { ...(isOnly(join, 'RIGHT') ? join : onePerKey(join, join)), next_join: next }
+  const join_type = wordsOf(join)
+    .filter((word) => word !== 'ANY')
+    .join(' ')
+  return { ...(isOnly(join, 'RIGHT') ? join : onePerKey(join, join)), join_type, next_join: next }
 }
 
 const wordsOf = ({ join_type }: JoinExpr): readonly string[] => (join_type ?? '').split(' ')

@@ -21,8 +21,9 @@ import {
 } from '../nodes.ts'
 import { mapExpr, visitNodes } from '../walk.ts'
 
-/** The groups, followed by the totals. */
-export function rewriteTotals(node: ast.SelectQuery): ast.SelectSetQuery {
+/** The groups, followed by the totals; null without WITH TOTALS. */
+export function rewriteTotals(node: ast.SelectQuery): ast.SelectSetQuery | null {
+  if (!node.with_totals) return null
   const aliases = aliasesOf(node)
   const groups: ast.SelectQuery = { ...node, with_totals: false }
   const totals: ast.SelectQuery = {

@@ -336,12 +336,15 @@ function boundOf(
   }
 }
 
-/** Rewrites a select with fill clauses. Its own rows become a CTE of the scope. */
+/** Rewrites a select with fill clauses; null without any. Its own rows become a CTE of the scope. */
 export function rewriteWithFill(
   node: ast.SelectQuery,
   scope: NameScope,
   resolver: Resolver,
-): ast.SelectQuery {
+): ast.SelectQuery | null {
+  const is_filled =
+    node.interpolate !== null || node.order_by.some((order) => order.with_fill !== null)
+  if (!is_filled) return null
   const filled = readFilled(node, scope, resolver)
   const { names, keys } = filled
   const rows = node.interpolate === null ? allRows(filled) : numberRows(filled, allRows(filled))

@@ -1,8 +1,8 @@
 /** FROM: tables, sub-selects, CTEs and table functions as scope entries, and their joins. */
 
 import type * as ast from '../ast.ts'
-import { rewriteAnyJoin } from '../extensions/any-joins.ts'
-import { type NamesOf, rewritePivot, rewriteUnpivot } from '../extensions/pivots.ts'
+import { tableOfExtension } from '../extensions/extensions.ts'
+import type { NamesOf } from '../extensions/pivots.ts'
 import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../ir.ts'
 import { field, tuple } from '../nodes.ts'
 import { RESOURCE_NAMES } from '../tables/resources.ts'
@@ -48,8 +48,7 @@ export function resolveFrom(select: ast.SelectQuery, scope: NameScope, resolver:
   const at: FromContext = { scope, resolver }
   const steps: FromItem[] = []
   const conditions: ResolvedExpr[] = []
-  const first = select.select_from === null ? null : rewriteAnyJoin(select.select_from)
-  for (let join = first; join !== null; join = join.next_join) {
+  for (let join = select.select_from; join !== null; join = join.next_join) {
     const step = joinStep(join, at)
     steps.push(step)
     if (join.sample !== null) conditions.push(...sampleRelation(join.sample, step.entry))
@@ -151,9 +150,8 @@ function openEntry(node: ast.JoinExpr, at: FromContext): ScopeEntry {
     case 'Placeholder':
       throw refuse('Unresolved placeholder', table)
     case 'PivotExpr':
-      return openSelect(rewritePivot(table, namesIn(at)), node, at)
     case 'UnpivotExpr':
-      return openSelect(rewriteUnpivot(table, namesIn(at)), node, at)
+      return openExtension(table, node, at)
     case 'HogQLXTag':
       return openEntry({ ...node, table: tableOf(queryOfTag(table), table) }, at)
   }
@@ -162,6 +160,12 @@ function openEntry(node: ast.JoinExpr, at: FromContext): ScopeEntry {
 function tableOf(query: ast.Select, tag: ast.HogQLXTag): ast.TableExpr {
   if (query.kind !== 'Placeholder') return query
   throw refuse('Unresolved placeholder', tag)
+}
+
+function openExtension(table: ast.TableExpr, node: ast.JoinExpr, at: FromContext): ScopeEntry {
+  const rows = tableOfExtension(table, namesIn(at))
+  if (rows === null) throw new Error(`no extension opens ${table.kind}`)
+  return openSelect(rows, node, at)
 }
 
 /** Resolves a select only for the names of its columns. */

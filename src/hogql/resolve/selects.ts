@@ -1,7 +1,8 @@
 /** Selects and set operations: clause by clause, aliases first, FROM assembled last. */
 
 import type * as ast from '../ast.ts'
-import { EXTENSIONS } from '../extensions/extensions.ts'
+import { withExtensions, withoutExtension } from '../extensions/extensions.ts'
+import { havingOf } from '../extensions/grouping-sets.ts'
 import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../ir.ts'
 import { NULL_VALUE } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
@@ -20,7 +21,6 @@ import { queryOfTag } from './query-tags.ts'
 import { refuse } from './refusals.ts'
 import { innerScope, type NamedQuery, type NameScope, type Resolver } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
-import { havingOf, rewriteSubtotals } from './subtotals.ts'
 
 /** Resolves any node that produces rows. */
 export function resolveQuery(
@@ -49,9 +49,8 @@ function resolveSelect(
   scope: NameScope,
   { resolver, nameOf }: SelectTools,
 ): NamedQuery {
-  const extension = EXTENSIONS.find(({ isUsed }) => isUsed(node))
-  if (extension !== undefined)
-    return resolver.query(extension.rewrite(node, scope, resolver), scope)
+  const plain_node = withoutExtension(node, scope, resolver)
+  if (plain_node !== null) return resolver.query(plain_node, scope)
   declareCtes(node.ctes, scope)
   const from = resolveFrom(node, scope, resolver)
   for (const window of node.window_exprs) scope.windows.set(window.name, window.expr)
@@ -86,7 +85,7 @@ function resolveSelect(
     from: from.relation(),
     ...rest,
   }
-  const query = resolveGroupKeys(rewriteSubtotals(plain, resolver.context))
+  const query = resolveGroupKeys(withExtensions(plain, resolver.context))
   const output_exprs = columns.map(
     (column, index): OutputExpr => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
   )

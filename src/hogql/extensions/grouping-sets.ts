@@ -9,8 +9,8 @@ import { findFunction } from '../functions/registry.ts'
 import type { Apply, ResolvedExpr, ResolvedSelect } from '../ir.ts'
 import { and, call, compare, constant } from '../nodes.ts'
 import { mapChildren } from '../passes/walk.ts'
+import { groupKeyIdentity } from '../resolve/grouping.ts'
 import { withNull } from '../types.ts'
-import { groupKeyIdentity } from './grouping.ts'
 
 const MODES: ReadonlySet<string | null> = new Set(['cube', 'grouping_sets', 'rollup'])
 
