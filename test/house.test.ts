@@ -416,6 +416,17 @@ describe('rooms', () => {
     expect(readmes.filter((readme) => !existsSync(join(ROOT, readme)))).toEqual([])
   })
 
+  test('have numbered headings that comments can cite: "## 2. The order of PASSES"', () => {
+    const uncitable = [...sources.keys()]
+      .map((file) => join('src', roomOf(file), 'README.md'))
+      .filter(
+        (readme, index, all) => all.indexOf(readme) === index && existsSync(join(ROOT, readme)),
+      )
+      .flatMap((readme) => readFileSync(join(ROOT, readme), 'utf8').split('\n'))
+      .filter((line) => /^#+ \d/.test(line) && !/^#+ \d+\. \S/.test(line))
+    expect(uncitable).toEqual([])
+  })
+
   test('have READMEs of at most 60 lines', () => {
     const long = readmes.filter(
       (readme) =>

@@ -191,17 +191,10 @@ export function getDashboard(db: ControlDB, project_id: number, id: number): Das
   return dashboard
 }
 
-/** Lists a project's dashboards that are not deleted, pinned ones first, then the newest. */
-export function listDashboards(db: ControlDB, project_id: number): readonly Dashboard[] {
-  const its = and(eq(dashboards.project_id, project_id), eq(dashboards.deleted, false))
-  const { pinned, id } = dashboards
-  return db.select().from(dashboards).where(its).orderBy(desc(pinned), desc(id)).all()
-}
-
 /** The members by which lists of dashboards are filtered. */
 export type DashboardHead = Pick<Dashboard, 'id' | 'name' | 'pinned'>
 
-/** The dashboards of `listDashboards`, without what is long in them. */
+/** Lists a project's dashboards that are not deleted, without what is long in them: pinned ones first, then the newest. */
 export function listDashboardHeads(db: ControlDB, project_id: number): readonly DashboardHead[] {
   const { id, name, pinned, deleted } = dashboards
   const its = and(eq(dashboards.project_id, project_id), eq(deleted, false))

@@ -101,13 +101,6 @@ export function getInsightNamed(db: ControlDB, project_id: number, name: string)
   return insight
 }
 
-/** Lists a project's insights that are not deleted, the most recently changed first. */
-export function listInsights(db: ControlDB, project_id: number): readonly SavedInsight[] {
-  const its = and(eq(insights.project_id, project_id), eq(insights.deleted, false))
-  const { last_modified_at, id } = insights
-  return db.select().from(insights).where(its).orderBy(desc(last_modified_at), desc(id)).all()
-}
-
 /** An insight without its query, which is most of its bytes. */
 export type InsightHead = Omit<SavedInsight, 'filters' | 'query'>
 

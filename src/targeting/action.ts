@@ -96,13 +96,7 @@ export function findAction(db: ControlDB, project_id: number, id: number): Actio
   return db.select().from(actions).where(its).get() ?? null
 }
 
-/** Lists a project's actions that are not deleted, with all members, newest first. */
-export function listWholeActions(db: ControlDB, project_id: number): readonly Action[] {
-  const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
-  return db.select().from(actions).where(its).orderBy(desc(actions.id)).all()
-}
-
-/** The names of the same, without their steps. */
+/** Lists the names of a project's actions that are not deleted, newest first. */
 export function listActionNames(
   db: ControlDB,
   project_id: number,

@@ -188,7 +188,7 @@ function newBranch(): DecisionTreeNode {
 }
 
 /** Groups flags so that the codes of each group fit `CODES_MAX`. `open` has those without a result, by position. */
-export function groupFlags(open: readonly OpenFlag[], flag_count: number): readonly FlagGroup[] {
+function groupFlags(open: readonly OpenFlag[], flag_count: number): readonly FlagGroup[] {
   const flag_groups: FlagGroup[] = []
   let start = 0
   let group: OpenFlag[] = []

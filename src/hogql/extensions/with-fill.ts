@@ -25,14 +25,14 @@ import { isNumeric, isText, NULL, type Type } from '../types.ts'
 import { mapExpr, visitNodes } from '../walk.ts'
 
 // Names that no text can contain.
-export const FILL_ROWS = '\u0000rows'
+const FILL_ROWS = '\u0000rows'
 export const OWN = '\u0000own'
-export const RUN = '\u0000run'
-export const FILL_ROW = '\u0000row'
-export const BEFORE = '\u0000before'
-export const cellExpr = (index: number): string => `\u0000c${index}`
-export const pointName = (index: number): string => `\u0000p${index}`
-export const keyName = (index: number): string => `\u0000k${index}`
+const RUN = '\u0000run'
+const FILL_ROW = '\u0000row'
+const BEFORE = '\u0000before'
+const cellExpr = (index: number): string => `\u0000c${index}`
+const pointName = (index: number): string => `\u0000p${index}`
+const keyName = (index: number): string => `\u0000k${index}`
 
 /** The select without its fill clauses, and the plan of filling. */
 export type Filled = {
@@ -49,14 +49,12 @@ export type Filled = {
 export type Fill = { readonly at: number; readonly grid: Grid }
 
 /** A select from a query, without columns yet. */
-export function selectFromQuery(
-  table: ast.SelectQuery | ast.SelectSetQuery | ast.Field,
-): ast.SelectQuery {
+function selectFromQuery(table: ast.SelectQuery | ast.SelectSetQuery | ast.Field): ast.SelectQuery {
   return { ...selectOf([]), select_from: joinOf(table) }
 }
 
 /** The keys before one. */
-export function keysBefore(at: number): readonly ast.Field[] {
+function keysBefore(at: number): readonly ast.Field[] {
   return Array.from({ length: at }, (_, index) => field([keyName(index)]))
 }
 
@@ -77,7 +75,7 @@ export type Grid = {
 type FillStep = { readonly unit: string | null; readonly size: bigint | number }
 
 /** Reads `WITH FILL FROM … TO … STEP …` for a key type. Refuses keys and steps that cannot be counted. */
-export function buildGrid(order: OrderExpr, type: Type): Grid {
+function buildGrid(order: OrderExpr, type: Type): Grid {
   const { with_fill } = order
   const descending = order.order === 'DESC'
   const read = readerOf(type, order)
@@ -151,7 +149,7 @@ function readerOf(type: Type, order: OrderExpr): (given: ast.Expr) => ast.Expr {
 }
 
 /** The value of a column in a missing row. */
-export function fillDefault(type: Type): ast.Expr {
+function fillDefault(type: Type): ast.Expr {
   if (type.nullable) return constant(null)
   if (isNumeric(type) || type.kind === 'truth') return constant(0n)
   if (isText(type)) return constant('')
@@ -165,7 +163,7 @@ export function fillDefault(type: Type): ast.Expr {
 }
 
 /** Numbers every row by the present rows up to it: missing rows continue from that row. */
-export function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.SelectQuery {
+function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.SelectQuery {
   const { names, keys } = filled
   const columns = [
     ...names.map((_, index) => cellExpr(index)),
@@ -220,7 +218,7 @@ function windowOf(
  * A column of the result: missing rows repeat the last present value, or compute the INTERPOLATE
  * expression.
  */
-export function interpolateColumns(filled: Filled, index: number): ast.Expr {
+function interpolateColumns(filled: Filled, index: number): ast.Expr {
   const own_value = field([cellExpr(index)])
   const rule = ruleOf(filled, index)
   if (rule === null) return own_value

@@ -82,7 +82,7 @@ export function refreshByName(search_text: string, fallback: RefreshMode): Refre
  * Reads overrides of stored members from the address, as JSON. Refuses anything but an object, naming the
  * parameter.
  */
-export function readOverrides(request: Request): {
+function readOverrides(request: Request): {
   readonly filters: Json
   readonly variables: Json
 } {

@@ -197,7 +197,7 @@ export function isActor({ actor }: ExperimentTrial): Expr | null {
 const PERSON = 'person_id'
 
 /** The column of events with the actor's id: the person, or the group of a type's index. */
-export function actorColumn(group_type_index: number | null): string {
+function actorColumn(group_type_index: number | null): string {
   return group_type_index === null ? PERSON : `$group_${group_type_index}`
 }
 

@@ -39,7 +39,7 @@ export function findSpillFault(spill_dir: string, limits: SpillLimits): SpillFau
 }
 
 /** The refusal of a query that needs more room on disk than all queries may use together. */
-export function tooMuchSpilled(spill_mb: number): Refusal {
+function tooMuchSpilled(spill_mb: number): Refusal {
   const detail = `The query needs more room on disk than queries may use (${spill_mb} MB). Ask for less at a time.`
   return new Refusal('query_too_large', detail)
 }

@@ -48,7 +48,7 @@ const FAULTS = ['INTERNAL Error', 'FATAL Error'] as const
 const EXHAUSTED = ['Failed to create', 'Failed to register', 'Failed to connect'] as const
 
 /** Thrown when a project cannot be opened and no file is damaged; a new worker may be able to. */
-export class OpeningFailed extends Error {
+class OpeningFailed extends Error {
   override readonly name = 'OpeningFailed'
 }
 

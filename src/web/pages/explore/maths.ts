@@ -73,8 +73,3 @@ export function withMath(node: SeriesNode, value: string): SeriesNode {
 export function needsProperty(value: string): boolean {
   return MATHS.some((one) => one.value === value && one.has_property === true)
 }
-
-/** Whether the values of a series are fractions by nature and may not be added up. */
-export function isAdditive({ math }: SeriesNode): boolean {
-  return math === undefined || math === 'total' || math === 'sum'
-}
