@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { guardProject } from '../../src/hogql/ir.ts'
+import { randomRuns } from '../random-runs.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 import { OWN_ROWS, REFUSED } from './hostile.ts'
 import { REFUSED_NAMES, REWRITTEN } from './hostile-rewrites.ts'
@@ -134,7 +135,7 @@ describe('no text of a question in the SQL', () => {
         expect(compiled.sql).not.toContain('--')
         expect(compiled.sql).toMatch(/^(WITH|SELECT|\()/)
       }),
-      { numRuns: 500 },
+      randomRuns(170),
     )
   })
 
@@ -144,7 +145,7 @@ describe('no text of a question in the SQL', () => {
         const [row] = await world.ask(`select {text}`, { values: new Map([['text', text]]) })
         expect(row).toEqual([text])
       }),
-      { numRuns: 100 },
+      randomRuns(40),
     )
   })
 })

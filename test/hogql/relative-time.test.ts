@@ -11,6 +11,7 @@ import {
   ValidityWindow,
 } from '../../src/hogql/relative-time.ts'
 import { findZone } from '../../src/hogql/zones.ts'
+import { randomRuns } from '../random-runs.ts'
 import { CONTEXT, NOW_US } from './engine.ts'
 
 const ZONES = [
@@ -116,7 +117,7 @@ describe('texts asked again at other times', () => {
           expect(compileText(text, context)).toEqual(compileHogQL(text, context))
         }
       }),
-      { numRuns: 400 },
+      randomRuns(150),
     )
   })
 })
@@ -156,6 +157,6 @@ test('what is before another time stays so for as long as it is said to', () => 
       )
       expect(stay.holds(later)).toBe(is_later === is_before)
     }),
-    { numRuns: 1000 },
+    randomRuns(350),
   )
 })

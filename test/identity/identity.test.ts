@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { personIdOf } from '../../src/identity/distinct-id.ts'
 import { Folder, TOKEN } from '../ingest/folder.ts'
+import { randomRuns } from '../random-runs.ts'
 
 let folder: Folder
 beforeEach(async () => {
@@ -326,7 +327,7 @@ describe('a merge', () => {
         }
         expect(outcomes[0]).toBe(outcomes[1] ?? '')
       }),
-      { numRuns: 60 },
+      randomRuns(20),
     )
   })
 
@@ -342,7 +343,7 @@ describe('a merge', () => {
         expect(fresh.warnings()).toEqual([])
         await fresh.remove()
       }),
-      { numRuns: 10 },
+      randomRuns(4),
     )
   })
 })

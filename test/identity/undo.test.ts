@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { SPLIT_LENGTH_MAX } from '../../src/identity/changes.ts'
 import { personIdOf } from '../../src/identity/distinct-id.ts'
 import { Folder } from '../ingest/folder.ts'
+import { randomRuns } from '../random-runs.ts'
 import { PeopleModel, type Values } from './person-model.ts'
 
 let folder: Folder
@@ -261,7 +262,7 @@ describe('an undone merge', () => {
         run += 1
         await checkAgainstModel(`${run}-`, names, steps)
       }),
-      { numRuns: 60 },
+      randomRuns(20),
     )
   }, 120_000)
 

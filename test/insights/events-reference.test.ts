@@ -1,6 +1,7 @@
 /** Lists of events of any history beside the same list over rows in memory: conditions, orders, pages, what is gathered. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { randomRuns } from '../random-runs.ts'
 import { InsightWorld } from './world.ts'
 
 setDefaultTimeout(240_000)
@@ -110,7 +111,7 @@ describe('events of any history', () => {
           }),
         )
       }),
-      { numRuns: 80 },
+      randomRuns(25),
     )
   })
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import * as fc from 'fast-check'
 import type { InsightQueries } from '../../src/contract/insights/kinds.ts'
 import { ODD, placesIn, withOdd } from '../http/odd-values.ts'
+import { randomRuns } from '../random-runs.ts'
 import { type Histories, type History, openHistories } from './history.ts'
 
 setDefaultTimeout(240_000)
@@ -242,7 +243,7 @@ describe('a question of every kind', () => {
             expect(String(body['detail']).length).toBeGreaterThan(0)
           }
         }),
-        { numRuns: 30 },
+        randomRuns(10),
       )
     },
   )

@@ -3,13 +3,14 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { TimelineEntry } from '../../src/insights/sessions-timeline.ts'
 import { idOf } from '../query/world.ts'
+import { randomRuns } from '../random-runs.ts'
 import { InsightWorld } from './world.ts'
 
 setDefaultTimeout(240_000)
 
 const NOW = '2024-03-31T12:00:00Z'
 const MINUTE_MS = 60_000
-const RUNS = { numRuns: 25 }
+const RUNS = randomRuns(8)
 const world = new InsightWorld()
 afterAll(() => world[Symbol.asyncDispose]())
 
@@ -159,7 +160,7 @@ describe('any history', () => {
         expect(shown).toEqual(sessionsOf(mine))
         expect(said['hasMore']).toBe(false)
       }),
-      { numRuns: 40 },
+      randomRuns(14),
     )
   })
 })

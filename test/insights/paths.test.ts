@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import type { PathsFilter, PathsQuery } from '../../src/contract/insights/paths.ts'
 import { globPattern } from '../../src/insights/paths/items.ts'
 import { pathActors, reachable } from '../../src/insights/paths.ts'
+import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, insightContext, type Sent } from './world.ts'
 
 setDefaultTimeout(240_000)
@@ -270,7 +271,7 @@ describe('any history', () => {
           expect(edgesOf(results)).toEqual(plainEdges(events, stepLimit))
         },
       ),
-      { numRuns: 12 },
+      randomRuns(5),
     )
   })
 })

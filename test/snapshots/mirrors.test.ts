@@ -15,6 +15,7 @@ import {
   type ReplicaFile,
 } from '../../src/storage/files/replica-files.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
+import { randomRuns } from '../random-runs.ts'
 import { createJob, filesOnDisk, type JobOptions } from './snapshot-world.ts'
 
 setDefaultTimeout(120_000)
@@ -169,7 +170,7 @@ test('any history of changes and of writing files is answered as events.db has i
       }
       await expectTruth(world, world.openEngine({ threads: 1 }))
     }),
-    { numRuns: 4 },
+    randomRuns(2),
   )
 })
 

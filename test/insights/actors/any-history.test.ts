@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { ActorsSource } from '../../../src/contract/insights/actors.ts'
 import { idOf } from '../../query/world.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { bestTimes, chainsOf } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
@@ -215,7 +216,7 @@ describe('the people behind a number', () => {
         expect(results).toEqual(found.slice(offset, offset + limit).map((id) => [id]))
         expect(said['hasMore']).toBe(found.length > offset + limit)
       }),
-      { numRuns: 20 },
+      randomRuns(7),
     )
   })
 
@@ -244,7 +245,7 @@ describe('the people behind a number', () => {
             people.toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map((row) => [...row]),
           )
         }),
-        { numRuns: 15 },
+        randomRuns(5),
       )
     },
   )

@@ -3,6 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { ActorsSource } from '../../../src/contract/insights/actors.ts'
 import { idOf } from '../../query/world.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 
 setDefaultTimeout(240_000)
@@ -147,7 +148,7 @@ test.each(Object.entries(SOURCES))('the groups behind %s', async (_, { source, i
       )
       expect(results).toEqual(found.map((group) => [keyOf(group)]))
     }),
-    { numRuns: 12 },
+    randomRuns(4),
   )
 })
 
@@ -238,6 +239,6 @@ test('the people behind an edge of paths, and how often they went it', async () 
         expect(results).toEqual(ordered.map((row) => [...row]))
       },
     ),
-    { numRuns: 20 },
+    randomRuns(7),
   )
 })

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { FunnelCorrelationQuery } from '../../../src/contract/insights/correlation.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { bestTimes, chainsOf } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
@@ -165,7 +166,7 @@ async function asked(question: FunnelCorrelationQuery) {
   return { events: new Map(told), skewed }
 }
 
-const RUNS = { numRuns: 25 }
+const RUNS = randomRuns(8)
 
 describe('any history', () => {
   test('has the events that go along with coming through', async () => {

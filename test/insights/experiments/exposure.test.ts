@@ -1,6 +1,7 @@
 /** Who counts as exposed, and who came back: random histories against plain readings of the rules. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../history.ts'
 
 setDefaultTimeout(120_000)
@@ -160,7 +161,7 @@ describe('an ExperimentExposureQuery', () => {
           )
         }
       }),
-      { numRuns: 6 },
+      randomRuns(3),
     )
   })
 
@@ -367,7 +368,7 @@ describe('a retention metric', () => {
           }
         },
       ),
-      { numRuns: 12 },
+      randomRuns(5),
     )
   })
 

@@ -1,6 +1,7 @@
 /** What counts of each person: bounds, thresholds, the days before, loose funnels, time enough; random histories against plain sums. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../history.ts'
 
 setDefaultTimeout(120_000)
@@ -154,7 +155,7 @@ describe('figures of people', () => {
           expect(await ask(metric)).toMatchObject(wanted)
         },
       ),
-      { numRuns: 6 },
+      randomRuns(3),
     )
   })
 
@@ -169,7 +170,7 @@ describe('figures of people', () => {
         })
         expect(await ask({ metric_type: 'mean', source: price, threshold })).toMatchObject(wanted)
       }),
-      { numRuns: 4 },
+      randomRuns(2),
     )
   })
 
@@ -201,7 +202,7 @@ describe('figures of people', () => {
         const ratio = { metric_type: 'ratio', numerator: price, denominator: buy }
         for (const one of await ask(ratio)) expect(one).not.toHaveProperty('covariate_sum')
       }),
-      { numRuns: 4 },
+      randomRuns(2),
     )
   })
 
@@ -221,7 +222,7 @@ describe('figures of people', () => {
         const metric = { metric_type: 'funnel', series: [see, buy], funnel_order_type: 'unordered' }
         expect(await ask(metric)).toMatchObject(wanted)
       }),
-      { numRuns: 4 },
+      randomRuns(2),
     )
   })
 
@@ -244,7 +245,7 @@ describe('figures of people', () => {
           expect(await ask(metric)).toMatchObject(wantedOf(() => true))
         }
       }),
-      { numRuns: 4 },
+      randomRuns(2),
     )
   })
 })

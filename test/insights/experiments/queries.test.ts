@@ -1,6 +1,7 @@
 /** Experiments asked about at the query endpoint: random histories against plain sums over rows, and the words of each kind. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../history.ts'
 
 setDefaultTimeout(120_000)
@@ -154,7 +155,7 @@ describe('an ExperimentQuery', () => {
           expect(await ask(metric)).toMatchObject(wanted)
         }
       }),
-      { numRuns: 8 },
+      randomRuns(4),
     )
   })
 

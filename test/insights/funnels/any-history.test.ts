@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { FunnelsQuery } from '../../../src/contract/insights/funnels.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { bestTimes, chainsOf, type Happening, mostSteps } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
@@ -124,7 +125,7 @@ const shown = (steps: unknown): unknown =>
 const results = async (question: FunnelsQuery): Promise<unknown> =>
   (await world.ask(question, NOW)).results
 
-const RUNS = { numRuns: 25 }
+const RUNS = randomRuns(8)
 
 describe('any history', () => {
   test('has the steps that its chains take', async () => {

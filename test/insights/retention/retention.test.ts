@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { RetentionQuery } from '../../../src/contract/insights/retention.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 import { type Period, type Retention, type Row, retentionOf } from './reference.ts'
 
@@ -345,7 +346,7 @@ describe('any history', () => {
         const line = reference[interval] ?? []
         expect(behind.results).toHaveLength(line[0] ?? 0)
       }),
-      { numRuns: 120 },
+      randomRuns(40),
     )
   })
 })

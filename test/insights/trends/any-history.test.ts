@@ -5,6 +5,7 @@ import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
 import { lifecycleActors } from '../../../src/insights/lifecycle.ts'
 import { stickinessActors } from '../../../src/insights/stickiness.ts'
 import { trendsActors } from '../../../src/insights/trends/actors.ts'
+import { randomRuns } from '../../random-runs.ts'
 import {
   CALENDAR,
   type Calendar,
@@ -67,7 +68,7 @@ async function linesOf(question: Parameters<InsightWorld['ask']>[0]): Promise<re
 const rounded = (data: readonly number[] | undefined): unknown =>
   data?.map((value) => Math.round(value * 1e6) / 1e6)
 
-const RUNS = { numRuns: 20 }
+const RUNS = randomRuns(7)
 
 describe('any history', () => {
   test('has the steps of the calendar, whatever its clocks do', async () => {
@@ -83,7 +84,7 @@ describe('any history', () => {
         if (calendar.timezone !== 'Australia/Lord_Howe') expect(line?.days).toEqual(days)
         expect(line?.data.every((count) => count === 0)).toBe(true)
       }),
-      { numRuns: 60 },
+      randomRuns(20),
     )
   })
 

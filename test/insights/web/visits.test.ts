@@ -1,6 +1,7 @@
 /** Visits of any history beside a plain reference: totals, tables, and the time before. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 import { daysBefore, overviewOf, type Row, tableOf, visitsOf } from './visits-reference.ts'
 
@@ -104,7 +105,7 @@ describe('visits of any history', () => {
           expect(side(1)).toEqual(tableOf(before, by).map((row) => [...row]))
         }
       }),
-      { numRuns: 40 },
+      randomRuns(14),
     )
   })
 })

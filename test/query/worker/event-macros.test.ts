@@ -8,6 +8,7 @@ import { updateEventMacros } from '../../../src/query/worker/event-macros.ts'
 import { NO_OVERRIDES } from '../../../src/query/worker/person-overrides.ts'
 import { EventRemovalList } from '../../../src/storage/log/event-removals.ts'
 import { CONTEXT } from '../../hogql/engine.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { createJob, DAY_US, files } from '../../snapshots/snapshot-world.ts'
 import { handwritten } from '../handwritten-sql.ts'
 import { ask, idOf, MARCH_US, question, World } from '../world.ts'
@@ -183,7 +184,7 @@ describe('rows', () => {
         const within = us.filter((time) => time >= from_s * 1e6 && time < until_s * 1e6).length
         expect(await answers(engine, [text])).toEqual([[[within]]])
       }),
-      { numRuns: 25 },
+      randomRuns(8),
     )
     expect(log.seq).toBe(120)
   })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type Histories, openHistories, type SentEvent } from '../../../insights/history.ts'
+import { randomRuns } from '../../../random-runs.ts'
 
 setDefaultTimeout(120_000)
 
@@ -199,6 +200,6 @@ test('everybody is in a cohort of what people did who did it, whatever the histo
         }
       },
     ),
-    { numRuns: 5 },
+    randomRuns(3),
   )
 })

@@ -1,0 +1,16 @@
+/** How many random cases a law is tried with. */
+
+/** What `fc.assert` and `fc.check` take. */
+export type RandomRuns = { readonly numRuns: number; readonly seed?: number }
+
+/** Any number: the cases of `bun run check` are the same in each run, so that it does not fail by chance. */
+const SEED = 16
+/** Cases of `bun run check:long` for each of `bun run check`. */
+const TIMES = 30
+
+/** `count` cases, always the same ones; with `EVERY_CASE=1` thirty times as many, other ones in each run. */
+export function randomRuns(count: number): RandomRuns {
+  return process.env['EVERY_CASE'] === '1'
+    ? { numRuns: count * TIMES }
+    : { numRuns: count, seed: SEED }
+}
