@@ -248,6 +248,18 @@ describe('a question of every kind', () => {
     },
   )
 
+  test('that has no text for a choice is refused', async () => {
+    const question = QUESTIONS.ExperimentExposureQuery
+    const exposure_criteria = { multiple_variant_handling: { toString: 1, valueOf: 1 } }
+    const asked = { ...question, kind: 'ExperimentExposureQuery', exposure_criteria }
+    const { status, body } = await history.ask(asked)
+    expect([status, body['code'], body['detail']]).toEqual([
+      400,
+      'invalid_choice',
+      '{"toString":1,"valueOf":1} is not a valid choice.',
+    ])
+  })
+
   test.each(['a\u0000b', "a'b", 'a"b', 'a\\b', '\ud800', 'a.b', '$.a', '', 'x'.repeat(5000)])(
     'that names the property %j leaves the project as it was',
     async (key) => {

@@ -85,7 +85,7 @@ export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
   const said = isObject(raw) ? raw : {}
   const { exposure_config: config, multiple_variant_handling: handling } = said
   if (!HANDLINGS.has(handling)) {
-    const detail = `"${String(handling).slice(0, 100)}" is not a valid choice.`
+    const detail = `${JSON.stringify(handling).slice(0, 100)} is not a valid choice.`
     throw new Refusal('invalid_choice', detail, { attr })
   }
   return {
