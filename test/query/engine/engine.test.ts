@@ -1,5 +1,5 @@
 /** The query process with real children: fresh answers, runaway and murderous queries, the sandbox, the queue. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask, idOf, MARCH_US, question, refusal, World } from '../world.ts'
@@ -326,6 +326,12 @@ describe('the query process', () => {
 })
 
 describe('the sandbox', () => {
+  // One process for all statements: what one of them changed, the others would meet.
+  const shared = new World()
+  const sandbox = shared.openEngine()
+  shared.send({})
+  afterAll(() => shared[Symbol.asyncDispose]())
+
   test.each([
     ['copy (select 1) to $path'],
     ['copy (select 1) to $path (format parquet, use_tmp_file false)'],
@@ -353,21 +359,18 @@ describe('the sandbox', () => {
     [''],
     ['not sql'],
   ])('refuses what is not one SELECT: %s', async (sql) => {
-    await using world = new World()
-    world.send({})
-    const engine = world.openEngine()
-    const path = join(world.data_dir, 'stolen')
+    const path = join(shared.data_dir, 'stolen')
     const values = [] as const
     const told = await refusal(
-      engine.ask(
+      sandbox.ask(
         { ...question(sql.replace('$path', `'${path}'`)), values },
         { timeout_ms: 30_000 },
       ),
     )
     expect(told).toStartWith('query_failed: ')
-    expect(told).not.toContain(world.data_dir)
+    expect(told).not.toContain(shared.data_dir)
     expect(existsSync(path)).toBe(false)
-    expect(await ask(engine, COUNT)).toEqual([[1]])
+    expect(await ask(sandbox, COUNT)).toEqual([[1]])
   })
 
   test.each([
@@ -381,14 +384,13 @@ describe('the sandbox', () => {
     [`select getenv('HOME'), $1`],
     [`select * from read_text('https://example.com/'), (select $1)`],
   ])('reads no file and no network: %s', async (sql) => {
-    await using world = new World()
-    const secret = join(world.data_dir, 'secret.csv')
+    const secret = join(shared.data_dir, 'secret.csv')
     writeFileSync(secret, 'word\nswordfish\n')
-    const engine = world.openEngine()
-    const told = await refusal(ask(engine, sql.replace('$secret', secret)))
+    const told = await refusal(ask(sandbox, sql.replace('$secret', secret)))
     expect(told).toMatch(/^(query_failed|storage_unavailable): /)
     expect(told).not.toContain('swordfish')
-    expect(told).not.toContain(world.data_dir)
+    expect(told).not.toContain(shared.data_dir)
+    expect(sandbox.state.processes_started).toBe(1)
   })
 
   test('shows a project only its own rows, whatever id is bound', async () => {
