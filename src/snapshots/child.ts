@@ -33,7 +33,10 @@ export class SnapshotChildren {
     if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
       cmd: [
-        ...ownCommand('snapshot-process', this.#confined_dir === null ? [] : [this.#confined_dir]),
+        ...ownCommand([
+          'snapshot-process',
+          ...(this.#confined_dir === null ? [] : [this.#confined_dir]),
+        ]),
       ],
       stdin: 'pipe',
       stdout: 'pipe',

@@ -1,7 +1,5 @@
 /** Runs the real command line as a process of its own. */
-import { join } from 'node:path'
-
-const MAIN = join(import.meta.dir, '../../src/main.ts')
+import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 
 export type Ran = { readonly exit_code: number; readonly out: string; readonly err: string }
 
@@ -9,7 +7,7 @@ export type Ran = { readonly exit_code: number; readonly out: string; readonly e
 export const ENVIRONMENT = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/' }
 
 /** The arguments that run one command of ours. */
-export const commandLine = (args: readonly string[]): string[] => [process.execPath, MAIN, ...args]
+export const commandLine = (args: readonly string[]): string[] => [...ownCommand(args)]
 
 /** Runs one command to its end. */
 export async function run(

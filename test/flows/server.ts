@@ -1,13 +1,12 @@
 /** The real server as a process of its own, for tests that send over the wire, kill it and start it again. */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 
 export const API_TOKEN = 'phc_flow'
 export const PERSONAL_API_KEY = 'phx_flow_key_for_tests_only'
 
 /** Also on a machine that has much else to do. */
 const START_TIMEOUT_MS = 150_000
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 
 export type StartOptions = {
   readonly data_dir: string
@@ -42,7 +41,7 @@ export async function startServer(options: StartOptions): Promise<Server> {
   const port = options.port ?? freePort()
   const url = `http://127.0.0.1:${port}`
   const child = Bun.spawn(
-    [...(options.command ?? [process.execPath, MAIN]), 'serve', '--data-dir', options.data_dir],
+    [...(options.command ?? ownCommand([])), 'serve', '--data-dir', options.data_dir],
     {
       cwd: options.cwd ?? process.cwd(),
       env: {

@@ -60,7 +60,7 @@ export class QueryChild {
     this.#work_dir = join(temporaryFolder(options.data_dir), `query-${process.pid}-${number}`)
     const process_options: ProcessOptions = { ...options, work_dir: this.#work_dir }
     this.#process = Bun.spawn({
-      cmd: [...ownCommand('query-process', [JSON.stringify(process_options)])],
+      cmd: [...ownCommand(['query-process', JSON.stringify(process_options)])],
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',

@@ -15,12 +15,12 @@ export function sourceFolder(): string | null {
 }
 
 /**
- * The command line of a child of ourselves: `command` is a hidden command such as `query-process`.
+ * The command line of a child of ourselves: `args` begin with a command, which may be a hidden one such as `query-process`.
  * Compiled, the executable is its own entry; from source Bun must be told which file to run.
  */
-export function ownCommand(command: string, args: readonly string[]): readonly string[] {
+export function ownCommand(args: readonly string[]): readonly string[] {
   const entry = isCompiled() ? [] : [join(import.meta.dir, '../../main.ts')]
-  return [process.execPath, ...entry, command, ...args]
+  return [process.execPath, ...entry, ...args]
 }
 
 /** Runs a write to a child and ignores EPIPE: the child's exit is handled elsewhere. */

@@ -57,7 +57,7 @@ export function restartConfined(
     const version = landlockVersion()
     if (version === 0 || !refuseNewPrivileges()) return
     if (!restrictThread(version, [...rules, ...systemRules()])) return
-    const [program = '', ...rest] = ownCommand(command, [...args, `landlock=${version}`])
+    const [program = '', ...rest] = ownCommand([command, ...args, `landlock=${version}`])
     const reason = replaceProgram(program, [program, ...rest])
     // The main thread is restricted, the others are not: nothing sensible runs like this.
     throw new Error(`a confined process cannot be started: ${reason}`)
