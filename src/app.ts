@@ -2,6 +2,7 @@
 import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
+import { ALERT_ROUTES } from './http/analytics/alerts.ts'
 import { ANNOTATION_ROUTES } from './http/analytics/annotations.ts'
 import { DASHBOARD_TEMPLATE_ROUTES } from './http/analytics/dashboard-templates.ts'
 import { DASHBOARD_ROUTES } from './http/analytics/dashboards.ts'
@@ -102,6 +103,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...QUERY_ROUTES,
   ...FAMILY_ACTIVITY_ROUTES,
   ...ACTION_ROUTES,
+  ...ALERT_ROUTES,
   ...ANNOTATION_ROUTES,
   ...COHORT_ROUTES,
   ...DASHBOARD_TEMPLATE_ROUTES,

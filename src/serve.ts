@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createApp } from './app.ts'
 import { type Config, ConfigError } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
+import { AlertChecks } from './http/analytics/alert-checks.ts'
 import { eventQueryContext, OWN_LIMITS } from './http/analytics/event-queries.ts'
 import type { AppContext } from './http/app-context.ts'
 import { limitBodies } from './http/body.ts'
@@ -96,7 +97,52 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const rooms = await openRooms({ config, log, event_loops, onBroken: broken.resolve }, parts)
   const management = openManagement({ ...rooms, config, log }, parts)
 
-  const http: ListeningServer = listen(config, {
+  const needs = createContext({ config, log, event_loops, rooms, management }, () => ({
+    is_stopping: stopping.is_stopping,
+    url: http.url,
+  }))
+  const http: ListeningServer = listen(config, needs)
+  const alerts = new AlertChecks(needs)
+  parts.defer(() => alerts.close())
+  // The log's level, not the setting's: commands that serve for a moment log errors only.
+  watchEventLoops(event_loops, { stall_log_ms: config.stall_log_ms, log_level: log.level }, parts)
+  rooms.snapshots.start()
+  rooms.targeting.start()
+  alerts.start()
+  lock.announce(http.url)
+  log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
+
+  return {
+    url: http.url,
+    control: rooms.control,
+    broken: broken.promise,
+    async stop() {
+      stopping.is_stopping = true
+      const answered = http.stop()
+      // Running queries are refused now: otherwise the last requests would wait for them.
+      await rooms.snapshots.close()
+      await rooms.targeting.cohorts.close()
+      const checked = alerts.close()
+      rooms.questions.close()
+      await rooms.engine.close()
+      await checked
+      await answered
+      await parts.disposeAsync()
+    },
+  }
+}
+
+type ContextParts = Pick<ServerOptions, 'config' | 'event_loops' | 'log'> & {
+  readonly rooms: Awaited<ReturnType<typeof openRooms>>
+  readonly management: ReturnType<typeof openManagement>
+}
+
+/** Joins what routes need. `stateOf` is called once the server listens. */
+function createContext(
+  { config, log, event_loops, rooms, management }: ContextParts,
+  stateOf: () => { readonly is_stopping: boolean; readonly url: string },
+): AppContext {
+  return {
     control: rooms.control.db,
     capture: rooms.capture,
     identity: rooms.capture,
@@ -119,32 +165,9 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     event_loops,
     metrics_networks: config.metrics_networks,
     trusted_proxies: config.trusted_proxies,
-    isStopping: () => stopping.is_stopping,
-    publicUrl: () => http.url,
+    isStopping: () => stateOf().is_stopping,
+    publicUrl: () => stateOf().url,
     now: () => new Date(),
-  })
-  // The log's level, not the setting's: commands that serve for a moment log errors only.
-  watchEventLoops(event_loops, { stall_log_ms: config.stall_log_ms, log_level: log.level }, parts)
-  rooms.snapshots.start()
-  rooms.targeting.start()
-  lock.announce(http.url)
-  log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
-
-  return {
-    url: http.url,
-    control: rooms.control,
-    broken: broken.promise,
-    async stop() {
-      stopping.is_stopping = true
-      const answered = http.stop()
-      // Running queries are refused now: otherwise the last requests would wait for them.
-      await rooms.snapshots.close()
-      await rooms.targeting.cohorts.close()
-      rooms.questions.close()
-      await rooms.engine.close()
-      await answered
-      await parts.disposeAsync()
-    },
   }
 }
 

@@ -32,6 +32,7 @@ const zstdInPool = promisify(zstdCompress)
  * measure the length of a compressed answer in which its own text is repeated, can guess a secret beside it (BREACH).
  */
 const SECRET_RESOURCES: ReadonlySet<string> = new Set<Resource>([
+  'alert',
   'organization',
   'organization_member',
   'plugin',

@@ -19,6 +19,7 @@ const activity_log = sqliteTable('activity_log', {
 /** The kinds of items in the log, by the API's names. */
 export type ActivityScope =
   | 'Action'
+  | 'AlertConfiguration'
   | 'Annotation'
   | 'Cohort'
   | 'Dashboard'

@@ -5,6 +5,7 @@ import { Refusal } from '../errors.ts'
 export const OBJECTS = [
   'action',
   'activity_log',
+  'alert',
   'annotation',
   'batch_export',
   'cohort',

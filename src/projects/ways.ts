@@ -40,6 +40,11 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   ['GET dashboards/:id/sharing/', [right('dashboard:read')]],
   ['PATCH dashboards/:id/sharing/', [right('dashboard:write'), QUERY_READ]],
   ['POST dashboards/:id/sharing/refresh/', [right('dashboard:write'), QUERY_READ]],
+  // An alert shows values of its insight.
+  ['GET alerts/', [right('insight:read'), QUERY_READ]],
+  ['POST alerts/', [right('insight:read'), QUERY_READ]],
+  ['GET alerts/:alert_id/', [right('insight:read'), QUERY_READ]],
+  ['PATCH alerts/:alert_id/', [right('insight:read'), QUERY_READ]],
   // Routes that compute the same as `query/`.
   ['GET actions/:id/count/', [QUERY_READ]],
   ['POST exports/', [QUERY_READ, level('insight:read')]],
@@ -126,6 +131,7 @@ export type MemberWay = keyof typeof MEMBER_WAYS
  */
 export const RESOURCE_OF = {
   Action: 'action',
+  AlertConfiguration: 'alert',
   Annotation: 'annotation',
   Cohort: 'cohort',
   Dashboard: 'dashboard',

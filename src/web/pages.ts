@@ -79,6 +79,14 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     View: lazyPage(() => import('./pages/boards/page.tsx').then(({ BoardsPage }) => BoardsPage)),
   },
   {
+    folder: 'alerts',
+    title: 'Alerts',
+    icon: 'alert',
+    key: 'a',
+    place: 'more',
+    View: lazyPage(() => import('./pages/alerts/page.tsx').then(({ AlertsPage }) => AlertsPage)),
+  },
+  {
     folder: 'start',
     title: 'Start',
     icon: 'start',

@@ -105,6 +105,17 @@ export const GOOD_BODIES: Readonly<Record<string, object>> = {
       },
     ],
   },
+  alerts: {
+    name: 'Sales',
+    insight: 1,
+    condition: { type: 'absolute_value' },
+    threshold: { configuration: { type: 'absolute', bounds: { lower: 1, upper: 5 } } },
+    config: { type: 'TrendsAlertConfig', series_index: 0, check_ongoing_interval: false },
+    calculation_interval: 'hourly',
+    enabled: true,
+    snoozed_until: null,
+    webhook_url: 'https://hooks.example.com/x',
+  },
   annotations: {
     content: 'v2',
     date_marker: '2026-05-01T10:00:00Z',

@@ -5,11 +5,12 @@ import { findSharedDashboard } from '../../dashboards/sharing.ts'
 import { listTiles, type Tile } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
 import { senderNetwork } from '../../networks.ts'
-import { type Caller, getVisibleProject } from '../../projects/access.ts'
+import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import { hasRight, isShown, rightsAt } from '../../projects/rights.ts'
 import { KeyLimits } from '../../query/service/key-limits.ts'
 import { type InsightCall, tryInsight, withFilters } from '../analytics/insight-results.ts'
+import { actForMember } from '../analytics/member-calls.ts'
 import { answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { requestIp } from '../client-ip.ts'
@@ -56,19 +57,8 @@ function getShared(app: AppContext, token: string) {
   const shared = findSharedDashboard(app.control, token)
   if (shared === null) throw new Refusal('not_found', 'This link has ended, or never was one.')
   const { dashboard, user_id } = shared
-  const caller: Caller = {
-    id: `link of dashboard ${dashboard.id}`,
-    user_id,
-    scopes: SHARED_SCOPES,
-    scoped_organizations: null,
-    scoped_projects: [dashboard.project_id],
-    expires_at: null,
-  }
-  const { thing: project, level } = getVisibleProject(
-    app.control,
-    caller,
-    String(dashboard.project_id),
-  )
+  const member = { id: `link of dashboard ${dashboard.id}`, user_id, scopes: SHARED_SCOPES }
+  const { caller, project, level } = actForMember(app.control, member, dashboard.project_id)
   const rights = rightsAt(app.control, caller, { project, level })
   if (!hasRight(rights, { scope: 'dashboard:read', by: 'key_and_level' })) {
     throw new Refusal('not_found', 'This link has ended, or never was one.')

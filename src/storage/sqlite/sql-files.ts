@@ -29,6 +29,7 @@ import groupTypeNames from '../../../sql/control/0020_group_type_names.sql' with
 import savedExports from '../../../sql/control/0021_exports.sql' with { type: 'text' }
 import sharedDashboards from '../../../sql/control/0022_sharing.sql' with { type: 'text' }
 import exportDashboards from '../../../sql/control/0023_export_dashboards.sql' with { type: 'text' }
+import alerts from '../../../sql/control/0024_alerts.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -98,6 +99,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0021_exports', sql: savedExports },
   { name: '0022_sharing', sql: sharedDashboards },
   { name: '0023_export_dashboards', sql: exportDashboards },
+  { name: '0024_alerts', sql: alerts },
 ]
 
 /** The schema of cache.db, oldest step first. */

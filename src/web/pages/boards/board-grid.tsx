@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { useAlerts } from '../../api/alerts.ts'
 import { type AnyQuery, useAnswer } from '../../api/ask.ts'
 import type { BoardFilters, BoardTile, TileLayout } from '../../api/boards.ts'
 import { Loaded } from '../../parts/loaded.tsx'
@@ -23,6 +24,7 @@ type BoardGridProps = {
 
 /** Draws the tiles in their order, row by row. */
 export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps): VNode {
+  const firing = useFiringInsights()
   const [target, setTarget] = useState<number | null>(null)
   const grid = useRef<HTMLDivElement>(null)
   /** A moved tile leaves its place in the document, and with it the focus of its handle. */
@@ -45,6 +47,7 @@ export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps):
           tile={tile}
           filters={filters}
           is_target={target === tile.id}
+          is_firing={tile.insight !== null && firing.has(tile.insight.id)}
           actions={tileActions(tile, { tiles, index, edit, onEditText })}
           onStep={(step) => place(tile, index + step)}
           onOver={(id) => setTarget(id === tile.id ? null : id)}
@@ -59,10 +62,19 @@ export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps):
   )
 }
 
+/** The ids of the insights of which an alert fires. */
+function useFiringInsights(): ReadonlySet<number> {
+  const { data } = useAlerts()
+  const firing = data?.results.filter(({ state, enabled }) => enabled && state === 'Firing') ?? []
+  return new Set(firing.map(({ insight }) => insight.id))
+}
+
 type EditedTileProps = {
   readonly tile: BoardTile
   readonly filters: BoardFilters
   readonly is_target: boolean
+  /** An alert on its insight fires. */
+  readonly is_firing: boolean
   readonly actions: readonly (MenuItem | null)[]
   readonly onStep: (step: number) => void
   readonly onOver: (tile_id: number | null) => void
@@ -71,7 +83,7 @@ type EditedTileProps = {
 }
 
 function EditedTile(props: EditedTileProps): VNode {
-  const { tile, filters, is_target, actions, onStep, onOver, onDrop, onResize } = props
+  const { tile, filters, is_target, is_firing, actions, onStep, onOver, onDrop, onResize } = props
   const { insight, text } = tile
   const [draft, setDraft] = useState<TileSize | null>(null)
   const stored = layoutOf(tile)
@@ -83,6 +95,11 @@ function EditedTile(props: EditedTileProps): VNode {
         <MoveHandle name={name} onStep={onStep} onOver={onOver} onDrop={onDrop} />
       </span>
       {insight === null ? <span /> : <Link href={`/insights/${insight.short_id}`}>{name}</Link>}
+      {is_firing && (
+        <Link href="/alerts" class={style.firing}>
+          Alert
+        </Link>
+      )}
       <Menu label={`Actions of ${name}`} items={actions} />
     </>
   )
@@ -151,7 +168,11 @@ function tileActions(
   { tiles, index, edit, onEditText }: TilePlace,
 ): readonly (MenuItem | null)[] {
   const size = layoutOf(tile)
+  const asked = tile.insight === null ? null : tileQuery(tile.insight.query)
   return [
+    ...(asked?.kind === 'TrendsQuery'
+      ? [{ text: 'Alert', icon: 'alert' as const, href: `/alerts?insight=${tile.insight?.id}` }]
+      : []),
     tile.insight === null
       ? { text: 'Edit the text', icon: 'note' as const, onSelect: () => onEditText(tile) }
       : { text: 'Open', icon: 'explore' as const, href: `/insights/${tile.insight.short_id}` },

@@ -1,0 +1,55 @@
+/** Judges the series of an insight by the threshold of an alert. Pure: the same points give the same verdict. */
+
+/** CONDITIONS: what an alert compares with its bounds. A line adds one. */
+export const ALERT_CONDITIONS = [
+  'absolute_value',
+  'relative_increase',
+  'relative_decrease',
+] as const
+export type AlertCondition = (typeof ALERT_CONDITIONS)[number]
+
+export type AlertThreshold = {
+  /** Of changes: `percentage` compares shares of the value before, 0.5 for half of it. */
+  readonly type: 'absolute' | 'percentage'
+  readonly bounds: { readonly lower?: number | null; readonly upper?: number | null }
+}
+
+export type AlertRule = {
+  readonly condition: AlertCondition
+  readonly threshold: AlertThreshold
+}
+
+/** One value of the insight, and the value before it; null where there is none. */
+export type AlertPoint = { readonly value: number; readonly before: number | null }
+
+export type AlertVerdict = {
+  /** What was compared: the value, or its change; null where it cannot be told. */
+  readonly compared: number | null
+  readonly is_breached: boolean
+  /** Events that are still on their way could end the breach: they only add to values. */
+  readonly is_by_lack: boolean
+}
+
+/** Compares a point with the bounds. A bound itself is no breach. */
+export function judgePoint({ condition, threshold }: AlertRule, point: AlertPoint): AlertVerdict {
+  const compared = comparedOf(condition, threshold, point)
+  const { lower = null, upper = null } = threshold.bounds
+  const is_below = compared !== null && lower !== null && compared < lower
+  const is_above = compared !== null && upper !== null && compared > upper
+  const is_by_lack = condition === 'relative_decrease' ? is_above : is_below
+  return { compared, is_breached: is_below || is_above, is_by_lack }
+}
+
+function comparedOf(
+  condition: AlertCondition,
+  { type }: AlertThreshold,
+  { value, before }: AlertPoint,
+): number | null {
+  if (condition === 'absolute_value') return value
+  if (before === null) return null
+  const change = condition === 'relative_increase' ? value - before : before - value
+  if (type === 'absolute') return change
+  // From nothing to something is more than any share; nothing after nothing is no change.
+  if (before === 0) return change === 0 ? 0 : Math.sign(change) * Number.MAX_SAFE_INTEGER
+  return change / before
+}

@@ -1,0 +1,41 @@
+/** Calls that no request makes: public links, alerts and subscriptions read with the rights of the member who made them. */
+import { type Caller, type ControlDB, getVisibleProject } from '../../projects/access.ts'
+import type { Scopes } from '../../projects/scopes.ts'
+import type { AppContext } from '../app-context.ts'
+import type { InsightCall } from './insight-results.ts'
+import type { QueryCaller } from './query-context.ts'
+
+type ActingMember = {
+  /** Names what acts, for limits. */
+  readonly id: string
+  readonly user_id: number
+  /** What it may do at most, of what the member may. */
+  readonly scopes: Scopes
+}
+
+/** Returns the caller for a member in a project. Refuses (`not_found`) once the member does not see the project any more. */
+export function actForMember(
+  control: ControlDB,
+  member: ActingMember,
+  project_id: number,
+): QueryCaller {
+  const caller: Caller = {
+    ...member,
+    scoped_organizations: null,
+    scoped_projects: [project_id],
+    expires_at: null,
+  }
+  const { thing: project, level } = getVisibleProject(control, caller, String(project_id))
+  return { caller, project, level }
+}
+
+const READ_SCOPES: Scopes = ['dashboard:read', 'insight:read', 'query:read']
+
+/** Returns a call that computes insights for a member in the background. Refuses what `actForMember` refuses. */
+export function backgroundCall(
+  app: Pick<AppContext, 'control' | 'publicUrl'>,
+  { id, user_id, project_id }: Omit<ActingMember, 'scopes'> & { readonly project_id: number },
+): InsightCall {
+  const member = actForMember(app.control, { id, user_id, scopes: READ_SCOPES }, project_id)
+  return { ...member, request: new Request(app.publicUrl()), socket: null }
+}

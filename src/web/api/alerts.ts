@@ -1,0 +1,82 @@
+/** Alerts on insights. */
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import { useProject } from '../state/project.tsx'
+import { type ApiError, type CallMethod, call } from './call.ts'
+import { queryClient } from './client.ts'
+
+export type ShownAlertState = 'Firing' | 'Not firing' | 'Errored' | 'Snoozed'
+
+export type ShownAlertCheck = {
+  readonly id: number
+  readonly created_at: string
+  readonly calculated_value: number | null
+  readonly state: ShownAlertState
+  readonly targets_notified: boolean
+  readonly error: string | null
+}
+
+/** The members that are set by hand. */
+export type AlertFields = {
+  readonly name: string
+  readonly condition: {
+    readonly type: 'absolute_value' | 'relative_increase' | 'relative_decrease'
+  }
+  readonly threshold: {
+    readonly configuration: {
+      readonly type: 'absolute' | 'percentage'
+      readonly bounds: { readonly lower?: number | null; readonly upper?: number | null }
+    }
+  }
+  readonly config: {
+    readonly type: 'TrendsAlertConfig'
+    readonly series_index: number
+    readonly check_ongoing_interval?: boolean | null
+  }
+  readonly calculation_interval: 'hourly' | 'daily' | 'weekly' | 'monthly'
+  readonly webhook_url: string | null
+}
+
+export type ShownAlert = AlertFields & {
+  readonly id: string
+  readonly insight: { readonly id: number; readonly short_id: string; readonly name: string | null }
+  readonly enabled: boolean
+  readonly state: ShownAlertState
+  readonly snoozed_until: string | null
+  readonly last_checked_at: string | null
+  /** The last ones, the newest first; none in a list. */
+  readonly checks: readonly ShownAlertCheck[]
+}
+
+type AlertPage = { readonly results: readonly ShownAlert[] }
+
+const LIST_MAX = 200
+/** Alerts are checked by the server; the page looks for what has changed. */
+const LOOK_MS = 15_000
+
+function useAlertCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
+  const { id } = useProject()
+  return useQuery<Answer, ApiError>({
+    queryKey: ['alerts', id, path],
+    queryFn: ({ signal }) => call<Answer>('GET', `/api/projects/${id}/alerts/${path}`, { signal }),
+    refetchInterval: LOOK_MS,
+  })
+}
+
+/** All alerts, the newest first. */
+export const useAlerts = (): UseQueryResult<AlertPage, ApiError> =>
+  useAlertCall(`?limit=${LIST_MAX}`)
+
+/** One alert with its last checks. */
+export const useAlert = (alert_id: string): UseQueryResult<ShownAlert, ApiError> =>
+  useAlertCall(`${alert_id}/`)
+
+/** Makes, changes or deletes an alert, and asks again for what is shown of alerts. Throws ApiError. */
+export async function changeAlert(
+  project_id: number,
+  method: CallMethod,
+  [path, body]: readonly [path: string, body?: object | undefined],
+): Promise<void> {
+  const at = `/api/projects/${project_id}/alerts/${path}`
+  await call(method, at, body === undefined ? {} : { body })
+  await queryClient.invalidateQueries({ queryKey: ['alerts', project_id] })
+}

@@ -1,0 +1,231 @@
+/** The dialog of an alert: which insight, which rule, where it tells. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { type AlertFields, changeAlert, type ShownAlert } from '../../api/alerts.ts'
+import { useSavedInsights } from '../../api/boards.ts'
+import { Toggle } from '../../parts/choice.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { fieldError, TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { useProject } from '../../state/project.tsx'
+import { insightName } from '../boards/tile.tsx'
+import { readQuestion } from '../explore/question.ts'
+import { RULES, type RuleChoice, ruleOf } from './rule-text.ts'
+
+type AlertDialogProps = {
+  /** Null for a new one. */
+  readonly alert: ShownAlert | null
+  /** The insight of a new one. */
+  readonly insight_id: number | null
+  readonly onClose: () => void
+}
+
+const FIELDS = ['insight', 'name', 'webhook_url', 'threshold__configuration__bounds']
+
+const INTERVALS = [
+  { value: 'hourly', text: 'Every hour' },
+  { value: 'daily', text: 'Every day' },
+  { value: 'weekly', text: 'Every week' },
+  { value: 'monthly', text: 'Every month' },
+] as const
+
+/** Draws the form. */
+export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): VNode {
+  return (
+    <Dialog title={alert === null ? 'New alert' : 'Edit the alert'} onClose={onClose}>
+      <Loaded of={useSavedInsights()}>
+        {({ results }) => {
+          const trends = results.flatMap((insight) =>
+            readQuestion(insight.query)?.kind === 'TrendsQuery'
+              ? { value: String(insight.id), text: insightName(insight) }
+              : [],
+          )
+          const chosen = alert?.insight.id ?? insight_id ?? Number(trends[0]?.value)
+          return trends.length === 0 ? (
+            <p>Save a trend first: alerts watch a line of one.</p>
+          ) : (
+            <AlertForm alert={alert} trends={trends} chosen={chosen} onClose={onClose} />
+          )
+        }}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+type AlertFormProps = {
+  readonly alert: ShownAlert | null
+  readonly trends: readonly { readonly value: string; readonly text: string }[]
+  readonly chosen: number
+  readonly onClose: () => void
+}
+
+type AlertInput = {
+  readonly insight: string
+  readonly name: string
+  readonly rule: RuleChoice['name']
+  readonly value: string
+  readonly is_share: boolean
+  readonly line: string
+  readonly calculation_interval: AlertFields['calculation_interval']
+  readonly webhook_url: string
+  readonly is_ongoing: boolean
+}
+
+function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
+  const { id } = useProject()
+  const [input, setInput] = useState(() => inputOf(alert, chosen))
+  const change = (changes: Partial<AlertInput>): void => setInput({ ...input, ...changes })
+  const submit = async (): Promise<void> => {
+    const body = bodyOf(input)
+    await (alert === null
+      ? changeAlert(id, 'POST', ['', body])
+      : changeAlert(id, 'PATCH', [`${alert.id}/`, body]))
+    onClose()
+  }
+  return (
+    <Form action={alert === null ? 'Make the alert' : 'Save'} fields={FIELDS} onSubmit={submit}>
+      {(error) => (
+        <>
+          <SelectField
+            label="Trend"
+            value={input.insight}
+            options={trends}
+            onChange={(insight) => change({ insight })}
+            error={fieldError(error, 'insight')}
+          />
+          <RuleFields input={input} change={change} error={error} />
+          <SelectField
+            label="Look"
+            value={input.calculation_interval}
+            options={INTERVALS}
+            onChange={(value) =>
+              change({ calculation_interval: value as AlertInput['calculation_interval'] })
+            }
+          />
+          <TextField
+            label="Name"
+            maxLength={255}
+            value={input.name}
+            onInput={(name) => change({ name })}
+            error={fieldError(error, 'name')}
+          />
+          <TextField
+            label="Webhook"
+            type="url"
+            placeholder="https://"
+            value={input.webhook_url}
+            onInput={(webhook_url) => change({ webhook_url })}
+            hint="Gets a message in JSON when the state changes; chats show its text."
+            error={fieldError(error, 'webhook_url')}
+          />
+        </>
+      )}
+    </Form>
+  )
+}
+
+type RuleFieldsProps = {
+  readonly input: AlertInput
+  readonly change: (changes: Partial<AlertInput>) => void
+  readonly error: unknown
+}
+
+/** Which line is watched, and what is wrong with it. */
+function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
+  const is_change = input.rule === 'rises' || input.rule === 'falls'
+  return (
+    <>
+      <TextField
+        label="Line of the trend, from 1"
+        type="number"
+        min={1}
+        value={input.line}
+        onInput={(line) => change({ line })}
+      />
+      <SelectField
+        label="Tell when it"
+        value={input.rule}
+        options={RULES.map(({ name, text }) => ({ value: name, text }))}
+        onChange={(rule) => change({ rule: rule as RuleChoice['name'] })}
+      />
+      <TextField
+        label={is_change && input.is_share ? 'Percent' : 'Value'}
+        type="number"
+        step="any"
+        required
+        value={input.value}
+        onInput={(value) => change({ value })}
+        error={fieldError(error, 'threshold__configuration__bounds')}
+      />
+      {is_change && (
+        <Toggle
+          label="In percent of the interval before"
+          is_on={input.is_share}
+          onChange={(is_share) => change({ is_share })}
+        />
+      )}
+      <Toggle
+        label="Judge the interval that is not over yet too"
+        is_on={input.is_ongoing}
+        onChange={(is_ongoing) => change({ is_ongoing })}
+      />
+    </>
+  )
+}
+
+function inputOf(alert: ShownAlert | null, chosen: number): AlertInput {
+  const insight = String(chosen)
+  if (alert === null) {
+    return {
+      insight,
+      name: '',
+      rule: 'above',
+      value: '',
+      is_share: true,
+      line: '1',
+      calculation_interval: 'daily',
+      webhook_url: '',
+      is_ongoing: false,
+    }
+  }
+  const { type, bounds } = alert.threshold.configuration
+  const { name: rule, bound } = ruleOf(alert)
+  const value = (bounds[bound] ?? 0) * (type === 'percentage' ? 100 : 1)
+  return {
+    insight,
+    name: alert.name,
+    rule,
+    value: String(value),
+    is_share: type === 'percentage',
+    line: String(alert.config.series_index + 1),
+    calculation_interval: alert.calculation_interval,
+    webhook_url: alert.webhook_url ?? '',
+    is_ongoing: alert.config.check_ongoing_interval === true,
+  }
+}
+
+function bodyOf(input: AlertInput): AlertFields & { readonly insight: number } {
+  const rule = RULES.find(({ name }) => name === input.rule) ?? RULES[0]
+  const is_share = rule.condition !== 'absolute_value' && input.is_share
+  const value = input.value === '' ? null : Number(input.value) / (is_share ? 100 : 1)
+  return {
+    insight: Number(input.insight),
+    name: input.name,
+    condition: { type: rule.condition },
+    threshold: {
+      configuration: {
+        type: is_share ? 'percentage' : 'absolute',
+        bounds: { [rule.bound]: value },
+      },
+    },
+    config: {
+      type: 'TrendsAlertConfig',
+      series_index: Math.max(0, Math.floor(Number(input.line)) - 1),
+      check_ongoing_interval: input.is_ongoing,
+    },
+    calculation_interval: input.calculation_interval,
+    webhook_url: input.webhook_url === '' ? null : input.webhook_url,
+  }
+}

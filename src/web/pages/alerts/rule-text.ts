@@ -1,0 +1,31 @@
+/** The rule of an alert, as people choose it and as a sentence. */
+import type { AlertFields, ShownAlert } from '../../api/alerts.ts'
+import { formatNumber, formatPercent } from '../../parts/format.ts'
+
+/** RULES: what an alert can watch. A line adds one. */
+export const RULES = [
+  { name: 'above', text: 'is above', condition: 'absolute_value', bound: 'upper' },
+  { name: 'below', text: 'is below', condition: 'absolute_value', bound: 'lower' },
+  { name: 'rises', text: 'rises by more than', condition: 'relative_increase', bound: 'upper' },
+  { name: 'falls', text: 'falls by more than', condition: 'relative_decrease', bound: 'upper' },
+] as const
+
+export type RuleChoice = (typeof RULES)[number]
+
+/** The rule of an alert; the first one for those that only the API can make. */
+export function ruleOf({ condition, threshold }: AlertFields): RuleChoice {
+  const { lower = null, upper = null } = threshold.configuration.bounds
+  const bound = upper === null && lower !== null ? 'lower' : 'upper'
+  return RULES.find((rule) => rule.condition === condition.type && rule.bound === bound) ?? RULES[0]
+}
+
+const EVERY = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month' } as const
+
+/** `is above 100, every day`. */
+export function ruleText(alert: ShownAlert): string {
+  const { type, bounds } = alert.threshold.configuration
+  const { text, bound } = ruleOf(alert)
+  const value = bounds[bound] ?? 0
+  const said = type === 'percentage' ? formatPercent(value) : formatNumber(value)
+  return `${text} ${said}, looked at every ${EVERY[alert.calculation_interval]}`
+}
