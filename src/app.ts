@@ -14,6 +14,7 @@ import { EXPORT_ROUTES } from './http/analytics/exports.ts'
 import { INSIGHT_VIEW_ROUTES } from './http/analytics/insight-views.ts'
 import { INSIGHT_ROUTES } from './http/analytics/insights.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/analytics/legacy-insights.ts'
+import { LIVE_EVENT_ROUTES } from './http/analytics/live-events.ts'
 import { QUERY_ROUTES } from './http/analytics/query.ts'
 import { SESSION_ROUTES } from './http/analytics/sessions.ts'
 import { SHARING_ROUTES } from './http/analytics/sharing.ts'
@@ -114,6 +115,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...DEFINITION_CHANGE_ROUTES,
   ...ELEMENT_ROUTES,
   ...EVENT_ROUTES,
+  ...LIVE_EVENT_ROUTES,
   ...SESSION_ROUTES,
   ...EXPERIMENT_LIST_ROUTES,
   ...EXPERIMENT_IMPLEMENTATION_ROUTES,

@@ -38,7 +38,10 @@ export type AppContext = {
     propertyTypes(project_id: number): ReadonlyMap<string, KnownPropertyType>
   }
   /** Reports of ingestion: warnings of projects, counters for metrics. */
-  readonly ingest: Pick<IngestReports, 'listCounters' | 'listWarnings' | 'readLog'>
+  readonly ingest: Pick<
+    IngestReports,
+    'listCounters' | 'listNewest' | 'listWarnings' | 'readLog' | 'readSeq'
+  >
   readonly engine: Pick<QueryEngine, 'state'>
   /** Counts of work on snapshot files since the start, by kind of work. */
   readonly snapshots: {

@@ -48,4 +48,30 @@ export const EventPage = t.Object({
   results: t.Array(EventItem),
 })
 
+export const LiveEventsQuery = t.Object({
+  /** Only events of this name. */
+  event: t.Optional(t.String()),
+  /** `last_id` of an answer, or the id of a message: events after it. The header Last-Event-ID does the same. */
+  after: t.Optional(t.String()),
+})
+
+/** The newest events after a position, the newest first. A stream (`Accept: text/event-stream`) has them as messages. */
+export const LiveEvents = t.Object({
+  events: t.Array(
+    t.Object({
+      id: t.String({ format: 'uuid' }),
+      event: t.String(),
+      distinct_id: t.String(),
+      timestamp: Moment,
+      properties: Properties,
+      /** Properties are left out because they are long. */
+      is_cut: t.Boolean(),
+      person: t.Nullable(t.Object({ properties: Properties })),
+    }),
+  ),
+  /** About how many events came too fast to be shown. */
+  missed: Whole,
+  last_id: t.String(),
+})
+
 export const EventValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))

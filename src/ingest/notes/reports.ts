@@ -43,6 +43,42 @@ export type LogFigures = {
   readonly removals_pending: number
 }
 
+/** The newest events of a project in a part of the log: those after one number, up to another. */
+export type NewestFilter = {
+  readonly project_id: number
+  /** Null for every event name. */
+  readonly event: string | null
+  readonly after_seq: number
+  readonly up_to_seq: number
+  readonly limit: number
+}
+
+/** An event of the log; `timestamp` in µs since 1970 UTC, `properties` as JSON. */
+export type LoggedEvent = {
+  readonly seq: number
+  readonly uuid: Uint8Array
+  readonly event: string
+  readonly distinct_id: string
+  readonly person_id: Uint8Array
+  readonly timestamp: number
+  /** Null where they are longer than `PROPERTIES_CHARS_MAX`. */
+  readonly properties: string | null
+  readonly elements_chain: string
+}
+
+const PROPERTIES_CHARS_MAX = 64 * 1024
+
+const selectNewest = (condition: string): string => `
+select seq, uuid, event, distinct_id, person_id, timestamp, elements_chain,
+  case when length(properties) <= ${PROPERTIES_CHARS_MAX} then properties end as properties
+from events
+where seq > ?1 and seq <= ?2 and project_id = ?3 ${condition}
+order by seq desc
+limit ?4`
+
+const SELECT_NEWEST = selectNewest('')
+const SELECT_NEWEST_NAMED = selectNewest('and event = ?5')
+
 const MATCHING = `
 from ingestion_warnings
 where project_id = ?1
@@ -112,6 +148,24 @@ export class IngestReports {
     const figures = this.#db.query<LogFigures, []>(SELECT_LOG).get()
     if (figures === null) throw new Error('events.db has no manifest row')
     return figures
+  }
+
+  /** The number of the last committed event of all projects. */
+  readSeq(): number {
+    const clock = this.#db.query<{ seq: number }, []>('select seq from clock where id = 1').get()
+    if (clock === null) throw new Error('events.db has no clock')
+    return clock.seq
+  }
+
+  /** A project's newest events in a part of the log, the newest first. Reads every row of that part at most once. */
+  listNewest(filter: NewestFilter): readonly LoggedEvent[] {
+    const { project_id, event, after_seq, up_to_seq, limit } = filter
+    const part = [after_seq, up_to_seq, project_id, limit] as const
+    return event === null
+      ? this.#db.query<LoggedEvent, [...typeof part]>(SELECT_NEWEST).all(...part)
+      : this.#db
+          .query<LoggedEvent, [...typeof part, string]>(SELECT_NEWEST_NAMED)
+          .all(...part, event)
   }
 
   close(): void {

@@ -41,6 +41,8 @@ export type CallOptions = {
   /** Query parameters; missing, null and empty ones are left out. */
   readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>
   readonly signal?: AbortSignal | undefined
+  /** The content type of the answer; JSON without it. */
+  readonly accept?: string
 }
 
 /**
@@ -74,10 +76,14 @@ export async function download(
 }
 
 function send(method: CallMethod, path: string, options: CallOptions): Promise<Response> {
-  const { body, query = {}, signal } = options
+  const { body, query = {}, signal, accept } = options
   const init: RequestInit = {
     method,
-    headers: { ...SESSION_HEADER, ...(body === undefined ? {} : JSON_TYPE) },
+    headers: {
+      ...SESSION_HEADER,
+      ...(body === undefined ? {} : JSON_TYPE),
+      ...(accept !== undefined && { Accept: accept }),
+    },
     credentials: 'same-origin',
     redirect: 'error',
     signal: signal ?? null,

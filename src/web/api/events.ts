@@ -2,12 +2,13 @@
 import {
   type InfiniteData,
   type UseInfiniteQueryResult,
+  type UseQueryResult,
   useInfiniteQuery,
+  useQuery,
 } from '@tanstack/preact-query'
-import { useEffect, useState } from 'preact/hooks'
 import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
+import { type ApiError, call, download } from './call.ts'
 
 export type ListedEvent = {
   readonly id: string
@@ -15,8 +16,9 @@ export type ListedEvent = {
   readonly event: string
   readonly timestamp: string
   readonly properties: Readonly<Record<string, unknown>>
+  /** Of a live event: its properties are long, and asked for when it is opened. */
+  readonly is_cut?: boolean
   readonly person: {
-    readonly is_identified: boolean
     readonly properties: Readonly<Record<string, unknown>>
   } | null
 }
@@ -30,7 +32,8 @@ export type EventListFilters = {
 
 const PAGE_SIZE = 100
 
-function readEvents(
+/** Asks for one page of events, the newest first. */
+export function readEvents(
   project_id: number,
   filters: EventListFilters,
   more: { readonly before?: string; readonly after?: string; readonly signal: AbortSignal },
@@ -62,59 +65,61 @@ export function useEventList(
   })
 }
 
-const LIVE_MS = 2000
+/** One event with everything that it says. */
+export function useEvent(id: string | null): UseQueryResult<ListedEvent, ApiError> {
+  const { id: project_id } = useProject()
+  return useQuery<ListedEvent, ApiError>({
+    queryKey: ['event', project_id, id],
+    queryFn: ({ signal }) => call('GET', `/api/projects/${project_id}/events/${id}/`, { signal }),
+    enabled: id !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+}
 
-/** Events that came since `after`, asked every two seconds while the tab is in sight. */
-export function useLiveEvents(
-  filters: EventListFilters,
-  after: string | null,
-  is_live: boolean,
-): readonly ListedEvent[] {
+/** Saves every event of a list as a file, without a limit of rows. Throws ApiError. */
+export async function saveEvents(
+  project_id: number,
+  { event, properties }: EventListFilters,
+  { format, ending }: { readonly format: string; readonly ending: string },
+): Promise<void> {
+  const named = event === null ? '' : ' and event = {event}'
+  const query = `select uuid, event, distinct_id, person_id, timestamp, properties from events where {filters}${named} order by timestamp desc`
+  const answer = await download('POST', `/api/projects/${project_id}/query/`, {
+    query: { format },
+    body: {
+      query: { kind: 'HogQLQuery', query, values: { event }, filters: { properties } },
+    },
+  })
+  const address = URL.createObjectURL(await answer.blob())
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `events.${ending}`
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), REVOKE_AFTER_MS)
+}
+
+const REVOKE_AFTER_MS = 60_000
+
+export type IngestionWarning = {
+  readonly id: number
+  readonly type: string
+  readonly timestamp: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+const WARNINGS_SHOWN = 50
+const WARNINGS_MS = 30_000
+
+/** The newest warnings about events that were changed or dropped, with the number of all. */
+export function useWarnings(): UseQueryResult<
+  { readonly count: number; readonly results: readonly IngestionWarning[] },
+  ApiError
+> {
   const { id } = useProject()
-  const [events, setEvents] = useState<readonly ListedEvent[]>([])
-  const key = JSON.stringify(filters)
-  useEffect(() => setEvents([]), [key, after, id])
-  useEffect(() => {
-    if (!is_live || after === null) return undefined
-    const stop = new AbortController()
-    const { signal } = stop
-    void follow({
-      signal,
-      after,
-      read: (since) => readEvents(id, filters, { signal, after: since }),
-      add: setEvents,
-    })
-    return () => stop.abort()
-  }, [key, after, is_live, id])
-  return events
-}
-
-type Following = {
-  readonly signal: AbortSignal
-  readonly after: string
-  readonly read: (since: string) => Promise<EventList>
-  readonly add: (change: (before: readonly ListedEvent[]) => readonly ListedEvent[]) => void
-}
-
-/** A list that grows for days would fill the tab. */
-const LIVE_EVENTS_MAX = 1000
-
-async function follow({ signal, after, read, add }: Following): Promise<void> {
-  let since = after
-  while (!signal.aborted) {
-    await new Promise((resolve) => setTimeout(resolve, LIVE_MS))
-    if (document.hidden || signal.aborted) continue
-    // A failed round is left out: the next one asks for the same time again.
-    const { results } = await read(since).catch(() => ({ results: [] as const }))
-    const [newest] = results
-    if (newest === undefined || signal.aborted) continue
-    since = newest.timestamp
-    add((before) => {
-      const known = new Set(before.map((event) => event.id))
-      return [...results.filter((event) => !known.has(event.id)), ...before].slice(
-        0,
-        LIVE_EVENTS_MAX,
-      )
-    })
-  }
+  return useQuery({
+    queryKey: ['ingestion-warnings', id],
+    queryFn: ({ signal }) =>
+      call('GET', `/api/projects/${id}/ingestion_warnings/?limit=${WARNINGS_SHOWN}`, { signal }),
+    refetchInterval: WARNINGS_MS,
+  })
 }

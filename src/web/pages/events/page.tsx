@@ -1,37 +1,52 @@
 /** The page of events: what comes in, live, with filters and everything that an event says. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type ListedEvent, useEventList, useLiveEvents } from '../../api/events.ts'
+import {
+  type EventListFilters,
+  type ListedEvent,
+  saveEvents,
+  useEventList,
+} from '../../api/events.ts'
+import { type LiveEventList, useLiveEvents } from '../../api/live-events.ts'
 import { Button } from '../../parts/button.tsx'
+import { useWidth } from '../../parts/charts/use-width.ts'
 import { Toggle } from '../../parts/choice.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
+import { errorText } from '../../parts/error-note.tsx'
 import { EventPicker } from '../../parts/event-picker.tsx'
 import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
-import { formatAgo } from '../../parts/format.ts'
+import { formatNumber } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
-import { eventTitle } from '../../parts/names.ts'
+import { Menu } from '../../parts/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
-import { Table, type TableColumn } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { showToast } from '../../parts/toast.tsx'
+import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
+import { ColumnChoice, tableColumns, useColumns } from './columns.tsx'
 import { EventDetail } from './event-detail.tsx'
 import style from './events.module.css'
+import { Warnings } from './warnings.tsx'
 
 /** Draws the list. */
 export function EventsPage(): VNode {
   const [event, setEvent] = useParam('event')
   const [properties, setProperties] = useFilters()
   const [is_live, setLive] = useState(true)
+  const [columns, setColumns] = useColumns()
   const filters = { event: event === '' ? null : event, properties }
   const list = useEventList(filters)
   const pages = list.data?.pages
   const newest = pages?.[0]?.results[0]?.timestamp
   const live = useLiveEvents(filters, pages === undefined ? null : (newest ?? LONG_AGO), is_live)
-  const is_filtered = event !== '' || properties.length > 0
+  const event_names = event === '' ? [] : [event]
   return (
     <>
-      <PageHead title="Events">
+      <PageHead title="Events" aside={is_live && <LiveState live={live} />}>
         <Toggle label="Live" is_on={is_live} onChange={setLive} />
+        <ColumnChoice columns={columns} event_names={event_names} onChange={setColumns} />
+        <ExportMenu filters={filters} />
       </PageHead>
       <div class={style.filters}>
         <EventPicker value={filters.event} onChange={(name) => setEvent(name ?? '')} />
@@ -39,19 +54,18 @@ export function EventsPage(): VNode {
           filters={properties}
           onChange={setProperties}
           has_key
-          {...(event !== '' && { event_names: [event] })}
+          event_names={event_names}
         />
       </div>
+      <Warnings />
       <Loaded of={list} skeleton={<SkeletonBlock height={480} />}>
         {(data) => {
-          const events = joined(
-            live,
-            data.pages.flatMap(({ results }) => results),
-          )
+          const listed = data.pages.flatMap(({ results }) => results)
+          const events = joined(live.events, listed)
           return events.length === 0 ? (
-            <NoEvents is_filtered={is_filtered} />
+            <NoEvents is_filtered={event !== '' || properties.length > 0} />
           ) : (
-            <EventTable events={events} />
+            <EventTable events={events} columns={columns} />
           )
         }}
       </Loaded>
@@ -68,6 +82,45 @@ export function EventsPage(): VNode {
 
 /** A project without events is followed from its beginning. */
 const LONG_AGO = '2000-01-01T00:00:00Z'
+
+/** How many events have come, and how many of them are not listed. */
+function LiveState({
+  live: { total, missed, is_connected },
+}: {
+  readonly live: LiveEventList
+}): VNode {
+  const came = total === 0 ? 'waiting' : `${formatNumber(total)} came in`
+  const left = missed === 0 ? '' : `, about ${formatNumber(missed)} too fast to be listed`
+  return <span class={style.state}>{is_connected ? `${came}${left}` : 'connecting …'}</span>
+}
+
+/** EXPORTS: files of everything that the filters leave. */
+const EXPORTS = [
+  { format: 'csv', ending: 'csv', text: 'CSV' },
+  { format: 'ndjson', ending: 'jsonl', text: 'JSON lines' },
+  { format: 'parquet', ending: 'parquet', text: 'Parquet' },
+] as const
+
+function ExportMenu({ filters }: { readonly filters: EventListFilters }): VNode {
+  const { id } = useProject()
+  const save = async (file: (typeof EXPORTS)[number]): Promise<void> => {
+    try {
+      await saveEvents(id, filters, file)
+    } catch (error) {
+      showToast({ text: errorText(error) })
+    }
+  }
+  return (
+    <Menu
+      label="Export"
+      icon="download"
+      items={EXPORTS.map((file) => ({
+        text: `Save as ${file.text}`,
+        onSelect: () => void save(file),
+      }))}
+    />
+  )
+}
 
 function joined(
   live: readonly ListedEvent[],
@@ -96,53 +149,37 @@ function NoEvents({ is_filtered }: { readonly is_filtered: boolean }): VNode {
   )
 }
 
-function EventTable({ events }: { readonly events: readonly ListedEvent[] }): VNode {
-  const [open_id, setOpenId] = useState<string | null>(null)
-  const open = events.find(({ id }) => id === open_id)
+/** From this width on, in px, an event is shown beside the list. */
+const BESIDE_PX = 900
+
+type EventTableProps = {
+  readonly events: readonly ListedEvent[]
+  readonly columns: readonly string[]
+}
+
+function EventTable({ events, columns }: EventTableProps): VNode {
+  const [open, setOpen] = useState<ListedEvent | null>(null)
+  const [box, width] = useWidth<HTMLDivElement>()
+  const is_beside = width >= BESIDE_PX
   return (
-    <>
+    <div ref={box} class={open !== null && is_beside ? style.split : undefined}>
       <Table
         label="Events"
-        columns={COLUMNS}
+        columns={tableColumns(open !== null && is_beside ? [] : columns)}
         rows={events}
         rowKey={({ id }) => id}
-        open_key={open_id}
-        onOpen={({ id }) => setOpenId(id)}
+        open_key={open?.id ?? null}
+        onOpen={setOpen}
         height_max={720}
       />
-      {open && <EventDetail event={open} onClose={() => setOpenId(null)} />}
-    </>
+      {open && (
+        <EventDetail
+          key={open.id}
+          event={open}
+          is_beside={is_beside}
+          onClose={() => setOpen(null)}
+        />
+      )}
+    </div>
   )
 }
-
-const textOf = (value: unknown): string | null =>
-  typeof value === 'string' && value !== '' ? value : null
-
-function personText({ person, distinct_id }: ListedEvent): string {
-  const { name, email } = person?.properties ?? {}
-  return textOf(email) ?? textOf(name) ?? distinct_id
-}
-
-const COLUMNS: readonly TableColumn<ListedEvent>[] = [
-  { name: 'event', title: 'Event', cell: ({ event }) => eventTitle(event) },
-  { name: 'person', title: 'Person', cell: personText },
-  {
-    name: 'url',
-    title: 'URL or screen',
-    is_wide_only: true,
-    cell: ({ properties }) =>
-      textOf(properties['$current_url']) ?? textOf(properties['$screen_name']) ?? '–',
-  },
-  {
-    name: 'lib',
-    title: 'Library',
-    is_wide_only: true,
-    cell: ({ properties }) => textOf(properties['$lib']) ?? '–',
-  },
-  {
-    name: 'time',
-    title: 'Time',
-    is_number: true,
-    cell: ({ timestamp }) => <time dateTime={timestamp}>{formatAgo(timestamp)}</time>,
-  },
-]

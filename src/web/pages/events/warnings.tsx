@@ -1,0 +1,36 @@
+/** Why an event is not there, or not as it was sent: the warnings of the project. */
+import type { VNode } from 'preact'
+import { type IngestionWarning, useWarnings } from '../../api/events.ts'
+import { formatAgo, formatNumber } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
+import style from './events.module.css'
+
+/** A line with the number of warnings that opens their list; nothing where there are none, or no right to read them. */
+export function Warnings(): VNode | null {
+  const { data } = useWarnings()
+  if (data === undefined || data.count === 0) return null
+  return (
+    <details class={style.warnings}>
+      <summary>
+        <Icon name="alert" size={16} /> Is one missing? {formatNumber(data.count)}{' '}
+        {data.count === 1 ? 'warning' : 'warnings'}, the last{' '}
+        {formatAgo(data.results[0]?.timestamp ?? '')}
+      </summary>
+      <ul>
+        {data.results.map((warning) => (
+          <li key={warning.id}>
+            <strong>{sentenceOf(warning)}</strong>
+            <time dateTime={warning.timestamp}>{formatAgo(warning.timestamp)}</time>
+            <code>{JSON.stringify(warning.details)}</code>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** `event_too_large` reads as `Event too large`. */
+function sentenceOf({ type }: IngestionWarning): string {
+  const words = type.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

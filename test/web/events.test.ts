@@ -1,0 +1,178 @@
+/** The page of events: what comes in is listed as it comes, with columns, details, warnings and files. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+
+setDefaultTimeout(60_000)
+
+let ui: Interface
+let token = ''
+beforeAll(async () => {
+  if (!HAS_BROWSER) return
+  ui = await openInterface({ demo_persons: 20 })
+  const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }
+  token = project.api_token
+})
+afterAll(() => ui?.[Symbol.asyncDispose]())
+
+async function send(...batch: readonly object[]): Promise<void> {
+  const body = JSON.stringify({ api_key: token, batch })
+  const answer = await fetch(`${ui.server.url}/batch/`, { method: 'POST', body })
+  expect(answer.status).toBe(200)
+}
+
+async function open(page: Page, search = ''): Promise<void> {
+  await page.goto(`/p/1/events${search}`)
+  await page.locator('tbody tr').first().waitFor()
+}
+
+describe.skipIf(!HAS_BROWSER)('live events', () => {
+  test('are listed as they come, with everything they say beside the list', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    await page.getByText(/waiting|came in/).waitFor()
+    const properties = { price: 12, note: '<b>no markup</b>' }
+    await send({ event: 'came live', distinct_id: 'liv', properties })
+    await page.getByRole('button', { name: 'came live' }).click()
+    const beside = page.getByRole('region', { name: 'Event came live' })
+    await beside.getByText('<b>no markup</b>').waitFor()
+    await beside.getByText('JSON', { exact: true }).click()
+    const json = JSON.parse(await beside.getByRole('region', { name: 'JSON' }).innerText())
+    expect(json).toMatchObject({ event: 'came live', properties })
+    expect(await findBarriers(page)).toEqual([])
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('go on after the server was away, with what came meanwhile', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    await send({ event: 'before the stop', distinct_id: 'liv' })
+    await page.getByText('before the stop').waitFor()
+    await ui.stop()
+    await page.getByText('connecting …').waitFor()
+    await ui.start()
+    await send({ event: 'after the start', distinct_id: 'liv' })
+    await page.getByText('after the start').waitFor()
+    expect(await page.getByText('before the stop').count()).toBe(1)
+  })
+
+  test('of a flood are a sample, and the page says so and stays quick', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    await page.getByText(/waiting|came in/).waitFor()
+    for (let round = 0; round < 5; round += 1) {
+      await send(
+        ...Array.from({ length: 1000 }, (_, at) => ({ event: `flood ${at}`, distinct_id: 'liv' })),
+      )
+    }
+    await page.getByText(/too fast to be listed/).waitFor()
+    // Only rows in sight are drawn.
+    expect(await page.locator('tbody tr').count()).toBeLessThan(100)
+    await page.getByRole('switch', { name: 'Live' }).click()
+    await page.getByText(/too fast to be listed/).waitFor({ state: 'detached' })
+  })
+
+  test('are narrowed by their name, by the server', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await send({ event: 'wanted', distinct_id: 'liv' })
+    await open(page, '?event=wanted')
+    await send({ event: 'other', distinct_id: 'liv' }, { event: 'wanted', distinct_id: 'another' })
+    await page.getByRole('cell', { name: 'another' }).waitFor()
+    expect(await page.getByText('other', { exact: true }).count()).toBe(0)
+  })
+
+  test('are followed with conditions too', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const filter = [{ type: 'event', key: 'plan', value: ['pro'], operator: 'exact' }]
+    await page.goto(`/p/1/events?filters=${encodeURIComponent(JSON.stringify(filter))}`)
+    await page.getByText('No event matches').waitFor()
+    await send(
+      { event: 'upgraded', distinct_id: 'liv', properties: { plan: 'pro' } },
+      { event: 'stayed', distinct_id: 'liv', properties: { plan: 'free' } },
+    )
+    await page.getByText('upgraded').waitFor()
+    expect(await page.getByText('stayed').count()).toBe(0)
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the list', () => {
+  test('has columns of one’s choice, in the address and after a reload', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await send({ event: 'coloured', distinct_id: 'liv', properties: { colour: 'teal' } })
+    await open(page, '?event=coloured')
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('button', { name: 'Remove the column Library' }).click()
+    await page.getByPlaceholder('Search properties').fill('colour')
+    await page
+      .getByRole('option', { name: /colour/ })
+      .first()
+      .click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('cell', { name: 'teal' }).waitFor()
+    await page.goto('/p/1/events?event=coloured')
+    await page.getByRole('cell', { name: 'teal' }).waitFor()
+    expect(await page.getByRole('columnheader', { name: 'Library' }).count()).toBe(0)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('is saved as a file, with the filters', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await send({ event: 'saved', distinct_id: 'one' }, { event: 'saved', distinct_id: 'two' })
+    await open(page, '?event=saved')
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Save as CSV' }).click(),
+    ])
+    const lines = (await Bun.file(await file.path()).text()).trim().split(/\r?\n/)
+    expect(lines[0]).toBe('uuid,event,distinct_id,person_id,timestamp,properties')
+    expect(lines.length).toBe(3)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('says beside it what went wrong with events', async () => {
+    await send({ event: '$identify', distinct_id: 'undefined', properties: {} })
+    await send({ event: '$create_alias', distinct_id: 'liv', properties: { alias: 'null' } })
+    const warnings = (await ui.api('/api/projects/1/ingestion_warnings/')) as {
+      readonly count: number
+      readonly results: readonly { readonly type: string }[]
+    }
+    expect(warnings.count).toBeGreaterThan(0)
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    await page.getByText(/Is one missing/).click()
+    const words = (warnings.results[0]?.type ?? '').replaceAll('_', ' ')
+    await page
+      .locator('details strong')
+      .filter({ hasText: new RegExp(words, 'i') })
+      .first()
+      .waitFor()
+    expect(await findBarriers(page)).toEqual([])
+  })
+
+  test.each([320, 390, 768, 1440])('is as wide as a window of %d px', async (width) => {
+    await using visit = await ui.visit({ width })
+    await open(visit.page)
+    expect(await sidewaysScroll(visit.page)).toBe(0)
+    await visit.page.locator('tbody tr button').first().click()
+    await visit.page.getByText('Distinct id', { exact: true }).waitFor()
+    expect(await sidewaysScroll(visit.page)).toBe(0)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('has no barrier in the dark', async () => {
+    await using visit = await ui.visit({ scheme: 'dark' })
+    await open(visit.page)
+    await visit.page.getByRole('button', { name: 'Columns' }).click()
+    expect(await findBarriers(visit.page)).toEqual([])
+  })
+})
