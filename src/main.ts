@@ -5,9 +5,9 @@
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   'query-process': async (args) => (await import('./query/worker/main.ts')).runQueryProcess(args),
   'query-confinement-probe': async (args) =>
-    (await import('./query/worker/confinement-probe.ts')).runConfinementProbe(args),
+    (await import('./query/worker/limits/confinement-probe.ts')).runConfinementProbe(args),
   'snapshot-process': async (args) =>
-    (await import('./snapshots/process.ts')).runSnapshotProcess(args),
+    (await import('./snapshots/writer/process.ts')).runSnapshotProcess(args),
 }
 
 /** Files of this process, its threads and its children have no rights for group and others. */

@@ -322,7 +322,7 @@ describe('files', () => {
 
   test('of a child process are imported by its own side and its command in main.ts alone', () => {
     const worker = 'src/query/worker/'
-    const snapshots = 'src/snapshots/process.ts'
+    const snapshots = 'src/snapshots/writer/process.ts'
     const breaches = allImports.filter(
       ({ from, to }) =>
         from !== 'src/main.ts' &&

@@ -10,7 +10,7 @@ import {
   compilePropertyFilter,
   SharedFilters,
 } from './filter.ts'
-import { asText } from './value.ts'
+import { asText } from './operators/value.ts'
 
 export type CohortNode =
   | { readonly kind: 'all' | 'any'; readonly nodes: readonly CohortNode[] }

@@ -12,6 +12,7 @@ import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
 import type { CompiledFilter } from './filter.ts'
 import { matchesFilter } from './match.ts'
+import { identifierOf, ownProperty } from './operators/value.ts'
 import type { ConditionSet, FlagPlan, SuperSet, VariantSlice } from './plan.ts'
 import {
   type Evaluation,
@@ -21,7 +22,6 @@ import {
   NON_MATCH_RANKS,
 } from './result.ts'
 import { type FlagPerson, openSubject, type Subject } from './subject.ts'
-import { identifierOf, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
 /** A caller's selection of flags; null selects all. */

@@ -1,9 +1,9 @@
 /** Compiles one filter of a condition set: a property test, a cohort membership, the value of another flag. */
 import { isObject } from '../json.ts'
 import { FlagFailure } from './failure.ts'
-import { type FlagOperator, findOperator, type ValueTest } from './operators.ts'
-import { compilePattern, patternSizeFault } from './pattern.ts'
-import { asText } from './value.ts'
+import { type FlagOperator, findOperator, type ValueTest } from './operators/operators.ts'
+import { compilePattern, patternSizeFault } from './operators/pattern.ts'
+import { asText } from './operators/value.ts'
 
 /** The owner of a tested property: the person, or the group with a type index. */
 export type PropertySource = 'person' | number

@@ -2,9 +2,9 @@
 import type { CohortNode } from './cohort.ts'
 import { FlagFailure } from './failure.ts'
 import type { CompiledFilter, PropertyFilter } from './filter.ts'
+import { type FlagProperties, ownProperty } from './operators/value.ts'
 import { valueOf } from './result.ts'
 import type { Subject } from './subject.ts'
-import { type FlagProperties, ownProperty } from './value.ts'
 
 const NO_PROPERTIES: FlagProperties = {}
 

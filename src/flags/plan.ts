@@ -12,8 +12,8 @@ import {
   type FilterCompileContext,
   type PropertySource,
 } from './filter.ts'
+import { asText } from './operators/value.ts'
 import { type FlagResult, offResult, onResult, type Reason, reasonOf } from './result.ts'
-import { asText } from './value.ts'
 
 export type FlagPlan = {
   readonly kind: 'plan'

@@ -2,8 +2,8 @@
 import { isObject } from '../json.ts'
 import type { Cohorts } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
+import { type FlagProperties, identifierOf, ownProperty } from './operators/value.ts'
 import type { FlagResult } from './result.ts'
-import { type FlagProperties, identifierOf, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
 /** The facts about a person, from the request and the database. */

@@ -1,13 +1,13 @@
 /** Validates a flag before it is stored: CHECKS in order; the first fault is reported. */
 import { isObject } from '../json.ts'
-import { parseDateBound } from './date.ts'
 import { type CompiledFlags, dependenciesOf } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
 import { type CompiledFilter, type FindFlag, SharedFilters } from './filter.ts'
-import { readRange } from './operators.ts'
+import { parseDateBound } from './operators/date.ts'
+import { readRange } from './operators/operators.ts'
+import { asText } from './operators/value.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
-import { asText } from './value.ts'
 
 /** A fault of a draft; the route throws it as a refusal. */
 export type FlagFault = {

@@ -1,7 +1,7 @@
 /** The budget of one evaluation: steps are charged before the work, so that no definition blocks the server. */
 import { isObject } from '../json.ts'
 import { FlagFailure } from './failure.ts'
-import { asText } from './value.ts'
+import { asText } from './operators/value.ts'
 
 /**
  * Steps that every evaluation may take, however busy the machine is. A step is about one character of a search for one

@@ -3,7 +3,7 @@
 import type { FileRow } from '../storage/log/event-log.ts'
 import { ignoreClosedPipe, ownCommand } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
-import type { ReplicaChange } from './write-mirror.ts'
+import type { ReplicaChange } from './writer/write-mirror.ts'
 
 /** The files that a process reported, and the last event or change that it wrote. */
 export type SnapshotReport = {

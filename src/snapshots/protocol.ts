@@ -1,9 +1,9 @@
 /** What the server and the snapshot process send each other: one line of work, then lines of results. */
 import type { FileRow } from '../storage/log/event-log.ts'
-import type { CompactOptions } from './compact.ts'
-import type { RemoveOptions } from './remove.ts'
-import type { WriteOptions } from './write.ts'
-import type { ReplicaChange, ReplicaWriteOptions } from './write-mirror.ts'
+import type { CompactOptions } from './writer/compact.ts'
+import type { RemoveOptions } from './writer/remove.ts'
+import type { WriteOptions } from './writer/write.ts'
+import type { ReplicaChange, ReplicaWriteOptions } from './writer/write-mirror.ts'
 
 /** The work of the snapshot process: the first line of its standard input. */
 export type SnapshotWork =

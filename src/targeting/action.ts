@@ -1,7 +1,7 @@
 /** Actions: events under one name, defined by alternative steps. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import { compilePattern, patternSizeFault } from '../flags/pattern.ts'
+import { compilePattern, patternSizeFault } from '../flags/operators/pattern.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { recordEdit, type TargetingEditor } from './shared/editor.ts'
 import { actions, type StoredActionStep } from './tables.ts'

@@ -3,7 +3,7 @@ import { PostHog } from 'posthog-node'
 import { compileDefinitions } from '../../src/flags/definition.ts'
 import type { StoredDefinitions } from '../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { localDefinitions } from '../../src/flags/local.ts'
+import { localDefinitions } from '../../src/flags/local/local.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 
 export type FlagRates = {

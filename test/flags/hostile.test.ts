@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { localDefinitions } from '../../src/flags/local.ts'
+import { localDefinitions } from '../../src/flags/local/local.ts'
 import { decideMembers } from '../../src/flags/response.ts'
 import { makeDefinitions, makeFlag, makePerson, valuesFor } from './make.ts'
 

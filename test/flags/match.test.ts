@@ -1,7 +1,7 @@
 /** Every operator of a property filter, against values of every type, null, and a missing property. */
 import { describe, expect, test } from 'bun:test'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { OPERATORS, REGEX_TEXT_CHARS_MAX } from '../../src/flags/operators.ts'
+import { OPERATORS, REGEX_TEXT_CHARS_MAX } from '../../src/flags/operators/operators.ts'
 import { makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 /** Stands for a person who lacks the property. */

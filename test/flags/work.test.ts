@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
 import { RE2JS } from 're2js'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { compilePattern, patternSizeFault } from '../../src/flags/pattern.ts'
+import { compilePattern, patternSizeFault } from '../../src/flags/operators/pattern.ts'
 import { decideText } from '../../src/flags/response.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { appendFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { syncWhileWritten } from '../../src/snapshots/publish-file.ts'
+import { syncWhileWritten } from '../../src/snapshots/writer/publish-file.ts'
 
 const PIECE = Buffer.alloc(5 * 1024 * 1024, 'x')
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import * as fc from 'fast-check'
-import { prepareContent } from '../../src/snapshots/content.ts'
+import { prepareContent } from '../../src/snapshots/writer/content.ts'
 import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
 import {
   columnName,

@@ -5,9 +5,9 @@
 
 import { type BucketKey, bucketKey } from '../bucket.ts'
 import type { PropertyFilter } from '../filter.ts'
+import { type FlagProperties, ownProperty } from '../operators/value.ts'
 import type { ConditionSet, FlagPlan } from '../plan.ts'
 import type { FlagResult, ResponseTexts } from '../result.ts'
-import { type FlagProperties, ownProperty } from '../value.ts'
 import type { Work } from '../work.ts'
 import { ValueClasses } from './value-classes.ts'
 

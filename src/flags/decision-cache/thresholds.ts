@@ -2,9 +2,10 @@
  * Filters that compare a value with a bound (numbers, dates, ages): one binary search among all bounds answers them
  * all.
  */
-import { fixedAge, parseDate, parseDateBound } from '../date.ts'
+
 import type { PropertyFilter } from '../filter.ts'
-import { asNumber } from '../value.ts'
+import { fixedAge, parseDate, parseDateBound } from '../operators/date.ts'
+import { asNumber } from '../operators/value.ts'
 
 /** The sorted bounds of one kind. */
 export type Thresholds = {

@@ -1,6 +1,7 @@
 /** Value classes of one property: the values that all filters on it answer alike. */
-import { parseDateBound } from '../date.ts'
+
 import type { PropertyFilter } from '../filter.ts'
+import { parseDateBound } from '../operators/date.ts'
 import type { Work } from '../work.ts'
 import { buildThresholds, type Thresholds } from './thresholds.ts'
 

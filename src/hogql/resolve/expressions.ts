@@ -6,9 +6,9 @@ import { bind, bindBool, bindInt, bindText, constantText, NULL_VALUE } from '../
 import { parseInstant } from '../time-text.ts'
 import { clickhouseName, FLOAT64, TRUTH, type Type, type TypeKind, withNull } from '../types.ts'
 import { spineOf } from '../walk.ts'
-import { resolveCall, resolveOperator, resolveWindow } from './calls.ts'
-import { resolveCast } from './casts.ts'
-import { resolveInCohort } from './cohorts.ts'
+import { resolveCall, resolveOperator, resolveWindow } from './calls/calls.ts'
+import { resolveCast } from './calls/casts.ts'
+import { resolveInCohort } from './calls/cohorts.ts'
 import {
   resolveArray,
   resolveDict,

@@ -7,8 +7,8 @@ import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../
 import { NULL_VALUE } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
 import { aliasesIn, type NameOf, resolveColumns } from './columns.ts'
-import { declareCtes } from './ctes.ts'
-import { resolveFrom } from './from.ts'
+import { declareCtes } from './from/ctes.ts'
+import { resolveFrom } from './from/from.ts'
 import {
   type OutputExpr,
   requireGrouped,

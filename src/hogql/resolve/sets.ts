@@ -19,11 +19,11 @@ import { mapExpr } from '../passes/walk.ts'
 import { applyFragment, NULL_VALUE } from '../sql-fragments.ts'
 import { superType } from '../type-unify.ts'
 import type { Type } from '../types.ts'
-import { declareCtes } from './ctes.ts'
+import { declareCtes } from './from/ctes.ts'
+import { openColumns } from './from/sources.ts'
 import { resolveLimits } from './limits.ts'
 import { refuse } from './refusals.ts'
 import { innerScope, type NamedQuery, type NameScope, type Resolver } from './scope.ts'
-import { openColumns } from './sources.ts'
 
 /** INTERSECT and EXCEPT without a word are ALL, as in ClickHouse. */
 const OPERATORS: Readonly<Record<string, SetOperation>> = {

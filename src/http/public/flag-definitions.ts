@@ -6,7 +6,7 @@ import {
   PayloadAnswer,
 } from '../../contract/targeting/flags.ts'
 import { Refusal } from '../../errors.ts'
-import { openLocalDefinitions } from '../../flags/local.ts'
+import { openLocalDefinitions } from '../../flags/local/local.ts'
 import { isObject } from '../../json.ts'
 import { type Caller, getVisibleProject } from '../../projects/access.ts'
 import { requireRight, rightsAt } from '../../projects/rights.ts'

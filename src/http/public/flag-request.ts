@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../errors.ts'
 import type { Selection } from '../../flags/evaluate.ts'
-import { memoizeLast } from '../../flags/value.ts'
+import { memoizeLast } from '../../flags/operators/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
 import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'

@@ -1,7 +1,7 @@
 /** Serializes feature flags for the management API. */
 
 import type { CompiledFlags } from '../../flags/definition.ts'
-import { localVerdict } from '../../flags/local.ts'
+import { localVerdict } from '../../flags/local/local.ts'
 import { isObject } from '../../json.ts'
 import { isShown, type Rights, rightsIn } from '../../projects/rights.ts'
 import type { Flag } from '../../targeting/flags/flag.ts'

@@ -2,7 +2,7 @@
 import type { HogQLAutocomplete } from '../../contract/analytics/editor.ts'
 import { Refusal } from '../../errors.ts'
 import { functionNames } from '../../hogql/functions/registry.ts'
-import { macroNames } from '../../hogql/resolve/hogql-macros.ts'
+import { macroNames } from '../../hogql/resolve/calls/hogql-macros.ts'
 import {
   type CatalogueFields,
   findTableFields,

@@ -2,7 +2,7 @@
 import { compileSelect } from '../../hogql/compile.ts'
 import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { printHogQL } from '../../hogql/print-hogql.ts'
-import { SCHEMA_TABLES } from '../../hogql/resolve/schema.ts'
+import { SCHEMA_TABLES } from '../../hogql/resolve/from/schema.ts'
 import type { TableFields } from '../../hogql/tables/definition.ts'
 import { RESOURCE_NAMES } from '../../hogql/tables/resources.ts'
 import { TABLES } from '../../hogql/tables.ts'

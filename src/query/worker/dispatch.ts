@@ -8,9 +8,9 @@ import type {
 } from '../engine/protocol.ts'
 import { engineRefusal } from './engine-errors.ts'
 import { answerQuery, sendParts } from './execute.ts'
-import type { AddressSpace } from './memory-limit.ts'
+import type { AddressSpace } from './limits/memory-limit.ts'
+import { ResourceUsage } from './limits/resource-usage.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
-import { ResourceUsage } from './resource-usage.ts'
 
 export type DispatcherOptions = ProjectsOptions & { readonly result_bytes_max: number }
 

@@ -15,8 +15,8 @@ import {
   type ProcessOptions,
   type ToQueryProcess,
 } from '../engine/protocol.ts'
-import { queryPathRules } from './confined-paths.ts'
-import { limitMemory } from './memory-limit.ts'
+import { queryPathRules } from './limits/confined-paths.ts'
+import { limitMemory } from './limits/memory-limit.ts'
 
 /** DuckDB spills at this share of the memory, well below the kernel's limit. */
 const ENGINE_SHARE = 0.7

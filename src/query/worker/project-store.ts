@@ -22,11 +22,19 @@ import type { FileRow } from '../../storage/log/event-log.ts'
 import { CREATE_REMOVED } from '../../storage/log/pending-removals.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../../storage/sqlite/sql-files.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
-import { type MacroState, updateEventMacros } from './event-macros.ts'
+import { type MacroState, updateEventMacros } from './columns/event-macros.ts'
+import {
+  type ColumnSet,
+  MaterializedColumns,
+  type NeededColumns,
+} from './columns/materialized-columns.ts'
+import { PersonColumns } from './columns/person-columns.ts'
+import {
+  NO_OVERRIDES,
+  type PersonOverridesState,
+  readPersonOverrides,
+} from './columns/person-overrides.ts'
 import { FileSlots, requireReadable } from './file-slots.ts'
-import { type ColumnSet, MaterializedColumns, type NeededColumns } from './materialized-columns.ts'
-import { PersonColumns } from './person-columns.ts'
-import { NO_OVERRIDES, type PersonOverridesState, readPersonOverrides } from './person-overrides.ts'
 import { type ReaderConnection, ReaderConnections } from './reader-connections.ts'
 import {
   areReplicasCurrent,
@@ -36,7 +44,7 @@ import {
   type ReplicaStates,
   relationsIn,
   replicaMacros,
-} from './replica-feed.ts'
+} from './replicas/replica-feed.ts'
 import { registerScalars } from './scalar-functions.ts'
 
 export type ProjectStoreOptions = {

@@ -1,7 +1,7 @@
 /** Behavioral conditions of cohorts: a leaf of the filter tree → a HogQL query over events. */
 
-import { parseDateBound } from '../../flags/date.ts'
-import { asText } from '../../flags/value.ts'
+import { parseDateBound } from '../../flags/operators/date.ts'
+import { asText } from '../../flags/operators/value.ts'
 import { isObject } from '../../json.ts'
 
 /** One behavioral condition, as a query for the persons who meet it. */

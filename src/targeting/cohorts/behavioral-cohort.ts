@@ -5,8 +5,8 @@
 
 import type { CompiledFlags } from '../../flags/definition.ts'
 import { matchesFilter } from '../../flags/match.ts'
+import { asText } from '../../flags/operators/value.ts'
 import type { Subject } from '../../flags/subject.ts'
-import { asText } from '../../flags/value.ts'
 import { isObject } from '../../json.ts'
 import { compileInSlices } from '../flags/compile-in-slices.ts'
 import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'

@@ -2,9 +2,9 @@
 
 import { resolveContinuity } from '../../flags/continuity.ts'
 import { evaluateFlags, type Selection } from '../../flags/evaluate.ts'
+import { type FlagProperties, identifierOf } from '../../flags/operators/value.ts'
 import type { Evaluation } from '../../flags/result.ts'
 import { type FlagPerson, overlayGroupProperties, overlayProperties } from '../../flags/subject.ts'
-import { type FlagProperties, identifierOf } from '../../flags/value.ts'
 import { isObject } from '../../json.ts'
 import type { OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { PersonRead, PersonSource } from '../shared/person-reads.ts'

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { createFirstThings } from '../../../src/projects/bootstrap.ts'
-import { writeStaged } from '../../../src/snapshots/write.ts'
+import { writeStaged } from '../../../src/snapshots/writer/write.ts'
 import { openControl } from '../../../src/storage/control/control-db.ts'
 import { openInstance } from '../../../src/storage/duckdb/duckdb.ts'
 import { EventLog, type FileRow } from '../../../src/storage/log/event-log.ts'

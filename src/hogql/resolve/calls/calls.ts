@@ -1,0 +1,188 @@
+/**
+ * Calls of functions and operators: looked up in the registry, argument counts checked, arguments
+ * resolved, typed.
+ */
+
+import type * as ast from '../../ast.ts'
+import { withPlace } from '../../functions/argument-errors.ts'
+import { unitNamed } from '../../functions/date-parts.ts'
+import type { FunctionDef } from '../../functions/definition.ts'
+import { lambdaParameters } from '../../functions/higher-order.ts'
+import { findFunction, functionNames } from '../../functions/registry.ts'
+import { subsecondUnit } from '../../functions/subsecond-units.ts'
+import { isImpossible } from '../../functions/unsupported.ts'
+import type { Apply, Gathering, ResolvedExpr } from '../../ir.ts'
+import { someExpr } from '../../passes/walk.ts'
+import { starOf } from '../columns.ts'
+import { nearestName, refuse } from '../refusals.ts'
+import type { NameScope, Resolver } from '../scope.ts'
+import { resolveOrder, resolveOver, windowOf } from '../windows.ts'
+import { requireArity, term } from './arity.ts'
+import { macroNames } from './hogql-macros.ts'
+import { resolveLambda } from './lambdas.ts'
+import { resolveSpecial } from './special-calls.ts'
+
+type CallContext = {
+  readonly scope: NameScope
+  readonly resolver: Resolver
+  readonly node: ast.SourceSpan
+}
+
+/** Resolves a call by name. */
+export function resolveCall(node: ast.Call, scope: NameScope, resolver: Resolver): ResolvedExpr {
+  const special = resolveSpecial(node, scope, resolver)
+  if (special !== null) return special
+  const def = requireFunction(node.name, node)
+  if (def.role === 'window') throw refuse(`Function '${node.name}' needs an OVER clause`, node)
+  return callOf(def, node, { scope, resolver, node })
+}
+
+/** Resolves an operator of the grammar as a call; its function may be internal. */
+export function resolveOperator(
+  name: string,
+  operands: readonly ast.Expr[],
+  at: CallContext,
+): Apply {
+  const def = findFunction(name)
+  if (def === null) throw new Error(`no function of the operator ${name}`)
+  const args = operands.map((operand) => at.resolver.expr(operand, at.scope))
+  return applied(def, name, { args, params: [], aggregate: null }, at)
+}
+
+/** A typed call of a registered function with resolved arguments. */
+export function applyFunction(name: string, args: readonly ResolvedExpr[], at: CallContext): Apply {
+  return applied(requireFunction(name, at.node), name, { args, params: [], aggregate: null }, at)
+}
+
+function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
+  const def = findFunction(name)
+  // Nodes of a text have a source span; nodes built by this program have none and may call internal
+  // functions.
+  if (def !== null && (def.is_internal !== true || node.end === 0)) return def
+  if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
+  const nearest = nearestName(name, [...functionNames(), ...macroNames()])
+  const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`
+  throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)
+}
+
+/** The parts of a call besides its name. */
+type ApplyParts = Pick<Apply, 'aggregate' | 'args' | 'params'>
+
+function applied(
+  def: FunctionDef,
+  name: string,
+  parts: ApplyParts,
+  { resolver, node }: Pick<CallContext, 'node' | 'resolver'>,
+): Apply {
+  const { start, end } = node
+  const type = withPlace({ start, end }, () =>
+    def.returns({ name, args: parts.args, params: parts.params, context: resolver.context }),
+  )
+  return { kind: 'apply', name, ...parts, type, at: { start, end } }
+}
+
+function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
+  const { scope, resolver } = at
+  const text = withoutStar(node.name, node.args)
+  // Several arguments of a DISTINCT count as one tuple.
+  requireArity(def, node, node.distinct ? Math.min(text.length, 1) : text.length)
+  const params = (node.params ?? []).map((param) => resolver.expr(param, scope))
+  if (
+    node.params !== null &&
+    node.params.length > 0 &&
+    (def.params === null || def.params.max < params.length)
+  ) {
+    throw refuse(`${term(def)} '${node.name}' does not accept parameters`, node)
+  }
+  const args = resolveArguments(node.name, text, at)
+  const aggregate = def.role === 'aggregate' ? gathering(node, at) : null
+  if (def.role === 'aggregate') requireFlat(node, args)
+  else if (node.distinct)
+    throw refuse(`DISTINCT only goes with aggregations, not with '${node.name}'`, node)
+  return applied(def, node.name, { args, params, aggregate }, at)
+}
+
+function gathering(node: ast.Call, { scope, resolver }: CallContext): Gathering {
+  return {
+    distinct: node.distinct,
+    filter: node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope),
+    order_by: node.order_by.map((order) => resolveOrder(order, scope, resolver)),
+  }
+}
+
+/** `count(*)` counts rows: the star is no argument. */
+function withoutStar(name: string, args: readonly ast.Expr[]): readonly ast.Expr[] {
+  const [only] = args
+  const star = args.length === 1 && only !== undefined && isStar(only)
+  return star && name.toLowerCase() === 'count' ? [] : args
+}
+
+function resolveArguments(
+  name: string,
+  text: readonly ast.Expr[],
+  { scope, resolver }: CallContext,
+): readonly ResolvedExpr[] {
+  const plain = text.map((arg) => {
+    if (arg.kind === 'Lambda') return []
+    if (isStar(arg))
+      return starOf(arg.chain.slice(0, -1), scope, { resolver, node: arg }).map(
+        (column) => column.expr,
+      )
+    return [resolver.expr(unitOrSelf(name, arg), scope)]
+  })
+  const types = plain.flat().map((arg) => arg.type)
+  return text.flatMap((arg, index) => {
+    if (arg.kind !== 'Lambda') return plain[index] ?? []
+    return [resolveLambda(arg, lambdaParameters(name, types), { scope, resolver })]
+  })
+}
+
+function isStar(arg: ast.Expr): arg is ast.Field {
+  return arg.kind === 'Field' && arg.chain.at(-1) === '*'
+}
+
+const UNIT_FIRST =
+  /^(date_?diff|date_?trunc|date_?add|date_?sub|timestamp_?diff|timestamp_?add|timestamp_?sub|age|date_part|datename)$/i
+
+/** `dateDiff(day, a, b)`: a bare unit where one is expected is not a field. */
+function unitOrSelf(name: string, arg: ast.Expr): ast.Expr {
+  const [word] = arg.kind === 'Field' && arg.chain.length === 1 ? arg.chain : []
+  if (word === undefined || !UNIT_FIRST.test(name)) return arg
+  if (unitNamed(word) === null && subsecondUnit(word) === null) return arg
+  return { kind: 'Constant', value: word, start: arg.start, end: arg.end }
+}
+
+function requireFlat(node: ast.Call, args: readonly ResolvedExpr[]): void {
+  for (const arg of args) {
+    someExpr(arg, (expr) => {
+      if (expr.kind !== 'apply' || expr.aggregate === null) return false
+      const detail = `Aggregation '${expr.name}' cannot be nested inside another aggregation '${node.name}'.`
+      throw refuse(detail, node)
+    })
+  }
+}
+
+/** Resolves `f(…) OVER (…)`. */
+export function resolveWindow(
+  node: ast.WindowFunction,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
+  const def = requireFunction(node.name, node)
+  if (def.role === 'scalar')
+    throw refuse(`Function '${node.name}' cannot have an OVER clause`, node)
+  const at: CallContext = { scope, resolver, node }
+  const text = withoutStar(node.name, node.args ?? node.exprs)
+  requireArity(def, node, text.length)
+  const params = node.args === null ? [] : node.exprs.map((param) => resolver.expr(param, scope))
+  const args = resolveArguments(node.name, text, at)
+  const filter = node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope)
+  const call = applied(
+    def,
+    node.name,
+    { args, params, aggregate: { distinct: false, filter, order_by: [] } },
+    at,
+  )
+  const over = resolveOver(windowOf(node, scope), scope, resolver)
+  return { kind: 'window', call, over, type: call.type }
+}

@@ -1,0 +1,76 @@
+/** Macros: functions defined in HogQL itself; a call is replaced by an expression over its arguments. */
+
+import type * as ast from '../../ast.ts'
+import { type Arity, readArity } from '../../functions/definition.ts'
+import { NOWHERE } from '../../nodes.ts'
+import { parseExpr } from '../../parser.ts'
+import { mapExpr } from '../../walk.ts'
+import type { Resolver } from '../scope.ts'
+import { actionCondition } from './actions.ts'
+import { requireArity } from './arity.ts'
+import { BOT_CALLS } from './bots.ts'
+import { CHANNEL_CALLS } from './channel-calls.ts'
+import { surveyResponse, uniqueSubmissions } from './surveys.ts'
+
+/**
+ * The definition of a macro: a HogQL text with holes `{a}`, `{b}` … for the arguments in order, or
+ * a function.
+ */
+type Writing = string | ((node: ast.Call, resolver: Resolver) => ast.Expr)
+
+/** MACROS by line: names (first the canonical one), arity, definition. Adding a macro means adding a line. */
+const WRITTEN: readonly (readonly [names: string, arity: string, writing: Writing])[] = [
+  ...BOT_CALLS,
+  ...CHANNEL_CALLS,
+  [
+    'make_interval',
+    '6',
+    `toIntervalYear({a}) + toIntervalMonth({b}) + toIntervalDay({c}) + toIntervalHour({d})
+      + toIntervalMinute({e}) + toIntervalSecond({f})`,
+  ],
+  [
+    'explainCSPReport|explain_csp_report',
+    '1',
+    "tuple('__hx_tag', 'ExplainCSPReport', 'properties', {a})",
+  ],
+  ['getSurveyResponse', '1-3', surveyResponse],
+  ['uniqueSurveySubmissionsFilter', '1-3', uniqueSubmissions],
+  ['matchesAction', '1', (node, { context }) => actionCondition(node, context)],
+]
+
+type MacroDefinition = {
+  readonly args: Arity
+  readonly write: (node: ast.Call, at: Resolver) => ast.Expr
+}
+
+const BY_NAME = new Map<string, MacroDefinition>(
+  WRITTEN.flatMap(([names, arity, writing]) => {
+    const known: MacroDefinition = {
+      args: readArity(arity),
+      write: typeof writing === 'string' ? filling(parseExpr(writing)) : writing,
+    }
+    return names.split('|').map((name): [string, MacroDefinition] => [name, known])
+  }),
+)
+
+/** Names of all macros, for "did you mean" and for lists of functions. */
+export function macroNames(): Iterable<string> {
+  return BY_NAME.keys()
+}
+
+/** Expands a macro call; null for any other call. Refuses a wrong number of arguments. */
+export function expandMacro(node: ast.Call, resolver: Resolver): ast.Expr | null {
+  const known = BY_NAME.get(node.name)
+  if (known === undefined) return null
+  requireArity({ args: known.args, role: 'scalar' }, node, node.args.length)
+  return known.write(node, resolver)
+}
+
+function filling(tree: ast.Expr): (node: ast.Call) => ast.Expr {
+  return (node) =>
+    mapExpr(tree, (inner) => {
+      if (inner.kind !== 'Placeholder' || inner.expr.kind !== 'Field') return inner
+      const index = (inner.expr.chain[0] ?? 'a').charCodeAt(0) - 'a'.charCodeAt(0)
+      return node.args[index] ?? { kind: 'Constant', value: null, ...NOWHERE }
+    })
+}

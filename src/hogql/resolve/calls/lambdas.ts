@@ -1,0 +1,29 @@
+/** Lambdas: parameters are typed by the function that takes the lambda, then the body is resolved. */
+
+import type * as ast from '../../ast.ts'
+import type { LocalExpr, ResolvedLambda } from '../../ir.ts'
+import { type Type, UNKNOWN } from '../../types.ts'
+import { innerScope, type NameScope, type Resolver } from '../scope.ts'
+
+/** Resolves a lambda whose parameters have the given types, in order. */
+export function resolveLambda(
+  node: ast.Lambda,
+  types: readonly Type[],
+  { scope, resolver }: { readonly scope: NameScope; readonly resolver: Resolver },
+): ResolvedLambda {
+  const known = new Map<string, LocalExpr>()
+  for (const [index, name] of node.args.entries()) {
+    resolver.next.local += 1
+    known.set(name, { kind: 'local', id: resolver.next.local, type: types[index] ?? UNKNOWN })
+  }
+  const body = resolver.expr(
+    node.expr,
+    innerScope(scope, { locals: known, unnests: scope.unnests }),
+  )
+  return {
+    kind: 'lambda',
+    locals: [...known.values()],
+    body,
+    type: { kind: 'lambda', returns: body.type, nullable: false },
+  }
+}

@@ -1,0 +1,96 @@
+/** Table macros over a project's events: one per query shape, with the files of its days, the tail, and the columns it names. */
+
+import type { EventDays } from '../../../hogql/event-days.ts'
+import type { EventForm } from '../../../hogql/ir.ts'
+import type { EventMacro } from '../../../hogql/query-reads.ts'
+import type { FileRow } from '../../../storage/log/event-log.ts'
+import { selectEvents, selectFiles, wholeRows } from '../../../storage/log/event-select.ts'
+import { withoutRemoved } from '../../../storage/log/pending-removals.ts'
+import type { PersonOverridesState } from './person-overrides.ts'
+
+const DAY_US = 86_400_000_000
+
+/** The state that macros are created from. */
+export type MacroState = {
+  /** The version of the manifest. */
+  readonly version: number
+  readonly files: readonly FileRow[]
+  readonly persons: PersonOverridesState
+  readonly macros: readonly EventMacro[]
+}
+
+type PathOf = (file: FileRow) => string
+
+/** Builds the statements that turn the macros of one state into those of another; empty when they are equal. */
+export function updateEventMacros(before: MacroState, after: MacroState, pathOf: PathOf): string {
+  const is_same =
+    before.version === after.version &&
+    before.persons.has_overrides === after.persons.has_overrides &&
+    before.persons.removal_ids === after.persons.removal_ids
+  const names_before = new Set(before.macros.map(({ name }) => name))
+  const names_after = new Set(after.macros.map(({ name }) => name))
+  const created = after.macros.filter(({ name }) => !is_same || !names_before.has(name))
+  const dropped = before.macros.filter(({ name }) => !names_after.has(name))
+  return [
+    ...dropped.map(({ name }) => `drop macro table ${name}`),
+    ...created.map((macro) => createMacro(macro, { ...after, pathOf })),
+  ].join(';\n')
+}
+
+type EventSources = Pick<MacroState, 'files' | 'persons'> & { readonly pathOf: PathOf }
+
+/** Lists the files in the macro, so that a change of files and tail becomes visible in one transaction. */
+function createMacro(macro: EventMacro, sources: EventSources): string {
+  const { name, form, days } = macro
+  const files = sources.files.filter((file) => isWithin(file, days))
+  const select = SELECTS[form](macro, { ...sources, files })
+  return `create or replace macro ${name}(p) as table ${select}`
+}
+
+/** True when a file may have events within the days; its times are rounded outwards to seconds. */
+function isWithin({ min_timestamp, max_timestamp }: FileRow, { from, until }: EventDays): boolean {
+  if (from !== null && max_timestamp < from * DAY_US) return false
+  return until === null || min_timestamp <= until * DAY_US
+}
+
+type EventSelection = (macro: EventMacro, sources: EventSources) => string
+
+const SELECTS: Readonly<Record<EventForm, EventSelection>> = {
+  events: (macro, sources) => selectWithOverrides(macro, sources, false),
+  events_lean: (macro, sources) => selectWithOverrides(macro, sources, true),
+  events_counts: selectCounts,
+}
+
+/** Counts from the manifest, whose row counts were compared with the files when they were adopted. */
+function selectCounts(macro: EventMacro, sources: EventSources): string {
+  if (sources.persons.removal_ids !== '')
+    return `select count(*) as row_count from (${selectStored(macro, sources, true)})`
+  const row_count = sources.files.reduce((sum, file) => sum + file.row_count, 0)
+  return `select ${row_count}::bigint as row_count where p = project_id() union all
+select count(*) as row_count from tail where p = project_id()`
+}
+
+function selectWithOverrides(macro: EventMacro, sources: EventSources, is_lean: boolean): string {
+  const stored = selectStored(macro, sources, is_lean)
+  return sources.persons.has_overrides ? joinOverrides(stored) : stored
+}
+
+function selectStored(
+  { columns, has_rest, has_uuid_end }: EventMacro,
+  { files, pathOf, persons }: EventSources,
+  is_lean: boolean,
+): string {
+  const reading = { columns, is_lean, has_rest, has_uuid_end }
+  const legs = [...selectFiles(files, pathOf, reading), selectEvents(wholeRows('tail'), reading)]
+  const all = legs.map((leg) => `${leg} where p = project_id()`).join(' union all ')
+  return persons.removal_ids === '' ? all : withoutRemoved(`(${all})`)
+}
+
+/** A CASE, because DuckDB takes twice as long for a coalesce over the result of a join. */
+function joinOverrides(stored: string): string {
+  return `select e.* replace (
+  case when l.person_id is null then e.person_id else l.person_id end as person_id
+)
+from (${stored}) as e
+left join distinct_id_overrides as l on l.distinct_id = e.distinct_id`
+}

@@ -1,0 +1,97 @@
+/** Rewrites files of one project as one file, or one per month, sorted, with newly chosen columns. */
+import type { Database } from 'bun:sqlite'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { textLiteral } from '../../storage/duckdb/duckdb-text.ts'
+import { isShared } from '../../storage/files/file-months.ts'
+import { filePath } from '../../storage/files/parquet.ts'
+import { sortColumns, writeColumns } from '../../storage/files/property-columns.ts'
+import type { FileRow } from '../../storage/log/event-log.ts'
+import { selectEvents, selectStored, storedShape } from '../../storage/log/event-select.ts'
+import { reachFaultPoint } from '../fault-injection.ts'
+import { chooseColumns } from './choose-columns.ts'
+import { measure, requireChecked } from './measure.ts'
+import { type PublishOptions, publishRows } from './publish-file.ts'
+
+export type CompactOptions = PublishOptions & {
+  /** Files of one project, of one month or of consecutive ones. */
+  readonly files: readonly FileRow[]
+  /** True writes one file per month. */
+  readonly months_apart: boolean
+  readonly columns_max: number
+}
+
+/**
+ * Rows that are equal in these columns are one event that was sent again after its uuid had expired;
+ * the first one stays.
+ */
+const SAME = `uuid, event, distinct_id, "timestamp"::date`
+
+/** Reports each new file after it is published. Throws, naming it, when an input is damaged. */
+export async function compactFiles(
+  db: Database,
+  connection: DuckDBConnection,
+  options: CompactOptions,
+  send: (file: FileRow) => void,
+): Promise<void> {
+  const { data_dir, files, columns_max, fault } = options
+  reachFaultPoint('begun', fault)
+  for (const file of files) await requireChecked(data_dir, file)
+  const [first] = files
+  if (first === undefined) throw new Error('no files to put together')
+  const { project_id } = first
+  const held = storedShape(files, (file) => filePath(data_dir, file))
+  const whole = relation(held.map((group) => selectEvents(group)))
+  const columns = sortColumns(
+    await chooseColumns(db, connection, {
+      project_id,
+      source: whole,
+      row_count: files.reduce((sum, { row_count }) => sum + row_count, 0),
+      columns_max,
+    }),
+  )
+  const is_packed = files.every(
+    (file) => file.layout === 'packed' && file.columns === writeColumns(columns),
+  )
+  const rows = is_packed ? relation(held.map(selectStored)) : whole
+  const source = (await hasRepeated(connection, rows))
+    ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
+    : rows
+  for (const { rows: search_text, month } of await listMonths(connection, source, options)) {
+    const part = await measure(connection, search_text, { project_id, month })
+    send(await publishRows(part, { source: search_text, columns, is_packed }, connection, options))
+    reachFaultPoint('told', fault)
+  }
+}
+
+/** The rows of each output file, and its last month. */
+async function listMonths(
+  connection: DuckDBConnection,
+  source: string,
+  { files, months_apart }: CompactOptions,
+): Promise<readonly { readonly rows: string; readonly month: string }[]> {
+  const last =
+    files
+      .map(({ month }) => month)
+      .toSorted()
+      .at(-1) ?? ''
+  if (!months_apart || !files.some(isShared)) return [{ rows: source, month: last }]
+  const reader = await connection.runAndReadAll(
+    `select distinct ${MONTH} from ${source} order by 1`,
+  )
+  return reader.getRows().map(([found]) => ({
+    rows: `(select * from ${source} where ${MONTH} = ${textLiteral(String(found))})`,
+    month: String(found),
+  }))
+}
+
+const MONTH = `strftime("timestamp", '%Y-%m')`
+
+const relation = (selects: readonly string[]): string => `(${selects.join(' union all ')})`
+
+async function hasRepeated(connection: DuckDBConnection, source: string): Promise<boolean> {
+  // Most files have no duplicate uuid, which is cheaper to detect.
+  const reader = await connection.runAndReadAll(
+    `select count(*) > count(distinct uuid) from ${source}`,
+  )
+  return reader.getRows()[0]?.[0] === true
+}
