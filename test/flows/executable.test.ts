@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildWeb, THOROUGHLY } from '../../src/web-build.ts'
+import { buildExecutable } from './build-executable.ts'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { openPaths } from './open-paths.ts'
 import { askHogQL, startServer } from './server.ts'
@@ -15,10 +16,8 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-exe-'))
 const executable = join(folder, 'bin', 'tidemark')
 
 beforeAll(() => {
-  const built = Bun.spawnSync([process.execPath, 'src/build.ts'], { cwd: ROOT })
-  if (!built.success) throw new Error(`the build failed: ${built.stderr.toString()}`)
   mkdirSync(join(folder, 'bin'))
-  copyFileSync(join(ROOT, 'dist', 'tidemark'), executable)
+  copyFileSync(buildExecutable(), executable)
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

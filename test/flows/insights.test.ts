@@ -4,20 +4,18 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type InsightQueries } from '../../src/contract/insights/kinds.ts'
+import { buildExecutable } from './build-executable.ts'
 import { PERSONAL_API_KEY, type Server, startServer } from './server.ts'
 
 setDefaultTimeout(120_000)
 
-const ROOT = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-insights-'))
 const executable = join(folder, 'tidemark')
 const data_dir = join(folder, 'data')
 let server: Server
 
 beforeAll(async () => {
-  const built = Bun.spawnSync([process.execPath, 'src/build.ts'], { cwd: ROOT })
-  if (!built.success) throw new Error(`the build failed: ${built.stderr.toString()}`)
-  copyFileSync(join(ROOT, 'dist', 'tidemark'), executable)
+  copyFileSync(buildExecutable(), executable)
   mkdirSync(data_dir)
   server = await startServer({ data_dir, command: [executable], cwd: folder })
   const command = [

@@ -9,7 +9,7 @@ import { childrenOf } from './processes.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
 
 /** Many: KILL_ROUNDS=40 bun test test/flows/kill.test.ts */
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 8)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 4)
 const BATCHES_PER_ROUND = 100
 
 setDefaultTimeout(180_000 + ROUNDS * 15_000)

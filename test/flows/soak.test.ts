@@ -13,7 +13,7 @@ import { askHogQL, type Server, startServer } from './server.ts'
 setDefaultTimeout(180_000)
 
 /** Ten minutes: SOAK_S=600 bun test test/flows/soak.test.ts */
-const SECONDS = Number(process.env['SOAK_S'] ?? 10)
+const SECONDS = Number(process.env['SOAK_S'] ?? 5)
 const SEED = Number(process.env['SEED'] ?? 20_261_122)
 const BATCHES_PER_ROUND = 150
 const ROUND_MS_MAX = 3000
