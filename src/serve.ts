@@ -161,6 +161,7 @@ function createContext(
     bodies: limitBodies({
       body_bytes_max: config.body_bytes_max,
       receiving_bytes_max: CAPTURE_LIMITS.in_flight_bytes_max,
+      trusted_proxies: config.trusted_proxies,
     }),
     event_loops,
     metrics_networks: config.metrics_networks,

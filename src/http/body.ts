@@ -1,7 +1,11 @@
 /** Reads request bodies: never more than the limit, JSON as well-formed UTF-8 or forms, checked against a schema. */
 import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
+import { senderNetwork } from '../networks.ts'
+import { FairBudget } from '../threads/fair-budget.ts'
 import { resumeWork } from '../threads/this-thread.ts'
+import { clientIpFinder } from './client-ip.ts'
+import type { ClientSocket } from './endpoint.ts'
 import { type FormField, isFormType, readForm } from './form.ts'
 import type { Validator } from './shape.ts'
 import { readFields, replaceTexts } from './text-values.ts'
@@ -10,8 +14,10 @@ import { readFields, replaceTexts } from './text-values.ts'
 export type BodyLimits = {
   /** The largest body. */
   readonly body_bytes_max: number
-  /** The sum of all large bodies that are being received at one moment. */
+  /** The sum of all large bodies that are being received at one moment; each client's address has a share of it. */
   readonly receiving_bytes_max: number
+  /** As `clientIpFinder` takes them. */
+  readonly trusted_proxies?: readonly string[]
 }
 
 /** Reads bodies for one server and charges them to one shared limit. */
@@ -21,7 +27,11 @@ export type Bodies = {
    * announced, and a large one while too many others are being received. Small bodies that arrive in one turn
    * of the event loop are returned together. `bytes_max` is the limit of a route that takes less than others.
    */
-  read(request: Request, bytes_max?: number): Promise<Uint8Array<ArrayBuffer>>
+  read(
+    request: Request,
+    bytes_max?: number,
+    socket?: ClientSocket,
+  ): Promise<Uint8Array<ArrayBuffer>>
 }
 
 /**
@@ -30,70 +40,92 @@ export type Bodies = {
  */
 const DEPTH_MAX = 128
 /**
- * Smaller bodies are not charged: the number of connections bounds their sum, and charging costs every request.
+ * Smaller bodies are not charged: charging costs every request, and a thousand connections hold 64 MiB of them.
  */
-const SMALL_BYTES_MAX = 1024 * 1024
+const SMALL_BYTES_MAX = 64 * 1024
 const EMPTY = new Uint8Array(0)
 
+/** The bytes of one body that are charged to its sender while it is being received. */
+type Charge = {
+  /** Refuses when too much is being received, by all or by this sender. */
+  readonly take: (bytes: number) => void
+  readonly release: () => void
+}
+
 /** Creates the reader for one server. */
-export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits): Bodies {
-  let receiving_bytes = 0
+export function limitBodies(limits: BodyLimits): Bodies {
+  const { body_bytes_max, receiving_bytes_max, trusted_proxies = [] } = limits
+  const budget = new FairBudget(receiving_bytes_max)
+  const findClientIp = clientIpFinder(trusted_proxies)
   const allReceived = turnEndWaiter()
-  const receive = (bytes: number): void => {
-    if (receiving_bytes + bytes > receiving_bytes_max) throw tooMuchAtOnce()
-    receiving_bytes += bytes
-  }
-
-  async function readSmall(request: Request): Promise<Uint8Array<ArrayBuffer>> {
-    const buffer = await request.arrayBuffer().catch(refuseBroken)
-    await allReceived()
-    return new Uint8Array(buffer)
-  }
-
-  async function readLarge(request: Request, length: number): Promise<Uint8Array<ArrayBuffer>> {
-    receive(length)
-    try {
-      return new Uint8Array(await request.arrayBuffer().catch(refuseBroken))
-    } finally {
-      receiving_bytes -= length
+  const chargeOf = (request: Request, socket: ClientSocket): Charge => {
+    const ip = findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
+    const senders = [senderNetwork(ip)]
+    let taken = 0
+    return {
+      take(bytes) {
+        if (!budget.hasRoom(bytes) || !budget.isFair(senders, bytes)) throw tooMuchAtOnce()
+        budget.take(senders, bytes)
+        taken += bytes
+      },
+      release: () => budget.release(senders, taken),
     }
   }
-
-  async function readStream(
-    stream: ReadableStream<Uint8Array>,
-    bytes_max: number,
-  ): Promise<Uint8Array<ArrayBuffer>> {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    let received = 0
-    try {
-      for await (const chunk of stream) {
-        length += chunk.length
-        if (length > bytes_max || length > body_bytes_max) throw tooLarge()
-        if (length > SMALL_BYTES_MAX) {
-          receive(length - received)
-          received = length
-        }
-        chunks.push(chunk)
-      }
-    } catch (error) {
-      return refuseBroken(error)
-    } finally {
-      receiving_bytes -= received
-    }
-    return joinChunks(chunks, length)
-  }
-
   return {
-    async read(request, bytes_max = body_bytes_max) {
+    async read(request, limit = body_bytes_max, socket = null) {
+      const bytes_max = Math.min(limit, body_bytes_max)
       const announced = request.headers.get('content-length')
       const { body } = request
-      if (announced === null) return body === null ? EMPTY : readStream(body, bytes_max)
+      if (announced === null) {
+        return body === null ? EMPTY : readStream(body, bytes_max, chargeOf(request, socket))
+      }
       const length = Number(announced)
-      if (length > bytes_max || length > body_bytes_max) throw tooLarge()
-      return length <= SMALL_BYTES_MAX ? readSmall(request) : readLarge(request, length)
+      if (length > bytes_max) throw tooLarge()
+      if (length > SMALL_BYTES_MAX) return readLarge(request, length, chargeOf(request, socket))
+      const buffer = await request.arrayBuffer().catch(refuseBroken)
+      await allReceived()
+      return new Uint8Array(buffer)
     },
   }
+}
+
+async function readLarge(
+  request: Request,
+  length: number,
+  charge: Charge,
+): Promise<Uint8Array<ArrayBuffer>> {
+  charge.take(length)
+  try {
+    return new Uint8Array(await request.arrayBuffer().catch(refuseBroken))
+  } finally {
+    charge.release()
+  }
+}
+
+async function readStream(
+  stream: ReadableStream<Uint8Array>,
+  bytes_max: number,
+  charge: Charge,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let charged = 0
+  try {
+    for await (const chunk of stream) {
+      length += chunk.length
+      if (length > bytes_max) throw tooLarge()
+      if (length > SMALL_BYTES_MAX) {
+        charge.take(length - charged)
+        charged = length
+      }
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    return refuseBroken(error)
+  } finally {
+    charge.release()
+  }
+  return joinChunks(chunks, length)
 }
 
 /**
@@ -110,8 +142,9 @@ export async function readBody<Schema extends TSchema>(
   bodies: Bodies,
   request: Request,
   shape: Validator<Schema>,
+  socket: ClientSocket = null,
 ): Promise<Static<Schema>> {
-  return checkBody(request, await bodies.read(request, JSON_BYTES_MAX), shape)
+  return checkBody(request, await bodies.read(request, JSON_BYTES_MAX, socket), shape)
 }
 
 async function checkBody<Schema extends TSchema>(
@@ -137,8 +170,9 @@ export async function readOptionalBody<Schema extends TSchema>(
   bodies: Bodies,
   request: Request,
   shape: Validator<Schema>,
+  socket: ClientSocket = null,
 ): Promise<Static<Schema>> {
-  const bytes = await bodies.read(request, JSON_BYTES_MAX)
+  const bytes = await bodies.read(request, JSON_BYTES_MAX, socket)
   return bytes.length === 0 ? shape.require({}) : checkBody(request, bytes, shape)
 }
 

@@ -232,7 +232,7 @@ function routeUnder<Subject, Schema extends TSchema>(
         }
         if (shape !== null) requireKnownType(request)
         const read = is_body_optional === true ? readOptionalBody : readBody
-        const body = shape === null ? null : await read(app.bodies, request, shape)
+        const body = shape === null ? null : await read(app.bodies, request, shape, socket)
         resumeWork()
         if (isOfProject(subject) && readsFlags(method, scope)) {
           await app.flags.readyFlagsOf(subject.project.id)

@@ -55,6 +55,24 @@ describe('bodies', () => {
     },
   )
 
+  test('of one address leave room for those of others while they come in', async () => {
+    const bodies = limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 24 * MIB })
+    const from = (address: string) => ({ requestIP: () => ({ address }), timeout: () => undefined })
+    const first = slowRequest(15 * MIB, true)
+    const other = slowRequest(8 * MIB, true)
+    const reading = bodies.read(first.request, undefined, from('2001:db8::1'))
+    for (const neighbour of ['2001:db8::1', '2001:db8::2']) {
+      const { request } = slowRequest(8 * MIB, true)
+      const refused = bodies.read(request, undefined, from(neighbour))
+      expect(await refusalOf(refused)).toStartWith('storage_unavailable')
+    }
+    other.finish()
+    const taken = await bodies.read(other.request, undefined, from('2001:db8:0:1::1'))
+    expect(taken.length).toBe(8 * MIB)
+    first.finish()
+    expect((await reading).length).toBe(15 * MIB)
+  })
+
   test('that come in at one turn are handed on one after the other once it is over', async () => {
     const bodies = limitBodies(LIMITS)
     const seen: string[] = []

@@ -148,6 +148,61 @@ describe('the server on its socket', () => {
     expect(got).toContain('{"status":1}')
   })
 
+  test('takes a large body while another address holds many that never arrive', async () => {
+    const { hostname, port } = new URL(server.url)
+    const length = 19 * 1024 * 1024
+    const head = `POST /batch/ HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`
+    const slow = Array.from({ length: 13 }, () => connect(Number(port), hostname))
+    const answers = slow.map((socket) => {
+      return new Promise<string>((resolve) => {
+        socket.on('data', (bytes) => resolve(bytes.toString()))
+        socket.on('error', () => undefined)
+      })
+    })
+    for (const socket of slow) socket.write(`${head}{`)
+    // The first refused one: those before it hold their share of the memory.
+    expect(await Promise.race(answers)).toStartWith('HTTP/1.1 503 ')
+    const event = '{"api_key":"phc_socket","event":"beside slow ones","distinct_id":"u"}'
+    const got = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: hostname, port: Number(port), localAddress: '127.0.0.2' })
+      socket.on('data', (bytes) => {
+        socket.destroy()
+        resolve(bytes.toString())
+      })
+      socket.on('error', reject)
+      socket.write(head + event + ' '.repeat(length - event.length))
+    })
+    for (const socket of slow) socket.destroy()
+    expect(got).toContain('{"status":1}')
+  })
+
+  test('answers others while clients never read what they asked for, and forgets these', async () => {
+    const { hostname, port } = new URL(server.url)
+    const body = JSON.stringify({
+      query: { kind: 'HogQLQuery', query: "select repeat('a', 1000) from numbers(5000)" },
+    })
+    const head = (path: string) => `${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`
+    const asked = [
+      `${head('GET /api/schema/')}\r\n`,
+      `${head('POST /api/projects/@current/query/')}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    ]
+    log_lines.length = 0
+    const stalled = Array.from({ length: 20 }, (_, index) => {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => undefined)
+      socket.pause().write(asked[index % asked.length] ?? '')
+      return socket
+    })
+    const isQueryAnswered = () => log_lines.filter((line) => line.includes('/query/')).length >= 10
+    while (!isQueryAnswered()) await Bun.sleep(5)
+    const event = '{"api_key":"phc_socket","event":"beside stalled ones","distinct_id":"u"}'
+    const sent = await fetch(`${server.url}/capture/`, { method: 'POST', body: event })
+    expect(await sent.json()).toEqual({ status: 1 })
+    for (const socket of stalled) socket.destroy()
+    expect((await fetch(`${server.url}/_readiness`)).status).toBe(200)
+    expect(log_lines.filter((line) => line.includes('"level":"error"'))).toEqual([])
+  })
+
   test('stores the event of a client that ends its side right after the request', async () => {
     const event = '{"api_key":"phc_socket","event":"half closed","distinct_id":"u"}'
     const head = `POST /capture/ HTTP/1.1\r\nHost: x\r\nContent-Length: ${event.length}\r\n\r\n`

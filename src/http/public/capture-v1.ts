@@ -52,7 +52,10 @@ export function captureV1Endpoints(app: AppContext): readonly Endpoint[] {
   const findClientIp = clientIpFinder(app.trusted_proxies)
   const answer: Endpoint['answer'] = async (request, _params, socket) => {
     try {
-      return await answerBatch(app, request, ipOf(findClientIp, request, socket))
+      return await answerBatch(app, request, {
+        socket,
+        client_ip: ipOf(findClientIp, request, socket),
+      })
     } catch (error) {
       if (error instanceof BatchRefusal) return answerRefused(request, error)
       const path = pathOf(request.url)
@@ -72,7 +75,11 @@ const ipOf = (
   socket: ClientSocket,
 ): string => find(socket?.requestIP(request)?.address ?? '', request.headers)
 
-async function answerBatch(app: AppContext, request: Request, client_ip: string) {
+async function answerBatch(
+  app: AppContext,
+  request: Request,
+  { socket, client_ip }: { readonly socket: ClientSocket; readonly client_ip: string },
+) {
   const token = bearerOf(request)
   if (token === null || app.flags.findProject(token) === null) {
     throw new BatchRefusal(401, 'invalid_api_token', 'The provided API token is not valid.')
@@ -80,7 +87,7 @@ async function answerBatch(app: AppContext, request: Request, client_ip: string)
   const received_at_ms = Date.now()
   const bytes = unpack(
     request,
-    await app.bodies.read(request, BATCH_BYTES_MAX).catch(refuseTooLarge),
+    await app.bodies.read(request, BATCH_BYTES_MAX, socket).catch(refuseTooLarge),
   )
   resumeWork()
   const batch = readBatch(bytes)

@@ -86,7 +86,7 @@ async function answerFlagRequest(
   socket: ClientSocket,
 ): Promise<Response> {
   try {
-    const body = await app.bodies.read(request, FLAG_BODY_BYTES_MAX)
+    const body = await app.bodies.read(request, FLAG_BODY_BYTES_MAX, socket)
     resumeWork()
     const flags = readFlagRequest(
       request,

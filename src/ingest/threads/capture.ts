@@ -6,12 +6,12 @@
 import type { NewFiles } from '../../storage/log/event-log.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import { Checkpoints } from '../../storage/sqlite/checkpoints.ts'
+import { FairBudget } from '../../threads/fair-budget.ts'
 import { createEventLoops, type EventLoops } from '../../threads/loop-memory.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { guessToken } from '../pipeline/token.ts'
 import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
 import { UNPACKED_BYTES_MAX } from './decode-request.ts'
-import { FairBudget } from './fair-budget.ts'
 import {
   CAPTURE_LIMITS,
   type CaptureAnswer,

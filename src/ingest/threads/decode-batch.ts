@@ -1,5 +1,6 @@
 /** Decodes requests and runs the pipeline on their events, a bounded amount of work per turn. Writes nothing. */
 import { Refusal } from '../../errors.ts'
+import { FairBudget } from '../../threads/fair-budget.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { guessToken } from '../pipeline/token.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type SliceMax,
   startDecodeJob,
 } from './decode-request.ts'
-import { FairBudget } from './fair-budget.ts'
 import { FairQueue } from './fair-queue.ts'
 import {
   type CaptureFailure,

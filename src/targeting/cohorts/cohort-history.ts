@@ -19,7 +19,8 @@ export function beginCalculation(
   now: Date,
 ): number {
   const row = { cohort_id: cohort.id, filters: cohort.filters as Json, started_at: now }
-  return db.insert(cohort_calculations).values(row).returning().get().id
+  const { id } = cohort_calculations
+  return db.insert(cohort_calculations).values(row).returning({ id }).get().id
 }
 
 /** Records the end of a calculation, and deletes the oldest ones. */
@@ -28,7 +29,7 @@ export function endCalculation(db: ControlDB, id: number, end: CalculationEnd, n
     .update(cohort_calculations)
     .set({ ...end, finished_at: now })
     .where(eq(cohort_calculations.id, id))
-    .returning()
+    .returning({ cohort_id: cohort_calculations.cohort_id })
     .get()
   // Deleted with its cohort.
   if (ended === undefined) return

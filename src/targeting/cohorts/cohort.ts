@@ -149,7 +149,7 @@ function requireSound(
   }
   for (const id of behavioralActions(cohort.filters['properties'])) {
     const its = and(eq(actions.project_id, project.id), eq(actions.id, id))
-    if (control.select().from(actions).where(its).get() !== undefined) continue
+    if (control.select({ id: actions.id }).from(actions).where(its).get() !== undefined) continue
     throw new Refusal('does_not_exist', `There is no action with ID ${id}.`, { attr: 'filters' })
   }
   const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }

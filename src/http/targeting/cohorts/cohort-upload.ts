@@ -5,6 +5,7 @@ import { type PersonList, readPeopleTable } from '../../../targeting/cohorts/per
 import { resumeWork } from '../../../threads/this-thread.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readBody } from '../../body.ts'
+import type { ClientSocket } from '../../endpoint.ts'
 import { isFormType, readForm } from '../../form.ts'
 import { validatorOf } from '../../shape.ts'
 import { readFields } from '../../text-values.ts'
@@ -18,14 +19,17 @@ export type UploadedCohort = {
 }
 
 /** Reads a form or a JSON body. Refuses unreadable forms, and members of the wrong type. */
-export async function readCohort(app: AppContext, request: Request): Promise<UploadedCohort> {
+export async function readCohort(
+  app: AppContext,
+  { request, socket }: { readonly request: Request; readonly socket: ClientSocket },
+): Promise<UploadedCohort> {
   const type = request.headers.get('content-type') ?? ''
   if (!isFormType(type)) {
-    const body = await readBody(app.bodies, request, COHORT)
+    const body = await readBody(app.bodies, request, COHORT, socket)
     const { _create_static_person_ids: names } = body
     return { body, named: names === undefined ? null : { by: 'id', names } }
   }
-  const bytes = await app.bodies.read(request)
+  const bytes = await app.bodies.read(request, undefined, socket)
   resumeWork()
   const form = await readForm(bytes, type)
   resumeWork()

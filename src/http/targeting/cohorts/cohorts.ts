@@ -76,8 +76,8 @@ export const COHORT_ROUTES = [
       'Make a cohort: conditions, or a list of people as JSON, as an uploaded table or by a question.',
     answers: { 201: CohortAnswer },
     answer: async (app, call) => {
-      const { request, project, caller } = call
-      const { body, named } = await readCohort(app, request)
+      const { project, caller } = call
+      const { body, named } = await readCohort(app, call)
       const { query = null, is_static } = body
       if (query !== null && is_static !== true) {
         const detail = 'Only static cohorts are made of a query.'
@@ -106,9 +106,10 @@ export const COHORT_ROUTES = [
     scope: 'cohort:write',
     summary: 'Change a cohort; an uploaded table adds people to a list.',
     answers: { 200: CohortAnswer },
-    answer: async (app, { request, params, project, caller }) => {
+    answer: async (app, call) => {
+      const { params, project, caller } = call
       const before = getCohort(app.control, project.id, parseNumberId(params))
-      const { body, named } = await readCohort(app, request)
+      const { body, named } = await readCohort(app, call)
       const cohort = updateCohort(targetingEditor(app, project, caller), before, body, app.now())
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
       return answerCohort(app, cohort)

@@ -1,7 +1,7 @@
 /** What each owner may take of a limit that they share. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { FairBudget } from '../../../src/ingest/threads/fair-budget.ts'
+import { FairBudget } from '../../src/threads/fair-budget.ts'
 
 /** Takes one by one for as long as it is allowed; the number taken. */
 function takeAll(budget: FairBudget, owner: string): number {
