@@ -16,32 +16,34 @@ const MONTHS = { Month: 1, Quarter: 3, Year: 12 } as const
 /** 1970-01-05 was a Monday. */
 const FIRST_MONDAY_US = 4n * WIDTH_US.Day
 
-/** Times within 275,000 years of 1970, which is also the range of `Date`. */
-const INSTANT_MAX_US = 8_640_000_000_000_000_000n
-const DAYS_MAX = INSTANT_MAX_US / WIDTH_US.Day
-/**
- * Counts of seconds, minutes or hours are limited by width; of days to years by the engine's 32-bit
- * count.
- */
-const CLOCK_UNITS: ReadonlySet<IntervalUnit> = new Set(['Second', 'Minute', 'Hour'])
-const CALENDAR_UNITS_MAX = 300_000_000n
+/** The years 1 to 9999. The engine goes further, to years that clients cannot read; ClickHouse ends at 1900 and 2299. */
+const FIRST_US = -62_135_596_800n * SECOND_US
+const END_US = 253_402_300_800n * SECOND_US
+/** The longest interval in each unit: ten thousand years. */
+const YEARS_MAX = 10_000n
+const DAYS_MAX = (YEARS_MAX * 146_097n) / 400n
 
-/** Refuses a constant time, date or interval that the engine cannot represent. */
+/** Refuses a constant time or date that is not of the years 1 to 9999, and an interval that is longer. */
 export function requireInRange(value: bigint, type: Type): void {
-  const size = value < 0n ? -value : value
-  if (type.kind === 'datetime' && size > INSTANT_MAX_US) throw outOfRange()
-  if (type.kind === 'date' && size > DAYS_MAX) throw outOfRange()
-  if (type.kind !== 'interval') return
-  const max = CLOCK_UNITS.has(type.unit) ? INSTANT_MAX_US / widthOf(type.unit) : CALENDAR_UNITS_MAX
-  if (size > max) throw outOfRange()
+  if (type.kind === 'interval') {
+    const size = value < 0n ? -value : value
+    if (size > longestOf(type.unit)) throw outOfRange()
+  }
+  const us = type.kind === 'date' ? value * WIDTH_US.Day : value
+  const is_time = type.kind === 'date' || type.kind === 'datetime'
+  if (is_time && (us < FIRST_US || us >= END_US)) throw outOfRange()
 }
 
-const widthOf = (unit: IntervalUnit): bigint => (unit in WIDTH_US ? WIDTH_US[unit as Fixed] : 1n)
-
-type Fixed = keyof typeof WIDTH_US
+function longestOf(unit: IntervalUnit): bigint {
+  if (unit === 'Month' || unit === 'Quarter' || unit === 'Year') {
+    return (YEARS_MAX * 12n) / BigInt(MONTHS[unit])
+  }
+  return (DAYS_MAX * WIDTH_US.Day) / WIDTH_US[unit]
+}
 
 function outOfRange(): Refusal {
-  const detail = 'A time or an interval of the query is out of range'
+  const detail =
+    'A time or an interval of the query is out of range: times are of the years 1 to 9999.'
   return new Refusal('invalid_input', detail, { attr: 'query' })
 }
 

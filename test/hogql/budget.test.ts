@@ -102,4 +102,43 @@ describe('a constant time beyond any calendar', () => {
     const years = (): unknown => compileHogQL('select now() + interval 999999999 year', CONTEXT)
     expect(years).toThrow('A time or an interval of the query is out of range')
   })
+
+  test('is of the years 1 to 9999, whatever is added to them or taken away', () => {
+    const units = ['Second', 'Minute', 'Hour', 'Day', 'Week', 'Month', 'Quarter', 'Year']
+    const outcome = (expression: string): string => {
+      try {
+        compileHogQL(`select ${expression}`, CONTEXT)
+        return 'compiled'
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        return error.detail
+      }
+    }
+    const shifted = (years: number): readonly string[] =>
+      [1, 60, 3600, 86_400, 604_800, 2_629_746, 7_889_238, 31_556_952].flatMap((width_s, index) => {
+        const unit = units[index] ?? ''
+        const count = Math.ceil((years * 31_556_952) / width_s)
+        return ['2026-01-01 00:00:00', '2026-01-01'].flatMap((text) => {
+          const time = text.length > 10 ? `toDateTime('${text}')` : `toDate('${text}')`
+          return [
+            `${time} - interval ${count} ${unit}`,
+            `${time} + interval ${count} ${unit}`,
+            `${time} - interval -${count} ${unit}`,
+            `add${unit}s(${time}, ${count})`,
+            `add${unit}s(${time}, -${count})`,
+            `subtract${unit}s(${time}, ${count})`,
+            `dateSub('${unit}', ${count}, ${time})`,
+            `toYear(${time} - toInterval${unit}(${count}))`,
+          ]
+        })
+      })
+    const refused =
+      'A time or an interval of the query is out of range: times are of the years 1 to 9999.'
+    for (const years of [10_001, 31_688, 900_000_000]) {
+      for (const text of shifted(years)) expect([text, outcome(text)]).toEqual([text, refused])
+    }
+    for (const text of shifted(1900)) expect([text, outcome(text)]).toEqual([text, 'compiled'])
+    const before_year_one = "toDateTime('2026-01-01 00:00:00') - interval 2027 year"
+    expect(outcome(before_year_one)).toBe(refused)
+  })
 })
