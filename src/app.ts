@@ -18,6 +18,7 @@ import { LIVE_EVENT_ROUTES } from './http/analytics/live-events.ts'
 import { QUERY_ROUTES } from './http/analytics/query.ts'
 import { SESSION_ROUTES } from './http/analytics/sessions.ts'
 import { SHARING_ROUTES } from './http/analytics/sharing.ts'
+import { SUBSCRIPTION_ROUTES } from './http/analytics/subscriptions.ts'
 import { VARIABLE_ROUTES } from './http/analytics/variables.ts'
 import type { AppContext } from './http/app-context.ts'
 import { webFileEndpoints } from './http/browser/files.ts'
@@ -110,6 +111,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...DASHBOARD_TEMPLATE_ROUTES,
   ...DASHBOARD_ROUTES,
   ...SHARING_ROUTES,
+  ...SUBSCRIPTION_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
   ...DEFINITION_CHANGE_ROUTES,

@@ -4,6 +4,7 @@ import { createApp } from './app.ts'
 import { type Config, ConfigError } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { AlertChecks } from './http/analytics/alert-checks.ts'
+import { Deliveries } from './http/analytics/deliveries.ts'
 import { eventQueryContext, OWN_LIMITS } from './http/analytics/event-queries.ts'
 import type { AppContext } from './http/app-context.ts'
 import { limitBodies } from './http/body.ts'
@@ -104,11 +105,15 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const http: ListeningServer = listen(config, needs)
   const alerts = new AlertChecks(needs)
   parts.defer(() => alerts.close())
+  const deliveries = new Deliveries(needs)
+  // A stop waits for them only as long as for answers: a receiver may be slow.
+  parts.defer(() => void deliveries.close())
   // The log's level, not the setting's: commands that serve for a moment log errors only.
   watchEventLoops(event_loops, { stall_log_ms: config.stall_log_ms, log_level: log.level }, parts)
   rooms.snapshots.start()
   rooms.targeting.start()
   alerts.start()
+  deliveries.start()
   lock.announce(http.url)
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
 
@@ -122,10 +127,10 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
       // Running queries are refused now: otherwise the last requests would wait for them.
       await rooms.snapshots.close()
       await rooms.targeting.cohorts.close()
-      const checked = alerts.close()
+      const checked = Promise.all([alerts.close(), deliveries.close()])
       rooms.questions.close()
       await rooms.engine.close()
-      await checked
+      await Promise.race([checked, Bun.sleep(ANSWER_TIME_MS)])
       await answered
       await parts.disposeAsync()
     },

@@ -38,6 +38,7 @@ const SECRET_RESOURCES: ReadonlySet<string> = new Set<Resource>([
   'plugin',
   'project',
   'sharing_configuration',
+  'subscription',
   'user',
 ])
 

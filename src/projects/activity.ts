@@ -39,6 +39,7 @@ export type ActivityScope =
   | 'PluginConfig'
   | 'Project'
   | 'PropertyDefinition'
+  | 'Subscription'
   | 'Survey'
 
 /** A changed field. */

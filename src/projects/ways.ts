@@ -45,6 +45,11 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   ['POST alerts/', [right('insight:read'), QUERY_READ]],
   ['GET alerts/:alert_id/', [right('insight:read'), QUERY_READ]],
   ['PATCH alerts/:alert_id/', [right('insight:read'), QUERY_READ]],
+  // A subscription posts the figures of a dashboard.
+  ['GET subscriptions/', [right('dashboard:read')]],
+  ['POST subscriptions/', [right('dashboard:read'), QUERY_READ]],
+  ['GET subscriptions/:id/', [right('dashboard:read')]],
+  ['PATCH subscriptions/:id/', [right('dashboard:read'), QUERY_READ]],
   // Routes that compute the same as `query/`.
   ['GET actions/:id/count/', [QUERY_READ]],
   ['POST exports/', [QUERY_READ, level('insight:read')]],
@@ -151,6 +156,7 @@ export const RESOURCE_OF = {
   PluginConfig: 'plugin',
   Project: 'project',
   PropertyDefinition: 'property_definition',
+  Subscription: 'subscription',
   Survey: 'survey',
 } as const satisfies Readonly<Record<ActivityScope, Resource>>
 

@@ -116,7 +116,7 @@ const CASES = withPutCases<Case>({
 
 /** Families whose calls are in tests of their own; here they must be described, and their lists answer so. */
 const TESTED_ELSEWHERE =
-  /\/(alerts|query|cohorts|early_access_feature|experiments|web_experiments|experiment_holdouts|experiment_saved_metrics|surveys|feature_flags?|scheduled_changes|persons|groups|groups_types|insights|insight_variables|event_definitions|property_definitions|events|ingestion_warnings|elements|sessions|actions|annotations|dashboards|dashboard_templates|hooks|exports)\//
+  /\/(alerts|subscriptions|query|cohorts|early_access_feature|experiments|web_experiments|experiment_holdouts|experiment_saved_metrics|surveys|feature_flags?|scheduled_changes|persons|groups|groups_types|insights|insight_variables|event_definitions|property_definitions|events|ingestion_warnings|elements|sessions|actions|annotations|dashboards|dashboard_templates|hooks|exports)\//
 
 const nameOf = ({ method, paths }: Route): string => `${method} ${paths[0] ?? ''}`
 const DESCRIBED = ROUTES.filter(

@@ -116,6 +116,15 @@ export const GOOD_BODIES: Readonly<Record<string, object>> = {
     snoozed_until: null,
     webhook_url: 'https://hooks.example.com/x',
   },
+  subscriptions: {
+    dashboard: 1,
+    title: 'Every morning',
+    target_type: 'webhook',
+    target_value: 'https://hooks.example.com/x',
+    frequency: 'monthly',
+    interval: 1,
+    start_date: '2026-05-01T08:00:00Z',
+  },
   annotations: {
     content: 'v2',
     date_marker: '2026-05-01T10:00:00Z',

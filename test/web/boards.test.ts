@@ -175,6 +175,34 @@ describe.skipIf(!HAS_BROWSER)('answers', () => {
   })
 })
 
+describe.skipIf(!HAS_BROWSER)('a subscription', () => {
+  test('is made, refused for private addresses, and ended', async () => {
+    const id = await makeBoard()
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, id)
+    await page.getByRole('button', { name: 'Actions of the board' }).click()
+    await page.getByRole('menuitem', { name: 'Post to a webhook' }).click()
+    await page.getByRole('textbox', { name: 'Webhook' }).fill('http://127.0.0.1/')
+    await page.getByRole('button', { name: 'Subscribe' }).click()
+    await page.getByText('The URL leads to a private address.').waitFor()
+    await page.getByRole('textbox', { name: 'Webhook' }).fill('https://hooks.example.com/x')
+    await page.getByLabel('How often').selectOption('Every week')
+    await page.getByLabel('First time').fill('2030-01-01T08:00')
+    await page.getByRole('button', { name: 'Subscribe' }).click()
+    await page.getByText(/^Every week, next 1 Jan/).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    const list = (await ui.api(`/api/projects/1/subscriptions/?dashboard=${id}`)) as {
+      readonly results: readonly object[]
+    }
+    expect(list.results).toEqual([
+      expect.objectContaining({ frequency: 'weekly', target_value: 'https://hooks.example.com/x' }),
+    ])
+    await page.getByRole('button', { name: 'End the posts to hooks.example.com' }).click()
+    await page.getByText(/^Every week, next/).waitFor({ state: 'detached' })
+  })
+})
+
 describe.skipIf(!HAS_BROWSER)('the public link', () => {
   test('is opened, shows the board to anybody, and is ended', async () => {
     const id = await makeBoard()

@@ -30,6 +30,7 @@ import savedExports from '../../../sql/control/0021_exports.sql' with { type: 't
 import sharedDashboards from '../../../sql/control/0022_sharing.sql' with { type: 'text' }
 import exportDashboards from '../../../sql/control/0023_export_dashboards.sql' with { type: 'text' }
 import alerts from '../../../sql/control/0024_alerts.sql' with { type: 'text' }
+import subscriptions from '../../../sql/control/0025_subscriptions.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -100,6 +101,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0022_sharing', sql: sharedDashboards },
   { name: '0023_export_dashboards', sql: exportDashboards },
   { name: '0024_alerts', sql: alerts },
+  { name: '0025_subscriptions', sql: subscriptions },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -83,6 +83,23 @@ export function useBoard(board_id: number, filters: BoardFilters): UseQueryResul
 export const useBoardLink = (board_id: number): UseQueryResult<BoardLink, ApiError> =>
   useBoardCall(`dashboards/${board_id}/sharing/`)
 
+/** A board that is posted to a webhook on a schedule. */
+export type BoardSubscription = {
+  readonly id: number
+  readonly title: string | null
+  readonly target_value: string
+  readonly frequency: 'daily' | 'weekly' | 'monthly'
+  readonly next_delivery_date: string
+  readonly last_delivery_date: string | null
+  readonly last_error: string | null
+}
+
+/** The subscriptions of a board. */
+export const useSubscriptions = (
+  board_id: number,
+): UseQueryResult<BoardPage<BoardSubscription>, ApiError> =>
+  useBoardCall(`subscriptions/?dashboard=${board_id}&limit=${LIST_MAX}`)
+
 /** Boards to start with. */
 export const useBoardTemplates = (): UseQueryResult<BoardPage<BoardTemplate>, ApiError> =>
   useBoardCall('dashboard_templates/')

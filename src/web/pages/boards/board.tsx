@@ -18,6 +18,7 @@ import { BoardAge, REFRESH_EVERY, useBoardRefresh } from './board-refresh.tsx'
 import style from './boards.module.css'
 import { orderTiles } from './layout.ts'
 import { ShareDialog } from './share-dialog.tsx'
+import { SubscribeDialog } from './subscribe-dialog.tsx'
 
 /** `?from=own`: each insight keeps its range, whatever the board says. */
 const OWN_RANGE = 'own'
@@ -46,7 +47,7 @@ function useChangedFilters(): BoardFilters {
 }
 
 type BoardDialog =
-  | { readonly kind: 'insight' | 'rename' | 'share' }
+  | { readonly kind: 'insight' | 'rename' | 'share' | 'subscribe' }
   | { readonly kind: 'text'; readonly tile: BoardTile | null }
 
 type OpenBoardProps = { readonly board: Board; readonly changed: BoardFilters }
@@ -116,6 +117,8 @@ function OpenDialog({ board, dialog, onClose }: OpenDialogProps): VNode {
       return <TextDialog board={board} tile={dialog.tile} onClose={onClose} />
     case 'rename':
       return <Rename board={board} onClose={onClose} />
+    case 'subscribe':
+      return <SubscribeDialog board={board} onClose={onClose} />
     case 'share':
       return <ShareDialog board={board} onClose={onClose} />
   }
@@ -135,6 +138,11 @@ function boardActions(
   return [
     { text: 'Add a text', icon: 'note', onSelect: () => setDialog({ kind: 'text', tile: null }) },
     { text: 'Share by a link', icon: 'link', onSelect: () => setDialog({ kind: 'share' }) },
+    {
+      text: 'Post to a webhook',
+      icon: 'calendar',
+      onSelect: () => setDialog({ kind: 'subscribe' }),
+    },
     { text: 'Rename', onSelect: () => setDialog({ kind: 'rename' }) },
     {
       text: board.pinned ? 'Unpin' : 'Pin',

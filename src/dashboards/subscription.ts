@@ -1,0 +1,183 @@
+/** Subscriptions: dashboards that are posted to a webhook every day, week or month. */
+import { and, asc, desc, eq, lte } from 'drizzle-orm'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../errors.ts'
+import { requireRoom } from '../projects/quota.ts'
+import { flag, timestamp } from '../projects/tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { dashboards } from './tables.ts'
+
+export type DeliveryFrequency = 'daily' | 'weekly' | 'monthly'
+
+const subscriptions = sqliteTable('subscriptions', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  dashboard_id: integer().notNull(),
+  title: text(),
+  /** The address of the webhook. */
+  target_value: text().notNull(),
+  frequency: text().$type<DeliveryFrequency>().notNull(),
+  /** Days, weeks or months from one delivery to the next. */
+  interval: integer().notNull(),
+  start_date: timestamp().notNull(),
+  next_delivery_date: timestamp().notNull(),
+  last_delivery_date: timestamp(),
+  /** Why the last delivery failed; null when it arrived. */
+  last_error: text(),
+  deleted: flag().notNull().default(false),
+  created_by: integer().notNull(),
+  created_at: timestamp().notNull(),
+})
+
+export type Subscription = typeof subscriptions.$inferSelect
+
+/** Members that an edit can set; undefined ones stay. */
+export type SubscriptionChanges = Partial<
+  Pick<Subscription, 'deleted' | 'frequency' | 'interval' | 'start_date' | 'target_value' | 'title'>
+>
+
+/** Creates a subscription. The first delivery is at its start, or at the next time of its schedule. */
+export function createSubscription(
+  editor: BoardEditor,
+  wanted: SubscriptionChanges & Pick<Subscription, 'dashboard_id' | 'frequency' | 'target_value'>,
+  now: Date,
+): Subscription {
+  const { control, project, user_id } = editor
+  const schedule = { interval: 1, start_date: now, ...wanted }
+  return control.transaction((tx) => {
+    const made = tx
+      .insert(subscriptions)
+      .values({
+        ...schedule,
+        project_id: project.id,
+        next_delivery_date: nextDelivery(schedule, now, true),
+        created_by: user_id,
+        created_at: now,
+      })
+      .returning()
+      .get()
+    requireRoom(tx, subscriptions, editor)
+    const edit = { scope: 'Subscription', before: null, after: named(made) } as const
+    recordBoardEdit(tx, editor, edit, now)
+    return made
+  })
+}
+
+/** Changes a subscription; deleting is a change of `deleted`. A changed schedule counts from now on. */
+export function updateSubscription(
+  editor: BoardEditor,
+  before: Subscription,
+  wanted: SubscriptionChanges,
+  now: Date,
+): Subscription {
+  const schedule = { ...before, ...wanted }
+  const is_moved =
+    wanted.frequency !== undefined ||
+    wanted.interval !== undefined ||
+    wanted.start_date !== undefined
+  return editor.control.transaction((tx) => {
+    const after = tx
+      .update(subscriptions)
+      .set({
+        ...wanted,
+        ...(is_moved && { next_delivery_date: nextDelivery(schedule, now, false) }),
+      })
+      .where(eq(subscriptions.id, before.id))
+      .returning()
+      .get()
+    const edit = { scope: 'Subscription', before: named(before), after: named(after) } as const
+    recordBoardEdit(tx, editor, edit, now)
+    return after
+  })
+}
+
+/** What the activity log says: not the address, which may contain a secret. */
+function named({ id, title, frequency, interval, start_date, deleted }: Subscription) {
+  return { id, name: title, frequency, interval, start_date: start_date.toISOString(), deleted }
+}
+
+const DAY_MS = 86_400_000
+const DAYS = { daily: 1, weekly: 7 } as const
+
+type Schedule = Pick<Subscription, 'frequency' | 'interval' | 'start_date'>
+
+/** The first time of a schedule after `now`, or at it with `is_now_included`. Months keep the day, or end with their last one. */
+export function nextDelivery(
+  { frequency, interval, start_date }: Schedule,
+  now: Date,
+  is_now_included: boolean,
+): Date {
+  const isDue = (at: Date): boolean => (is_now_included ? at >= now : at > now)
+  if (frequency !== 'monthly') {
+    const step_ms = DAYS[frequency] * interval * DAY_MS
+    const passed = Math.max(0, Math.ceil((now.getTime() - start_date.getTime()) / step_ms))
+    const at = new Date(start_date.getTime() + passed * step_ms)
+    return isDue(at) ? at : new Date(at.getTime() + step_ms)
+  }
+  const years = now.getUTCFullYear() - start_date.getUTCFullYear()
+  const months = Math.max(0, years * 12 + now.getUTCMonth() - start_date.getUTCMonth())
+  let step = Math.floor(months / interval)
+  while (!isDue(addMonths(start_date, step * interval))) step += 1
+  return addMonths(start_date, step * interval)
+}
+
+function addMonths(start: Date, months: number): Date {
+  const at = new Date(start)
+  at.setUTCDate(1)
+  at.setUTCMonth(at.getUTCMonth() + months)
+  const last_day = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate()
+  at.setUTCDate(Math.min(start.getUTCDate(), last_day))
+  return at
+}
+
+/** Lists a project's subscriptions that are not deleted, the newest first. */
+export function listSubscriptions(db: ControlDB, project_id: number): readonly Subscription[] {
+  const its = and(eq(subscriptions.project_id, project_id), eq(subscriptions.deleted, false))
+  return db.select().from(subscriptions).where(its).orderBy(desc(subscriptions.id)).all()
+}
+
+/** Returns a subscription of a project, deleted or not. Refuses a missing one. */
+export function getSubscription(db: ControlDB, project_id: number, id: number): Subscription {
+  const its = and(eq(subscriptions.project_id, project_id), eq(subscriptions.id, id))
+  const found = db.select().from(subscriptions).where(its).get()
+  if (found === undefined) throw new Refusal('not_found', 'Not found.')
+  return found
+}
+
+/** Lists subscriptions whose time has come, of dashboards that are not deleted, the longest due first. */
+export function listDueSubscriptions(
+  db: ControlDB,
+  now: Date,
+  limit: number,
+): readonly Subscription[] {
+  const due = and(
+    eq(subscriptions.deleted, false),
+    lte(subscriptions.next_delivery_date, now),
+    eq(dashboards.deleted, false),
+  )
+  return db
+    .select({ subscription: subscriptions })
+    .from(subscriptions)
+    .innerJoin(dashboards, eq(dashboards.id, subscriptions.dashboard_id))
+    .where(due)
+    .orderBy(asc(subscriptions.next_delivery_date), asc(subscriptions.id))
+    .limit(limit)
+    .all()
+    .map(({ subscription }) => subscription)
+}
+
+/** Stores the outcome of a delivery, and the time of the next one: those that a stopped server has missed are left out. */
+export function recordDelivery(
+  db: ControlDB,
+  subscription: Subscription,
+  last_error: string | null,
+  now: Date,
+): void {
+  const next_delivery_date = nextDelivery(subscription, now, false)
+  const delivered = last_error === null ? { last_delivery_date: now } : {}
+  db.update(subscriptions)
+    .set({ ...delivered, last_error, next_delivery_date })
+    .where(eq(subscriptions.id, subscription.id))
+    .run()
+}
