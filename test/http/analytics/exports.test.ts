@@ -2,6 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { strFromU8, unzipSync } from 'fflate'
 import { Pictures } from '../../../src/pictures/pictures.ts'
+import { EVERYBODY, setAccessLevel } from '../../../src/projects/access-controls.ts'
+import { createApiKey } from '../../../src/projects/api-key.ts'
+import { MEMBER, memberships } from '../../../src/projects/tables.ts'
+import { createUser } from '../../../src/projects/user.ts'
 import { HAS_BROWSER } from '../../flows/browser.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
@@ -139,6 +143,32 @@ describe('an export', () => {
     },
     60_000,
   )
+
+  test('as a picture of a dashboard takes the right to read dashboards', async () => {
+    const dashboard = await manage(world, 'POST', '/api/projects/1/dashboards/', { name: 'Hidden' })
+    const wanted = { export_format: 'image/png', dashboard: dashboard.body['id'] }
+    const { control: db } = world.needs
+    const { organization_id } = world.first
+    const now = new Date()
+    const { id: user_id } = createUser(db, { email: 'm@example.com', first_name: 'M' }, now)
+    const member = { organization_id, user_id, level: MEMBER, joined_at: now } as const
+    db.insert(memberships).values(member).run()
+    const key = { user_id, label: 'm', scopes: ['*'], organization_id: null, project_id: null }
+    const { value } = createApiKey(db, key, now)
+    const ask = async () =>
+      (
+        await world.send(EXPORTS, {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${value}` },
+          body: JSON.stringify(wanted),
+        })
+      ).status
+    expect(await ask()).toBe(HAS_BROWSER ? 201 : 400)
+    const everybody = { project_id: 1, resource: 'dashboard', user_id: EVERYBODY }
+    setAccessLevel(db, everybody, 'none', now)
+    expect(await ask()).toBe(HAS_BROWSER ? 403 : 400)
+    setAccessLevel(db, everybody, null, now)
+  })
 
   test('of another project is not found', async () => {
     const other = await manage(world, 'POST', '/api/projects/', { name: 'other' })
