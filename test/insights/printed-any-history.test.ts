@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { Refusal } from '../../src/errors.ts'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import { idOf } from '../query/world.ts'
+import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, type Sent } from './world.ts'
 
 setDefaultTimeout(240_000)
@@ -11,7 +12,7 @@ setDefaultTimeout(240_000)
 const NOW = '2024-03-08T12:00:00Z'
 const FIRST_MS = Date.UTC(2024, 2, 1)
 const MINUTE_MS = 60_000
-const RUNS = { numRuns: 12 }
+const RUNS = randomRuns(5)
 const world = new InsightWorld()
 afterAll(() => world[Symbol.asyncDispose]())
 

@@ -1,4 +1,4 @@
-/** The pages Web, SQL and Boards: their figures are the API's, their addresses bring them back, nothing bars anyone. */
+/** The pages Web and Boards, and what holds for every page: their figures are the API's, their addresses bring them back, nothing bars anyone. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/browser.ts'
@@ -141,73 +141,6 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
         .click({ timeout: 2000 })
         .catch(() => null)
     await page.locator('table th[scope=row]').first().waitFor()
-  })
-})
-
-describe.skipIf(!HAS_BROWSER)('SQL', () => {
-  const QUERY = 'select event, count() as n from events group by event order by n desc, event'
-
-  test('runs what is typed by the keyboard, and shows the rows that the API answers', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
-    await page.getByLabel('HogQL').click()
-    await page.keyboard.type(QUERY)
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('Control+Enter')
-    await page.locator('td').first().waitFor()
-    const rows = (await ask({ kind: 'HogQLQuery', query: QUERY })) as readonly [string, number][]
-    const shown = await page.locator('tbody tr').allInnerTexts()
-    expect(shown.map((text) => text.split('\t').map((cell) => cell.trim()))).toEqual(
-      rows.map(([event, n]) => [event, n.toLocaleString('en-GB')]),
-    )
-    await page.reload()
-    await page.locator('td').first().waitFor()
-    expect(visit.complaints).toEqual([])
-  })
-
-  test('keeps what was typed when the page is left', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
-    await page.getByLabel('HogQL').click()
-    await page.keyboard.type('select 41 + 1')
-    await page.goto('/p/1/web')
-    await page.goto('/p/1/sql')
-    await page.getByLabel('HogQL').getByText('select 41 + 1').waitFor()
-  })
-
-  test('completes names, and marks and says what is wrong', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
-    await page.getByLabel('HogQL').click()
-    await page.keyboard.type('select 1 from events where distinct_i')
-    await page.getByRole('option', { name: 'distinct_id' }).first().waitFor()
-    await page.keyboard.press('Enter')
-    await page.keyboard.type(' = evnt')
-    await page.locator('.cm-lintRange-error').first().waitFor()
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('Control+Enter')
-    await page.getByRole('alert').getByText("Perhaps you meant 'event'?").waitFor()
-  })
-
-  test('draws rows as a chart, and saves all of them as a file', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    const by_day =
-      'select toDate(timestamp) as day, count() as n from events group by day order by day'
-    await open(page, `/p/1/sql${hashOf(by_day)}`, 'td')
-    await page.getByText('Chart', { exact: true }).click()
-    await page.getByRole('slider', { name: 'Chart of the rows' }).waitFor()
-    await page.getByRole('button', { name: 'Export' }).click()
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: 'Save as CSV' }).click(),
-    ])
-    const csv = await Bun.file(await file.path()).text()
-    expect(csv.split(/\r?\n/)[0]).toBe('day,n')
-    expect(visit.complaints).toEqual([])
   })
 })
 

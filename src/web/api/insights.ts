@@ -65,7 +65,7 @@ export async function createInsight(
 /** Changes a saved insight. */
 export async function changeInsight(
   project_id: number,
-  insight: StoredInsight,
+  insight: Pick<StoredInsight, 'id'>,
   fields: Partial<InsightFields>,
 ): Promise<StoredInsight> {
   const path = `/api/projects/${project_id}/insights/${insight.id}/`

@@ -38,7 +38,7 @@ export function useLongAnswer<const Query extends AnyQuery>(
   type Results = ResultsOf<Query['kind']>
   const { id } = useProject()
   const key = JSON.stringify(query)
-  const query_id = useMemo(newId, [key, id])
+  const query_id = useMemo(newQueryId, [key, id])
   const path = `/api/projects/${id}/query/`
   const answer = useQuery<AnswerOf<Results>, ApiError>({
     queryKey: ['query', id, query],
@@ -50,12 +50,27 @@ export function useLongAnswer<const Query extends AnyQuery>(
     enabled: query !== null,
     placeholderData: keepPreviousData,
   })
-  const is_slow = useSlow(answer.isFetching, key)
+  return {
+    answer,
+    progress: useProgress(query_id, answer.isFetching, key),
+    cancel: () => cancelQuestion(id, query_id),
+  }
+}
+
+/** How far a question with an id is; null before it has taken a second. `key` names the question. */
+export function useProgress(
+  query_id: string,
+  is_running: boolean,
+  key: string,
+): QuestionProgress | null {
+  const { id } = useProject()
+  const is_slow = useSlow(is_running, key)
   const status = useQuery<QuestionProgress | null, ApiError>({
     queryKey: ['progress', query_id],
     queryFn: async ({ signal }) => {
       const options = { query: { show_progress: true }, signal }
-      const body = await call<StatusBody>('GET', `${path}${query_id}/`, options)
+      const path = `/api/projects/${id}/query/${query_id}/`
+      const body = await call<StatusBody>('GET', path, options)
       return body.query_status?.query_progress ?? null
     },
     enabled: is_slow,
@@ -63,15 +78,15 @@ export function useLongAnswer<const Query extends AnyQuery>(
     staleTime: 0,
     retry: false,
   })
-  return {
-    answer,
-    progress: is_slow ? (status.data ?? NOTHING_YET) : null,
-    cancel: () => {
-      // First, since the server does not know a cancelled question any more.
-      void queryClient.cancelQueries({ queryKey: ['progress', query_id] })
-      void call('DELETE', `${path}${query_id}/`).catch(() => undefined)
-    },
-  }
+  return is_slow ? (status.data ?? NOTHING_YET) : null
+}
+
+/** Stops a question in the server. */
+export function cancelQuestion(project_id: number, query_id: string): void {
+  // First, since the server does not know a cancelled question any more.
+  void queryClient.cancelQueries({ queryKey: ['progress', query_id] })
+  const path = `/api/projects/${project_id}/query/${query_id}/`
+  void call('DELETE', path).catch(() => undefined)
 }
 
 const NOTHING_YET: QuestionProgress = {
@@ -94,7 +109,7 @@ function useSlow(is_running: boolean, key: string): boolean {
 }
 
 /** A random id; `crypto.randomUUID` is missing over plain http. */
-function newId(): string {
+export function newQueryId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,5 +1,5 @@
 /** An error in place: the server's words, and a button that tries again. */
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { ApiError } from '../api/call.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
@@ -8,15 +8,18 @@ import style from './notes.module.css'
 type ErrorNoteProps = {
   readonly message: string
   readonly onRetry?: (() => void) | undefined
+  /** Further buttons. */
+  readonly children?: ComponentChildren
 }
 
 /** Shows what went wrong where the answer would be. */
-export function ErrorNote({ message, onRetry }: ErrorNoteProps): VNode {
+export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode {
   return (
     <div class={style.error} role="alert">
       <Icon name="alert" />
       <p>{message}</p>
       {onRetry && <Button onClick={onRetry}>Retry</Button>}
+      {children}
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /** A table of rows: sorted by its columns, wide ones scroll inside, long ones draw what is in sight. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import style from './table.module.css'
 
 export type TableColumn<Item> = {
@@ -47,7 +47,8 @@ const MARGIN_CELLS = 400
 export function Table<Item>(props: TableProps<Item>): VNode {
   const { label, columns, rows, rowKey, height_max } = props
   const [order, setOrder] = useState<TableOrder | null>(props.order ?? null)
-  const sorted = sortRows(rows, columns, order)
+  // Scrolling draws again, and must not sort a hundred thousand rows each time.
+  const sorted = useMemo(() => sortRows(rows, columns, order), [rows, columns, order])
   const { box, from, to } = useWindow(sorted.length, columns.length, height_max)
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
@@ -185,10 +186,13 @@ function sortRows<Item>(
   const sortBy = columns.find(({ name }) => name === order?.column)?.sortBy
   if (order === null || sortBy === undefined) return rows
   const sign = order.is_descending ? -1 : 1
-  return rows.toSorted((one, other) => {
-    const [left, right] = [sortBy(one), sortBy(other)]
+  const keyed = rows.map((item) => ({ item, key: sortBy(item) }))
+  keyed.sort(({ key: left }, { key: right }) => {
     if (left === null || right === null) return Number(left === null) - Number(right === null)
     if (typeof left === 'number' && typeof right === 'number') return sign * (left - right)
-    return sign * String(left).localeCompare(String(right))
+    return sign * COLLATOR.compare(String(left), String(right))
   })
+  return keyed.map(({ item }) => item)
 }
+
+const COLLATOR = new Intl.Collator()

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { AnswerOf } from '../../api/ask.ts'
 import { ApiError } from '../../api/call.ts'
 import { type ChartAnnotation, useAnnotations } from '../../api/insights.ts'
-import { type QuestionProgress, useLongAnswer } from '../../api/long-answer.ts'
+import { useLongAnswer } from '../../api/long-answer.ts'
 import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { WhoDialog } from '../../parts/answer/who-dialog.tsx'
@@ -12,8 +12,8 @@ import { Button } from '../../parts/button.tsx'
 import { Choice, Toggle } from '../../parts/choice.tsx'
 import { DATE_PRESETS, DateRange } from '../../parts/date-range.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
-import { formatNumber } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
+import { Progress } from '../../parts/progress.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
@@ -253,26 +253,3 @@ function Toolbar({ question, onChange }: EditorProps): VNode {
 
 const isOverTime = ({ funnelsFilter }: ExploreQuestion): boolean =>
   funnelsFilter?.['funnelVizType'] === 'trends'
-
-type ProgressProps = { readonly progress: QuestionProgress; readonly onCancel: () => void }
-
-/** How far a long question is; the server estimates the total, and does not always know it. */
-function Progress({ progress, onCancel }: ProgressProps): VNode {
-  const { rows_read, estimated_rows_total, bytes_read, time_elapsed } = progress
-  const is_known = rows_read > 0 && estimated_rows_total >= rows_read
-  return (
-    <div class={style.progress}>
-      <progress
-        aria-label="Progress of the question"
-        {...(is_known && { value: rows_read, max: estimated_rows_total })}
-      />
-      <p role="status">
-        {time_elapsed} s
-        {is_known &&
-          `, ${formatNumber(rows_read)} of about ${formatNumber(estimated_rows_total)} rows`}
-        {bytes_read > 0 && `, ${formatNumber(Math.round(bytes_read / 1e6))} MB read`}
-      </p>
-      <Button onClick={onCancel}>Cancel</Button>
-    </div>
-  )
-}

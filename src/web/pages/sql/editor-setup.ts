@@ -24,6 +24,7 @@ import {
 } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import type { HogQLFaults, HogQLSuggestion } from '../../api/editor.ts'
+import { fixOf } from './fixes.ts'
 
 export type EditorServices = {
   /** Completions for the word between two positions. */
@@ -133,6 +134,13 @@ const LOOK = EditorView.theme({
   '.cm-completionDetail': { color: 'var(--muted)', fontStyle: 'normal', marginLeft: '12px' },
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '600' },
   '.cm-diagnostic': { padding: '6px 10px', borderLeft: '3px solid var(--bad)' },
+  '.cm-diagnosticAction': {
+    padding: '2px 8px',
+    borderRadius: '4px',
+    background: 'var(--accent-soft)',
+    color: 'var(--accent)',
+    font: 'inherit',
+  },
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warn)' },
 })
 
@@ -177,7 +185,14 @@ async function findDiagnostics(
   const length = view.state.doc.length
   const place = (severity: Diagnostic['severity']) => (fault: HogQLFaults['errors'][number]) => {
     const from = Math.min(fault.start ?? 0, length)
-    return { from, to: Math.min(fault.end ?? length, length), severity, message: fault.message }
+    const to = Math.min(fault.end ?? length, length)
+    const fix = fixOf(text, fault)
+    const action = fix && {
+      name: `Use ${fix.name}`,
+      apply: (editor: EditorView) =>
+        editor.dispatch({ changes: { from: fix.from, to: fix.to, insert: fix.name } }),
+    }
+    return { from, to, severity, message: fault.message, ...(action && { actions: [action] }) }
   }
   return [...errors.map(place('error')), ...warnings.map(place('warning'))]
 }

@@ -13,6 +13,10 @@ export type EditorHandle = {
   /** The selected text; all of it when nothing is selected. */
   readonly selectedText: () => string
   readonly insert: (text: string) => void
+  /** Selects a part of the text and brings it into sight. */
+  readonly show: (from: number, to: number) => void
+  /** Puts another text in place of a part. */
+  readonly replace: (from: number, to: number, text: string) => void
 }
 
 type SqlEditorProps = {
@@ -33,6 +37,7 @@ export function SqlEditor(props: SqlEditorProps): VNode {
   const host = useRef<HTMLDivElement>(null)
   const opened = useRef<EditorView | null>(null)
   const { id } = useProject()
+  const is_foreign = useRef(false)
   const calls = useRef({ onChange, onRun })
   calls.current = { onChange, onRun }
   useEffect(() => {
@@ -47,7 +52,9 @@ export function SqlEditor(props: SqlEditorProps): VNode {
         extensions: editorExtensions({
           complete: (all, from, to) => completeText(id, all, [from, to]),
           findFaults: (all) => findFaults(id, all),
-          onChange: (changed) => calls.current.onChange(changed),
+          onChange: (changed) => {
+            if (!is_foreign.current) calls.current.onChange(changed)
+          },
           onRun: () => calls.current.onRun(),
         }),
       }),
@@ -60,7 +67,10 @@ export function SqlEditor(props: SqlEditorProps): VNode {
   useEffect(() => {
     const view = opened.current
     if (view === null || changes_elsewhere === 0 || view.state.doc.toString() === text) return
+    // Written back, it would replace what was typed there since.
+    is_foreign.current = true
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } })
+    is_foreign.current = false
   }, [changes_elsewhere])
   return <div ref={host} class={style.editor} />
 }
@@ -73,6 +83,17 @@ function handleOf(view: EditorView): EditorHandle {
     },
     insert: (text) => {
       view.dispatch(view.state.replaceSelection(text))
+      view.focus()
+    },
+    show: (from, to) => {
+      const { length } = view.state.doc
+      const selection = { anchor: Math.min(from, length), head: Math.min(to, length) }
+      view.dispatch({ selection, scrollIntoView: true })
+      view.focus()
+    },
+    replace: (from, to, text) => {
+      const { length } = view.state.doc
+      if (to <= length) view.dispatch({ changes: { from, to, insert: text } })
       view.focus()
     },
   }

@@ -1,139 +1,181 @@
 /** SQL: tabs with an editor, the tables beside it, the rows below. */
-import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { ask } from '../../api/ask.ts'
-import type { ApiError } from '../../api/call.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { useVariables } from '../../api/variables.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { copyText } from '../../parts/copy.tsx'
 import { errorText } from '../../parts/error-note.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { Progress } from '../../parts/progress.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
-import { useHashQuery } from '../../state/url.ts'
+import { useHashQuery, useParam } from '../../state/url.ts'
 import { type EditorHandle, SqlEditor } from './editor.tsx'
 import { EXAMPLES } from './examples.ts'
 import { CODE_FORMS, EXPORT_FORMATS, saveAsFile } from './exports.ts'
-import { Results, type SqlAnswer } from './results.tsx'
+import {
+  type HogQLNode,
+  isSameNode,
+  nodeOfText,
+  readNode,
+  textsOfNode,
+  variableNames,
+} from './node.ts'
+import { Refusal } from './refusal.tsx'
+import { Results } from './results.tsx'
+import { useRun } from './run.ts'
+import { SavedQueries } from './saved.tsx'
 import { SchemaTree } from './schema-tree.tsx'
 import style from './sql.module.css'
 import { type SqlTabs, tabName, useTabs } from './tabs.ts'
-
-type HogQLNode = { readonly kind: 'HogQLQuery'; readonly query: string }
-
-/** A question from an address, if it is one of this page. */
-function readNode(value: unknown): HogQLNode | null {
-  if (typeof value !== 'object' || value === null) return null
-  const { kind, query } = value as Readonly<Record<string, unknown>>
-  return kind === 'HogQLQuery' && typeof query === 'string' ? { kind, query } : null
-}
+import { VariableFields } from './variables.tsx'
+import { readView } from './views.ts'
 
 /** The page. What was run last is in the address, so that a link and the back button bring it back. */
 export function SqlPage(): VNode {
-  const tabs = useTabs()
-  const [node, setNode] = useHashQuery(readNode)
-  const editor = useRef<EditorHandle | null>(null)
-  const { open } = tabs
-  const linked = node?.query
-  useEffect(() => {
-    if (linked !== undefined && linked !== open.ran && linked !== open.text)
-      tabs.add(linked, linked)
-  }, [linked])
-  const { answer, run, cancel } = useRun(tabs, (query) => setNode({ kind: 'HogQLQuery', query }))
-  const runText = (): void => run(editor.current?.selectedText() ?? open.text)
+  const desk = useDesk()
+  const { tabs, editor } = desk
   return (
     <>
       <PageHead title="SQL">
-        {answer.isFetching ? (
-          <Button icon="close" onClick={cancel}>
-            Cancel
-          </Button>
-        ) : (
-          <Button look="main" onClick={runText} disabled={open.text.trim() === ''}>
-            Run <kbd class={style.keys}>{RUN_KEYS}</kbd>
-          </Button>
-        )}
+        <Actions desk={desk} />
       </PageHead>
       <TabBar tabs={tabs} />
       <div class={style.split}>
         <SchemaTree onPick={(text) => editor.current?.insert(text)} />
-        <div class={style.work}>
-          <SqlEditor
-            tab_id={open.id}
-            text={open.text}
-            changes_elsewhere={tabs.changes_elsewhere}
-            onChange={(text) => tabs.change({ text })}
-            onRun={runText}
-            onReady={(handle) => {
-              editor.current = handle
-            }}
-          />
-          {open.ran === null ? (
-            <Examples onPick={(text) => tabs.add(text)} />
-          ) : (
-            <Results of={answer} actions={<TakeAway text={open.ran} />} />
-          )}
-        </div>
+        <Work desk={desk} />
       </div>
     </>
   )
 }
 
-const RUN_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘↵' : 'Ctrl ↵'
-
-/** Runs the open tab's text: each run computes anew, and leaving or cancelling stops it in the server. */
-function useRun(tabs: SqlTabs, onRun: (text: string) => void) {
-  const { id } = useProject()
-  const client = useQueryClient()
+/** What the parts of the page share. */
+function useDesk() {
+  const tabs = useTabs()
+  const [linked, setLinked] = useHashQuery(readNode)
+  const editor = useRef<EditorHandle | null>(null)
   const { open } = tabs
-  const [runs, setRuns] = useState(0)
-  const key = ['sql', id, open.id, open.ran, runs]
-  const answer = useQuery<SqlAnswer, ApiError>({
-    queryKey: key,
-    queryFn: async ({ signal }) => {
-      const started_ms = performance.now()
-      const query = { kind: 'HogQLQuery', query: open.ran ?? '' } as const
-      const found = await ask(id, query, { is_forced: true, signal })
-      return { ...found, waited_ms: performance.now() - started_ms }
-    },
-    enabled: open.ran !== null,
-    staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
-  })
-  return {
-    answer,
-    run: (text: string) => {
-      if (text.trim() === '') return
-      tabs.change({ ran: text })
-      setRuns((count) => count + 1)
-      onRun(text)
-    },
-    cancel: () => void client.cancelQueries({ queryKey: key }),
-  }
+  const variables = useVariables().data ?? []
+  useEffect(() => {
+    if (!linked || isSameNode(linked, open.ran)) return
+    if (linked.query === open.text) tabs.change(ranNode(linked))
+    else tabs.add({ text: linked.query, ...ranNode(linked) })
+  }, [linked])
+  const running = useRun(tabs, setLinked)
+  const nodeOf = (text: string): HogQLNode => nodeOfText(text, open.values, variables)
+  const runText = (): void => running.run(nodeOf(editor.current?.selectedText() ?? open.text))
+  return { tabs, editor, variables, running, node: nodeOf(open.text), runText }
 }
 
-function TabBar({ tabs }: { readonly tabs: SqlTabs }): VNode {
+type DeskProps = { readonly desk: ReturnType<typeof useDesk> }
+
+function Actions({ desk }: DeskProps): VNode {
+  const { tabs, running, node, runText } = desk
+  const { open } = tabs
+  const [view, setView] = useParam('view', 'table')
   return (
-    <div class={style.tabs}>
-      {tabs.tabs.map(({ id, text }) => (
-        <span key={id} class={id === tabs.open.id ? style.open : undefined}>
+    <>
+      <SavedQueries
+        node={node}
+        view={readView(view)}
+        saved={open.saved}
+        onSaved={(saved) => tabs.change({ saved })}
+        onOpen={({ node: opened, view: shown, saved }) => {
+          tabs.add({ text: opened.query, ...ranNode(opened), saved })
+          setView(shown)
+        }}
+      />
+      {running.answer.isFetching ? (
+        <Button icon="close" onClick={running.cancel}>
+          Cancel
+        </Button>
+      ) : (
+        <Button look="main" onClick={runText} disabled={open.text.trim() === ''}>
+          Run <kbd class={style.keys}>{RUN_KEYS}</kbd>
+        </Button>
+      )}
+    </>
+  )
+}
+
+function Work({ desk }: DeskProps): VNode {
+  const { tabs, editor, variables, running, runText } = desk
+  const { open } = tabs
+  const { answer, progress, cancel } = running
+  return (
+    <div class={style.work}>
+      <SqlEditor
+        tab_id={open.id}
+        text={open.text}
+        changes_elsewhere={tabs.changes_elsewhere}
+        onChange={(text) => tabs.change({ text })}
+        onRun={runText}
+        onReady={(handle) => {
+          editor.current = handle
+        }}
+      />
+      <VariableFields
+        names={variableNames(open.text)}
+        saved={variables}
+        values={open.values}
+        onChange={(values) => tabs.change({ values })}
+        onRun={runText}
+      />
+      {progress !== null && <Progress progress={progress} onCancel={cancel} />}
+      {open.ran === null ? (
+        <Examples onPick={(text) => tabs.add({ text })} />
+      ) : (
+        <Results
+          of={answer}
+          node={open.ran}
+          run_key={`${open.id}:${open.run}`}
+          actions={<TakeAway node={open.ran} />}
+          refusal={(error) => (
+            <Refusal
+              error={error}
+              text={open.text}
+              editor={editor.current}
+              onRetry={() => void answer.refetch()}
+            />
+          )}
+        />
+      )}
+    </div>
+  )
+}
+
+/** A tab that has run a question. */
+const ranNode = (node: HogQLNode) => ({ ran: node, values: textsOfNode(node) })
+
+const RUN_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘↵' : 'Ctrl ↵'
+
+function TabBar({ tabs }: { readonly tabs: SqlTabs }): VNode {
+  const bar = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const open = bar.current?.querySelector('[aria-pressed=true]')
+    open?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [tabs.open.id])
+  return (
+    <div ref={bar} class={style.tabs}>
+      {tabs.tabs.map((tab) => (
+        <span key={tab.id} class={tab.id === tabs.open.id ? style.open : undefined}>
           <button
             type="button"
-            aria-pressed={id === tabs.open.id}
-            onClick={() => tabs.choose(id)}
-            title={text}
+            aria-pressed={tab.id === tabs.open.id}
+            onClick={() => tabs.choose(tab.id)}
+            title={tab.text}
           >
-            {tabName(text)}
+            {tabName(tab)}
           </button>
           <IconButton
             icon="close"
-            label={`Close ${tabName(text)}`}
-            onClick={() => tabs.close(id)}
+            label={`Close ${tabName(tab)}`}
+            onClick={() => tabs.close(tab.id)}
           />
         </span>
       ))}
-      <IconButton icon="plus" label="New tab" onClick={() => tabs.add('')} />
+      <IconButton icon="plus" label="New tab" onClick={() => tabs.add({})} />
     </div>
   )
 }
@@ -143,14 +185,17 @@ async function copyCode(code: string): Promise<void> {
   showToast({ text: is_copied ? 'Copied' : 'This browser does not let pages copy.' })
 }
 
-function TakeAway({ text }: { readonly text: string }): VNode {
+function TakeAway({ node }: { readonly node: HogQLNode }): VNode {
   const { id } = useProject()
   const address = `${location.origin}/api/projects/${id}/query/`
   const save = async (format: (typeof EXPORT_FORMATS)[number]): Promise<void> => {
+    const close = showToast({ text: `${format.text} is on its way…`, is_lasting: true })
     try {
-      await saveAsFile(id, text, format)
+      await saveAsFile(id, node, format)
     } catch (error) {
       showToast({ text: errorText(error) })
+    } finally {
+      close()
     }
   }
   return (
@@ -166,7 +211,7 @@ function TakeAway({ text }: { readonly text: string }): VNode {
         null,
         ...CODE_FORMS.map(({ text: name, write }) => ({
           text: `Copy as ${name}`,
-          onSelect: () => void copyCode(write(address, text)),
+          onSelect: () => void copyCode(write(address, node)),
         })),
       ]}
     />

@@ -3,34 +3,55 @@ import { useEffect, useState } from 'preact/hooks'
 import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { followStored, readStored, store } from '../../state/store.ts'
+import { isObject } from '../explore/question.ts'
+import { type HogQLNode, readNode, type VariableTexts } from './node.ts'
+
+/** The saved insight that a tab was opened from. */
+export type SavedSql = { readonly id: number; readonly short_id: string; readonly name: string }
 
 export type SqlTab = {
   readonly id: string
   readonly text: string
+  readonly values: VariableTexts
   /** What was run last; null before. */
-  readonly ran: string | null
+  readonly ran: HogQLNode | null
+  /** Counts the runs: each computes anew. */
+  readonly run: number
+  readonly saved: SavedSql | null
 }
+
+type TabMembers = Partial<Omit<SqlTab, 'id'>>
 
 export type SqlTabs = {
   readonly tabs: readonly SqlTab[]
   readonly open: SqlTab
   /** How often another window of this browser has changed the texts. */
   readonly changes_elsewhere: number
-  /** Opens a new tab with a text, or the one that has it already. */
-  readonly add: (text: string, ran?: string | null) => void
+  /** Opens a new tab, or the one that has the text already. */
+  readonly add: (tab: TabMembers) => void
   readonly choose: (id: string) => void
+  /** Closes a tab; a message offers to bring it back. */
   readonly close: (id: string) => void
   /** Changes the open tab. */
-  readonly change: (changed: Partial<Pick<SqlTab, 'ran' | 'text'>>) => void
+  readonly change: (changed: TabMembers) => void
 }
 
 type TabsState = { readonly tabs: readonly SqlTab[]; readonly open_id: string }
 
-const TABS_MAX = 30
+const TABS_MAX = 100
 
 /** Over plain http there is no `crypto.randomUUID`. */
 const newId = (): string => Math.random().toString(36).slice(2, 10)
-const newTab = (text: string, ran: string | null = null): SqlTab => ({ id: newId(), text, ran })
+
+const newTab = (members: TabMembers = {}): SqlTab => ({
+  text: '',
+  values: {},
+  ran: null,
+  run: 0,
+  saved: null,
+  ...members,
+  id: newId(),
+})
 
 /** The tabs of the current project, as this browser keeps them: all its windows show the same ones. */
 export function useTabs(): SqlTabs {
@@ -54,14 +75,21 @@ export function useTabs(): SqlTabs {
       return next
     })
   const { tabs, open_id } = state
-  const open = tabs.find((tab) => tab.id === open_id) ?? tabs[0] ?? newTab('')
+  const open = tabs.find((tab) => tab.id === open_id) ?? tabs[0] ?? newTab()
+  const add = (members: TabMembers): void => update((before) => withTab(before, members))
   return {
     tabs,
     open,
     changes_elsewhere,
-    add: (text, ran = null) => update((before) => withTab(before, newTab(text, ran))),
+    add,
     choose: (chosen) => update((before) => ({ ...before, open_id: chosen })),
-    close: (closed) => update((before) => withoutTab(before, closed)),
+    close: (closed) => {
+      const tab = tabs.find((one) => one.id === closed)
+      update((before) => withoutTab(before, closed))
+      if (tab === undefined || tab.text.trim() === '') return
+      const action = { text: 'Undo', run: () => add(tab) }
+      showToast({ text: `Closed “${tabName(tab)}”`, action })
+    },
     change: (changed) =>
       update((before) => ({
         ...before,
@@ -87,51 +115,75 @@ function warnOnce(): void {
   })
 }
 
-/** An untouched empty tab is replaced, the oldest one goes when there are too many. */
-function withTab({ tabs, open_id }: TabsState, added: SqlTab): TabsState {
-  const same = tabs.find(({ text }) => text === added.text && text !== '')
-  if (same !== undefined) return { tabs, open_id: same.id }
+/** An untouched empty tab is replaced. Beyond the maximum nothing is opened, since something would have to go. */
+function withTab(state: TabsState, members: TabMembers): TabsState {
+  const { tabs, open_id } = state
+  const same = tabs.find(({ text }) => text === members.text && text !== '')
+  if (same !== undefined) return { ...state, open_id: same.id }
   const others = tabs.filter(({ id, text }) => id !== open_id || text.trim() !== '')
-  return { tabs: [...others.slice(1 - TABS_MAX), added], open_id: added.id }
+  if (others.length >= TABS_MAX) {
+    showToast({ text: `At most ${TABS_MAX} tabs are open at once: close one first.` })
+    return state
+  }
+  const added = newTab(members)
+  return { ...state, tabs: [...others, added], open_id: added.id }
 }
 
 function withoutTab({ tabs, open_id }: TabsState, closed: string): TabsState {
   const at = tabs.findIndex(({ id }) => id === closed)
   const others = tabs.filter(({ id }) => id !== closed)
-  const left = others.length === 0 ? [newTab('')] : others
+  const left = others.length === 0 ? [newTab()] : others
   const neighbour = left[Math.min(at, left.length - 1)]?.id ?? open_id
   return { tabs: left, open_id: closed === open_id ? neighbour : open_id }
 }
 
 function readTabs(name: string): TabsState {
-  const empty = newTab('')
+  const empty = newTab()
   const nothing = { tabs: [empty], open_id: empty.id }
   try {
-    const { tabs, open_id } = JSON.parse(readStored(name) ?? '') as Readonly<
-      Record<string, unknown>
-    >
-    const read = Array.isArray(tabs) ? tabs.filter(isTab) : []
+    const value: unknown = JSON.parse(readStored(name) ?? '')
+    if (!isObject(value)) return nothing
+    const { tabs, open_id } = value
+    const read = Array.isArray(tabs) ? tabs.flatMap(readTab) : []
     return read.length === 0 ? nothing : { tabs: read, open_id: String(open_id) }
   } catch {
     return nothing
   }
 }
 
-function isTab(value: unknown): value is SqlTab {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, text, ran } = value as Readonly<Record<string, unknown>>
-  return (
-    typeof id === 'string' && typeof text === 'string' && (ran === null || typeof ran === 'string')
-  )
+function readTab(value: unknown): readonly SqlTab[] {
+  if (!isObject(value) || typeof value['id'] !== 'string' || typeof value['text'] !== 'string') {
+    return []
+  }
+  const { id, text, values, ran, run, saved } = value
+  const texts = isObject(values) ? Object.entries(values) : []
+  return [
+    {
+      id,
+      text,
+      values: Object.fromEntries(texts.map(([name, one]) => [name, String(one)])),
+      ran: readNode(ran),
+      run: typeof run === 'number' ? run : 0,
+      saved: readSaved(saved),
+    },
+  ]
+}
+
+function readSaved(value: unknown): SavedSql | null {
+  if (!isObject(value)) return null
+  const { id, short_id, name } = value
+  const is_right = typeof id === 'number' && typeof short_id === 'string'
+  return is_right && typeof name === 'string' ? { id, short_id, name } : null
 }
 
 const NAME_LENGTH_MAX = 24
 
-/** What a tab is called: its first table, or its first words. */
-export function tabName(text: string): string {
+/** What a tab is called: its insight, its first table, or its first words. */
+export function tabName({ text, saved }: Pick<SqlTab, 'saved' | 'text'>): string {
   const words = text.trim().replaceAll(/\s+/g, ' ')
-  if (words === '') return 'New query'
+  if (saved === null && words === '') return 'New query'
   const [, table] = /\bfrom ([\w.]{1,40})/i.exec(words) ?? []
-  const name = table === undefined ? words : `${table}: ${words.replace(/^select /i, '')}`
+  const name =
+    saved?.name ?? (table === undefined ? words : `${table}: ${words.replace(/^select /i, '')}`)
   return name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX)}…` : name
 }

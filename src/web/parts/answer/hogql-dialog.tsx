@@ -16,7 +16,7 @@ type Metadata = {
   readonly errors: readonly { readonly message: string }[]
 }
 
-/** Draws the query; the one that the server refuses says why, and is only read. */
+/** Draws the query; should the server refuse it, the reason stands there. */
 export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
   const { id } = useProject()
   const checked = useQuery<Metadata, ApiError>({
@@ -45,9 +45,7 @@ export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
         {text}
       </pre>
       {checked.data?.isValid === false && (
-        <p class={style.said}>
-          It is only to be read, since SQL does not take it as it is: {reason}
-        </p>
+        <p class={style.said}>SQL does not take it as it is: {reason}</p>
       )}
     </Dialog>
   )

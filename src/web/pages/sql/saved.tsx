@@ -1,0 +1,195 @@
+/** Saved queries: insights whose question is a text. */
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { type ApiError, call } from '../../api/call.ts'
+import { queryClient } from '../../api/client.ts'
+import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { ErrorNote, errorText } from '../../parts/error-note.tsx'
+import { fieldError, TextField } from '../../parts/field.tsx'
+import { formatMoment } from '../../parts/format.ts'
+import { Loaded } from '../../parts/loaded.tsx'
+import { showToast } from '../../parts/toast.tsx'
+import { useKeys } from '../../state/keys.ts'
+import { useProject } from '../../state/project.tsx'
+import { isObject } from '../explore/question.ts'
+import { type HogQLNode, readNode } from './node.ts'
+import style from './sql.module.css'
+import type { SavedSql } from './tabs.ts'
+import { type ResultView, readView } from './views.ts'
+
+const SAVED_MAX = 200
+
+function useSavedQueries(): UseQueryResult<readonly StoredInsight[], ApiError> {
+  const { id } = useProject()
+  return useQuery<readonly StoredInsight[], ApiError>({
+    queryKey: ['insights', id, 'sql'],
+    queryFn: async ({ signal }) => {
+      const query = { insight: 'SQL', saved: true, basic: true, limit: SAVED_MAX }
+      type Page = { readonly results: readonly StoredInsight[] }
+      return (await call<Page>('GET', `/api/projects/${id}/insights/`, { query, signal })).results
+    },
+    staleTime: 0,
+  })
+}
+
+/** The display of saved insights by the view of the rows. */
+const DISPLAYS: Readonly<Record<ResultView, string>> = {
+  table: 'ActionsTable',
+  line: 'ActionsLineGraph',
+  bar: 'ActionsBar',
+  number: 'BoldNumber',
+}
+
+const wrapped = (source: HogQLNode, view: ResultView): object => ({
+  kind: 'DataVisualizationNode',
+  source,
+  display: DISPLAYS[view],
+})
+
+/** What opening a saved query gives. */
+export type OpenedQuery = {
+  readonly node: HogQLNode
+  readonly view: ResultView
+  readonly saved: SavedSql
+}
+
+function readSaved({ id, short_id, name, query }: StoredInsight): OpenedQuery | null {
+  const node = readNode(query)
+  if (node === null) return null
+  const display = isObject(query) ? query['display'] : null
+  const view = Object.entries(DISPLAYS).find(([, one]) => one === display)?.[0]
+  return { node, view: readView(view ?? ''), saved: { id, short_id, name: name || 'Query' } }
+}
+
+type SavedQueriesProps = {
+  readonly node: HogQLNode
+  readonly view: ResultView
+  /** The insight that the tab was opened from. */
+  readonly saved: SavedSql | null
+  readonly onSaved: (saved: SavedSql) => void
+  readonly onOpen: (opened: OpenedQuery) => void
+}
+
+/** The buttons Save and Saved, and their dialogs. */
+export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQueriesProps): VNode {
+  const { id } = useProject()
+  const [opened, setOpened] = useState<'list' | 'save' | null>(null)
+  const close = (): void => setOpened(null)
+  const done = (insight: StoredInsight): void => {
+    const { id: insight_id, short_id, name } = insight
+    onSaved({ id: insight_id, short_id, name: name || 'Query' })
+    void queryClient.invalidateQueries({ queryKey: ['insights', id] })
+    showToast({ text: 'Saved' })
+    close()
+  }
+  const save = async (): Promise<void> => {
+    if (node.query.trim() === '') return
+    if (saved === null) return setOpened('save')
+    try {
+      done(await changeInsight(id, saved, { query: wrapped(node, view) }))
+    } catch (error) {
+      showToast({ text: errorText(error) })
+    }
+  }
+  useKeys([{ keys: 's', text: 'Save', group: 'SQL', run: () => void save() }])
+  return (
+    <>
+      <Button look="quiet" onClick={() => setOpened('list')}>
+        Saved
+      </Button>
+      <Button onClick={() => void save()} disabled={node.query.trim() === ''}>
+        Save
+      </Button>
+      {opened === 'list' && (
+        <SavedList
+          onClose={close}
+          onOpen={(one) => {
+            close()
+            onOpen(one)
+          }}
+        />
+      )}
+      {opened === 'save' && (
+        <SaveDialog
+          save={async (name) => done(await createInsight(id, { name, query: wrapped(node, view) }))}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}
+
+type SavedListProps = {
+  readonly onClose: () => void
+  readonly onOpen: (opened: OpenedQuery) => void
+}
+
+function SavedList({ onClose, onOpen }: SavedListProps): VNode {
+  const { timezone } = useProject()
+  return (
+    <Dialog title="Saved queries" onClose={onClose}>
+      <Loaded
+        of={useSavedQueries()}
+        isEmpty={(insights) => insights.length === 0}
+        empty={<p>Save keeps a query here, for everyone in the project and for boards.</p>}
+      >
+        {(insights) => (
+          <ul class={style.saved}>
+            {insights.flatMap((insight) => {
+              const one = readSaved(insight)
+              if (one === null) return []
+              return [
+                <li key={insight.short_id}>
+                  <button type="button" onClick={() => onOpen(one)}>
+                    <strong>{one.saved.name}</strong>
+                    <span>{formatMoment(insight.last_modified_at, timezone)}</span>
+                    <code>{one.node.query}</code>
+                  </button>
+                </li>,
+              ]
+            })}
+          </ul>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+type SaveDialogProps = {
+  /** Throws ApiError. */
+  readonly save: (name: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+function SaveDialog({ save, onClose }: SaveDialogProps): VNode {
+  const [name, setName] = useState('')
+  const [error, setError] = useState<unknown>(null)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    save(name.trim()).catch(setError)
+  }
+  return (
+    <Dialog title="Save query" onClose={onClose}>
+      <form class={style.saveForm} onSubmit={submit}>
+        <TextField
+          label="Name"
+          value={name}
+          onInput={setName}
+          required
+          maxLength={400}
+          data-autofocus
+          error={fieldError(error, 'name')}
+        />
+        {error !== null && fieldError(error, 'name') === null && (
+          <ErrorNote message={errorText(error)} />
+        )}
+        <Button type="submit" look="main">
+          Save
+        </Button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,333 @@
+/** SQL: what is typed, run, shown, filtered, drawn, kept, saved, exported and refused. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+
+setDefaultTimeout(90_000)
+
+let ui: Interface
+beforeAll(async () => {
+  if (HAS_BROWSER) ui = await openInterface({ demo_persons: 20 })
+})
+afterAll(() => ui?.[Symbol.asyncDispose]())
+
+const api = (path: string, body: object) =>
+  ui.api(`/api/projects/1/${path}`, { method: 'POST', body: JSON.stringify(body) })
+
+async function ask(query: string): Promise<readonly unknown[]> {
+  const answer = await api('query/', { query: { kind: 'HogQLQuery', query } })
+  return (answer as { readonly results: readonly unknown[] }).results
+}
+
+const pathOf = (query: string, view = ''): string =>
+  `/p/1/sql${view === '' ? '' : `?view=${view}`}#q=${encodeURIComponent(JSON.stringify({ kind: 'HogQLQuery', query }))}`
+
+async function open(page: Page, path: string, drawn = 'td'): Promise<void> {
+  await page.goto(path)
+  await page.locator(drawn).first().waitFor()
+}
+
+async function type(page: Page, text: string): Promise<void> {
+  await page.getByLabel('HogQL').click()
+  await page.keyboard.type(text)
+  await page.keyboard.press('Escape')
+}
+
+const run = (page: Page): Promise<void> => page.keyboard.press('Control+Enter')
+
+/** The cells of the rows that are drawn. */
+async function cells(page: Page): Promise<readonly (readonly string[])[]> {
+  const rows = await page.locator('tbody tr:not([aria-hidden])').allInnerTexts()
+  return rows.map((row) => row.split('\t').map((cell) => cell.trim()))
+}
+
+const BY_EVENT = 'select event, count() as n from events group by event order by n desc, event'
+
+describe.skipIf(!HAS_BROWSER)('SQL', () => {
+  test('runs what is typed by the keyboard, and shows the rows that the API answers', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await type(page, BY_EVENT)
+    await run(page)
+    await page.locator('td').first().waitFor()
+    const rows = (await ask(BY_EVENT)) as readonly [string, number][]
+    expect(await cells(page)).toEqual(rows.map(([event, n]) => [event, n.toLocaleString('en-GB')]))
+    await page.reload()
+    await page.locator('td').first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('runs the selected part alone', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await type(page, 'nonsense select 41 + 1 as n')
+    for (let step = 0; step < 'select 41 + 1 as n'.length; step += 1) {
+      await page.keyboard.press('Shift+ArrowLeft')
+    }
+    await run(page)
+    await page.locator('td').getByText('42').waitFor()
+  })
+
+  test('completes names as one types', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.type('select 1 from events where distinct_')
+    // A pause, as people make: before it, each letter replaces the question of the one before.
+    await page.waitForTimeout(500)
+    await page.keyboard.type('i')
+    await page.getByRole('option', { name: 'distinct_id' }).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('HogQL').getByText('where distinct_id').waitFor()
+  })
+
+  test('marks what is wrong, says where it stands, and takes the name that was meant', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await type(page, 'select count() from evnts')
+    await page.locator('.cm-lintRange-error').first().waitFor()
+    await run(page)
+    const refusal = page.getByRole('alert')
+    await refusal.getByText('Line 1, column 21').waitFor()
+    await refusal.getByRole('button', { name: 'Use events' }).click()
+    await page.getByLabel('HogQL').getByText('select count() from events').waitFor()
+    await run(page)
+    await page.locator('td').first().waitFor()
+  })
+
+  test('offers the same mend of a function and of a field in the text', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await type(page, 'select conut(), evnt from events')
+    await page.locator('.cm-lintRange-error').first().hover()
+    await page.getByRole('button', { name: 'Use count' }).click()
+    await page.getByLabel('HogQL').getByText('select count(), evnt from events').waitFor()
+  })
+
+  test('shows tables with types and example values, which a click puts into the text', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    const tree = page.getByRole('navigation', { name: 'Tables' })
+    await tree.getByText('events', { exact: true }).click()
+    await tree.getByRole('button', { name: 'Properties in properties' }).first().click()
+    await tree.getByRole('button', { name: 'Example values of $browser', exact: true }).click()
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.type('select ')
+    await tree.getByRole('button', { name: 'Chrome' }).click()
+    await page.getByLabel('HogQL').getByText("select 'Chrome'").waitFor()
+    expect(await findBarriers(page)).toEqual([])
+  })
+
+  test('keeps every text: when the page is left, when a tab is closed, in two windows at once', async () => {
+    await using visit = await ui.visit()
+    const { page, context } = visit
+    await page.goto('/p/1/sql')
+    await type(page, 'select 1')
+    const other = await context.newPage()
+    await other.goto('/p/1/sql')
+    await other.getByRole('button', { name: 'New tab' }).click()
+    await type(other, 'select 2')
+    await page.bringToFront()
+    await type(page, ' + 1')
+    await page.goto('/p/1/web')
+    await page.goto('/p/1/sql')
+    for (const text of ['select 1 + 1', 'select 2']) {
+      await page.getByRole('button', { name: text, exact: true }).waitFor()
+    }
+    await page.getByRole('button', { name: 'Close select 2' }).click()
+    await page.getByRole('button', { name: 'select 2', exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'select 2', exact: true }).waitFor()
+  })
+
+  test('filters and sorts rows', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const query = "select number, concat('row ', toString(number)) as name from numbers(30)"
+    await open(page, pathOf(query))
+    await page.getByRole('searchbox', { name: 'Filter rows' }).fill('ROW 2')
+    await page.getByText('11 of 30 rows').waitFor()
+    await page.getByRole('button', { name: 'number', exact: true }).click()
+    expect((await cells(page))[0]).toEqual(['29', 'row 29'])
+    await page.reload()
+    await page.getByText('11 of 30 rows').waitFor()
+  })
+
+  test('loads a hundred thousand rows, of which it draws those in sight', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, pathOf('select number as n, number % 7 as r from numbers(100000)'))
+    await page.getByRole('button', { name: 'Load up to 100,000' }).click()
+    await page.getByText('100,000 rows').waitFor()
+    const table = page.getByRole('region', { name: 'Rows' })
+    const widthOf = (): Promise<number> =>
+      table
+        .locator('th')
+        .first()
+        .evaluate((cell) => cell.clientWidth)
+    const width = await widthOf()
+    await table.evaluate((box) => box.scrollTo(0, box.scrollHeight))
+    await table.getByText('99,999', { exact: true }).waitFor()
+    expect(await table.locator('tbody tr').count()).toBeLessThan(80)
+    expect(await widthOf()).toBe(width)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('draws lines, bars and numbers, in an address that a reload keeps', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const by_day =
+      'select toDate(timestamp) as day, event, count() as n from events group by day, event order by n desc'
+    await open(page, pathOf(by_day))
+    for (const view of ['Line', 'Bars']) {
+      await page.getByText(view, { exact: true }).click()
+      await page.getByRole('slider', { name: 'Chart of the rows' }).waitFor()
+    }
+    await page.reload()
+    await page.getByRole('slider', { name: 'Chart of the rows' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('view')).toBe('bar')
+    expect(await findBarriers(page)).toEqual([])
+    await page.goto(pathOf('select count() as everything from events', 'number'))
+    const [[count = 0] = []] = (await ask('select count() from events')) as readonly number[][]
+    await page.getByText(count.toLocaleString('en-GB'), { exact: true }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('asks for variables, and saves them with their value as the default', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    // A bracket closes itself.
+    await type(page, 'select {variables.least')
+    await page.keyboard.press('End')
+    await page.keyboard.type(' + 1 as n')
+    const field = page.getByRole('textbox', { name: 'least' })
+    await field.fill('41')
+    await page.keyboard.press('Enter')
+    await page.locator('td').getByText('42').waitFor()
+    await page.getByRole('button', { name: 'Save least as a variable' }).click()
+    await page.getByText('least is a variable of this project now').waitFor()
+    // Now it is a number, with its default.
+    await page.getByRole('spinbutton', { name: 'least' }).fill('')
+    await run(page)
+    await page.locator('td').getByText('42').waitFor()
+    await page.reload()
+    await page.locator('td').getByText('42').waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('saves a query as an insight, opens it again, and saves its changes', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, pathOf(BY_EVENT, 'bar'), 'canvas')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Events by name')
+    await page.keyboard.press('Enter')
+    await page.getByText('Saved', { exact: true }).nth(1).waitFor()
+    await page.goto('/p/1/sql')
+    await page.getByRole('button', { name: 'Close Events by name' }).click()
+    await page.getByRole('button', { name: 'Saved' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Events by name/ })
+      .click()
+    await page.locator('canvas').first().waitFor()
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type(' limit 3')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved', { exact: true }).nth(1).waitFor()
+    const { results } = (await ui.api('/api/projects/1/insights/?insight=SQL')) as {
+      readonly results: readonly { readonly query: unknown }[]
+    }
+    expect(results.map(({ query }) => query)).toEqual([
+      {
+        kind: 'DataVisualizationNode',
+        source: { kind: 'HogQLQuery', query: `${BY_EVENT} limit 3` },
+        display: 'ActionsBar',
+      },
+    ])
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('cancels a run in the server, and says so', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    const long =
+      'select sum(a.number * b.number) from numbers(1000000) a cross join numbers(1000000) b'
+    await type(page, long)
+    await run(page)
+    await page.getByRole('progressbar', { name: 'Progress of the question' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).first().click()
+    await page.getByText('The server has stopped working on it.').waitFor()
+  })
+
+  test.each([
+    ['CSV', 'csv'],
+    ['JSON lines', 'jsonl'],
+    ['Arrow', 'arrows'],
+    ['Parquet', 'parquet'],
+  ])('saves more rows than an answer has as %s', async (name, ending) => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, pathOf('select number as n from numbers(60000)'))
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: `Save as ${name}` }).click(),
+    ])
+    expect(file.suggestedFilename()).toBe(`query.${ending}`)
+    const bytes = await Bun.file(await file.path()).bytes()
+    expect(READERS[ending]?.(bytes)).toBe(true)
+  })
+
+  test('copies programs that ask the same', async () => {
+    await using visit = await ui.visit()
+    const { page, context } = visit
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await open(page, pathOf("select 'it''s' as word"))
+    const copied: string[] = []
+    for (const name of ['curl', 'Node', 'Python']) {
+      await page.getByRole('button', { name: 'Export' }).click()
+      await page.getByRole('menuitem', { name: `Copy as ${name}` }).click()
+      await page.getByText('Copied').first().waitFor()
+      copied.push(await page.evaluate<string>('navigator.clipboard.readText()'))
+    }
+    const [curl = ''] = copied
+    const process = Bun.spawn(['bash', '-c', `curl() { printf '%s' "\${@: -1}"; }; ${curl}`])
+    const body = JSON.parse(await new Response(process.stdout).text()) as object
+    expect(await api('query/', body)).toMatchObject({ results: [["it's"]] })
+    expect(copied.map((text) => text.includes('/api/projects/1/query/'))).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  test.each([320, 390, 768, 1440])('is as wide as a window of %d px', async (width) => {
+    await using visit = await ui.visit({ width })
+    await open(visit.page, pathOf('select {variables.x} as x, event from events'), 'main section')
+    expect(await sidewaysScroll(visit.page)).toBe(0)
+  })
+})
+
+const lineCount = (bytes: Uint8Array): number =>
+  new TextDecoder().decode(bytes).trimEnd().split('\n').length
+const endsWith = (bytes: Uint8Array, end: string): boolean =>
+  new TextDecoder().decode(bytes.slice(-end.length)) === end
+
+/** Whether a file has sixty thousand rows, or, of binary forms, is whole. */
+const READERS: Readonly<Record<string, (bytes: Uint8Array) => boolean>> = {
+  csv: (bytes) => lineCount(bytes) === 60_001,
+  jsonl: (bytes) => lineCount(bytes) === 60_000,
+  arrows: (bytes) => bytes.length > 60_000 * 4,
+  parquet: (bytes) => bytes.length > 10_000 && endsWith(bytes, 'PAR1'),
+}
