@@ -8,7 +8,7 @@ import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
-import { withCleanup } from './writer/with-cleanup.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 /** Executes the plans of plan-compaction.ts. */
 export function createCompactor(

@@ -15,7 +15,7 @@ import { createExpirer } from './expiry.ts'
 import { createMirrorer } from './mirrors.ts'
 import { createRemover } from './removal.ts'
 import { restoreDamaged } from './restore-damaged.ts'
-import { withCleanup } from './writer/with-cleanup.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 export type SnapshotJob = {
   /** Numbers of background steps since the start, by task. */

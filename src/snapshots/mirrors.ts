@@ -13,7 +13,7 @@ import { FILED_MIRRORS } from '../storage/files/replication-sources.ts'
 import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { lengthOf, type ReplicaRule, type SnapshotContext, workOptions } from './dependencies.ts'
-import { withCleanup } from './writer/with-cleanup.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 const MIRROR_RULE: ReplicaRule = {
   rows: 20_000,

@@ -9,7 +9,7 @@ import { listPendingRemovals } from '../storage/log/pending-removals.ts'
 import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
-import { withCleanup } from './writer/with-cleanup.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 /** The state of the running removal; computed again after a restart. */
 type RemovalProgress = {

@@ -2,7 +2,8 @@
  * A direct-mapped cache of persons by distinct id, for flags.
  *
  * Problem: most decide requests read a person that has not changed. Idea: an entry is valid while the change counter of
- * its person's group is unchanged; change numbers of events.db tell which counters to raise. Gain: not measured alone.
+ * its person's group is unchanged; change numbers of events.db tell which counters to raise. Gain, with 200,000 persons
+ * of whom 5,000 are read in turn: 0.7 instead of 7.7 µs of processor time a read, ten reads to a transaction.
  */
 import type { Database, Statement } from 'bun:sqlite'
 import type { PersonProperties } from './person-store.ts'

@@ -1,7 +1,7 @@
 /** Cleans up after work in the snapshot process: deletes its folder, and files that no manifest row names. */
 import { rmSync } from 'node:fs'
-import { type SnapshotContext, workOptions } from '../dependencies.ts'
-import { sweepFiles } from '../sweep.ts'
+import { type SnapshotContext, workOptions } from './dependencies.ts'
+import { sweepFiles } from './sweep.ts'
 
 /** Runs one piece of work in the snapshot process; only one may run at a time in a data folder. */
 export async function withCleanup<Result>(
