@@ -21,7 +21,7 @@ export function Skeleton({ lines = 3, label = 'Loading' }: SkeletonProps): VNode
   )
 }
 
-/** One grey block, for a chart or a figure of known height in px. */
+/** Grey stripes over a known height in px, for a chart, a figure or a table. */
 export function SkeletonBlock({ height }: { readonly height: number }): VNode {
   return <div class={style.block} role="status" aria-label="Loading" style={{ height }} />
 }

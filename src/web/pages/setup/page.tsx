@@ -105,6 +105,8 @@ function SetupFields({ values, onChange, error, has_code }: SetupFieldsProps): V
         value={values.first_name}
         onInput={(first_name) => onChange({ first_name })}
         autocomplete="given-name"
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the only thing to do on the page
+        autoFocus={has_code}
         maxLength={30}
         error={fieldError(error, 'first_name')}
       />

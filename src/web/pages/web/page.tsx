@@ -93,7 +93,8 @@ function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
     setClicked(null)
     onFilter(added)
   }
-  const is_empty = overview.data?.results.every(({ value }) => !value) === true
+  const is_empty =
+    !overview.isPlaceholderData && overview.data?.results.every(({ value }) => !value) === true
   return (
     <>
       {is_empty && <NoVisits question={question} onShowTests={onShowTests} />}
