@@ -39,7 +39,7 @@ export function useLiveEvents(
       onEvents: (events, missed) => setList((before) => joined(before, events, missed)),
       onConnected: (is_connected) => setList((before) => ({ ...before, is_connected })),
     }
-    void (filters.properties.length === 0 ? followStream(following) : poll(following, after))
+    void (filters.properties.length === 0 ? followStream(following, after) : poll(following, after))
     return () => stop.abort()
   }, [key, after, is_live, id])
   return list
@@ -79,10 +79,22 @@ const WAIT_MAX_MS = 30_000
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Reads streams, one after the other: each one begins where the one before it ended. */
-async function followStream(following: Following): Promise<void> {
-  const { signal, onConnected } = following
+/**
+ * Reads streams, one after the other: each one begins where the one before it ended. The first one begins with the
+ * newest events that there are; those up to the time `known` are in the list already.
+ */
+async function followStream(all: Following, known: string): Promise<void> {
+  const { signal, onConnected } = all
+  const isNew = ({ timestamp }: ListedEvent): boolean => Date.parse(timestamp) > Date.parse(known)
   let after: string | null = null
+  let is_first = true
+  const following: Following = {
+    ...all,
+    onEvents: (events, missed) => {
+      all.onEvents(is_first ? events.filter(isNew) : events, is_first ? 0 : missed)
+      is_first = false
+    },
+  }
   let wait_ms = POLL_MS
   while (!signal.aborted) {
     if (document.hidden) {
