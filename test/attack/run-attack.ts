@@ -11,7 +11,7 @@ export type AttackOptions = {
   readonly data_dir: string
   readonly attacks: readonly Attack[]
   readonly seed: number
-  /** No further attack begins after that long. */
+  /** No further attack begins after that long, once there were some. */
   readonly seconds: number
   /** Requests sent of each attack and size; all when there are fewer. */
   readonly requests_max: number
@@ -43,6 +43,8 @@ export type AttackResult = {
 }
 
 const ANSWER_MS_MAX = 60_000
+/** Fewer show little; a busy machine takes longer for them. */
+const ATTACKS_MIN = 12
 /** After so many refused sizes only the largest is tried. */
 const REFUSED_SIZES_MAX = 2
 const STOP_MS_MAX = 15_000
@@ -75,7 +77,8 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
     let attacks = 0
     for (const attack of shuffled(options.attacks, random)) {
       // A server that does not answer is not attacked further: what it hangs in is found by its log.
-      if (performance.now() > deadline || attacker.unanswered.length > 0) break
+      const is_over = performance.now() > deadline && attacks >= ATTACKS_MIN
+      if (is_over || attacker.unanswered.length > 0) break
       attacks += 1
       await attacker.attack(attack, options.requests_max, random)
     }

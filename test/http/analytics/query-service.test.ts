@@ -408,6 +408,10 @@ describe('a background question', () => {
       },
     ])
     expect((await send('GET', '/api/projects/1/query/kept')).status).toBe(200)
+    // The beginning of an unknown id is enough to know it by.
+    const long = await send('GET', `/api/projects/1/query/${'x'.repeat(5000)}/`)
+    const { detail } = (await long.json()) as { readonly detail: string }
+    expect([long.status, detail]).toEqual([404, `Query ${'x'.repeat(100)} not found for team 1`])
     now_ms += 20 * MINUTE - 1
     expect(await statusOf('kept')).toMatchObject({ complete: true })
     now_ms += 1
