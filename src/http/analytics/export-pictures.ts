@@ -54,7 +54,8 @@ async function draw(
   dashboard: object,
   size: 'insight' | 'dashboard',
 ): Promise<Uint8Array> {
-  const answer = bytesOfJson({ type: 'scene', timezone: project.timezone, dashboard })
+  const { timezone } = project
+  const answer = bytesOfJson({ type: 'scene', is_picture: true, timezone, dashboard })
   // Pictures that wait for their turn take longer than the timeout of idle connections.
   socket?.timeout(request, 0)
   try {

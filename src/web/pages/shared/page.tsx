@@ -6,7 +6,7 @@ import type { BoardTile, TileLayout } from '../../api/boards.ts'
 import { type ApiError, call } from '../../api/call.ts'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
-import { formatAgo } from '../../parts/format.ts'
+import { formatAgo, formatMoment } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import boards from '../boards/boards.module.css'
@@ -30,6 +30,8 @@ type SharedTile = {
 
 type SharedAnswer = {
   readonly timezone: string
+  /** True where the page is drawn into a picture. */
+  readonly is_picture?: boolean
   readonly dashboard: {
     readonly name: string | null
     readonly description: string
@@ -71,7 +73,7 @@ function SharedBoard({ shared }: { readonly shared: SharedAnswer }): VNode {
     <>
       <PageHead
         title={dashboard.name || 'Board'}
-        aside={oldest && <span class={style.age}>computed {formatAgo(oldest)}</span>}
+        aside={oldest && <span class={style.age}>{ageText(shared, oldest)}</span>}
       />
       {dashboard.description && <p class={boards.about}>{dashboard.description}</p>}
       <div class={boards.grid}>
@@ -86,6 +88,13 @@ function SharedBoard({ shared }: { readonly shared: SharedAnswer }): VNode {
       </div>
     </>
   )
+}
+
+/** A picture is looked at later: it says when it was computed, not how long ago. */
+function ageText({ is_picture = false, timezone }: SharedAnswer, computed_at: string): string {
+  return is_picture
+    ? `as of ${formatMoment(computed_at, timezone)}`
+    : `computed ${formatAgo(computed_at)}`
 }
 
 type SharedTileProps = {
