@@ -1,8 +1,10 @@
 /** Persons: the list with a search, and one person at `/persons/:uuid`. */
 import type { VNode } from 'preact'
 import { useLocation, useRoute } from 'wouter-preact'
+import { useGroupTypes } from '../../api/definitions.ts'
 import { type PersonListed, usePersons } from '../../api/persons.ts'
 import { Button } from '../../parts/button.tsx'
+import { Choice } from '../../parts/choice.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
@@ -10,12 +12,19 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
 import { useParam } from '../../state/url.ts'
+import { GroupTable, GroupView } from './groups.tsx'
 import { PersonView } from './person.tsx'
 import style from './persons.module.css'
 
 /** The page. */
 export function PersonsPage(): VNode {
   const [is_person, params] = useRoute('/persons/:uuid')
+  const [is_group, group] = useRoute('/persons/group/:type/:key')
+  if (is_group) {
+    const group_key = decodeURIComponent(group.key)
+    const key = `${group.type} ${group_key}`
+    return <GroupView key={key} group_type_index={Number(group.type)} group_key={group_key} />
+  }
   return is_person && params.uuid !== undefined ? (
     <PersonView key={params.uuid} uuid={decodeURIComponent(params.uuid)} />
   ) : (
@@ -27,20 +36,45 @@ const SKELETON_PX = 480
 
 function PersonList(): VNode {
   const [search, setSearch] = useParam('search')
+  const [type, setType] = useParam('groups')
+  const types = useGroupTypes().data ?? []
+  const chosen = types.find(({ group_type_index }) => String(group_type_index) === type)
+  const label = chosen === undefined ? 'Search by e-mail, name or id' : 'Search by name or key'
+  const options = [
+    { value: '', text: 'Persons' },
+    ...types.map((one) => ({ value: String(one.group_type_index), text: one.group_type })),
+  ]
+  return (
+    <>
+      <PageHead title="Persons" />
+      <div class={style.controls}>
+        {types.length > 0 && (
+          <Choice label="Show" options={options} value={type} onChange={setType} />
+        )}
+        <input
+          type="search"
+          class={`field ${style.search}`}
+          placeholder={label}
+          aria-label={label}
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
+        />
+      </div>
+      {chosen === undefined ? (
+        <PersonTable search={search} />
+      ) : (
+        <GroupTable group_type_index={chosen.group_type_index} search={search} />
+      )}
+    </>
+  )
+}
+
+function PersonTable({ search }: { readonly search: string }): VNode {
   const [, navigate] = useLocation()
   const list = usePersons(search)
   const persons = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
     <>
-      <PageHead title="Persons" />
-      <input
-        type="search"
-        class={`field ${style.search}`}
-        placeholder="Search by e-mail, name or id"
-        aria-label="Search by e-mail, name or id"
-        value={search}
-        onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
-      />
       <Loaded
         of={list}
         skeleton={<SkeletonBlock height={SKELETON_PX} />}

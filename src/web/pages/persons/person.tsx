@@ -6,6 +6,7 @@ import { ApiError } from '../../api/call.ts'
 import {
   changePerson,
   type PersonListed,
+  type PersonMergeListed,
   useFlagReasons,
   usePerson,
   usePersonCohorts,
@@ -16,7 +17,6 @@ import { Choice } from '../../parts/choice.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
-import { errorText } from '../../parts/error-note.tsx'
 import { formatAgo, formatMoment } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { Menu } from '../../parts/menu.tsx'
@@ -166,15 +166,7 @@ function flagText(value: boolean | string): string {
 }
 
 function Merges({ person }: PersonProps): VNode {
-  const { id } = useProject()
-  const undo = async (merge_id: number): Promise<void> => {
-    try {
-      await changePerson(id, 'POST', [`${person.uuid}/undo_merge/`, { merge_id }])
-      showToast({ text: 'The merge is undone' })
-    } catch (error) {
-      showToast({ text: errorText(error) })
-    }
-  }
+  const [undone, setUndone] = useState<PersonMergeListed | null>(null)
   return (
     <Loaded
       of={usePersonMerges(person.uuid)}
@@ -186,18 +178,60 @@ function Merges({ person }: PersonProps): VNode {
       }
     >
       {({ results }) => (
-        <ul class={style.list}>
-          {results.map((merge) => (
-            <li key={merge.id}>
-              <span class={style.why}>
-                {merge.distinct_ids.join(', ')} · {formatAgo(merge.merged_at)}
-              </span>
-              <Button onClick={() => void undo(merge.id)}>Undo this merge</Button>
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul class={style.list}>
+            {results.map((merge) => (
+              <li key={merge.id}>
+                <span class={style.why}>
+                  {merge.distinct_ids.join(', ')} · {formatAgo(merge.merged_at)}
+                </span>
+                <Button onClick={() => setUndone(merge)}>Undo this merge</Button>
+              </li>
+            ))}
+          </ul>
+          {undone && <UndoMerge person={person} merge={undone} onClose={() => setUndone(null)} />}
+        </>
       )}
     </Loaded>
+  )
+}
+
+type UndoMergeProps = PersonProps & {
+  readonly merge: PersonMergeListed
+  readonly onClose: () => void
+}
+
+/** Says which ids would be whose before a merge is undone. */
+function UndoMerge({ person, merge, onClose }: UndoMergeProps): VNode {
+  const { id, timezone } = useProject()
+  const leaving = new Set(merge.distinct_ids)
+  const staying = person.distinct_ids.filter((one) => !leaving.has(one))
+  const undo = async (): Promise<void> => {
+    await changePerson(id, 'POST', [`${person.uuid}/undo_merge/`, { merge_id: merge.id }])
+    showToast({ text: 'The merge is undone' })
+  }
+  return (
+    <ConfirmDialog
+      title="Undo this merge"
+      action="Undo the merge"
+      onConfirm={undo}
+      onClose={onClose}
+    >
+      <p>
+        The merge of {formatMoment(merge.merged_at, timezone)} is taken back: there are two persons
+        again, each with its events.
+      </p>
+      <dl class={style.facts}>
+        <div>
+          <dt>{person.name} keeps</dt>
+          <dd>{staying.join(', ') || 'no id'}</dd>
+        </div>
+        <div>
+          <dt>The other person gets back</dt>
+          <dd>{merge.distinct_ids.join(', ')}</dd>
+        </div>
+      </dl>
+    </ConfirmDialog>
   )
 }
 

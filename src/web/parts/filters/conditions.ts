@@ -108,4 +108,11 @@ function isCondition(value: unknown): value is PropertyCondition {
   return OWNERS.has(String(type)) && typeof key === 'string' && typeof operator === 'string'
 }
 
-const OWNERS: ReadonlySet<string> = new Set(['event', 'person', 'group', 'session', 'cohort'])
+const OWNERS: ReadonlySet<string> = new Set([
+  'event',
+  'person',
+  'group',
+  'session',
+  'cohort',
+  'hogql',
+])

@@ -1,0 +1,80 @@
+/** Groups: companies, teams and whatever else persons belong to. */
+import {
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/preact-query'
+import { useProject } from '../state/project.tsx'
+import { type ApiError, call } from './call.ts'
+import { useSettled } from './definitions.ts'
+
+export type GroupListed = {
+  readonly group_type_index: number
+  readonly group_key: string
+  readonly group_properties: Readonly<Record<string, unknown>>
+  readonly created_at: string
+}
+
+type GroupListPage = { readonly next: string | null; readonly results: readonly GroupListed[] }
+
+const PAGE_SIZE = 100
+
+/** The groups of a type whose key or name contains a text, page by page. */
+export function useGroups(
+  group_type_index: number,
+  search: string,
+): UseInfiniteQueryResult<InfiniteData<GroupListPage>, ApiError> {
+  const { id } = useProject()
+  const settled = useSettled(search)
+  return useInfiniteQuery({
+    queryKey: ['groups', id, group_type_index, settled],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { group_type_index, search: settled, limit: PAGE_SIZE, offset: pageParam }
+      return call<GroupListPage>('GET', `/api/projects/${id}/groups/`, { query, signal })
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
+  })
+}
+
+/** One group. */
+export function useGroup(
+  group_type_index: number,
+  group_key: string,
+): UseQueryResult<GroupListed, ApiError> {
+  const { id } = useProject()
+  return useQuery<GroupListed, ApiError>({
+    queryKey: ['groups', id, 'one', group_type_index, group_key],
+    queryFn: ({ signal }) => {
+      const query = { group_type_index, group_key }
+      return call('GET', `/api/projects/${id}/groups/find/`, { query, signal })
+    },
+  })
+}
+
+/** What belongs to a group: its persons, and groups of other types. */
+export type RelatedActor =
+  | { readonly type: 'person'; readonly uuid: string; readonly name: string }
+  | {
+      readonly type: 'group'
+      readonly group_type_index: number
+      readonly group_key: string
+      readonly properties: Readonly<Record<string, unknown>>
+    }
+
+/** Persons and groups that had events together with a group. */
+export function useRelated(
+  group_type_index: number,
+  group_key: string,
+): UseQueryResult<readonly RelatedActor[], ApiError> {
+  const { id } = useProject()
+  return useQuery<readonly RelatedActor[], ApiError>({
+    queryKey: ['groups', id, 'related', group_type_index, group_key],
+    queryFn: ({ signal }) => {
+      const query = { group_type_index, id: group_key }
+      return call('GET', `/api/projects/${id}/groups/related/`, { query, signal })
+    },
+  })
+}
