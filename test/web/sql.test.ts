@@ -245,8 +245,11 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByText('Saved', { exact: true }).nth(1).waitFor()
     const { results } = (await ui.api('/api/projects/1/insights/?insight=SQL')) as {
-      readonly results: readonly { readonly query: unknown }[]
+      readonly results: readonly { readonly query: unknown; readonly short_id: string }[]
     }
+    await page.goto(`/p/1/insights/${results[0]?.short_id}`)
+    await page.getByRole('link', { name: 'Open in SQL' }).click()
+    await page.locator('td').first().waitFor()
     expect(results.map(({ query }) => query)).toEqual([
       {
         kind: 'DataVisualizationNode',
@@ -287,6 +290,32 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     expect(file.suggestedFilename()).toBe(`query.${ending}`)
     const bytes = await Bun.file(await file.path()).bytes()
     expect(READERS[ending]?.(bytes)).toBe(true)
+  })
+
+  const PAGEVIEW = { kind: 'EventsNode', event: '$pageview' }
+  const CREATED = { kind: 'EventsNode', event: 'document_created' }
+  const RANGE = { dateRange: { date_from: '-14d' } }
+  const ENTITY = { id: '$pageview', type: 'events' }
+
+  test.each([
+    { kind: 'TrendsQuery', series: [PAGEVIEW, CREATED], ...RANGE },
+    { kind: 'FunnelsQuery', series: [PAGEVIEW, CREATED], ...RANGE },
+    {
+      kind: 'RetentionQuery',
+      retentionFilter: { targetEntity: ENTITY, returningEntity: ENTITY },
+      ...RANGE,
+    },
+    { kind: 'PathsQuery', pathsFilter: { includeEventTypes: ['$pageview'] }, ...RANGE },
+    { kind: 'LifecycleQuery', series: [PAGEVIEW], ...RANGE },
+    { kind: 'StickinessQuery', series: [PAGEVIEW], ...RANGE },
+  ])('a chart of Explore opens as rows: %j', async (question) => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/1/explore#q=${encodeURIComponent(JSON.stringify(question))}`)
+    await page.getByRole('button', { name: 'HogQL', exact: true }).click()
+    await page.getByRole('link', { name: 'Open in SQL' }).click()
+    await page.locator('td').first().waitFor()
+    expect(visit.complaints).toEqual([])
   })
 
   test('copies programs that ask the same', async () => {

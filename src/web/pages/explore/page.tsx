@@ -3,11 +3,13 @@ import type { VNode } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { useRoute } from 'wouter-preact'
 import { useInsight } from '../../api/insights.ts'
+import { ButtonLink } from '../../parts/button.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { type ChangeOptions, useHashQuery } from '../../state/url.ts'
+import { readNode } from '../sql/node.ts'
 import { Editor } from './editor.tsx'
 import { Examples } from './examples.tsx'
 import style from './page.module.css'
@@ -54,9 +56,7 @@ export function InsightPage(): VNode {
           <>
             <SavedHead insight={insight} stored={stored} question={question} />
             {question === null ? (
-              <EmptyNote title="Explore cannot edit this insight" icon="explore">
-                <p>It is a kind of question that has no editor here yet.</p>
-              </EmptyNote>
+              <Foreign query={insight.query} />
             ) : (
               <Workbench question={question} onChange={setChanged} />
             )}
@@ -120,4 +120,20 @@ function useMatch(query: string): boolean {
     return () => list.removeEventListener('change', follow)
   }, [query])
   return matches
+}
+
+/** An insight of another editor: a text is opened in SQL. */
+function Foreign({ query }: { readonly query: unknown }): VNode {
+  const node = readNode(query)
+  return (
+    <EmptyNote title="Explore cannot edit this insight" icon="explore">
+      {node === null ? (
+        <p>It is a kind of question that has no editor here yet.</p>
+      ) : (
+        <ButtonLink href={`/sql#q=${encodeURIComponent(JSON.stringify(node))}`} icon="sql">
+          Open in SQL
+        </ButtonLink>
+      )}
+    </EmptyNote>
+  )
 }
