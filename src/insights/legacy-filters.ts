@@ -107,14 +107,13 @@ function entitySeries(members: LegacyParameters, type: string, name: string): Se
     SAME_NAMES.flatMap((key) => (key in members ? [[key, members[key]]] : [])),
   )
   const properties = filtersOf(members['properties'] ?? null, name)
-  const { id } = members
+  const id = legacyText(members, 'id')
   if (type === 'actions')
     return { kind: 'ActionsNode', id: actionId(id, name), ...same_members, properties }
-  const event = legacyText(members, 'id')
-  return { kind: 'EventsNode', event, ...same_members, properties }
+  return { kind: 'EventsNode', event: id, ...same_members, properties }
 }
 
-function actionId(id: unknown, name: string): number {
+function actionId(id: string | null, name: string): number {
   const known = Number(id)
   if (Number.isSafeInteger(known) && known > 0) return known
   throw refuse(name, 'An action needs its id.')

@@ -149,11 +149,11 @@ function paths(input: LegacyParameters): object {
 function funnelPaths(input: LegacyParameters): object | null {
   const [type, funnel] = [legacyText(input, 'funnel_paths'), legacyJson(input, 'funnel_filter')]
   if (type === null || !isObject(funnel)) return null
-  const step = Number(funnel['funnel_step'] ?? input['funnel_step'])
+  const step = legacyText(funnel, 'funnel_step') ?? legacyText(input, 'funnel_step')
   return {
     funnelPathType: type,
     funnelSource: funnels(funnel),
-    funnelStep: Number.isInteger(step) ? step : null,
+    funnelStep: step !== null && Number.isInteger(Number(step)) ? Number(step) : null,
   }
 }
 

@@ -50,7 +50,7 @@ export function targetOf(input: LegacyParameters) {
   const same = listOf(input, type).find(
     (entity) =>
       isObject(entity) &&
-      String(entity['id']) === id &&
+      legacyText(entity, 'id') === id &&
       (order === null || entity['order'] === undefined || entity['order'] === order),
   )
   return entityOf(

@@ -402,6 +402,7 @@ describe('odd parameters', () => {
     '[{}]',
     '[[]]',
     '[{"id":{}}]',
+    '[{"id":{"toString":1,"valueOf":1}}]',
     '{"id":[]}',
     '"x"',
     '\u0000',
