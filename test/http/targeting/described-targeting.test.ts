@@ -208,6 +208,13 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST insights/trend/': asked,
   'GET insights/funnel/?events=[{"id":"a"},{"id":"b"}]': read,
   'POST insights/funnel/': asked,
+  // A funnel without steps.
+  'GET insights/funnel/correlation/': { status: 400 },
+  'POST insights/funnel/correlation/': {
+    status: 200,
+    body: { events: [{ id: 'a' }, { id: 'b' }] },
+    bad: [{ events: 1 }, 'events'],
+  },
   'GET insights/retention/': read,
   'POST insights/retention/': { status: 200, body: {}, bad: [{ properties: 'all' }, 'properties'] },
   'GET insights/path/': read,
@@ -225,6 +232,13 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST dashboards/': { status: 201, body: { name: 'two' }, bad: [{ pinned: 1 }, 'pinned'] },
   'GET dashboards/:id/': read,
   'GET dashboards/:id/run_insights/': read,
+  'GET dashboards/:id/sharing/': read,
+  'PATCH dashboards/:id/sharing/': {
+    status: 200,
+    body: { enabled: true },
+    bad: [{ enabled: 'perhaps' }, 'enabled'],
+  },
+  'POST dashboards/:id/sharing/refresh/': { status: 200 },
   'PATCH dashboards/:id/': { status: 200, body: { name: 'x' }, bad: [{ tiles: 1 }, 'tiles'] },
   'POST dashboards/create_from_template_json/': {
     status: 200,
