@@ -1,6 +1,7 @@
 /** A small round of every bench: what nobody runs for weeks breaks unnoticed. Its figures mean nothing. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { HAS_BROWSER } from '../flows/browser.ts'
 
 setDefaultTimeout(180_000)
 
@@ -30,6 +31,7 @@ test('every bench runs', async () => {
     'typical HogQL questions in the engine',
     'HogQL, beside hand-made Parquet',
     'insight, ',
+    ...(HAS_BROWSER ? ['first chart in a browser'] : []),
   ]) {
     expect([name, lines.some((line) => line.includes(name))]).toEqual([name, true])
   }

@@ -15,6 +15,7 @@ import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
 import { type Pauses, standstill } from './standstill.ts'
 import { timesUnderAttack } from './under-attack.ts'
+import { chartTimes } from './web.ts'
 
 const ROUNDS = SIZES.rounds
 const SECONDS = SIZES.seconds
@@ -270,6 +271,17 @@ async function benchAttack(): Promise<Line> {
   }
 }
 
+/** The first chart of a page in a browser, in charts per second that could follow one another, beside the budget. */
+async function benchWeb(): Promise<readonly Line[]> {
+  return (await chartTimes()).map(({ name, median_ms, fastest_ms, budget_ms }) => ({
+    name: `first chart in a browser: ${name}, as charts/s`,
+    ours: Math.round(100_000 / median_ms) / 100,
+    bare: 1000 / budget_ms,
+    target: 1,
+    note: `median ${median_ms.toFixed(0)} ms, fastest ${fastest_ms.toFixed(0)} ms (at most ${budget_ms})`,
+  }))
+}
+
 /** What is measured, in order: all of it, or what the command line names. A new promise is a new line here. */
 const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly Line[]>>> = {
   capture: benchCapture,
@@ -282,6 +294,7 @@ const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly
   by_hand: benchHandMade,
   insights: benchInsights,
   attack: benchAttack,
+  web: benchWeb,
 }
 
 function textOf({ name, ours, bare, target, note }: Line): string {

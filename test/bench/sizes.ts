@@ -15,6 +15,9 @@ type Sizes = {
   readonly insight_events: number
   /** People who are asked about: few, many, and so many that each is asked about once. */
   readonly askers: readonly [few: number, many: number, once: number]
+  /** Persons of the demo product whose charts are drawn, and how often each. */
+  readonly chart_persons: number
+  readonly chart_rounds: number
 }
 
 /** Set to anything, it makes all rounds small; their figures mean nothing. */
@@ -29,6 +32,8 @@ const USUAL: Sizes = {
   question_persons: 100_000,
   insight_events: Number(process.env['BENCH_INSIGHT_EVENTS'] ?? 10_000_000),
   askers: [5000, 40_000, 50_000],
+  chart_persons: 300,
+  chart_rounds: 5,
 }
 
 const SMALL: Sizes = {
@@ -40,6 +45,8 @@ const SMALL: Sizes = {
   question_persons: 1000,
   insight_events: 2400,
   askers: [50, 100, 100],
+  chart_persons: 5,
+  chart_rounds: 1,
 }
 
 export const SIZES: Sizes = IS_SMALL ? SMALL : USUAL

@@ -4,6 +4,9 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildWeb, THOROUGHLY } from '../../src/web-build.ts'
+import { EVERY_PAGE, fillPages } from '../web/every-page.ts'
+import { openInterface, sidewaysScroll } from '../web/interface.ts'
+import { HAS_BROWSER } from './browser.ts'
 import { buildExecutable } from './build-executable.ts'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { openPaths } from './open-paths.ts'
@@ -83,4 +86,18 @@ test('tidemark has the web interface inside, compressed at its best', async () =
   }
   expect((await get('/nothing')).headers.get('content-type')).toBe('application/json')
   expect(await server.stop()).toBe(0)
+})
+
+test.skipIf(!HAS_BROWSER)('tidemark draws every page of its web interface', async () => {
+  await using ui = await openInterface({ demo_persons: 20, command: [executable] })
+  const ids = await fillPages(ui)
+  await using visit = await ui.visit()
+  const { page } = visit
+  for (const { name, path, drawn } of EVERY_PAGE) {
+    await page.goto(path(ids))
+    await page.locator(drawn).first().waitFor()
+    expect([name, await page.locator('h1').count()]).toEqual([name, 1])
+    expect([name, await sidewaysScroll(page)]).toEqual([name, 0])
+  }
+  expect(visit.complaints).toEqual([])
 })

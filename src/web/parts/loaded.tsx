@@ -3,11 +3,14 @@ import type { UseQueryResult } from '@tanstack/preact-query'
 import type { ComponentChildren, VNode } from 'preact'
 import { ErrorNote, errorText } from './error-note.tsx'
 import style from './loaded.module.css'
+import { PageHead } from './page-head.tsx'
 import { Skeleton } from './skeleton.tsx'
 
 type LoadedProps<Answer> = {
   /** What `useAnswer` or `useQuery` returned. */
   readonly of: UseQueryResult<Answer>
+  /** The page's heading until its answer is here and brings one. */
+  readonly title?: string
   /** Drawn at the first load; as high as the answer will be, so that nothing jumps. */
   readonly skeleton?: VNode
   /** Drawn instead of the answer when it is empty. */
@@ -21,7 +24,7 @@ type LoadedProps<Answer> = {
  * the old answer, or in its place.
  */
 export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
-  const { of, skeleton, empty, isEmpty, children } = props
+  const { of, title, skeleton, empty, isEmpty, children } = props
   const { data, error, isFetching, isPlaceholderData, refetch } = of
   const note = error !== null && !isFetching && (
     <ErrorNote message={errorText(error)} onRetry={() => void refetch()} />
@@ -29,6 +32,7 @@ export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
   if (data === undefined) {
     return (
       <div class={style.loaded} aria-busy={isFetching}>
+        {title !== undefined && <PageHead title={title} />}
         {note || skeleton || <Skeleton />}
       </div>
     )

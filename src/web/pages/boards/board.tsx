@@ -29,7 +29,7 @@ const FULL_SCREEN_MINUTES = 5
 export function BoardView({ board_id }: { readonly board_id: number }): VNode {
   const changed = useChangedFilters()
   return (
-    <Loaded of={useBoard(board_id, changed)}>
+    <Loaded of={useBoard(board_id, changed)} title="Board">
       {(board) => <OpenBoard key={board.id} board={board} changed={changed} />}
     </Loaded>
   )

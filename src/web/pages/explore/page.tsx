@@ -42,12 +42,15 @@ export function InsightPage(): VNode {
   const saved = useInsight(params?.short_id ?? null)
   const [changed, setChanged] = useQuestion()
   const lost = (
-    <EmptyNote title="There is no such insight" icon="explore">
-      <p>It may have been deleted.</p>
-    </EmptyNote>
+    <>
+      <PageHead title="Insight" />
+      <EmptyNote title="There is no such insight" icon="explore">
+        <p>It may have been deleted.</p>
+      </EmptyNote>
+    </>
   )
   return (
-    <Loaded of={saved} empty={lost} isEmpty={(insight) => insight === null}>
+    <Loaded of={saved} title="Insight" empty={lost} isEmpty={(insight) => insight === null}>
       {(insight) => {
         if (insight === null || changed === undefined) return <Skeleton lines={4} />
         const stored = readQuestion(insight.query)

@@ -33,12 +33,19 @@ export function PersonView({ uuid }: { readonly uuid: string }): VNode {
   const answer = usePerson(uuid)
   if (answer.error instanceof ApiError && answer.error.status === 404) {
     return (
-      <EmptyNote title="There is no such person" icon="persons">
-        <p>The person may have been deleted, or merged into another one.</p>
-      </EmptyNote>
+      <>
+        <PageHead title="Person" />
+        <EmptyNote title="There is no such person" icon="persons">
+          <p>The person may have been deleted, or merged into another one.</p>
+        </EmptyNote>
+      </>
     )
   }
-  return <Loaded of={answer}>{(person) => <Opened person={person} />}</Loaded>
+  return (
+    <Loaded of={answer} title="Person">
+      {(person) => <Opened person={person} />}
+    </Loaded>
+  )
 }
 
 const VIEWS = [

@@ -1,0 +1,85 @@
+/** EVERY_PAGE: each page of a project with its address, for tests that hold for all of them. */
+import type { Interface } from './interface.ts'
+
+/** What some addresses need. */
+export type PageIds = {
+  readonly board_id: number
+  readonly person_id: string
+  readonly insight_id: string
+}
+
+type TestedPage = {
+  readonly name: string
+  readonly path: (ids: PageIds) => string
+  /** A selector of what is there once the answers are drawn. */
+  readonly drawn: string
+  /** What the page says in a project without events; missing where it needs a thing to show. */
+  readonly empty?: string
+}
+
+const DAILY = {
+  kind: 'TrendsQuery',
+  series: [{ kind: 'EventsNode', event: '$pageview' }],
+  interval: 'day',
+  dateRange: { date_from: '-7d' },
+}
+const BY_EVENT = {
+  kind: 'HogQLQuery',
+  query: 'select event, count() as n from events group by event order by event',
+}
+
+const hashOf = (query: object): string => `#q=${encodeURIComponent(JSON.stringify(query))}`
+
+/** Adding a page of the interface means adding a line. */
+export const EVERY_PAGE: readonly TestedPage[] = [
+  { name: 'Web', path: () => '/p/1/web', drawn: 'table th[scope=row]', empty: 'Visitors' },
+  {
+    name: 'Explore',
+    path: () => '/p/1/explore',
+    drawn: 'main button',
+    empty: 'What do you want to know?',
+  },
+  {
+    name: 'a chart',
+    path: () => `/p/1/explore${hashOf(DAILY)}`,
+    drawn: '[role=slider]',
+    empty: 'Page view',
+  },
+  {
+    name: 'an insight',
+    path: ({ insight_id }) => `/p/1/insights/${insight_id}`,
+    drawn: '[role=slider]',
+  },
+  { name: 'Events', path: () => '/p/1/events', drawn: 'tbody tr', empty: 'No events yet' },
+  { name: 'Persons', path: () => '/p/1/persons', drawn: 'tbody tr', empty: 'identify' },
+  {
+    name: 'a person',
+    path: ({ person_id }) => `/p/1/persons/${person_id}`,
+    drawn: 'section[aria-label=History] h2',
+  },
+  { name: 'SQL', path: () => `/p/1/sql${hashOf(BY_EVENT)}`, drawn: 'td', empty: '0 rows' },
+  { name: 'Boards', path: () => '/p/1/boards', drawn: 'main ul a' },
+  { name: 'a board', path: ({ board_id }) => `/p/1/boards/${board_id}`, drawn: 'article figure' },
+  { name: 'Start', path: () => '/p/1/start', drawn: 'h2', empty: 'Waiting for the first event' },
+  { name: 'Settings', path: () => '/p/1/settings/people', drawn: 'main ul li', empty: 'People' },
+]
+
+/** Makes the board and the insight that some pages show. */
+export async function fillPages(ui: Interface): Promise<PageIds> {
+  const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
+    const init = { method: 'POST', body: JSON.stringify(body) }
+    return (await ui.api(`/api/projects/1/${path}`, init)) as Readonly<Record<string, unknown>>
+  }
+  const template = { name: 'Everything', use_template: 'Product analytics' }
+  const { id: board_id } = await post('dashboards/', template)
+  const query = { kind: 'InsightVizNode', source: DAILY }
+  const { short_id } = await post('insights/', { name: 'Daily views', query })
+  const { results } = (await ui.api('/api/projects/1/persons/?limit=1')) as {
+    readonly results: readonly { readonly uuid: string }[]
+  }
+  return {
+    board_id: Number(board_id),
+    insight_id: String(short_id),
+    person_id: results[0]?.uuid ?? '',
+  }
+}

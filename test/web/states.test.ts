@@ -1,0 +1,185 @@
+/** What every page holds in every state: slow, failing, empty; by keyboard alone; after a reload and the way back. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { HAS_BROWSER } from '../flows/browser.ts'
+import { EVERY_PAGE, fillPages, type PageIds } from './every-page.ts'
+import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+
+setDefaultTimeout(120_000)
+
+const WIDTHS = [320, 390, 768, 1440]
+const NAMES = EVERY_PAGE.map(({ name }) => name)
+const DELAY_MS = 500
+/** Every call of a page but that for the session. */
+const ANSWERS = /\/api\/(?!session\/)/
+
+const pageOf = (name: string) => {
+  const found = EVERY_PAGE.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`no page ${name}`)
+  return found
+}
+
+async function expectFits(page: Page): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.waitForTimeout(50)
+    expect([width, await sidewaysScroll(page)]).toEqual([width, 0])
+  }
+}
+
+/** Axe's rules hold in both schemes, once colours have changed. */
+async function expectOpen(page: Page): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
+    expect([colorScheme, await findBarriers(page)]).toEqual([colorScheme, []])
+  }
+}
+
+describe.skipIf(!HAS_BROWSER)('every page', () => {
+  let ui: Interface
+  let ids: PageIds
+  beforeAll(async () => {
+    ui = await openInterface({ demo_persons: 20 })
+    ids = await fillPages(ui)
+  })
+  afterAll(() => ui?.[Symbol.asyncDispose]())
+
+  test.each(NAMES)('is drawn before its answers, which may be slow: %s', async (name) => {
+    const { path, drawn } = pageOf(name)
+    await using visit = await ui.visit()
+    const { page } = visit
+    const held = Promise.withResolvers<void>()
+    await page.route(ANSWERS, async (route) => {
+      await held.promise
+      await Bun.sleep(DELAY_MS)
+      await route.continue()
+    })
+    await page.goto(path(ids))
+    await page.locator('h1, [aria-busy=true]').first().waitFor()
+    await page.waitForTimeout(DELAY_MS)
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await expectOpen(page)
+    await expectFits(page)
+    held.resolve()
+    await page.locator(drawn).first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test.each(NAMES)(
+    'says that no answer comes, and draws itself when one does: %s',
+    async (name) => {
+      const { path, drawn } = pageOf(name)
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.route(ANSWERS, (route) => route.abort())
+      await page.goto(path(ids))
+      await page.getByText('The server does not answer.').first().waitFor()
+      await expectOpen(page)
+      await expectFits(page)
+      await page.unrouteAll()
+      await page.locator(drawn).first().waitFor()
+      await page.getByText('The server does not answer.').first().waitFor({ state: 'detached' })
+    },
+  )
+
+  test.each(NAMES)(
+    'brings every control to the Tab key, with its focus in sight: %s',
+    async (name) => {
+      const { path, drawn } = pageOf(name)
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.goto(path(ids))
+      await page.locator(drawn).first().waitFor()
+      await page.waitForLoadState('networkidle')
+      const controls = await page.evaluate<readonly string[]>(MARK_CONTROLS)
+      expect(controls.length).toBeGreaterThan(8)
+      const seen = new Map<number, boolean>()
+      for (let presses = 0; presses < controls.length + 10; presses += 1) {
+        await page.keyboard.press('Tab')
+        const at = await page.evaluate<readonly [number, boolean] | null>(READ_FOCUS)
+        if (at !== null) seen.set(...at)
+      }
+      expect(controls.filter((_, at) => !seen.has(at))).toEqual([])
+      expect(controls.filter((_, at) => seen.get(at) === false)).toEqual([])
+      expect(visit.complaints).toEqual([])
+    },
+  )
+
+  test.each(NAMES)('is the same after a reload, and on the way back: %s', async (name) => {
+    const { path, drawn } = pageOf(name)
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(path(ids))
+    await page.locator(drawn).first().waitFor()
+    const address = page.url()
+    const title = await page.locator('h1').innerText()
+    await page.reload()
+    await page.locator(drawn).first().waitFor()
+    expect([page.url(), await page.locator('h1').innerText()]).toEqual([address, title])
+    await page
+      .getByRole('link', { name: name === 'Persons' ? 'Events' : 'Persons' })
+      .first()
+      .click()
+    await page.locator('tbody tr').first().waitFor()
+    await page.goBack()
+    await page.locator(drawn).first().waitFor()
+    expect([page.url(), await page.locator('h1').innerText()]).toEqual([address, title])
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
+  let ui: Interface
+  beforeAll(async () => {
+    ui = await openInterface({ demo_persons: 0 })
+  })
+  afterAll(() => ui?.[Symbol.asyncDispose]())
+
+  const EMPTY = EVERY_PAGE.filter(({ empty }) => empty !== undefined)
+  test.each(EMPTY.map(({ name }) => name))('%s says what to do next', async (name) => {
+    const { path, empty = '' } = pageOf(name)
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(path({ board_id: 0, person_id: '', insight_id: '' }))
+    await page.getByText(empty).first().waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await expectOpen(page)
+    await expectFits(page)
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+/** Numbers everything that Tab should reach; of a group of radio buttons one. Returns their names. */
+const MARK_CONTROLS = `(() => {
+  const groups = new Set()
+  const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter((one) => {
+    if (one.disabled || one.tabIndex < 0 || one.closest('[inert], dialog:not([open])')) return false
+    if (!one.checkVisibility({ visibilityProperty: true }) || one.getClientRects().length === 0) return false
+    if (one.type !== 'radio') return true
+    const is_first = !groups.has(one.name)
+    groups.add(one.name)
+    return is_first
+  })
+  return controls.map((one, at) => {
+    const members = one.type === 'radio' ? document.getElementsByName(one.name) : [one]
+    for (const member of members) member.dataset.tab = at
+    return one.outerHTML.slice(0, 160)
+  })
+})()`
+
+/** The number of what has the focus, and whether it, its label or what holds it shows that. */
+const READ_FOCUS = `(() => {
+  let one = document.activeElement
+  const at = Number(one?.closest('[data-tab]')?.dataset.tab ?? NaN)
+  if (Number.isNaN(at)) return null
+  if (one.shadowRoot) one = one.shadowRoot.activeElement ?? one
+  const places = [one, one.parentElement, one.closest('label'), one.nextElementSibling, document.activeElement].filter(Boolean)
+  const isSeen = (place) => {
+    const { outlineStyle, outlineWidth, boxShadow, borderColor } = getComputedStyle(place)
+    return (outlineStyle !== 'none' && outlineWidth !== '0px') || boxShadow !== 'none'
+  }
+  return [at, places.some(isSeen)]
+})()`
