@@ -36,6 +36,8 @@ export async function buildBundle(): Promise<void> {
   await Bun.build({
     entrypoints: paths.filter((path) => /\/src\/main\.ts$|-thread\.ts$/.test(path)),
     outdir: FOLDER,
+    // Files that the server serves are named by their whole path, whatever folder it runs in.
+    publicPath: `${FOLDER}/`,
     naming: { entry: '[name].[ext]' },
     // A process then parses what it imports, not what another command needs.
     splitting: true,

@@ -73,6 +73,10 @@ const numberIn = (text: string): number => Number(text.split(' ').at(-1)?.replac
 async function addFilter(page: Page, property: string, value: string): Promise<void> {
   await page.getByRole('button', { name: 'Filter', exact: true }).last().click()
   await page.getByRole('combobox', { name: 'Property' }).fill(property)
+  // Persons have properties of the same name, and their list may come first.
+  if (property.startsWith('$')) {
+    await page.getByRole('listbox').getByText('Event', { exact: true }).waitFor()
+  }
   await page.getByRole('option', { name: property }).first().click()
   const values = page.getByRole('combobox', { name: 'Value' })
   await values.fill(value)

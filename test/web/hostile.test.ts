@@ -227,11 +227,11 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     for (const name of HOSTILE.slice(0, 9)) {
       const row = page.getByRole('row').filter({ hasText: name }).first()
       await row.click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByText(name).first().waitFor()
+      const beside = page.getByRole('region', { name: /^Event / })
+      await beside.getByText(name).first().waitFor()
       expect(await page.evaluate<unknown>('globalThis.hacked ?? null')).toBeNull()
-      await page.keyboard.press('Escape')
-      await dialog.waitFor({ state: 'detached' })
+      await beside.getByRole('button', { name: 'Close the event' }).click()
+      await beside.waitFor({ state: 'detached' })
     }
     await expectUnharmed(visit)
   })
@@ -283,7 +283,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     const node = { kind: 'HogQLQuery', query }
     await page.goto(`/p/1/sql#q=${encodeURIComponent(JSON.stringify(node))}`)
     await page.locator('td').first().waitFor()
-    await page.getByText('Chart', { exact: true }).click()
+    await page.getByText('Bars', { exact: true }).click()
     await page.getByText('Table', { exact: true }).click()
     const editor = page.locator('.cm-content')
     await editor.click()

@@ -108,20 +108,40 @@ export const useBoardTemplates = (): UseQueryResult<BoardPage<BoardTemplate>, Ap
 export const useSavedInsights = (): UseQueryResult<BoardPage<BoardInsight>, ApiError> =>
   useBoardCall(`insights/?saved=true&basic=true&limit=${LIST_MAX}`)
 
-/** Calls below the project's dashboards, and asks for what is shown of boards again. */
+/** Changes that were sent or wait to be; they are sent one after the other. */
+let unanswered = 0
+let last_change: Promise<unknown> = Promise.resolve()
+
+/**
+ * Calls below the project's dashboards. After the last change what is shown of boards is asked for again: an answer
+ * from between two changes would bring the first one's state back.
+ */
 export async function changeBoards<Answer>(
   project_id: number,
   method: 'POST' | 'PATCH',
   [path, body]: readonly [path: string, body: unknown],
 ): Promise<Answer> {
-  const answer = await call<Answer>(method, `/api/projects/${project_id}/${path}`, { body })
-  await queryClient.invalidateQueries({ queryKey: ['boards', project_id] })
-  return answer
+  unanswered += 1
+  const send = () => call<Answer>(method, `/api/projects/${project_id}/${path}`, { body })
+  const answer = last_change.then(send, send)
+  last_change = answer
+  try {
+    return await answer
+  } finally {
+    unanswered -= 1
+    if (unanswered === 0) await queryClient.invalidateQueries({ queryKey: ['boards', project_id] })
+  }
 }
 
-/** Shows tiles as placed before the server has stored them. */
-export function showTiles(project_id: number, board_id: number, tiles: readonly BoardTile[]): void {
-  queryClient.setQueriesData<Board>({ queryKey: ['boards', project_id] }, (board) =>
+/** Shows tiles as placed before the server has stored them; answers that are on their way are older. */
+export async function showTiles(
+  project_id: number,
+  board_id: number,
+  tiles: readonly BoardTile[],
+): Promise<void> {
+  const queryKey = ['boards', project_id]
+  await queryClient.cancelQueries({ queryKey })
+  queryClient.setQueriesData<Board>({ queryKey }, (board) =>
     board !== undefined && 'tiles' in board && board.id === board_id ? { ...board, tiles } : board,
   )
 }

@@ -393,7 +393,7 @@ describe('rows as', () => {
   })
 
   test.each([
-    ['?format=xlsx', {}, 'format'],
+    ['?format=pdf', {}, 'format'],
     ['?format=csv', { refresh: 'async' }, 'refresh'],
     ['?format=ndjson', { refresh: 'force_cache' }, 'refresh'],
   ])('%s with %j is refused', async (path, more, attr) => {

@@ -56,7 +56,7 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
   }
   const place = (wanted: readonly BoardTile[]): void => {
     const placed = placeTiles(wanted)
-    showTiles(project.id, id, placed)
+    void showTiles(project.id, id, placed)
     void send({ tiles: placed.map(({ id: tile_id, layouts }) => ({ id: tile_id, layouts })) })
   }
   const remove = async (tile: BoardTile): Promise<void> => {
