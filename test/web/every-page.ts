@@ -32,7 +32,12 @@ const hashOf = (query: object): string => `#q=${encodeURIComponent(JSON.stringif
 
 /** Adding a page of the interface means adding a line. */
 export const EVERY_PAGE: readonly TestedPage[] = [
-  { name: 'Web', path: () => '/p/1/web', drawn: 'table th[scope=row]', empty: 'Visitors' },
+  {
+    name: 'Web',
+    path: () => '/p/1/web',
+    drawn: 'table th[scope=row]',
+    empty: 'No event has come in yet',
+  },
   {
     name: 'Explore',
     path: () => '/p/1/explore',

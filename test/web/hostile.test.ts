@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/browser.ts'
 import { API_TOKEN } from '../flows/server.ts'
-import { type Interface, openInterface, sidewaysScroll, type Visit } from './interface.ts'
+import { type Interface, openInterface, settle, sidewaysScroll, type Visit } from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -206,7 +206,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       await using visit = await ui.visit()
       await visit.page.goto(path())
       await visit.page.locator(drawn).first().waitFor()
-      await visit.page.waitForLoadState('networkidle')
+      await settle(visit.page)
       await expectUnharmed(visit)
     },
   )
@@ -244,7 +244,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       await page.goto(addressOf(QUESTIONS[name]))
       const answer = page.getByRole('region', { name: 'Answer' })
       await answer.locator('figure, table, ol, ul, svg[role=img]').first().waitFor()
-      await page.waitForLoadState('networkidle')
+      await settle(page)
       await sweep(page)
       await expectUnharmed(visit)
       await page.getByText('Table', { exact: true }).click()

@@ -165,3 +165,9 @@ export function focusedName(page: Page): Promise<string> {
     `(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()`,
   )
 }
+
+/** Waits until nothing on the page is being asked for. A live list keeps its connection, so the network is never idle. */
+export async function settle(page: Page): Promise<void> {
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  await page.waitForTimeout(300)
+}

@@ -148,7 +148,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto('/p/1/events')
-    const opener = page.locator('header button[aria-haspopup=menu]:visible')
+    const opener = page.getByRole('button', { name: 'Owner' }).filter({ visible: true })
     await opener.focus()
     const name = await focusedName(page)
     await page.keyboard.press('Enter')

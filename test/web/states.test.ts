@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/browser.ts'
 import { EVERY_PAGE, fillPages, type PageIds } from './every-page.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import { findBarriers, type Interface, openInterface, settle, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -52,9 +52,12 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
     const { page } = visit
     const held = Promise.withResolvers<void>()
     await page.route(ANSWERS, async (route) => {
+      // The server has the question at once, and tells its progress.
+      const is_question = new URL(route.request().url()).pathname.endsWith('/query/')
+      const response = is_question ? await route.fetch() : null
       await held.promise
       await Bun.sleep(DELAY_MS)
-      await route.continue()
+      await (response === null ? route.continue() : route.fulfill({ response }))
     })
     await page.goto(path(ids))
     await page.locator('h1, [aria-busy=true]').first().waitFor()
@@ -92,7 +95,7 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
       const { page } = visit
       await page.goto(path(ids))
       await page.locator(drawn).first().waitFor()
-      await page.waitForLoadState('networkidle')
+      await settle(page)
       const controls = await page.evaluate<readonly string[]>(MARK_CONTROLS)
       expect(controls.length).toBeGreaterThan(8)
       const seen = new Map<number, boolean>()
@@ -144,7 +147,7 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
     const { page } = visit
     await page.goto(path({ board_id: 0, person_id: '', insight_id: '' }))
     await page.getByText(empty).first().waitFor()
-    await page.waitForLoadState('networkidle')
+    await settle(page)
     expect(await page.getByRole('alert').count()).toBe(0)
     await expectOpen(page)
     await expectFits(page)

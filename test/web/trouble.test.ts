@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/browser.ts'
 import { API_TOKEN } from '../flows/server.ts'
-import { findBarriers, type Interface, openInterface, PASSWORD, type Visit } from './interface.ts'
+import {
+  findBarriers,
+  type Interface,
+  openInterface,
+  PASSWORD,
+  settle,
+  type Visit,
+} from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -224,6 +231,8 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     expect(await row.locator('time').innerText()).toMatch(/^(now|\d+ sec ago|1 min ago)$/)
     await page.goto(EXPLORE)
     const chart = page.getByRole('slider', { name: 'Trend' })
+    await chart.waitFor()
+    await settle(page)
     await chart.focus()
     await page.keyboard.press('End')
     await page.getByText('so far').waitFor()
