@@ -8,7 +8,6 @@ import {
   useEventList,
 } from '../../api/events.ts'
 import { type LiveEventList, useLiveEvents } from '../../api/live-events.ts'
-import { Button } from '../../parts/button.tsx'
 import { useWidth } from '../../parts/charts/use-width.ts'
 import { Toggle } from '../../parts/choice.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
@@ -19,6 +18,7 @@ import { formatNumber } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { Table } from '../../parts/table.tsx'
 import { showToast } from '../../parts/toast.tsx'
@@ -69,13 +69,7 @@ export function EventsPage(): VNode {
           )
         }}
       </Loaded>
-      {list.hasNextPage && (
-        <div class={style.more}>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            {list.isFetchingNextPage ? 'Loading…' : 'Show older'}
-          </Button>
-        </div>
-      )}
+      <ShowMore list={list} text="Show older" />
     </>
   )
 }

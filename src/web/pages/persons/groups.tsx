@@ -10,12 +10,13 @@ import {
   useGroups,
   useRelated,
 } from '../../api/groups.ts'
-import { Button, ButtonLink } from '../../parts/button.tsx'
+import { ButtonLink } from '../../parts/button.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { formatAgo, formatMoment } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { propertyTitle } from '../../parts/names.ts'
 import { PageHead } from '../../parts/page-head.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -47,13 +48,7 @@ export function GroupTable({ group_type_index, search }: GroupTableProps): VNode
           />
         )}
       </Loaded>
-      {list.hasNextPage && (
-        <div class={style.more}>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            {list.isFetchingNextPage ? 'Loading…' : 'Show more'}
-          </Button>
-        </div>
-      )}
+      <ShowMore list={list} text="Show more" />
     </>
   )
 }

@@ -3,12 +3,12 @@ import type { VNode } from 'preact'
 import { useLocation, useRoute } from 'wouter-preact'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type PersonListed, usePersons } from '../../api/persons.ts'
-import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
 import { useParam } from '../../state/url.ts'
@@ -92,13 +92,7 @@ function PersonTable({ search }: { readonly search: string }): VNode {
           />
         )}
       </Loaded>
-      {list.hasNextPage && (
-        <div class={style.more}>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            {list.isFetchingNextPage ? 'Loading…' : 'Show more'}
-          </Button>
-        </div>
-      )}
+      <ShowMore list={list} text="Show more" />
     </>
   )
 }

@@ -3,11 +3,11 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ListedEvent } from '../../api/events.ts'
 import { usePersonEvents } from '../../api/persons.ts'
-import { Button } from '../../parts/button.tsx'
 import { EmptyNote } from '../../parts/empty-note.tsx'
 import { formatDuration, formatMoment } from '../../parts/format.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { eventTitle } from '../../parts/names.ts'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { useProject } from '../../state/project.tsx'
 import { EventDetail } from '../events/event-detail.tsx'
 import style from './persons.module.css'
@@ -30,13 +30,7 @@ export function Timeline({ uuid }: { readonly uuid: string }): VNode {
           ))
         }
       </Loaded>
-      {list.hasNextPage && (
-        <div class={style.more}>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            Show older
-          </Button>
-        </div>
-      )}
+      <ShowMore list={list} text="Show older" />
       {open && <EventDetail event={open} onClose={() => setOpen(null)} />}
     </>
   )
