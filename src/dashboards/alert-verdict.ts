@@ -23,7 +23,7 @@ export type AlertRule = {
 export type AlertPoint = { readonly value: number; readonly before: number | null }
 
 export type AlertVerdict = {
-  /** What was compared: the value, or its change; null where it cannot be told. */
+  /** What was compared: the value, or its change; null where there is no such value. */
   readonly compared: number | null
   readonly is_breached: boolean
   /** Events that are still on their way could end the breach: they only add to values. */

@@ -117,7 +117,7 @@ export function createAlert(
   })
 }
 
-/** Changes an alert. A changed rule begins anew: it is checked at once, from the state "Not firing". */
+/** Changes an alert. A changed rule starts over: it is checked at once, from the state "Not firing". */
 export function updateAlert(
   editor: BoardEditor,
   before: Alert,
@@ -126,9 +126,9 @@ export function updateAlert(
 ): Alert {
   const is_rule = RULE_MEMBERS.some((name) => wanted[name] !== undefined)
   const is_woken = wanted.snoozed_until === null && before.snoozed_until !== null
-  const anew =
+  const restart =
     is_rule || is_woken ? ({ state: 'Not firing', next_check_at: now } as const) : undefined
-  // Whatever is still wrong after the pause is told again.
+  // Whatever is still wrong after the pause is sent again.
   const snoozed = wanted.snoozed_until
     ? ({
         state: 'Snoozed',
@@ -139,7 +139,7 @@ export function updateAlert(
   return editor.control.transaction((tx) => {
     const after = tx
       .update(alerts)
-      .set({ ...wanted, ...anew, ...snoozed })
+      .set({ ...wanted, ...restart, ...snoozed })
       .where(eq(alerts.id, before.id))
       .returning()
       .get()
@@ -253,7 +253,7 @@ export type CheckRecord = {
   readonly check: Omit<AlertCheck, 'alert_id' | 'id'> | null
 }
 
-/** Stores a check, unless the alert was changed or deleted meanwhile: then it is checked anew. */
+/** Stores a check, unless the alert was changed or deleted meanwhile: then it is checked again. */
 export function recordCheck(db: ControlDB, before: Alert, { alert, check }: CheckRecord): void {
   db.transaction((tx) => {
     const current = tx.select().from(alerts).where(eq(alerts.id, before.id)).get()

@@ -71,7 +71,7 @@ function reloadOnce(): boolean {
     if (Math.abs(Date.now() - before) < RELOAD_PAUSE_MS) return false
     sessionStorage.setItem(RELOADED_AT, String(Date.now()))
   } catch {
-    // Without storage a reload could not be told from the next, and would go on for ever.
+    // Without storage nothing says that the page was reloaded once, and it would reload for ever.
     return false
   }
   location.reload()

@@ -102,7 +102,7 @@ export class AlertChecks extends PeriodicTask {
   }
 }
 
-/** What a check changes. `sent` is null where nothing was to be told. */
+/** What a check changes. `sent` is null where no message was due. */
 function checkRecord(
   alert: Alert,
   reading: JudgedReading,

@@ -19,7 +19,7 @@ export type LiveBatch = {
   readonly json: string
 }
 
-/** Nobody reads more at a time. */
+/** Events of one message. */
 const EVENTS_MAX = 50
 /** Rows of the log that one read goes through at most: 5 ms where none of them matches. */
 const ROWS_MAX = 4000

@@ -54,7 +54,7 @@ export function answerSession(
   return answerJson(body, 200, { 'Cache-Control': 'no-store', ...headers })
 }
 
-/** The addresses that a user's sessions came from; none for nobody. */
+/** The addresses that a user's sessions came from; none without a user. */
 export function sessionIpsOf(app: AppContext, user_id: number | null): readonly string[] {
   return listSessions(app.control, user_id ?? 0, app.now()).map(({ ip }) => ip)
 }

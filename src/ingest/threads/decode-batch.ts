@@ -51,7 +51,7 @@ type DecodedShare = { readonly owners: readonly string[]; readonly length: numbe
 /** The requests that are not decoded completely. */
 export class BatchDecoder {
   readonly #context: BatchDecoderContext
-  /** Requests that nobody has looked into, by the token that they seem to have. */
+  /** Requests that are not read yet, by the token that they seem to have. */
   readonly #arrived = new FairQueue<string | null, NumberedCapture>()
   /** Requests that wait for memory, by project. */
   readonly #waiting = new FairQueue<string, LargeRequest>()

@@ -26,7 +26,7 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
     },
     ask,
   )
-  const match = funnel.breakdowns === null && groups.length === 0 ? [NOBODY] : groups
+  const match = funnel.breakdowns === null && groups.length === 0 ? [EMPTY_GROUP] : groups
   requireNumbers(match.length * buckets.length)
   const sorted = match.toSorted((a, b) => (valueText(a) < valueText(b) ? -1 : 1))
   return { results: sorted.map((group) => seriesOf(group, buckets)), hogql }
@@ -34,7 +34,8 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
 
 const valueText = ({ named }: FunnelGroup): string => JSON.stringify(named?.breakdown ?? null)
 
-const NOBODY: FunnelGroup = { named: null, row: [[]] }
+/** Of a funnel without breakdown that nothing entered: zeros all the same. */
+const EMPTY_GROUP: FunnelGroup = { named: null, row: [[]] }
 
 /** Rows of `breakdown`, `bucket` (its index), `entered`, `through`. */
 function entrancesTree(funnel: Funnel, cohort: FunnelCohort) {

@@ -100,7 +100,7 @@ function withQuery(path: string, query: NonNullable<CallOptions['query']>): stri
   return `${path}?${new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()}`
 }
 
-/** An aborted call stays an abort, which nobody shows. */
+/** An aborted call stays an abort, which is never shown. */
 function unreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
   return fail(unreached())

@@ -4,7 +4,7 @@ import { ErrorNote } from './error-note.tsx'
 import { PageHead } from './page-head.tsx'
 
 type BoundaryProps = {
-  /** Another value begins anew: the address, for a page. */
+  /** Another value starts over: the address, for a page. */
   readonly subject: string
   readonly children: ComponentChildren
 }

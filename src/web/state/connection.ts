@@ -21,7 +21,7 @@ export function noteConnection(failure: ApiError): void {
   setTimeout(() => void probe(), PAUSE_MS)
 }
 
-/** Resolves when the server answers, at once or after an outage; the outage is told meanwhile. */
+/** Resolves when the server answers, at once or after an outage; the outage is shown meanwhile. */
 export async function waitForServer(): Promise<void> {
   if (await isAnswering()) return
   await outage?.promise

@@ -1,4 +1,4 @@
-/** The numbers of an answer as a table; those with somebody behind them are buttons. */
+/** The numbers of an answer as a table; those with persons behind them are buttons. */
 import type { VNode } from 'preact'
 import type { AnswerCell, AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'

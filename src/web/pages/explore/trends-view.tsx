@@ -131,7 +131,7 @@ export function lineName(question: ExploreQuestion, line: TrendsSeriesAnswer): s
 
 const title = (name: string): string => eventTitle(name === 'All events' ? null : name)
 
-/** The number of one line at one bucket; formulas count nobody in particular. */
+/** The number of one line at one bucket; no persons are behind a formula. */
 function pointOf(
   question: ExploreQuestion,
   line: TrendsSeriesAnswer,

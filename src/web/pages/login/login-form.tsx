@@ -8,7 +8,7 @@ import { PasswordField } from '../../parts/password-field.tsx'
 
 const FIELDS = ['email', 'password']
 
-/** Draws the form. The session changes when it succeeds, and the page around it draws itself anew. */
+/** Draws the form. The session changes when it succeeds, and the page around it draws itself again. */
 export function LoginForm({ email: known = '' }: { readonly email?: string }): VNode {
   const [email, setEmail] = useState(known)
   const [password, setPassword] = useState('')

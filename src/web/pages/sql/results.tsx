@@ -102,7 +102,11 @@ function MoreRows({ all, onLoad }: { readonly all: AllRows; readonly onLoad: () 
   const most = formatNumber(ALL_ROWS_MAX)
   if (all.error !== null) return <ErrorNote message={errorText(all.error)} onRetry={onLoad} />
   if (all.rows !== null) {
-    return <p class={style.more}>There are more than {most} rows. An export has all of them.</p>
+    return (
+      <p class={style.more}>
+        There are more than {most} rows. An export has them, up to the server’s limit.
+      </p>
+    )
   }
   return (
     <p class={style.more}>
@@ -110,7 +114,7 @@ function MoreRows({ all, onLoad }: { readonly all: AllRows; readonly onLoad: () 
       <Button onClick={onLoad} disabled={all.is_loading}>
         {all.is_loading ? 'Loading…' : `Load up to ${most}`}
       </Button>{' '}
-      An export has all of them.
+      An export has them, up to the server’s limit.
     </p>
   )
 }

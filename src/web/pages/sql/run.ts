@@ -28,7 +28,7 @@ export type SqlRun = {
   readonly cancel: () => void
 }
 
-/** Each run computes anew; going to another tab and back does not. */
+/** Each run computes again; going to another tab and back does not. */
 export function useRun(tabs: SqlTabs, onRun: (node: HogQLNode) => void): SqlRun {
   const { id } = useProject()
   const client = useQueryClient()

@@ -15,7 +15,7 @@ export type SqlTab = {
   readonly values: VariableTexts
   /** What was run last; null before. */
   readonly ran: HogQLNode | null
-  /** Counts the runs: each computes anew. */
+  /** Counts the runs: each computes again. */
   readonly run: number
   readonly saved: SavedSql | null
 }

@@ -10,6 +10,6 @@ export type ClickedNumber = {
   readonly text?: string
   /** Conditions that keep only what the number counts, where it is one value of a breakdown. */
   readonly filters?: readonly PropertyCondition[]
-  /** The question for who is behind it; missing where it counts nobody in particular, as a formula. */
+  /** The question for who is behind it; missing where no persons are behind it, as behind a formula. */
   readonly source?: AnyQuery
 }

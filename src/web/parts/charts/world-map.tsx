@@ -73,7 +73,7 @@ export function WorldMap({ label, unit, countries, onPick }: WorldMapProps): VNo
   )
 }
 
-/** The root of the share, so that few are told from none. */
+/** The square root of the share, so that a few look different from none. */
 function shade(share: number): string {
   const percent = Math.round(100 * (SHARE_MIN + (1 - SHARE_MIN) * Math.sqrt(share)))
   return `color-mix(in oklab, var(--accent) ${percent}%, var(--map-land))`
