@@ -2,30 +2,34 @@
 import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
-import { ALERT_ROUTES } from './http/analytics/alerts.ts'
+import { ALERT_ROUTES } from './http/analytics/alerts/alerts.ts'
+import { SUBSCRIPTION_ROUTES } from './http/analytics/alerts/subscriptions.ts'
 import { ANNOTATION_ROUTES } from './http/analytics/annotations.ts'
-import { DASHBOARD_TEMPLATE_ROUTES } from './http/analytics/dashboard-templates.ts'
-import { DASHBOARD_ROUTES } from './http/analytics/dashboards.ts'
-import { DEFINITION_CHANGE_ROUTES } from './http/analytics/definition-changes.ts'
-import { DEFINITION_ROUTES } from './http/analytics/definitions.ts'
-import { ELEMENT_ROUTES } from './http/analytics/elements.ts'
-import { EVENT_ROUTES } from './http/analytics/events.ts'
-import { EXPORT_ROUTES } from './http/analytics/exports.ts'
-import { INSIGHT_VIEW_ROUTES } from './http/analytics/insight-views.ts'
-import { INSIGHT_ROUTES } from './http/analytics/insights.ts'
-import { DIRECT_INSIGHT_ROUTES } from './http/analytics/legacy-insights.ts'
-import { LIVE_EVENT_ROUTES } from './http/analytics/live-events.ts'
-import { QUERY_ROUTES } from './http/analytics/query.ts'
-import { SESSION_ROUTES } from './http/analytics/sessions.ts'
-import { SHARING_ROUTES } from './http/analytics/sharing.ts'
-import { SUBSCRIPTION_ROUTES } from './http/analytics/subscriptions.ts'
-import { VARIABLE_ROUTES } from './http/analytics/variables.ts'
-import type { AppContext } from './http/app-context.ts'
+import { DASHBOARD_TEMPLATE_ROUTES } from './http/analytics/dashboards/dashboard-templates.ts'
+import { DASHBOARD_ROUTES } from './http/analytics/dashboards/dashboards.ts'
+import { EXPORT_ROUTES } from './http/analytics/dashboards/exports.ts'
+import { SHARING_ROUTES } from './http/analytics/dashboards/sharing.ts'
+import { DEFINITION_CHANGE_ROUTES } from './http/analytics/definitions/definition-changes.ts'
+import { DEFINITION_ROUTES } from './http/analytics/definitions/definitions.ts'
+import { ELEMENT_ROUTES } from './http/analytics/events/elements.ts'
+import { EVENT_ROUTES } from './http/analytics/events/events.ts'
+import { LIVE_EVENT_ROUTES } from './http/analytics/events/live-events.ts'
+import { SESSION_ROUTES } from './http/analytics/events/sessions.ts'
+import { INSIGHT_VIEW_ROUTES } from './http/analytics/insights/insight-views.ts'
+import { INSIGHT_ROUTES } from './http/analytics/insights/insights.ts'
+import { DIRECT_INSIGHT_ROUTES } from './http/analytics/insights/legacy-insights.ts'
+import { QUERY_ROUTES } from './http/analytics/queries/query.ts'
+import { VARIABLE_ROUTES } from './http/analytics/queries/variables.ts'
+import { answerError, answerRefusal } from './http/answers/refusals.ts'
+import type { AppContext, PublicContext } from './http/app-context.ts'
+import { downloadEndpoints } from './http/browser/download-endpoint.ts'
 import { webFileEndpoints } from './http/browser/files.ts'
 import { loginEndpoints } from './http/browser/login.ts'
 import { oldLinkEndpoints } from './http/browser/old-links.ts'
 import { LOGIN_SESSION_ROUTES } from './http/browser/sessions.ts'
+import { clockEndpoints } from './http/clock.ts'
 import { docsEndpoints } from './http/docs.ts'
+import { edgeEndpoints } from './http/edges/edges.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { healthEndpoints } from './http/health.ts'
 import { API_KEY_ROUTES } from './http/management/api-keys.ts'
@@ -40,8 +44,10 @@ import { PROJECT_ACTION_ROUTES } from './http/management/project-actions.ts'
 import { PROJECT_ROUTES } from './http/management/projects.ts'
 import { signupEndpoints } from './http/management/signup.ts'
 import { USER_ROUTES } from './http/management/users.ts'
-import { metricsEndpoints } from './http/metrics.ts'
+import { metricsEndpoints } from './http/metrics/endpoint.ts'
 import { withOldRoot } from './http/old-roots.ts'
+import { operatorEndpoints } from './http/operator.ts'
+import { GROUP_PROPERTY_ROUTES } from './http/persons/group-properties.ts'
 import { GROUP_ROUTES } from './http/persons/groups.ts'
 import { PERSON_ANALYTICS_ROUTES } from './http/persons/person-analytics.ts'
 import { PERSON_CHANGE_ROUTES } from './http/persons/person-changes.ts'
@@ -51,13 +57,12 @@ import { PERSON_ROUTES } from './http/persons/persons.ts'
 import { RELATED_GROUP_ROUTES } from './http/persons/related-groups.ts'
 import { absentEndpoints } from './http/public/absent.ts'
 import { captureEndpoints } from './http/public/capture.ts'
-import { captureV1Endpoints } from './http/public/capture-v1.ts'
+import { captureV1Endpoints } from './http/public/capture-v1/capture-v1.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/public/flag-definitions.ts'
 import { flagEndpoints } from './http/public/flags.ts'
 import { publicListEndpoints } from './http/public/public-lists.ts'
 import { remoteConfigEndpoints } from './http/public/remote-config.ts'
 import { webClientEndpoints } from './http/public/web-client.ts'
-import { answerError, answerRefusal } from './http/refusals.ts'
 import { type Route, routeEndpoints, withPut } from './http/route.ts'
 import { ACTION_ROUTES } from './http/targeting/actions.ts'
 import { COHORT_ROUTES } from './http/targeting/cohorts/cohorts.ts'
@@ -82,9 +87,10 @@ import { SURVEY_ACTION_ROUTES } from './http/targeting/surveys/survey-actions.ts
 import { SURVEY_STATS_ROUTES } from './http/targeting/surveys/survey-stats.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys/surveys.ts'
 import { nameWork, runWork } from './threads/this-thread.ts'
+import { secondsSince } from './threads/timings.ts'
 
-/** The public endpoints, which need no personal API key: one line per family. */
-const PUBLIC = [
+/** The endpoints for SDKs, which edges have too: one line per family. */
+const FOR_SDKS = [
   captureEndpoints,
   captureV1Endpoints,
   absentEndpoints,
@@ -92,10 +98,19 @@ const PUBLIC = [
   remoteConfigEndpoints,
   webClientEndpoints,
   publicListEndpoints,
+] as const
+
+/** The other public endpoints, which need no personal API key: one line per family. */
+const PUBLIC = [
+  ...FOR_SDKS,
   signupEndpoints,
   loginEndpoints,
+  downloadEndpoints,
   healthEndpoints,
   metricsEndpoints,
+  operatorEndpoints,
+  clockEndpoints,
+  edgeEndpoints,
   webFileEndpoints,
   oldLinkEndpoints,
 ] as const
@@ -126,6 +141,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...EXPERIMENT_RESULT_ROUTES,
   ...EXPERIMENT_TIMESERIES_ROUTES,
   ...GROUP_ROUTES,
+  ...GROUP_PROPERTY_ROUTES,
   ...RELATED_GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SAVED_METRIC_ROUTES,
@@ -169,8 +185,30 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 /** Prevents Elysia from reading bodies: endpoints read them after they have authenticated the caller. */
 const UNREAD = { parse: 'none' } as const
 
+/** What every endpoint is mounted with. */
+type MountContext = Pick<AppContext, 'log' | 'timings'>
+
 /** Builds the application. Tests call `app.handle(request)`, which answers like the server. */
 export function createApp(needs: AppContext): Elysia {
+  return mountAll(needs, [
+    ...PUBLIC.flatMap((endpointsOf) => endpointsOf(needs)),
+    ...ROUTES.flatMap((route) => routeEndpoints(needs, route).flatMap(withOldRoot)),
+    ...docsEndpoints(needs, ROUTES),
+  ])
+}
+
+/** Builds the application of an edge: what SDKs ask, `own` endpoints, and `others` for every other path and method. */
+export function createEdgeApp(
+  needs: PublicContext,
+  own: readonly Endpoint[],
+  others: Endpoint['answer'],
+): Elysia {
+  const app = mountAll(needs, [...FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs)), ...own])
+  for (const method of METHODS) mountTimed(app, needs, { method, path: '/*', answer: others })
+  return app
+}
+
+function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   const app = new Elysia({
     // One router for tests and server: Bun's knows neither paths without a final slash nor the order of
     // methods.
@@ -180,38 +218,58 @@ export function createApp(needs: AppContext): Elysia {
   })
   app.onError({ as: 'global' }, ({ code, error, request }) => {
     if (code === 'NOT_FOUND') return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
-    return answerError(error, (err, error_id) => {
-      needs.log.error({ err, error_id, method: request.method, path: pathOf(request.url) })
-    })
+    return answerFault(needs, request, error)
   })
-  const endpoints = [
-    ...PUBLIC.flatMap((endpointsOf) => endpointsOf(needs)),
-    ...ROUTES.flatMap((route) => routeEndpoints(needs, route).flatMap(withOldRoot)),
-    ...docsEndpoints(needs, ROUTES),
-  ]
-  for (const endpoint of endpoints) mount(app, endpoint)
-  refuseOtherMethods(app, endpoints)
+  const mount = (endpoint: Endpoint): void => mountTimed(app, needs, endpoint)
+  for (const endpoint of endpoints) mount(endpoint)
+  refuseOtherMethods(endpoints, mount)
   return app
 }
 
-function mount(app: Elysia, { method, path, answer }: Endpoint): void {
-  const work = nameWork(`${method} ${path}`)
+/** Answers what was thrown; bugs are logged. */
+function answerFault(needs: MountContext, request: Request, error: unknown): Response {
+  return answerError(error, (err, error_id) => {
+    needs.log.error({ err, error_id, method: request.method, path: pathOf(request.url) })
+  })
+}
+
+/** Mounts an endpoint, and records how long its answers take by their status. */
+function mountTimed(app: Elysia, needs: MountContext, { method, path, answer }: Endpoint): void {
+  const route = `${method} ${path}`
+  const work = nameWork(route)
   app.route(
     method,
     path,
-    ({ request, params, server }) => runWork(work, () => answer(request, params, server)),
+    ({ request, params, server }) => {
+      const started_ms = performance.now()
+      const note = (response: Response): Response => {
+        needs.timings.requests.with(route, String(response.status)).record(secondsSince(started_ms))
+        return response
+      }
+      const refuse = (error: unknown): Response => note(answerFault(needs, request, error))
+      try {
+        const answered = runWork(work, () => answer(request, params, server))
+        // Awaiting an answer that is there would cost a turn of the event loop.
+        return answered instanceof Promise ? answered.then(note, refuse) : note(answered)
+      } catch (error) {
+        return refuse(error)
+      }
+    },
     UNREAD,
   )
 }
 
-function refuseOtherMethods(app: Elysia, endpoints: readonly Endpoint[]): void {
+function refuseOtherMethods(
+  endpoints: readonly Endpoint[],
+  mount: (endpoint: Endpoint) => void,
+): void {
   const allowed = Map.groupBy(endpoints, ({ path }) => path)
   for (const [path, known] of allowed) {
     const methods = new Set<string>(known.map(({ method }) => method))
     const headers = { Allow: [...methods].join(', ') }
     for (const method of METHODS.filter((one) => !methods.has(one))) {
       const refusal = new Refusal('method_not_allowed', `Method "${method}" not allowed.`)
-      mount(app, { method, path, answer: () => answerRefusal(refusal, headers) })
+      mount({ method, path, answer: () => answerRefusal(refusal, headers) })
     }
   }
 }

@@ -38,3 +38,75 @@ export function neededColumnName({
   const initial = owner === 'event' ? '' : owner.slice(0, 1)
   return `p_${initial}${kind.slice(0, 1)}_${bytes.toString('hex')}`
 }
+
+/**
+ * Properties of events with a column of their own in ClickHouse: what SDKs send by themselves. The order is that of the
+ * columns; adding one is a migration of `sql/clickhouse/`.
+ */
+export const HOT_PROPERTIES: readonly string[] = [
+  '$browser',
+  '$browser_version',
+  '$browser_language',
+  '$os',
+  '$os_version',
+  '$device_type',
+  '$device_id',
+  '$device',
+  '$current_url',
+  '$host',
+  '$pathname',
+  '$referrer',
+  '$referring_domain',
+  '$initial_referrer',
+  '$initial_referring_domain',
+  '$screen_height',
+  '$screen_width',
+  '$viewport_height',
+  '$viewport_width',
+  '$screen_name',
+  '$lib',
+  '$lib_version',
+  '$insert_id',
+  '$ip',
+  '$timezone',
+  '$session_id',
+  '$window_id',
+  '$pageview_id',
+  '$event_type',
+  '$app_version',
+  '$app_build',
+  '$geoip_country_code',
+  '$geoip_country_name',
+  '$geoip_city_name',
+  '$geoip_subdivision_1_name',
+  '$geoip_continent_code',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_content',
+  'utm_term',
+]
+
+/** The column of a property in ClickHouse; null where it is a path of `rest`. */
+export function hotColumnName(property: string): `h_${string}` | null {
+  return HOT.has(property) ? `h_${property.replace('$', '_')}` : null
+}
+
+const HOT: ReadonlySet<string> = new Set(HOT_PROPERTIES)
+
+/**
+ * The path of a property in ClickHouse's JSON column `rest`: all but letters, digits, `_` and `-` percent-encoded, so that a
+ * name can be printed as an identifier, and a dot begins no member. DuckDB writes the same with `url_encode`, and `.` and `~`
+ * replaced.
+ */
+export function restPath(property: string): string {
+  const unreserved = /[A-Za-z0-9_-]/
+  return [...Buffer.from(property)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte)
+      return unreserved.test(character)
+        ? character
+        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    })
+    .join('')
+}

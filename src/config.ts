@@ -1,5 +1,8 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
 import { KIB, MIB } from './bytes.ts'
+import { ADDRESS_SETTINGS } from './config/address-settings.ts'
+import { BACKUP_SETTINGS } from './config/backup-settings.ts'
+import { EDGE_SETTINGS } from './config/edge-settings.ts'
 import {
   oneOf,
   readEmailOrNothing,
@@ -23,6 +26,8 @@ type SettingDefinition = {
   readonly key: string
   /** The environment variable. */
   readonly env: string
+  /** A variable of other programs that is read when the first one is not set. */
+  readonly env_else?: string
   /** The flag of `tidemark serve`; null for secrets, which every user of the machine could read in the process list. */
   readonly flag: string | null
   readonly read: (text: string) => SettingValue<unknown>
@@ -65,6 +70,7 @@ export const SETTINGS = [
     fallback: '',
     help: 'address that clients use, for links in answers; default: where the server listens',
   },
+  ...ADDRESS_SETTINGS,
   {
     key: 'trusted_proxies',
     env: 'TIDEMARK_TRUSTED_PROXIES',
@@ -123,12 +129,36 @@ export const SETTINGS = [
     help: 'time for which a request may hold a thread that others wait for before it is logged; 0 logs none',
   },
   {
+    key: 'slow_query_ms',
+    env: 'TIDEMARK_SLOW_QUERY_MS',
+    flag: '--slow-query-ms <milliseconds>',
+    read: wholeNumber(0, 3_600_000),
+    fallback: '0',
+    help: 'time after which a computed question is logged with its HogQL, which may contain what people typed; 0 logs none',
+  },
+  {
+    key: 'slow_query_plan',
+    env: 'TIDEMARK_SLOW_QUERY_PLAN',
+    flag: '--slow-query-plan <on|off>',
+    read: oneOf(['on', 'off']),
+    fallback: 'off',
+    help: "whether the engine's plan of such a question is logged too: on or off",
+  },
+  {
     key: 'body_bytes_max',
     env: 'TIDEMARK_BODY_BYTES_MAX',
     flag: '--body-bytes-max <bytes>',
     read: wholeNumber(KIB, 1024 * MIB),
     fallback: String(20 * MIB),
     help: 'largest request body, as sent and after decompression',
+  },
+  {
+    key: 'disk_free_min_mb',
+    env: 'TIDEMARK_DISK_FREE_MIN_MB',
+    flag: '--disk-free-min-mb <megabytes>',
+    read: wholeNumber(0, 1024 * 1024),
+    fallback: '256',
+    help: 'room on the disk of the data folder below which GET /_readyz answers 503; 0 for never',
   },
   {
     key: 'dedup_days',
@@ -240,7 +270,7 @@ export const SETTINGS = [
     flag: '--query-background-timeout-s <seconds>',
     read: wholeNumber(1, 24 * 3600),
     fallback: '600',
-    help: 'time a question may take in the background, and an export as a whole',
+    help: 'time a question may take in the background',
   },
   {
     key: 'queries_background_max',
@@ -254,9 +284,25 @@ export const SETTINGS = [
     key: 'export_rows_max',
     env: 'TIDEMARK_EXPORT_ROWS_MAX',
     flag: '--export-rows-max <rows>',
-    read: wholeNumber(1, 1_000_000_000),
-    fallback: '1000000',
-    help: 'largest answer in rows as CSV, NDJSON, Arrow, Parquet or XLSX',
+    read: wholeNumber(0, 1_000_000_000_000),
+    fallback: '0',
+    help: 'rows of an export (CSV, JSON lines, Arrow, Parquet, XLSX); 0 for no limit: exports are streamed, whatever their length',
+  },
+  {
+    key: 'export_mb_max',
+    env: 'TIDEMARK_EXPORT_MB_MAX',
+    flag: '--export-mb-max <megabytes>',
+    read: wholeNumber(1, 1024 * 1024 * 1024),
+    fallback: String(100 * 1024),
+    help: 'megabytes that one export may send; a longer one breaks off',
+  },
+  {
+    key: 'export_timeout_s',
+    env: 'TIDEMARK_EXPORT_TIMEOUT_S',
+    flag: '--export-timeout-s <seconds>',
+    read: wholeNumber(1, 24 * 3600),
+    fallback: '3600',
+    help: 'time that an export may take as a whole, its reader included; a reader who takes nothing for a minute is cut off anyway',
   },
   {
     key: 'queries_per_key_max',
@@ -306,6 +352,8 @@ export const SETTINGS = [
     fallback: '0',
     help: 'whole months for which projects keep events, unless "project retention" says otherwise; 0 for ever',
   },
+  ...EDGE_SETTINGS,
+  ...BACKUP_SETTINGS,
   {
     key: 'bootstrap_api_token',
     env: 'TIDEMARK_BOOTSTRAP_API_TOKEN',
@@ -359,16 +407,32 @@ export class ConfigError extends Error {
 
 /** Reads and checks every setting. Throws a `ConfigError` with all invalid ones and the reasons. */
 export function readConfig(flags: Flags = {}, env: Environment = process.env): Config {
+  return readSettings(SETTINGS, flags, env) as Config
+}
+
+/** The settings of backups that are kept elsewhere. */
+export type BackupConfig = Pick<Config, (typeof BACKUP_SETTINGS)[number]['key']>
+
+/** Reads the settings of backups alone, for commands that need no other ones. Throws a `ConfigError`. */
+export function readBackupConfig(flags: Flags, env: Environment = process.env): BackupConfig {
+  return readSettings(BACKUP_SETTINGS, flags, env) as BackupConfig
+}
+
+function readSettings(
+  settings: readonly SettingDefinition[],
+  flags: Flags,
+  env: Environment,
+): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
-  for (const setting of SETTINGS) {
+  for (const setting of settings) {
     const given = sourceOf(setting, flags, env)
     const reading = setting.read(given.text)
     if ('value' in reading) values[setting.key] = reading.value
     else faults.push(`${given.name} ${reading.reason}`)
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  return values as Config
+  return values
 }
 
 /** Reads the data folder alone, for commands that need no other setting. Throws a `ConfigError`. */
@@ -388,7 +452,10 @@ export function listUnknownVariables(env: Environment = process.env): readonly s
 function sourceOf(setting: SettingDefinition, flags: Flags, env: Environment) {
   const flag = setting.flag === null ? undefined : flags[setting.key]
   if (flag !== undefined) return { name: setting.flag?.split(' ')[0] ?? setting.env, text: flag }
-  const text = env[setting.env]?.trim()
   // `NAME=` in a compose file sets an empty variable: it counts as missing.
-  return { name: setting.env, text: text === undefined || text === '' ? setting.fallback : text }
+  for (const name of [setting.env, setting.env_else ?? setting.env]) {
+    const text = env[name]?.trim()
+    if (text !== undefined && text !== '') return { name, text }
+  }
+  return { name: setting.env, text: setting.fallback }
 }

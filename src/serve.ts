@@ -1,22 +1,27 @@
 /** The server process: opens everything in order, listens, and closes it in reverse order on SIGTERM. */
-import { join } from 'node:path'
 import { createApp } from './app.ts'
+import { MIB } from './bytes.ts'
 import { type Config, ConfigError } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
-import { AlertChecks } from './http/analytics/alert-checks.ts'
-import { Deliveries } from './http/analytics/deliveries.ts'
-import { eventQueryContext, OWN_LIMITS } from './http/analytics/event-queries.ts'
+import { AlertChecks } from './http/analytics/alerts/alert-checks.ts'
+import { Deliveries } from './http/analytics/alerts/deliveries.ts'
+import { eventQueryContext, OWN_LIMITS } from './http/analytics/queries/event-queries.ts'
 import type { AppContext } from './http/app-context.ts'
-import { limitBodies } from './http/body.ts'
-import { IDLE_TIMEOUT_S } from './http/endpoint.ts'
+import { limitBodies } from './http/bodies/body.ts'
+import { SettableClock } from './http/settable-clock.ts'
 import { IngestReports } from './ingest/notes/reports.ts'
 import { openCapture } from './ingest/threads/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
-import { hashPassword, hasPasswords } from './projects/passwords.ts'
-import { markIngested } from './projects/project.ts'
+import { makeSessionToken } from './projects/keys/secrets.ts'
+import { markIngested } from './projects/settings/project.ts'
+import { hashPassword, hasPasswords } from './projects/users/passwords.ts'
 import { QueryEngine } from './query/engine/engine.ts'
+import { diskReader } from './serve/disk-space.ts'
+import { openEdge } from './serve/edge.ts'
+import { openFolder } from './serve/folder.ts'
+import { ANSWER_TIME_MS, type ListeningServer, listen, type Server } from './serve/listening.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { openSnapshots } from './serve/snapshots.ts'
@@ -24,33 +29,19 @@ import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control/control-db.ts'
 import { DefinitionReader } from './storage/files/definition-reader.ts'
-import { type FolderLock, takeLock } from './storage/process/lock.ts'
-import { tightenFolder } from './storage/process/private-folder.ts'
-import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite/sqlite.ts'
 import { openTargeting } from './targeting/open-targeting.ts'
 import { createEventLoops, type EventLoops } from './threads/loop-memory.ts'
+import { createTimings, type Timings } from './threads/timings.ts'
 
-/** Time for started requests during a stop; then their connections are closed. */
-const ANSWER_TIME_MS = 5000
 /** Time of a whole stop. After it the process exits as in a crash, which is safe. */
 const STOP_TIME_MS = 9500
 
-/** Databases that are checked after a crash. Caches are not among them: they can be deleted. */
-const DATABASES = ['control.db', 'events.db'] as const
-
-/** Another program uses the port. */
-class PortInUse extends Error {
-  override readonly name = 'PortInUse'
-}
-
-/** A running server. */
-export type Server = {
-  readonly url: string
-  readonly control: Control
-  /** Resolves when the server cannot continue. */
-  readonly broken: Promise<void>
-  /** Answers received requests, commits, closes and resolves. */
-  stop(): Promise<void>
+/** What an ephemeral server has besides its settings. */
+type ServeOptions = {
+  /** True lets callers set the clock. */
+  readonly is_clock_settable?: boolean
+  /** Stops the server when it resolves, as a signal does. */
+  readonly ended?: Promise<void>
 }
 
 /**
@@ -61,13 +52,14 @@ export async function serve(
   config: Config,
   log: Log,
   onListening: (server: Server) => void,
+  { is_clock_settable = false, ended }: ServeOptions = {},
 ): Promise<number> {
   exitOnFaults(log)
   // Handled from the beginning: a signal during the start stops the server right after it.
-  const told = nextSignal()
-  const server = await startServer(config, log)
+  const stop_requested = Promise.race([nextSignal(), ...(ended === undefined ? [] : [ended])])
+  const server = await startServer(config, log, is_clock_settable ? new SettableClock() : undefined)
   onListening(server)
-  const exit_code = await Promise.race([told.then(() => 0), server.broken.then(() => 1)])
+  const exit_code = await Promise.race([stop_requested.then(() => 0), server.broken.then(() => 1)])
   log.info('stopping')
   setTimeout(() => {
     log.error('stopping takes too long')
@@ -79,30 +71,41 @@ export async function serve(
   return exit_code
 }
 
-/** Starts everything. If a part cannot start, the parts before it are closed again. */
-export async function startServer(config: Config, log: Log): Promise<Server> {
+/** Starts everything, with the machine's clock or another. If a part cannot start, the parts before it are closed again. */
+export async function startServer(
+  config: Config,
+  log: Log,
+  clock?: SettableClock,
+): Promise<Server> {
   const parts = new AsyncDisposableStack()
+  const now = clock?.now ?? ((): Date => new Date())
   try {
-    return await openParts(config, log, parts)
+    return await (config.forward_to === null
+      ? openParts({ config, log, clock, now }, parts)
+      : openEdge(config, log, parts))
   } catch (error) {
     await parts.disposeAsync()
     throw error
   }
 }
 
-async function openParts(config: Config, log: Log, parts: AsyncDisposableStack): Promise<Server> {
+async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<Server> {
+  const { config, log } = base
   const broken = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
   const lock = openFolder(config.data_dir, log, parts)
   const event_loops = createEventLoops()
-  const rooms = await openRooms({ config, log, event_loops, onBroken: broken.resolve }, parts)
-  const management = openManagement({ ...rooms, config, log }, parts)
+  const timings = createTimings()
+  const operator_key = makeSessionToken()
+  const shared = { ...base, event_loops, timings }
+  const rooms = await openRooms({ ...shared, onBroken: broken.resolve }, parts)
+  const management = openManagement({ ...rooms, ...base }, parts)
 
-  const needs = createContext({ config, log, event_loops, rooms, management }, () => ({
+  const needs = createContext({ ...shared, operator_key, rooms, management }, () => ({
     is_stopping: stopping.is_stopping,
     url: http.url,
   }))
-  const http: ListeningServer = listen(config, needs)
+  const http: ListeningServer = listen(config, createApp(needs), log)
   const alerts = new AlertChecks(needs)
   parts.defer(() => alerts.close())
   const deliveries = new Deliveries(needs)
@@ -114,7 +117,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   rooms.targeting.start()
   alerts.start()
   deliveries.start()
-  lock.announce(http.url)
+  lock.announce({ url: http.url, local_url: http.local_url, operator_key })
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
 
   return {
@@ -137,29 +140,42 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   }
 }
 
-type ContextParts = Pick<ServerOptions, 'config' | 'event_loops' | 'log'> & {
+/** What every part of the server has. */
+type BaseParts = {
+  readonly config: Config
+  readonly log: Log
+  readonly clock: SettableClock | undefined
+  readonly now: () => Date
+}
+
+type ContextParts = BaseParts & {
+  readonly event_loops: EventLoops
+  readonly timings: Timings
+  readonly operator_key: string
   readonly rooms: Awaited<ReturnType<typeof openRooms>>
   readonly management: ReturnType<typeof openManagement>
 }
 
 /** Joins what routes need. `stateOf` is called once the server listens. */
 function createContext(
-  { config, log, event_loops, rooms, management }: ContextParts,
+  { config, log, clock, now, event_loops, timings, operator_key, rooms, management }: ContextParts,
   stateOf: () => { readonly is_stopping: boolean; readonly url: string },
 ): AppContext {
   return {
     control: rooms.control.db,
     capture: rooms.capture,
+    forwarding: rooms.capture,
     identity: rooms.capture,
     property_types: rooms.capture,
     flag_rows: rooms.capture,
     ...rooms.readers,
     flags: rooms.targeting.flags,
     persons: rooms.targeting.persons,
+    control_changes: rooms.targeting.control_changes,
     cohorts: rooms.targeting.cohorts,
     geoip: openGeoip(findGeoipFiles(config.geoip_database)),
     query_service: rooms.questions,
-    key_limits: openKeyLimits(config),
+    key_limits: openKeyLimits(config, now),
     query_limits: { rows_max: config.query_rows_max },
     ...management,
     log,
@@ -169,46 +185,27 @@ function createContext(
       trusted_proxies: config.trusted_proxies,
     }),
     event_loops,
+    disk: diskReader(config.data_dir, config.disk_free_min_mb * MIB),
+    timings,
     metrics_networks: config.metrics_networks,
     trusted_proxies: config.trusted_proxies,
+    operator_key,
     isStopping: () => stateOf().is_stopping,
     publicUrl: () => stateOf().url,
-    now: () => new Date(),
+    now,
+    ...(clock === undefined ? {} : { clock }),
   }
 }
 
-/** Locks the data folder, makes it private, and checks it after a crash. */
-function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): FolderLock {
-  const lock = takeLock(data_dir, process.pid, new Date())
-  parts.defer(() => lock.release())
-  requireTrustedSqlite()
-  tighten(data_dir, log)
-  if (lock.was_abandoned) {
-    log.warn('the last server on this folder did not stop by itself: checking its databases')
-    for (const name of DATABASES) requireUndamaged(join(data_dir, name))
-  }
-  return lock
-}
-
-/** Removes other users' rights: folders of earlier versions and copies by other programs may be readable by all. */
-function tighten(data_dir: string, log: Log): void {
-  const { changed, kept } = tightenFolder(data_dir)
-  if (changed > 0) log.warn({ data_dir, changed }, 'took the rights of other users from data files')
-  if (kept.length === 0) return
-  const fields = { data_dir, files: kept.length, first: kept[0] }
-  log.warn(fields, 'other users have rights on data files that belong to another user')
-}
-
-type ServerOptions = {
-  readonly config: Config
-  readonly log: Log
+type ServerOptions = BaseParts & {
   readonly event_loops: EventLoops
+  readonly timings: Timings
   readonly onBroken: () => void
 }
 
 /** Opens everything behind the routes, each part after its dependencies. */
 async function openRooms(
-  { config, log, event_loops, onBroken }: ServerOptions,
+  { config, log, now, event_loops, timings, onBroken }: ServerOptions,
   parts: AsyncDisposableStack,
 ) {
   const control = openControl(config.data_dir)
@@ -221,6 +218,7 @@ async function openRooms(
     geoip_files: findGeoipFiles(config.geoip_database),
     dedup_days: config.dedup_days,
     event_loops,
+    timings: timings.commits,
     log,
     onFirstEvent: (project_id) => noteFirstEvent(control, project_id, log),
     onBroken,
@@ -240,7 +238,7 @@ async function openRooms(
   const engine = openEngine(config, log)
   parts.defer(() => engine.close())
 
-  const questions = openQuestions(config, engine, log)
+  const questions = openQuestions(config, { engine, timings, log, now })
   parts.defer(() => questions.close())
 
   const targeting = openTargeting(config.data_dir, {
@@ -253,12 +251,12 @@ async function openRooms(
       query_limits: OWN_LIMITS,
     }),
     log,
-    now: () => new Date(),
+    now,
     tidy: config,
   })
   parts.defer(() => targeting.close())
 
-  const snapshots = openSnapshots(config, { control, capture, engine, log })
+  const snapshots = openSnapshots(config, { control, capture, engine, timings, log })
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest, snapshots }
   return { control, capture, readers, targeting, engine, questions, snapshots }
@@ -308,43 +306,6 @@ async function bootstrapUnattended({ db }: Control, config: Config): Promise<voi
   }
   if (email === null || password === null || hasPasswords(db)) return
   setOwnerPassword(db, { email, hash: await hashPassword(password, email) }, new Date())
-}
-
-type ListeningServer = { readonly url: string; stop(): Promise<void> }
-
-function listen(config: Config, needs: AppContext): ListeningServer {
-  const app = createApp(needs)
-  try {
-    app.listen({
-      hostname: config.host,
-      port: config.port,
-      // Two servers on one port would each get half of the requests.
-      reusePort: false,
-      development: false,
-      idleTimeout: IDLE_TIMEOUT_S,
-      // Routes refuse large bodies early and with JSON; Bun would close the connection without an answer.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    })
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    throw new PortInUse(`${config.host}:${config.port} is in use by another program`)
-  }
-  const { server } = app
-  if (server === null) throw new Error('the server does not listen')
-  return {
-    url: config.public_url ?? localUrl(config.host, server.port ?? config.port),
-    async stop() {
-      const answered = server.stop()
-      await Promise.race([answered, Bun.sleep(ANSWER_TIME_MS)])
-      await server.stop(true)
-    },
-  }
-}
-
-/** A URL that works from this machine, also if the server listens on all addresses. */
-function localUrl(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 /** Ends the process at an unexpected error: its state is unknown, and every start can recover from a crash. */

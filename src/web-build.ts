@@ -14,12 +14,12 @@ const PUBLIC_PATH = '/ui/'
 const NAME = '[name]-[hash].[ext]'
 
 /** How well files are compressed: as far as possible for the executable, quickly for a server from source. */
-export type Compression = { readonly brotli: number; readonly gzip: number }
+type Compression = { readonly brotli: number; readonly gzip: number }
 export const THOROUGHLY: Compression = { brotli: 11, gzip: 9 }
 export const QUICKLY: Compression = { brotli: 4, gzip: 1 }
 
 /** The bundler's own record of what it read and wrote. */
-export type BundleRecord = NonNullable<Bun.BuildOutput['metafile']>
+type BundleRecord = NonNullable<Bun.BuildOutput['metafile']>
 
 type Bundle = { readonly outputs: readonly Bun.BuildArtifact[]; readonly record: BundleRecord }
 

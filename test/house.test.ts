@@ -34,7 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   hogql: ['column-names', 'errors'],
   licenses: ['web-build'],
   networks: [],
-  storage: ['column-names', 'errors'],
+  storage: ['column-names', 'errors', 'threads'],
   threads: ['errors'],
   // the browser's side: of the server it knows the types of bodies and answers
   web: ['contract'],
@@ -44,22 +44,24 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'web-dev': ['web-build', 'web-pack'],
   // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
-  pictures: ['errors', 'web-files', 'web-pack'],
+  pictures: ['errors', 'threads', 'web-files', 'web-pack'],
   plugins: ['errors', 'networks', 'projects', 'storage'],
   ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage', 'threads'],
   flags: ['errors', 'geoip', 'threads'],
   insights: ['contract', 'errors', 'hogql'],
   query: ['column-names', 'contract', 'errors', 'hogql', 'insights', 'storage', 'threads'],
-  snapshots: ['errors', 'storage'],
+  snapshots: ['errors', 'storage', 'threads'],
   backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
-  dashboards: ['errors', 'projects', 'storage'],
+  dashboards: ['errors', 'projects', 'storage', 'threads'],
   targeting: ['errors', 'flags', 'projects', 'storage', 'threads'],
   demo: ['flags', 'projects', 'targeting'],
   // the edge: the wire on one side, rooms on the other
   config: ['errors', 'networks'],
-  logs: ['config'],
+  logs: ['config', 'threads'],
+  edge: ['errors', 'geoip', 'ingest', 'storage', 'threads'],
   http: [
+    'edge',
     'dashboards',
     'contract',
     'demo',
@@ -86,6 +88,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'app',
     'config',
     'demo',
+    'edge',
     'errors',
     'geoip',
     'http',
@@ -101,6 +104,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'threads',
   ],
   cli: ['backup', 'config', 'errors', 'licenses', 'logs', 'projects', 'serve', 'storage'],
+  // what other projects import: it starts the program as a process
+  testing: [],
   main: ['cli', 'query', 'snapshots'],
   build: ['licenses', 'storage', 'web-build', 'web-pack'],
 }
@@ -123,7 +128,12 @@ const CITATION = /((?:[\w.-]+\/)*README\.md)(?:,? ?(?:section |fact )?(\d+)\b|,?
 const README_LINES_MAX = 60
 
 type Import = { readonly from: string; readonly to: string }
-type Named = { readonly name: string; readonly file: string; readonly is_type: boolean }
+type Named = {
+  readonly name: string
+  readonly file: string
+  readonly is_type: boolean
+  readonly is_exported: boolean
+}
 
 const roomOf = (file: string): string =>
   relative('src', file)
@@ -181,18 +191,18 @@ function circlesIn(imports: readonly Import[]): readonly (readonly string[])[] {
 /** What a file exports, and its types also where they are not exported. */
 function namesIn(file: string, text: string): readonly Named[] {
   return parseSync(file, text).program.body.flatMap((statement): readonly Named[] => {
-    const is_export = statement.type === 'ExportNamedDeclaration'
-    const declared = is_export ? statement.declaration : statement
+    const is_exported = statement.type === 'ExportNamedDeclaration'
+    const declared = is_exported ? statement.declaration : statement
     if (!declared) return []
     if (declared.type === 'VariableDeclaration') {
-      if (!is_export) return []
+      if (!is_exported) return []
       return declared.declarations.flatMap(({ id }) =>
-        id.type === 'Identifier' ? [{ name: id.name, file, is_type: false }] : [],
+        id.type === 'Identifier' ? [{ name: id.name, file, is_type: false, is_exported }] : [],
       )
     }
     if (!('id' in declared) || declared.id?.type !== 'Identifier') return []
     const is_type = declared.type !== 'FunctionDeclaration'
-    return is_type || is_export ? [{ name: declared.id.name, file, is_type }] : []
+    return is_type || is_exported ? [{ name: declared.id.name, file, is_type, is_exported }] : []
   })
 }
 
@@ -347,6 +357,22 @@ describe('names', () => {
     expect(clashes.map(([name, all]) => [name, all.map(({ file }) => file)])).toEqual([])
   })
 
+  test('of exported types are used in other files', () => {
+    const others = trackedFiles()
+      .filter((file) => /^(src|test)\/.*\.tsx?$/.test(file) && !file.endsWith('.d.ts'))
+      .map((file) => [file, readFileSync(join(ROOT, file), 'utf8')] as const)
+    const files_of = new Map<string, Set<string>>()
+    for (const [file, text] of others)
+      for (const word of new Set(text.match(/\w+/g)))
+        files_of.set(word, (files_of.get(word) ?? new Set()).add(file))
+    // Take away the word export; what the type is for is then seen in one file.
+    const lonely = allNames.filter(
+      ({ name, file, is_type, is_exported }) =>
+        is_type && is_exported && !file.endsWith('.d.ts') && files_of.get(name)?.size === 1,
+    )
+    expect(lonely.map(({ name, file }) => `${file}: ${name}`)).toEqual([])
+  })
+
   test('say what a thing is: no word that could name anything stands alone', () => {
     // src/README.md has the words of this code; a type is a noun, a function a verb and an object.
     const vague = allNames.filter(({ name }) => FORBIDDEN_NAMES.has(name.toLowerCase()))
@@ -406,6 +432,19 @@ describe('comments', () => {
     ['contract C12', 1],
   ])('are found to be right or wrong: %s', (comment, count) => {
     expect(brokenCitations('src/threads/planted.ts', [comment])).toHaveLength(count)
+  })
+})
+
+/** Files that may lie flat in one folder of src before it takes sub-folders by subject. */
+const FOLDER_FILES_MAX = 20
+
+describe('folders', () => {
+  test('have sub-folders where more files lie flat than one sees at once', () => {
+    const all = Map.groupBy(trackedFiles(), dirname)
+    const long = [...all].filter(
+      ([folder, files]) => folder.startsWith('src/') && files.length > FOLDER_FILES_MAX,
+    )
+    expect(long.map(([folder, files]) => `${folder}: ${files.length}`)).toEqual([])
   })
 })
 

@@ -8,7 +8,7 @@ import { openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { type BackedUp, DATABASES, measure, writeChecksums } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
-export type BackupRequest = {
+type BackupRequest = {
   readonly data_dir: string
   /** The folder of the backup; it must be missing, empty, or incomplete. */
   readonly folder: string
@@ -26,11 +26,14 @@ const ATTEMPTS_MAX = 10
  * is damaged; nothing is left of the backup then.
  */
 export async function takeBackup(options: BackupRequest, now: Date): Promise<Backup> {
-  const { data_dir, folder } = options
-  if (!existsSync(join(data_dir, 'events.db'))) {
-    throw new BackupFault(`${data_dir} holds no Tidemark data`)
-  }
-  return fillFolder(folder, () => backUpInto(options, now))
+  requireData(options.data_dir)
+  return fillFolder(options.folder, () => backUpInto(options, now))
+}
+
+/** Throws a BackupFault for a folder that is no data folder. */
+export function requireData(data_dir: string): void {
+  if (existsSync(join(data_dir, 'events.db'))) return
+  throw new BackupFault(`${data_dir} holds no Tidemark data`)
 }
 
 async function backUpInto(options: BackupRequest, now: Date): Promise<Backup> {

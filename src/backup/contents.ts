@@ -43,7 +43,13 @@ export function findChecksums(folder: string): Checksums | null {
   const no = (why: string): BackupFault => new BackupFault(`checksums.json of ${folder} ${why}`)
   if (!stat.isFile()) throw no('is no plain file')
   if (stat.size > CHECKSUMS_BYTES_MAX) throw no(`has more than ${CHECKSUMS_BYTES_MAX} bytes`)
-  const checksums = parseChecksums(readFileSync(checksumsPath(folder), 'utf8'))
+  return parseList(readFileSync(checksumsPath(folder), 'utf8'), `checksums.json of ${folder}`)
+}
+
+/** Parses the list of a backup, `subject` in messages. Throws a BackupFault when it is not one that we have written. */
+export function parseList(text: string, subject: string): Checksums {
+  const no = (why: string): BackupFault => new BackupFault(`${subject} ${why}`)
+  const checksums = parseChecksums(text)
   if (checksums === null) throw no('is not the list of a backup')
   const paths = new Set<string>()
   for (const { path } of checksums.files) {

@@ -9,9 +9,9 @@ import { openReader } from '../storage/sqlite/sqlite.ts'
 import { DATABASES, findChecksums, findFault } from './contents.ts'
 
 /** One fault, and its meaning. */
-export type DataFault = { readonly subject: string; readonly fault: string }
+type DataFault = { readonly subject: string; readonly fault: string }
 
-export type Diagnosis = {
+type Diagnosis = {
   readonly findings: readonly DataFault[]
   readonly files: number
   readonly events_in_files: number

@@ -27,15 +27,11 @@ export const WRITERS: Readonly<Record<ExportFormat, Write>> = {
 /** Columns with JSON text, which is written unchanged. */
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['properties'])
 
-/** The lines that a SELECT's rows make: columns that are NULL are left out, times are ISO 8601 in UTC. */
-export async function* formatLines(
-  connection: DuckDBConnection,
-  select: string,
-): AsyncGenerator<string> {
-  for await (const lines of linesTogether(connection, select)) yield* lines
-}
-
-async function* linesTogether(
+/**
+ * The lines that a SELECT's rows make, a chunk of rows at a time: columns that are NULL are left out, times are ISO 8601
+ * in UTC.
+ */
+export async function* linesTogether(
   connection: DuckDBConnection,
   select: string,
 ): AsyncGenerator<readonly string[]> {

@@ -28,7 +28,7 @@ import { openReader } from '../storage/sqlite/sqlite.ts'
 import { type ExportFormat, WRITERS } from './export-formats.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
-export type DataExportOptions = {
+type DataExportOptions = {
   readonly data_dir: string
   /** The folder of the files; it must be missing, empty, or incomplete. */
   readonly folder: string
@@ -38,7 +38,7 @@ export type DataExportOptions = {
   readonly tell: (done: number, all: number) => void
 }
 
-export type Exported = {
+type Exported = {
   readonly events: number
   readonly persons: number
   readonly files: readonly string[]

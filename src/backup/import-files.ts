@@ -1,14 +1,17 @@
-/** Reads files for an import: our exports, and events as SDKs send them; NDJSON, JSON or Parquet, gzipped or not. */
+/**
+ * Reads files for an import: our exports, events as SDKs send them, and other tools' exports; NDJSON, JSON, CSV or
+ * Parquet, gzipped or not.
+ */
 
-import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { isObject } from '../json.ts'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
-import { formatLines } from './export-formats.ts'
+import { linesTogether } from './export-formats.ts'
 import { BackupFault } from './fill-folder.ts'
+import { type JSONObject, type MapRecord, uuidOf } from './sources/source.ts'
 
 export type ImportFile = {
   readonly path: string
@@ -16,17 +19,21 @@ export type ImportFile = {
   readonly format: ImportFormat
 }
 
-/** An event in the shape of `/batch/`. */
-export type ImportedEvent = Readonly<Record<string, unknown>>
-
 /** One line or row of a file: an event, or the events that create a person. */
-export type FileRecord = {
-  readonly events: (number: number) => readonly ImportedEvent[]
+type FileRecord = {
+  /**
+   * The JSON texts of its events, in the shape of `/batch/`, or why it cannot be brought over; `number` is its position
+   * in the file, from 1.
+   */
+  readonly events: (number: number) => readonly string[] | LeftOut
   /** Its approximate size in the file, in bytes. */
   readonly bytes: number
 }
 
-type ImportFormat = 'json' | 'jsonl' | 'parquet'
+/** Why a record of another tool cannot be brought over. */
+type LeftOut = { readonly reason: string }
+
+type ImportFormat = 'csv' | 'json' | 'jsonl' | 'parquet'
 
 /** Longer lines are refused. */
 const LINE_LENGTH_MAX = 32 * 1024 * 1024
@@ -40,17 +47,22 @@ const FORMATS: readonly (readonly [RegExp, ImportFormat])[] = [
   [/\.(jsonl|ndjson)(\.gz)?$/, 'jsonl'],
   [/\.json(\.gz)?$/, 'json'],
   [/\.parquet$/, 'parquet'],
+  [/\.csv(\.gz)?$/, 'csv'],
 ]
 
 /**
  * The files of these paths, of folders in the order of their names with persons last. Throws a BackupFault for what
  * is not there or has a name that says nothing, for what is no plain file, and for links in folders.
+ * `has_lines`: a .json file has one record per line, as other tools write it.
  */
-export function listImportFiles(paths: readonly string[]): readonly ImportFile[] {
+export function listImportFiles(
+  paths: readonly string[],
+  has_lines = false,
+): readonly ImportFile[] {
   return paths.flatMap((path) => {
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat === undefined) throw new BackupFault(`${path} is not there`)
-    if (!stat.isDirectory()) return [importFile(path, stat)]
+    if (!stat.isDirectory()) return [importFile(path, stat, has_lines)]
     if (isIncomplete(path)) throw new BackupFault(`${path} is an export that was cut off`)
     const names = readdirSync(path).filter((name) => formatOf(name) !== null)
     const ordered = [
@@ -58,20 +70,26 @@ export function listImportFiles(paths: readonly string[]): readonly ImportFile[]
       ...names.filter(isPersons).toSorted(),
     ]
     // A link in a folder of another user may lead to files that only this user can read.
-    return ordered.map((name) => importFile(join(path, name), lstatSync(join(path, name))))
+    return ordered.map((name) =>
+      importFile(join(path, name), lstatSync(join(path, name)), has_lines),
+    )
   })
 }
 
 const isPersons = (name: string): boolean => name.startsWith('persons')
 
-function importFile(path: string, stat: Stats): ImportFile {
-  const format = formatOf(path)
+function importFile(path: string, stat: Stats, has_lines: boolean): ImportFile {
+  const named = formatOf(path)
+  const format = has_lines && named === 'json' ? 'jsonl' : named
   if (format === null) {
-    throw new BackupFault(`${path} is named neither .jsonl, .ndjson, .json nor .parquet`)
+    const hint = path.endsWith('.zip') ? ': unpack it, and name the folder' : ''
+    throw new BackupFault(
+      `${path} is named neither .jsonl, .ndjson, .json, .csv nor .parquet${hint}`,
+    )
   }
   if (!stat.isFile()) throw new BackupFault(`${path} is a link or no plain file`)
   if (format === 'json' && stat.size > JSON_BYTES_MAX) throw tooLarge(path)
-  if (format === 'parquet' && PATTERN.test(path)) {
+  if ((format === 'parquet' || format === 'csv') && PATTERN.test(path)) {
     throw new BackupFault(`${path} has *, ? or [ in its name: rename it`)
   }
   return { path, bytes: stat.size, format }
@@ -83,36 +101,49 @@ const tooLarge = (path: string): BackupFault =>
 const formatOf = (name: string): ImportFormat | null =>
   FORMATS.find(([pattern]) => pattern.test(name))?.[1] ?? null
 
-/** The records of a file, in its order. Throws a BackupFault that names the record that cannot be read. */
-export async function* readRecords(file: ImportFile): AsyncGenerator<FileRecord> {
+/**
+ * The records of a file, in its order, as many at once as were read together: an asynchronous step per record would cost
+ * as much as parsing it. `mapRecord` reads another tool's records; null for ours and for events as SDKs send them. Throws a
+ * BackupFault that names the record that cannot be read.
+ */
+export async function* readRecords(
+  file: ImportFile,
+  mapRecord: MapRecord | null,
+): AsyncGenerator<readonly FileRecord[]> {
   if (file.format === 'json') {
-    yield* readWhole(file)
+    yield readWhole(file)
     return
   }
-  const lines = file.format === 'jsonl' ? linesIn(file) : rowsIn(file)
-  for await (const line of lines) {
-    if (line.trim() === '') continue
-    yield {
-      bytes: Buffer.byteLength(line) + 1,
-      events: (number) => eventsOf(parse(line, file, number), line, { path: file.path, number }),
+  if (file.format === 'csv' && mapRecord === null) {
+    throw new BackupFault(`${file.path}: say with --from which tool wrote it`)
+  }
+  const toEvents = mapRecord === null ? eventsOf : mappedEvents(mapRecord)
+  const read = file.format === 'jsonl' ? linesIn(file) : rowsIn(file)
+  for await (const lines of read) {
+    const records: FileRecord[] = []
+    for (const line of lines) {
+      if (line.trim() === '') continue
+      records.push({
+        bytes: Buffer.byteLength(line) + 1,
+        events: (number) => toEvents(parse(line, file, number), line, { path: file.path, number }),
+      })
     }
+    yield records
   }
 }
 
 /** One JSON text: an event, a list of them, or the body of a request. */
-function* readWhole(file: ImportFile): Generator<FileRecord> {
+function readWhole(file: ImportFile): readonly FileRecord[] {
   const raw = readFileSync(file.path)
   const text = (file.path.endsWith('.gz') ? gunzip(raw, file) : raw).toString()
   const value = parse(text, file, 1)
   const batch = isObject(value) ? (value['batch'] ?? [value]) : value
   if (!Array.isArray(batch)) throw new BackupFault(`${file.path} holds no events`)
   const items: readonly unknown[] = batch
-  for (const item of items) {
-    yield {
-      bytes: file.bytes / items.length,
-      events: (number) => eventsOf(item, JSON.stringify(item), { path: file.path, number }),
-    }
-  }
+  return items.map((item) => ({
+    bytes: file.bytes / items.length,
+    events: (number) => eventsOf(item, JSON.stringify(item), { path: file.path, number }),
+  }))
 }
 
 function gunzip(raw: Buffer, { path }: ImportFile): Buffer {
@@ -124,7 +155,7 @@ function gunzip(raw: Buffer, { path }: ImportFile): Buffer {
   }
 }
 
-async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
+async function* linesIn({ path }: ImportFile): AsyncGenerator<readonly string[]> {
   const raw = Bun.file(path).stream()
   const bytes = path.endsWith('.gz') ? raw.pipeThrough(new DecompressionStream('gzip')) : raw
   const decoder = new TextDecoder()
@@ -140,22 +171,25 @@ async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
     }
     const last = others.pop()
     if (last === undefined) continue
-    yield begun.join('')
-    yield* others
+    yield [begun.join(''), ...others]
     begun = [last]
     length = last.length
   }
   const rest = begun.join('') + decoder.decode()
-  if (rest !== '') yield rest
+  if (rest !== '') yield [rest]
 }
 
-/** Converts rows to the lines that an NDJSON export has. */
-async function* rowsIn({ path }: ImportFile): AsyncGenerator<string> {
+/** Converts rows to the lines that an NDJSON export has; every value of a CSV file is text, an empty one is left out. */
+async function* rowsIn({ path, format }: ImportFile): AsyncGenerator<readonly string[]> {
+  const table =
+    format === 'parquet'
+      ? `read_parquet(${textLiteral(path)})`
+      : `read_csv(${textLiteral(path)}, header = true, all_varchar = true, delim = ',', quote = '"', escape = '"')`
   const { openInstance } = await import('../storage/duckdb/duckdb.ts')
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir: '' })
   const connection = await instance.connect()
   try {
-    yield* formatLines(connection, `select * from read_parquet(${textLiteral(path)})`)
+    yield* linesTogether(connection, `select * from ${table}`)
   } finally {
     connection.closeSync()
     instance.closeSync()
@@ -171,36 +205,52 @@ function parse(text: string, file: ImportFile, number: number): unknown {
 }
 
 /** Members of exported events that are not sent, because the server computes them. */
-const WORKED_OUT = /^(person_id|person_mode|created_at|elements_chain|group_[0-4])$/
+const WORKED_OUT: ReadonlySet<string> = new Set([
+  'person_id',
+  'person_mode',
+  'created_at',
+  'elements_chain',
+  ...[0, 1, 2, 3, 4].map((index) => `group_${index}`),
+])
 
 /** The position of a record. */
 type RecordPosition = { readonly path: string; readonly number: number }
 
-function eventsOf(value: unknown, text: string, place: RecordPosition): readonly ImportedEvent[] {
-  if (!isObject(value)) return [{ event: value }]
+/** Another tool's records as events. */
+function mappedEvents(mapRecord: MapRecord) {
+  return (value: unknown, text: string, place: RecordPosition): readonly string[] | LeftOut => {
+    const events = isObject(value) ? mapRecord(value) : 'not a JSON object'
+    if (typeof events === 'string') return { reason: events }
+    return events.map((event) =>
+      JSON.stringify({ ...event, uuid: event['uuid'] ?? placeUuid(text, place) }),
+    )
+  }
+}
+
+function eventsOf(value: unknown, text: string, place: RecordPosition): readonly string[] {
+  if (!isObject(value)) return [JSON.stringify({ event: value })]
   const { distinct_ids } = value
   if (Array.isArray(distinct_ids) && value['event'] === undefined) {
-    return personEvents(value, distinct_ids.map(String))
+    return personEvents(value, distinct_ids.map(String)).map((event) => JSON.stringify(event))
   }
-  const sent = Object.fromEntries(Object.entries(value).filter(([name]) => !WORKED_OUT.test(name)))
+  const names = Object.keys(value)
+  const uuid = value['uuid'] ?? null
+  // An event that is sent as it is needs no second serialization, which costs as much as parsing.
+  if (uuid !== null && !names.some((name) => WORKED_OUT.has(name))) return [text]
+  const sent = Object.fromEntries(
+    names.filter((name) => !WORKED_OUT.has(name)).map((name) => [name, value[name]]),
+  )
   const { elements_chain } = value
-  const has_chain = typeof elements_chain === 'string' && elements_chain !== ''
-  const properties = isObject(value['properties']) ? value['properties'] : {}
-  return [
-    {
-      ...sent,
-      ...(has_chain ? { properties: { ...properties, $elements_chain: elements_chain } } : {}),
-      // Whoever sends the same file again sends the same events; what other files say is something else.
-      uuid: value['uuid'] ?? uuidOf(JSON.stringify([resolve(place.path), place.number, text])),
-    },
-  ]
+  if (typeof elements_chain === 'string' && elements_chain !== '') {
+    const properties = isObject(value['properties']) ? value['properties'] : {}
+    sent['properties'] = { ...properties, $elements_chain: elements_chain }
+  }
+  sent['uuid'] = uuid ?? placeUuid(text, place)
+  return [JSON.stringify(sent)]
 }
 
 /** A person is what is set, and whose ids are one. */
-function personEvents(
-  person: ImportedEvent,
-  distinct_ids: readonly string[],
-): readonly ImportedEvent[] {
+function personEvents(person: JSONObject, distinct_ids: readonly string[]): readonly JSONObject[] {
   const [distinct_id, ...others] = distinct_ids
   if (distinct_id === undefined) return []
   const at = { distinct_id, timestamp: person['created_at'] }
@@ -216,7 +266,6 @@ function personEvents(
   ]
 }
 
-function uuidOf(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}
+/** The same file gives the same uuids each time, so that its events are stored once; other files give others. */
+const placeUuid = (text: string, { path, number }: RecordPosition): string =>
+  uuidOf(JSON.stringify([resolve(path), number, text]))

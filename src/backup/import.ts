@@ -2,26 +2,42 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { BackupFault } from './fill-folder.ts'
-import { type ImportedEvent, type ImportFile, readRecords } from './import-files.ts'
+import { type ImportFile, readRecords } from './import-files.ts'
+import type { MapRecord } from './sources/source.ts'
 
-export type ImportOptions = {
+type ImportOptions = {
   /** The server's URL. */
   readonly url: string
   readonly api_token: string
   readonly files: readonly ImportFile[]
+  /** Reads the records of another tool's files. */
+  readonly mapRecord?: MapRecord | null
   /** The file with the progress; deleted at the end. */
   readonly progress_path: string
   /** Called after each batch with the bytes read of all bytes, and the events sent. */
   readonly tell: (done: number, all: number, events: number) => void
 }
 
-/** Numbers of events sent, and of records that an earlier import has sent. */
-export type Imported = { readonly events: number; readonly records_skipped: number }
+/** Numbers of events sent, of records that an earlier run has sent, and of records that cannot be brought over. */
+export type Imported = {
+  readonly events: number
+  readonly records_skipped: number
+  readonly left_out: LeftOutCounts
+}
+
+/** Records that cannot be brought over, by reason, of all runs of an import. */
+type LeftOutCounts = Readonly<Record<string, number>>
 
 /** The progress: stored records of this file, after all files before it. `of` identifies the files. */
-type ImportPosition = { readonly file: number; readonly records: number; readonly of: string }
+type ImportPosition = {
+  readonly file: number
+  readonly records: number
+  readonly of: string
+  readonly left_out: LeftOutCounts
+}
 
-type NumberedEvent = { readonly event: ImportedEvent; readonly record: number }
+/** An event as JSON text, and the record that it is from. */
+type NumberedEvent = { readonly text: string; readonly record: number }
 
 type ImportBatch = {
   readonly file: ImportFile
@@ -33,8 +49,9 @@ type ImportBatch = {
   readonly records_skipped: number
 }
 
+/** A server stores up to 1000 events or 1 MiB of a request at once; longer requests are written to its journal first. */
 const BATCH_EVENTS = 1000
-const BATCH_BYTES = 4 * 1024 * 1024
+const BATCH_BYTES = 768 * 1024
 /** The import ends when the server is unreachable or out of disk space for this long; it can be resumed. */
 const TRIES_MAX = 60
 const RETRY_MS = 1000
@@ -45,63 +62,89 @@ const RETRY_MS = 1000
  */
 export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { files, progress_path, tell } = options
+  const begun = readPlace(progress_path, nameOf(files))
+  let { left_out } = begun
   const all = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let events = 0
   let records_skipped = 0
-  for await (const batch of batchesOf(files, readPlace(progress_path, nameOf(files)))) {
+  const store = async (batch: ImportBatch): Promise<void> => {
     await sendBatch(options, batch.file, batch.events)
     writePlace(progress_path, batch.place)
+    left_out = batch.place.left_out
     events += batch.events.length
     records_skipped += batch.records_skipped
     const index = files.indexOf(batch.file)
     const before = files.slice(0, index).reduce((sum, { bytes }) => sum + bytes, 0)
     tell(before + Math.min(batch.bytes_read, batch.file.bytes), all, events)
   }
+  // One batch is stored while the next is read. Requests stay in order: what is set last must arrive last.
+  let storing = Promise.resolve()
+  try {
+    for await (const batch of batchesOf(options, begun)) {
+      await storing
+      storing = store(batch)
+      // It is awaited above or below; until then its failure is not unhandled.
+      storing.catch(() => undefined)
+    }
+  } finally {
+    await storing
+  }
   rmSync(progress_path, { force: true })
-  return { events, records_skipped }
+  return { events, records_skipped, left_out }
 }
 
 async function* batchesOf(
-  files: readonly ImportFile[],
+  { files, mapRecord = null }: ImportOptions,
   begun: ImportPosition,
 ): AsyncGenerator<ImportBatch> {
+  const left_out = new Map(Object.entries(begun.left_out))
   for (const [index, file] of files.entries()) {
     if (index < begun.file) continue
-    yield* batchesOfFile(file, index, {
-      ...begun,
-      records: index === begun.file ? begun.records : 0,
-    })
+    const records = index === begun.file ? begun.records : 0
+    yield* batchesOfFile(file, { ...begun, file: index, records }, { mapRecord, left_out })
   }
 }
 
+/** How records become events, and the counts of those that do not. */
+type Mapping = { readonly mapRecord: MapRecord | null; readonly left_out: Map<string, number> }
+
 async function* batchesOfFile(
   file: ImportFile,
-  index: number,
   begun: ImportPosition,
+  { mapRecord, left_out }: Mapping,
 ): AsyncGenerator<ImportBatch> {
   let events: NumberedEvent[] = []
   let bytes_read = 0
   let bytes_sent = 0
   let records = 0
-  for await (const record of readRecords(file)) {
-    records += 1
-    bytes_read += record.bytes
-    if (records <= begun.records) continue
-    for (const event of record.events(records)) events.push({ event, record: records })
-    if (events.length < BATCH_EVENTS && bytes_read - bytes_sent < BATCH_BYTES) continue
-    yield {
-      file,
-      events,
-      place: { ...begun, file: index, records },
-      bytes_read,
-      records_skipped: 0,
+  for await (const read of readRecords(file, mapRecord)) {
+    for (const record of read) {
+      records += 1
+      bytes_read += record.bytes
+      if (records <= begun.records) continue
+      const made = record.events(records)
+      if ('reason' in made) countReason(left_out, made.reason)
+      const texts = 'reason' in made ? [] : made
+      for (const text of texts) events.push({ text, record: records })
+      if (events.length < BATCH_EVENTS && bytes_read - bytes_sent < BATCH_BYTES) continue
+      const place = { ...begun, records, left_out: Object.fromEntries(left_out) }
+      yield { file, events, place, bytes_read, records_skipped: 0 }
+      events = []
+      bytes_sent = bytes_read
     }
-    events = []
-    bytes_sent = bytes_read
   }
-  const place = { ...begun, file: index + 1, records: 0 }
+  const counts = Object.fromEntries(left_out)
+  const place = { ...begun, file: begun.file + 1, records: 0, left_out: counts }
   const records_skipped = Math.min(records, begun.records)
   yield { file, events, place, bytes_read: file.bytes, records_skipped }
+}
+
+/** Values of a file are part of some reasons: there are at most so many. */
+const REASONS_MAX = 100
+
+function countReason(left_out: Map<string, number>, reason: string): void {
+  const named = left_out.has(reason) || left_out.size < REASONS_MAX ? reason : 'other reasons'
+  left_out.set(named, (left_out.get(named) ?? 0) + 1)
 }
 
 /** Bisects a refused batch, to name the event at fault. */
@@ -113,7 +156,7 @@ async function sendBatch(
   if (events.length === 0) return
   const refused = await send(
     options,
-    events.map(({ event }) => event),
+    events.map(({ text }) => text),
   )
   if (refused === null) return
   if (events.length === 1) {
@@ -127,9 +170,9 @@ async function sendBatch(
 /** Sends events; returns the reason of a refusal, or null. */
 async function send(
   { url, api_token }: ImportOptions,
-  batch: readonly ImportedEvent[],
+  batch: readonly string[],
 ): Promise<string | null> {
-  const body = JSON.stringify({ api_key: api_token, historical_migration: true, batch })
+  const body = `{"api_key":${JSON.stringify(api_token)},"historical_migration":true,"batch":[${batch.join(',')}]}`
   for (let tries = 1; ; tries++) {
     const answer = await fetch(`${url}/batch/`, {
       method: 'POST',
@@ -151,11 +194,11 @@ function nameOf(files: readonly ImportFile[]): string {
 }
 
 function readPlace(path: string, of: string): ImportPosition {
-  const nowhere = { file: 0, records: 0, of }
+  const nowhere = { file: 0, records: 0, of, left_out: {} }
   if (!existsSync(path)) return nowhere
   try {
     const place = JSON.parse(readFileSync(path, 'utf8')) as ImportPosition | null
-    return place?.of === of ? place : nowhere
+    return place?.of === of ? { ...nowhere, ...place } : nowhere
   } catch {
     // Truncated by a power cut: everything is sent again, and stored once by uuid.
     return nowhere

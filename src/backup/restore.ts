@@ -9,20 +9,33 @@ import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type Restored = { readonly files: number; readonly made_at: string }
 
-/**
- * Copies a complete backup and checks every byte of the copy; until then the folder is marked as unfinished. Nothing
- * is written outside of the folder, and no link of the backup is followed. Throws a BackupFault when the backup is not
- * complete, a file of it is damaged, or something is in the way.
- */
+/** The list of a complete backup, and what copies one file of it to a path where there is none, synced. */
+type RestoreSource = {
+  readonly checksums: Checksums
+  readonly copy: (file: BackedUp, to: string) => Promise<void>
+}
+
+/** Restores a backup from its folder: see `restoreFrom`. No link of the backup is followed. */
 export async function restoreBackup(folder: string, data_dir: string): Promise<Restored> {
   const checksums = findChecksums(folder)
   if (checksums === null) throw new BackupFault(`${folder} is not a complete backup`)
+  const copy = (file: BackedUp, to: string): Promise<void> => copyPlain(folder, file, to)
+  return restoreFrom({ checksums, copy }, data_dir)
+}
+
+/**
+ * Copies a complete backup and checks every byte of the copy; until then the folder is marked as unfinished. Nothing
+ * is written outside of the folder. Throws a BackupFault when a file of the backup is damaged, or something is in
+ * the way.
+ */
+export async function restoreFrom(source: RestoreSource, data_dir: string): Promise<Restored> {
+  const { checksums } = source
   if (existsSync(data_dir) && hasData(data_dir)) {
     throw new BackupFault(`${data_dir} is not empty: move it away first`)
   }
   // The marker keeps a server from starting on the incomplete folder.
   await fillFolder(data_dir, async () => {
-    await copyAll(folder, data_dir, checksums)
+    await copyAll(source, data_dir)
     endLogins(data_dir)
   })
   return { files: checksums.files.length, made_at: checksums.made_at }
@@ -49,10 +62,12 @@ function endLogins(data_dir: string): void {
 const hasData = (data_dir: string): boolean =>
   !isIncomplete(data_dir) && readdirSync(data_dir).some((name) => name !== 'lost+found')
 
-async function copyAll(from: string, to: string, { files }: Checksums): Promise<void> {
+async function copyAll({ checksums, copy }: RestoreSource, to: string): Promise<void> {
+  const { files } = checksums
   for (const file of files) {
     mkdirSync(dirname(join(to, file.path)), { recursive: true })
-    const fault = (await findFault(from, file)) ?? (await copyChecked(from, to, file))
+    await copy(file, join(to, file.path))
+    const fault = await findFault(to, file)
     if (fault !== null) throw new BackupFault(`${file.path} of the backup ${fault}`)
   }
   requireNamedFiles(to, files)
@@ -83,9 +98,10 @@ function readNamedFiles(data_dir: string): readonly NamedFile[] {
   }
 }
 
-/** Describes the damage of the copy, or returns null. */
-async function copyChecked(folder: string, to: string, file: BackedUp): Promise<string | null> {
-  copyFileSync(join(folder, file.path), join(to, file.path), constants.COPYFILE_EXCL)
-  syncPath(join(to, file.path))
-  return findFault(to, file)
+/** Reads the file before it is copied: a link or a device is never opened as a copy's source. */
+async function copyPlain(folder: string, file: BackedUp, to: string): Promise<void> {
+  const fault = await findFault(folder, file)
+  if (fault !== null) throw new BackupFault(`${file.path} of the backup ${fault}`)
+  copyFileSync(join(folder, file.path), to, constants.COPYFILE_EXCL)
+  syncPath(to)
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { readConfig, readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
 import { findDemoRun, requestDemoData } from '../projects/demo-runs.ts'
-import { findProject } from '../projects/project.ts'
+import { findProject } from '../projects/settings/project.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { FolderInUse } from '../storage/process/lock.ts'
 import {

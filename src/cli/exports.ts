@@ -6,9 +6,10 @@ import { exportProject } from '../backup/export.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../backup/export-formats.ts'
 import { importFiles } from '../backup/import.ts'
 import { listImportFiles } from '../backup/import-files.ts'
+import { SOURCES, type SourceName } from '../backup/sources/sources.ts'
 import { readConfig, readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
-import { findProject } from '../projects/project.ts'
+import { findProject } from '../projects/settings/project.ts'
 import { prepareDuckDB } from '../storage/duckdb/duckdb-native.ts'
 import { FolderInUse, findHolder } from '../storage/process/lock.ts'
 import {
@@ -24,7 +25,12 @@ type ExportCommandOptions = DataFolderOptions & {
   readonly project: number
   readonly format: ExportFormat
 }
-type ImportCommandOptions = DataFolderOptions & { readonly project: number }
+type ImportCommandOptions = DataFolderOptions & {
+  readonly project: number
+  readonly from?: SourceName
+}
+
+const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[]
 
 const EXPORT_EXAMPLE = `
 One file of events per month, one of persons. "tidemark import" takes them again, here or elsewhere.
@@ -39,8 +45,17 @@ historical migration, through the server that runs on the folder or by itself. B
 goes on where it was; an event with a uuid is stored once in any case. Persons come as events $set and
 $merge_dangerously.
 
-Example:
-  $ tidemark import --project 1 /mnt/exports/web-shop`
+With --from it reads what another tool exported (unpack archives first), and says what it could not bring over:
+  posthog     batch exports of events and persons: .parquet, .jsonl
+  mixpanel    the raw event export: .jsonl
+  amplitude   the folder of .json.gz files of its Export API
+  ga4         rows of BigQuery's events_YYYYMMDD: .json with one row per line, .parquet
+  umami       website_event.csv
+Plausible exports sums per day, in which there are no events to bring over.
+
+Examples:
+  $ tidemark import --project 1 /mnt/exports/web-shop
+  $ tidemark import --project 1 --from mixpanel export.jsonl`
 
 /** Adds the commands. */
 export function addExportCommands(program: Command): void {
@@ -55,6 +70,7 @@ export function addExportCommands(program: Command): void {
   addStoreOptions(program.command('import'))
     .argument('<paths...>', 'files, or folders of files')
     .requiredOption('--project <id>', 'project that gets the events', parseId)
+    .option('--from <tool>', `tool that wrote the files: ${SOURCE_NAMES.join(', ')}`, parseSource)
     .description('Store events and persons from files.')
     .addHelpText('after', IMPORT_HELP)
     .action(importInto)
@@ -64,6 +80,17 @@ function parseFormat(text: string): ExportFormat {
   const format = EXPORT_FORMATS.find((known) => known === text)
   if (format !== undefined) return format
   throw new InvalidArgumentError(`It is none of ${EXPORT_FORMATS.join(', ')}.`)
+}
+
+function parseSource(text: string): SourceName {
+  if (text === 'plausible') {
+    throw new InvalidArgumentError(
+      'Plausible exports sums per day (visitors, page views, sources): there are no events in them.',
+    )
+  }
+  const name = SOURCE_NAMES.find((known) => known === text)
+  if (name !== undefined) return name
+  throw new InvalidArgumentError(`It is none of ${SOURCE_NAMES.join(', ')}.`)
 }
 
 async function exportFrom(folder: string, options: ExportCommandOptions): Promise<void> {
@@ -86,9 +113,12 @@ async function exportFrom(folder: string, options: ExportCommandOptions): Promis
 
 async function importInto(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
   const data_dir = readDataDir(options.dataDir)
-  const files = listImportFiles(paths.map((path) => resolve(path)))
+  const files = listImportFiles(
+    paths.map((path) => resolve(path)),
+    options.from !== undefined,
+  )
   prepareDuckDB(data_dir)
-  const of = JSON.stringify([options.project, files.map(({ path }) => path)])
+  const of = JSON.stringify([options.project, files.map(({ path }) => path), options.from])
   const name = createHash('sha256').update(of).digest('hex').slice(0, 16)
   const api_token = getToken(options)
   const server = await findServer(options)
@@ -98,12 +128,16 @@ async function importInto(paths: readonly string[], options: ImportCommandOption
       url: server.url,
       api_token,
       files,
+      mapRecord: options.from === undefined ? null : SOURCES[options.from],
       progress_path: join(data_dir, `import-${name}.json`),
       tell: (done, all, events) => progress.show(done, all, `${events} events`),
     })
     progress.end()
     const skipped = made.records_skipped === 0 ? '' : `, ${made.records_skipped} were there already`
-    printResult(options, made, `${made.events} events stored${skipped}`)
+    const left_out = Object.entries(made.left_out).map(
+      ([reason, count]) => `\n${count} records were not brought over: ${reason}`,
+    )
+    printResult(options, made, `${made.events} events stored${skipped}${left_out.join('')}`)
   } finally {
     progress.end()
     await server.stop()

@@ -1,6 +1,6 @@
 /** `key`: the commands about personal API keys. */
 import type { Command } from 'commander'
-import { createApiKey, listAllKeys, revokeKeyById, rollKeyById } from '../projects/api-key.ts'
+import { createApiKey, listAllKeys, revokeKeyById, rollKeyById } from '../projects/keys/api-key.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
 import {
   addStoreOptions,

@@ -7,6 +7,8 @@ import { addDemoCommand } from './demo.ts'
 import { addExportCommands } from './exports.ts'
 import { addKeyCommands } from './keys.ts'
 import { addLicensesCommand } from './licenses.ts'
+import { addMetricsCommand } from './monitoring/metrics.ts'
+import { addTopCommand } from './monitoring/top.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
 import { addServeCommands } from './serve.ts'
@@ -22,6 +24,8 @@ const FAMILIES = [
   addDemoCommand,
   addBackupCommands,
   addExportCommands,
+  addMetricsCommand,
+  addTopCommand,
   addLicensesCommand,
 ] as const
 

@@ -1,7 +1,7 @@
 /** `project`: the commands about projects. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { createProject, listProjects, type Project } from '../projects/project.ts'
-import { RETENTION_MONTHS_MAX, setRetention } from '../projects/retention.ts'
+import { createProject, listProjects, type Project } from '../projects/settings/project.ts'
+import { RETENTION_MONTHS_MAX, setRetention } from '../projects/settings/retention.ts'
 import {
   addStoreOptions,
   type DataFolderOptions,

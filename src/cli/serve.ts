@@ -1,19 +1,24 @@
 /** `serve` and `up`: the commands that keep running. */
 import type { Command } from 'commander'
-import { type Config, listUnknownVariables } from '../config.ts'
+import { type Config, ConfigError, listUnknownVariables } from '../config.ts'
 import { type Log, openLog } from '../logs.ts'
 import { createFirstThings, type FirstObjects } from '../projects/bootstrap.ts'
-import { makeOwnerCode } from '../projects/login-links.ts'
-import type { Server } from '../serve.ts'
+import { makeOwnerCode } from '../projects/users/login-links.ts'
+import type { Server } from '../serve/listening.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { serveEphemerally } from './ephemeral.ts'
 import { addSettings, configFromOptions } from './options.ts'
 
 const SERVE_HELP = `
 Examples:
   $ tidemark serve
   $ TIDEMARK_HOST=0.0.0.0 TIDEMARK_PORT=80 tidemark serve --data-dir /var/lib/tidemark
+  $ tidemark serve --ephemeral        for tests: prints address and keys as one line of JSON
 
 Stops on SIGTERM and SIGINT after it has answered what it has received.`
+
+const EPHEMERAL_HELP =
+  'for tests: any free port, a temporary folder, new keys; prints them as one line of JSON; ends with its standard input'
 
 const UP_HELP = `
 It prints the address to open. While nobody has a password, that is a link which sets the owner's, once. On an empty
@@ -23,9 +28,15 @@ data folder it makes an organization, a project and a personal API key with scop
 export function addServeCommands(program: Command, exit: { code: number }): void {
   const serveCommand = program.command('serve').description('Serve until told to stop.')
   addSettings(serveCommand)
+    .option('--ephemeral', EPHEMERAL_HELP)
     .addHelpText('after', SERVE_HELP)
     .action(async () => {
-      exit.code = await keepServing(configFromOptions(serveCommand), printSetup)
+      const config = configFromOptions(serveCommand)
+      const given: GivenOptions = serveCommand.opts()
+      exit.code =
+        given.ephemeral === true
+          ? await serveEphemerally(ephemeralConfig(config, given), openServerLog)
+          : await keepServing(config, printSetup)
     })
 
   const upCommand = program
@@ -35,8 +46,30 @@ export function addServeCommands(program: Command, exit: { code: number }): void
     .addHelpText('after', UP_HELP)
     .action(async () => {
       const config = configFromOptions(upCommand)
-      exit.code = await keepServing(config, (server) => welcome(server, config))
+      // An edge has no keys and users: those are its home's.
+      const is_edge = config.forward_to !== null
+      exit.code = await keepServing(config, (server) => {
+        if (!is_edge) welcome(server, config)
+      })
     })
+}
+
+/** The flags that an ephemeral server has its own defaults for. */
+type GivenOptions = {
+  readonly ephemeral?: true
+  readonly dataDir?: string
+  readonly logLevel?: string
+  readonly port?: string
+}
+
+/** Environment variables for the port and the log are meant for another server: only flags count. */
+function ephemeralConfig(config: Config, { dataDir, logLevel, port }: GivenOptions): Config {
+  if (dataDir !== undefined) throw new ConfigError('--ephemeral makes its own --data-dir')
+  return {
+    ...config,
+    port: port === undefined ? 0 : config.port,
+    log_level: logLevel === undefined ? 'error' : config.log_level,
+  }
 }
 
 async function keepServing(config: Config, onListening: (server: Server) => void): Promise<number> {
@@ -50,6 +83,9 @@ function openServerLog(config: Config): Log {
     config.bootstrap_api_token,
     config.bootstrap_personal_api_key,
     config.bootstrap_owner_password,
+    config.backup_s3_secret,
+    config.backup_s3_session_token,
+    config.forward_key,
   ]
   const log = openLog(config.log_level, secrets)
   for (const name of listUnknownVariables()) log.warn({ name }, 'no such setting')

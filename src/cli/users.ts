@@ -2,12 +2,18 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { readConfig, readDataDir } from '../config.ts'
 import { Refusal } from '../errors.ts'
-import { makeLoginLink, makeOwnerCode } from '../projects/login-links.ts'
-import { addMember, parseFirstName } from '../projects/members.ts'
 import { findMembershipsOf, listOrganizations } from '../projects/organization.ts'
-import { findLoginEmail, findLoginUser } from '../projects/passwords.ts'
 import { ADMIN, MEMBER, type MemberLevel, OWNER } from '../projects/tables.ts'
-import { createUser, findUser, findUsersByEmail, listUsers, type User } from '../projects/user.ts'
+import { makeLoginLink, makeOwnerCode } from '../projects/users/login-links.ts'
+import { addMember, parseFirstName } from '../projects/users/members.ts'
+import { findLoginEmail, findLoginUser } from '../projects/users/passwords.ts'
+import {
+  createUser,
+  findUser,
+  findUsersByEmail,
+  listUsers,
+  type User,
+} from '../projects/users/user.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { findHolder } from '../storage/process/lock.ts'
 import { addStoreOptions, type DataFolderOptions, printResult, withControlDB } from './options.ts'

@@ -12,6 +12,21 @@ export function readWord(text: string): SettingValue<string> {
   return /^\S+$/.test(text) ? { value: text } : { reason: 'must be one word' }
 }
 
+/** A name of letters, digits, dots, hyphens and underscores; an empty text gives the default, made such a name. */
+export function readLabel(fallback: string): (text: string) => SettingValue<string> {
+  const usual = fallback.replaceAll(/[^\w.-]/g, '-').slice(0, 64)
+  return (text) => {
+    if (text === '') return { value: usual === '' ? 'edge' : usual }
+    if (/^[\w.-]{1,64}$/.test(text)) return { value: text }
+    return { reason: 'must be 1 to 64 letters, digits, dots, hyphens and underscores' }
+  }
+}
+
+/** A word; null for an empty text. */
+export function readWordOrNothing(text: string): SettingValue<string | null> {
+  return text === '' ? { value: null } : readWord(text)
+}
+
 /** A folder as an absolute path. */
 export function readFolder(text: string): SettingValue<string> {
   return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
@@ -72,6 +87,13 @@ export function readUrlOrNothing(text: string): SettingValue<string | null> {
   let end = address.length
   while (address[end - 1] === '/') end -= 1
   return { value: address.slice(0, end) }
+}
+
+/** A path as /a/b without a final slash; an empty text or a slash is ''. */
+export function readBasePath(text: string): SettingValue<string> {
+  const path = text.endsWith('/') ? text.slice(0, -1) : text
+  if (path === '' || (path.length <= 200 && /^(?:\/[\w-]+)+$/.test(path))) return { value: path }
+  return { reason: `must be a path of letters, digits, - and _, as /tidemark, not ${quote(text)}` }
 }
 
 /** Addresses and networks, comma-separated. */

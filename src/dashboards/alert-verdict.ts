@@ -1,11 +1,7 @@
 /** Judges the series of an insight by the threshold of an alert. Pure: the same points give the same verdict. */
 
 /** CONDITIONS: what an alert compares with its bounds. A line adds one. */
-export const ALERT_CONDITIONS = [
-  'absolute_value',
-  'relative_increase',
-  'relative_decrease',
-] as const
+const ALERT_CONDITIONS = ['absolute_value', 'relative_increase', 'relative_decrease'] as const
 export type AlertCondition = (typeof ALERT_CONDITIONS)[number]
 
 export type AlertThreshold = {
@@ -14,7 +10,7 @@ export type AlertThreshold = {
   readonly bounds: { readonly lower?: number | null; readonly upper?: number | null }
 }
 
-export type AlertRule = {
+type AlertRule = {
   readonly condition: AlertCondition
   readonly threshold: AlertThreshold
 }

@@ -16,12 +16,12 @@ export const ALERT_INTERVALS_MS = {
   weekly: 7 * 86_400_000,
   monthly: 30 * 86_400_000,
 } as const
-export type AlertInterval = keyof typeof ALERT_INTERVALS_MS
+type AlertInterval = keyof typeof ALERT_INTERVALS_MS
 
-export const ALERT_STATES = ['Firing', 'Not firing', 'Errored', 'Snoozed'] as const
+const ALERT_STATES = ['Firing', 'Not firing', 'Errored', 'Snoozed'] as const
 export type AlertState = (typeof ALERT_STATES)[number]
 
-export type AlertConfig = {
+type AlertConfig = {
   readonly type: 'TrendsAlertConfig'
   readonly series_index: number
   /** Judges the interval that is not over yet too. */
@@ -60,7 +60,7 @@ const alert_checks = sqliteTable('alert_checks', {
 })
 
 export type Alert = typeof alerts.$inferSelect
-export type AlertCheck = typeof alert_checks.$inferSelect
+type AlertCheck = typeof alert_checks.$inferSelect
 
 /** Members that an edit can set; undefined ones stay. */
 export type AlertChanges = Partial<

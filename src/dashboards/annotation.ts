@@ -1,8 +1,9 @@
 /** Annotations: dated notes that charts show. */
-import { and, desc, eq, or } from 'drizzle-orm'
+import { and, desc, eq, or, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { projects } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { readOneByOne } from '../threads/sliced-json.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { getDashboard } from './dashboard.ts'
 import { getInsight } from './insight.ts'
@@ -87,16 +88,28 @@ export function getAnnotation(db: ControlDB, project: AnnotationProject, id: num
   return row.annotation
 }
 
-/** Lists the annotations that a project shows and that are not deleted, the latest date first. */
-export function listAnnotations(db: ControlDB, project: AnnotationProject): readonly Annotation[] {
-  return db
-    .select({ annotation: annotations })
+/**
+ * Reads the annotations that a project shows and that are not deleted, the latest date first; one by one in slices of the
+ * event loop.
+ */
+export async function readAnnotations(
+  db: ControlDB,
+  project: AnnotationProject,
+): Promise<readonly Annotation[]> {
+  const { id, deleted } = annotations
+  const ids = db
+    .select({ id })
     .from(annotations)
     .innerJoin(projects, eq(projects.id, annotations.project_id))
-    .where(and(isShownIn(project), eq(annotations.deleted, false)))
-    .orderBy(desc(annotations.date_marker), desc(annotations.id))
+    .where(and(isShownIn(project), eq(deleted, false)))
+    .orderBy(desc(annotations.date_marker), desc(id))
     .all()
-    .map(({ annotation }) => annotation)
+  const one = db
+    .select()
+    .from(annotations)
+    .where(and(eq(id, sql.placeholder('id')), eq(deleted, false)))
+    .prepare()
+  return readOneByOne(ids, (row) => one.get(row))
 }
 
 function isShownIn({ id, organization_id }: AnnotationProject) {

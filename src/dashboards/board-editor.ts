@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
 import { type LimitedTable, requireRoom, requireSize } from '../projects/quota.ts'
-import { type Rights, requireEdit } from '../projects/rights.ts'
+import { type Rights, requireEdit } from '../projects/rights/rights.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { annotations, dashboards, insight_variables, insights } from './tables.ts'
 
@@ -71,7 +71,7 @@ export function recordBoardEdit(
           ({ field }) => !UNREMARKABLE.has(field),
         )
   if (before !== null && changes.length === 0) return
-  requireEdit(editor.rights, { scope, thing: before ?? after })
+  requireEdit(editor.rights, { scope, item: before ?? after })
   const is_more = !after.deleted && (before === null || before.deleted)
   const table = LIMITED_TABLES[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)

@@ -192,7 +192,7 @@ export function getDashboard(db: ControlDB, project_id: number, id: number): Das
 }
 
 /** The members by which lists of dashboards are filtered. */
-export type DashboardHead = Pick<Dashboard, 'id' | 'name' | 'pinned'>
+type DashboardHead = Pick<Dashboard, 'id' | 'name' | 'pinned'>
 
 /** Lists a project's dashboards that are not deleted, without what is long in them: pinned ones first, then the newest. */
 export function listDashboardHeads(db: ControlDB, project_id: number): readonly DashboardHead[] {

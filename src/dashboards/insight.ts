@@ -1,8 +1,9 @@
 /** Saved insights: named queries. */
-import { and, desc, eq, getTableColumns, inArray, or } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, or, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import { requireEdit } from '../projects/rights.ts'
+import { requireEdit } from '../projects/rights/rights.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { readOneByOne } from '../threads/sliced-json.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { insights } from './tables.ts'
 import { setDashboards } from './tile.ts'
@@ -46,7 +47,7 @@ export function createInsight(
       .returning()
       .get()
     if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
-      requireEdit(editor.rights, { scope: 'Dashboard', thing: {} })
+      requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before: null, after: insight }, now)
     return insight
@@ -70,7 +71,7 @@ export function updateInsight(
       .returning()
       .get()
     if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
-      requireEdit(editor.rights, { scope: 'Dashboard', thing: {} })
+      requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
     return insight
@@ -104,34 +105,41 @@ export function getInsightNamed(db: ControlDB, project_id: number, name: string)
 /** An insight without its query, which is most of its bytes. */
 export type InsightHead = Omit<SavedInsight, 'filters' | 'query'>
 
-/** Lists a project's insights that are not deleted, without their queries, the most recently changed first. */
-export function listInsightHeads(db: ControlDB, project_id: number): readonly InsightHead[] {
+/**
+ * Reads a project's insights that are not deleted, without their queries, the most recently changed first; one by one in
+ * slices of the event loop.
+ */
+export async function readInsightHeads(
+  db: ControlDB,
+  project_id: number,
+): Promise<readonly InsightHead[]> {
   const { filters: _filters, query: _query, ...columns } = getTableColumns(insights)
   const { last_modified_at, id, deleted } = insights
   const its = and(eq(insights.project_id, project_id), eq(deleted, false))
-  return db
-    .select(columns)
+  const ids = db
+    .select({ id })
     .from(insights)
     .where(its)
     .orderBy(desc(last_modified_at), desc(id))
     .all()
+  const one = db
+    .select(columns)
+    .from(insights)
+    .where(and(eq(id, sql.placeholder('id')), eq(deleted, false)))
+    .prepare()
+  return readOneByOne(ids, (row) => one.get(row))
 }
 
-/** Reads whole insights by their ids. */
-export function readInsights(
+/** Reads whole insights by their ids, one by one in slices of the event loop. */
+export async function readInsights(
   db: ControlDB,
   ids: readonly number[],
-): ReadonlyMap<number, SavedInsight> {
-  const found = new Map<number, SavedInsight>()
-  for (let start = 0; start < ids.length; start += IDS_PER_READ) {
-    const slice = ids.slice(start, start + IDS_PER_READ)
-    const rows = db.select().from(insights).where(inArray(insights.id, slice)).all()
-    for (const row of rows) found.set(row.id, row)
-  }
-  return found
+): Promise<ReadonlyMap<number, SavedInsight>> {
+  const its = eq(insights.id, sql.placeholder('id'))
+  const one = db.select().from(insights).where(its).prepare()
+  const rows = await readOneByOne(ids, (id) => one.get({ id }))
+  return new Map(rows.map((row) => [row.id, row]))
 }
-
-const IDS_PER_READ = 500
 
 /** Creates a random id for addresses of an insight. */
 function newShortId(): string {

@@ -1,7 +1,7 @@
 /** Public links to dashboards: whoever has one reads that dashboard, as the member who opened it would, until it is ended. */
 import { and, eq } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { makeInviteToken } from '../projects/secrets.ts'
+import { makeInviteToken } from '../projects/keys/secrets.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'

@@ -8,7 +8,7 @@ import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { dashboards } from './tables.ts'
 
-export type DeliveryFrequency = 'daily' | 'weekly' | 'monthly'
+type DeliveryFrequency = 'daily' | 'weekly' | 'monthly'
 
 const subscriptions = sqliteTable('subscriptions', {
   id: integer().primaryKey({ autoIncrement: true }),

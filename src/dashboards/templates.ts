@@ -34,6 +34,17 @@ export type TemplateTile =
     }
 
 const PAGEVIEW = '$pageview'
+const IDENTIFY = '$identify'
+const FLAG_CALLED = '$feature_flag_called'
+
+const SIGN_UP_FUNNEL = {
+  kind: 'FunnelsQuery',
+  series: [
+    { kind: 'EventsNode', event: PAGEVIEW, name: 'Visit' },
+    { kind: 'EventsNode', event: IDENTIFY, name: 'Sign-up' },
+  ],
+  funnelsFilter: { funnelWindowInterval: 14, funnelWindowIntervalUnit: 'day' },
+} as const
 
 /** Every template. A line is one more; its tiles are laid out two in a row. */
 export const TEMPLATES: readonly DashboardTemplate[] = [
@@ -115,7 +126,77 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
       }),
       insight('Events by library', 'Which SDKs send.', bars('total', '$lib', null)),
       insight('Feature flag calls', 'Calls of feature flags by flag.', {
-        ...bars('total', '$feature_flag', '$feature_flag_called'),
+        ...bars('total', '$feature_flag', FLAG_CALLED),
+      }),
+    ],
+  }),
+  template({
+    id: '0b7e7a52-5d0f-4a52-9a54-6f1d2c3b4a04',
+    key: 'SIGN_UPS',
+    template_name: 'Sign-ups',
+    dashboard_description:
+      'How visitors become known: by $identify, which SDKs send at a sign-up. Put an event of your own in its place.',
+    tags: ['sign-ups'],
+    date_from: '-30d',
+    tiles: [
+      insight(
+        'Sign-ups',
+        'Persons who are known for the first time, by day.',
+        trends('first_time_for_user', 'day', IDENTIFY),
+      ),
+      insight('From visit to sign-up', 'Visitors who sign up within two weeks.', SIGN_UP_FUNNEL),
+      insight('Rate by day', 'Share of the visitors of a day who sign up.', {
+        ...SIGN_UP_FUNNEL,
+        interval: 'day',
+        funnelsFilter: { ...SIGN_UP_FUNNEL.funnelsFilter, funnelVizType: 'trends' },
+      }),
+      insight('Time until sign-up', 'From the first view to the sign-up.', {
+        ...SIGN_UP_FUNNEL,
+        funnelsFilter: { ...SIGN_UP_FUNNEL.funnelsFilter, funnelVizType: 'time_to_convert' },
+      }),
+      insight(
+        'Sign-ups by source',
+        'Persons by the site that led them here.',
+        bars('dau', '$referring_domain', IDENTIFY),
+      ),
+      insight('Return after sign-up', 'Persons of a week who come again in the weeks after.', {
+        kind: 'RetentionQuery',
+        retentionFilter: {
+          period: 'Week',
+          totalIntervals: 8,
+          retentionType: 'retention_first_time',
+          targetEntity: { id: IDENTIFY, type: 'events' },
+          returningEntity: { id: PAGEVIEW, type: 'events' },
+        },
+      }),
+    ],
+  }),
+  template({
+    id: '0b7e7a52-5d0f-4a52-9a54-6f1d2c3b4a05',
+    key: 'FEATURE_FLAGS',
+    template_name: 'Feature flags',
+    dashboard_description: 'Which flags are asked for, by how many persons, and what they answer.',
+    tags: ['flags'],
+    date_from: '-14d',
+    tiles: [
+      insight('Calls by day', 'Calls of feature flags, by flag.', {
+        ...trends('total', 'day', FLAG_CALLED),
+        breakdownFilter: { breakdown: '$feature_flag', breakdown_type: 'event' },
+      }),
+      insight('Persons by flag', 'Who asks for which flag.', {
+        ...bars('dau', '$feature_flag', FLAG_CALLED),
+      }),
+      insight(
+        'Answers',
+        'What flags answer: variants, true and false.',
+        bars('total', '$feature_flag_response', FLAG_CALLED),
+      ),
+      insight('Calls by library', 'Which SDKs ask.', bars('total', '$lib', FLAG_CALLED)),
+      insight('Flags and answers', 'Persons per answer of each flag, and when it was last asked.', {
+        kind: 'HogQLQuery',
+        query:
+          "select properties.$feature_flag as flag, properties.$feature_flag_response as answer, uniq(person_id) as persons, count() as calls, max(timestamp) as last_call from events where event = '$feature_flag_called' and {filters} group by flag, answer order by flag, persons desc limit 200",
+        filters: {},
       }),
     ],
   }),

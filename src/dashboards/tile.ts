@@ -1,5 +1,5 @@
 /** Tiles of dashboards: insights, and texts between them. */
-import { and, asc, eq, inArray, isNotNull } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -36,27 +36,25 @@ export function listTiles(db: TileReader, dashboard_id: number): readonly Tile[]
     .toSorted((a, b) => comparePlaces(a.layouts, b.layouts))
 }
 
-/** Returns a lookup of the dashboards and tiles of each insight of a project. */
+/** Returns a lookup of the dashboards and tiles of a project's insights; each call reads those of one insight. */
 export function readTilesOfInsights(
   db: TileReader,
   project_id: number,
 ): (insight_id: number) => readonly { readonly id: number; readonly dashboard_id: number }[] {
-  const { id, dashboard_id, insight_id } = dashboard_tiles
-  const present = and(
+  const { id, dashboard_id } = dashboard_tiles
+  const its = and(
     eq(dashboards.project_id, project_id),
     eq(dashboards.deleted, false),
-    isNotNull(insight_id),
+    eq(dashboard_tiles.insight_id, sql.placeholder('insight_id')),
   )
-  const rows = db
-    .select({ id, dashboard_id, insight_id })
+  const tiles = db
+    .select({ id, dashboard_id })
     .from(dashboard_tiles)
     .innerJoin(dashboards, eq(dashboards.id, dashboard_id))
-    .where(present)
+    .where(its)
     .orderBy(asc(id))
-    .all()
-  const by_insight = Map.groupBy(rows, (row) => row.insight_id)
-  return (insight) =>
-    (by_insight.get(insight) ?? []).map((row) => ({ id: row.id, dashboard_id: row.dashboard_id }))
+    .prepare()
+  return (insight_id) => tiles.all({ insight_id })
 }
 
 /**

@@ -1,7 +1,8 @@
 /** Query variables: a name for `{variables.x}`, and its default value. */
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { readOneByOne } from '../threads/sliced-json.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { insight_variables } from './tables.ts'
 
@@ -77,17 +78,36 @@ export function deleteVariable(editor: BoardEditor, variable: Variable, now: Dat
 
 /** Returns the project's variable with this id. Refuses when there is none. */
 export function getVariable(db: ControlDB, project_id: number, id: string): Variable {
-  const its = and(eq(insight_variables.project_id, project_id), eq(insight_variables.id, id))
-  const variable = db.select().from(insight_variables).where(its).get()
-  if (variable === undefined) throw new Refusal('not_found', 'Not found.')
+  const variable = findVariable(db, project_id, id)
+  if (variable === null) throw new Refusal('not_found', 'Not found.')
   return variable
 }
 
-/** Lists a project's variables, oldest first. */
-export function listVariables(db: ControlDB, project_id: number): readonly Variable[] {
-  const its = eq(insight_variables.project_id, project_id)
+/** Returns the project's variable with this id; null when there is none. */
+export function findVariable(db: ControlDB, project_id: number, id: string): Variable | null {
+  const its = and(eq(insight_variables.project_id, project_id), eq(insight_variables.id, id))
+  return db.select().from(insight_variables).where(its).get() ?? null
+}
+
+/** Reads a project's variables, oldest first; one by one in slices of the event loop. */
+export async function readVariables(
+  db: ControlDB,
+  project_id: number,
+): Promise<readonly Variable[]> {
   const { created_at, id } = insight_variables
-  return db.select().from(insight_variables).where(its).orderBy(asc(created_at), asc(id)).all()
+  const its = eq(insight_variables.project_id, project_id)
+  const ids = db
+    .select({ id })
+    .from(insight_variables)
+    .where(its)
+    .orderBy(asc(created_at), asc(id))
+    .all()
+  const one = db
+    .select()
+    .from(insight_variables)
+    .where(eq(id, sql.placeholder('id')))
+    .prepare()
+  return readOneByOne(ids, (row) => one.get(row))
 }
 
 /** Derives the name in queries: lower case, `_` for blanks, only letters, digits, `_` and `-`. */

@@ -4,8 +4,8 @@ import type { ControlDB } from '../storage/control/control-db.ts'
 import type { SavedInsight } from './insight.ts'
 import { insight_views, insights } from './tables.ts'
 
-/** An insight with its viewers, the latest first. */
-export type InsightViews = { readonly insight: SavedInsight; readonly viewers: readonly number[] }
+/** The id of an insight with its viewers, the latest first. */
+type InsightViews = { readonly insight_id: number; readonly viewers: readonly number[] }
 
 /** Records that a user viewed insights. */
 export function recordViews(
@@ -51,18 +51,15 @@ export function listTrending(
   since: Date,
 ): readonly InsightViews[] {
   const rows = db
-    .select({ insight: insights, user_id: insight_views.user_id })
+    .select({ insight_id: insights.id, user_id: insight_views.user_id })
     .from(insight_views)
     .innerJoin(insights, eq(insights.id, insight_views.insight_id))
     .where(and(thereIn(project_id), gte(insight_views.last_viewed_at, since)))
     .orderBy(desc(insight_views.last_viewed_at), asc(insight_views.user_id))
     .all()
-  const by_insight = Map.groupBy(rows, ({ insight }) => insight.id)
-  return [...by_insight.values()]
-    .flatMap((own) => {
-      const insight = own[0]?.insight
-      return insight === undefined ? [] : [{ insight, viewers: own.map(({ user_id }) => user_id) }]
-    })
+  const by_insight = Map.groupBy(rows, ({ insight_id }) => insight_id)
+  return [...by_insight]
+    .map(([insight_id, own]) => ({ insight_id, viewers: own.map(({ user_id }) => user_id) }))
     .toSorted((a, b) => b.viewers.length - a.viewers.length)
 }
 

@@ -1,7 +1,8 @@
 /** Generates demo data in the background and sends it through the ordinary ingestion. */
-import type { ControlDB } from '../projects/access.ts'
+
 import { type DemoRun, listUnfinishedDemoRuns, recordDemoRun } from '../projects/demo-runs.ts'
-import { findProject } from '../projects/project.ts'
+import type { ControlDB } from '../projects/rights/access.ts'
+import { findProject } from '../projects/settings/project.ts'
 import type { FlagDefinitions } from '../targeting/flags/flag-definitions.ts'
 import { editorFor } from '../targeting/shared/editor.ts'
 import { createDemoThings } from './objects.ts'
@@ -23,7 +24,7 @@ type DemoCapture = {
   >
 }
 
-export type DemoDependencies = {
+type DemoDependencies = {
   readonly control: ControlDB
   readonly capture: DemoCapture
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>

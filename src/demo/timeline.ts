@@ -14,7 +14,7 @@ import {
 import { type RandomSource, seededRandom } from './random.ts'
 
 /** The parameters of demo data. Equal parameters give equal events. */
-export type DemoParameters = {
+type DemoParameters = {
   readonly seed: string
   readonly persons: number
   readonly days: number

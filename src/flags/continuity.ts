@@ -2,19 +2,19 @@
 import type { CompiledFlags } from './definition.ts'
 
 /** The stored overrides of a person: flag key → the identifier hashed instead of the distinct id. */
-export type PersonOverrides = {
+type PersonOverrides = {
   readonly person_id: string
   readonly overrides: ReadonlyMap<string, string>
 }
 
 /** A row to store unless the person has one for that flag: the first writer wins. */
-export type NewOverride = {
+type NewOverride = {
   readonly person_id: string
   readonly flag_key: string
   readonly hash_key: string
 }
 
-export type Continuity = {
+type Continuity = {
   /** For `FlagPerson.overrides`: stored and new ones. */
   readonly overrides: ReadonlyMap<string, string>
   readonly to_store: readonly NewOverride[]

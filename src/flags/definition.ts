@@ -22,7 +22,7 @@ export type CompiledFlag = {
 }
 
 /** The plan of an invalid definition, with its result for every person. */
-export type FailedPlan = { readonly kind: 'failed'; readonly result: FlagResult }
+type FailedPlan = { readonly kind: 'failed'; readonly result: FlagResult }
 
 /** A project's compiled flags, shared by all evaluations until a definition changes. */
 export type CompiledFlags = {

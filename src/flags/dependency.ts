@@ -1,6 +1,6 @@
 /** Topological order (Kahn's algorithm), with the length of the longest chain of dependencies. */
 
-export type DependencyOrder = {
+type DependencyOrder = {
   /** Positions, each after all its dependencies. Without those in a cycle, or depending on one. */
   readonly order: readonly number[]
   /** Length of the longest chain of dependencies, by position; -1 in a cycle, or depending on one. */

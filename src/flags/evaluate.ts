@@ -21,7 +21,7 @@ import {
   failedResult,
   NON_MATCH_RANKS,
 } from './result.ts'
-import { type FlagPerson, openSubject, type Subject } from './subject.ts'
+import { type FlagPerson, openSubject, type Subject, type UnknownToEdge } from './subject.ts'
 import { Work } from './work.ts'
 
 /** A caller's selection of flags; null selects all. */
@@ -52,7 +52,8 @@ export function evaluateFlags(
   selection: Selection = EVERYTHING,
 ): Evaluation {
   const { decision_tables: tables } = definitions
-  if (tables === null || !isForEverything(selection)) {
+  // A table takes a property that an edge does not know for one that is not there.
+  if (tables === null || person.unknown?.person || !isForEverything(selection)) {
     return evaluateEach(definitions, person, selection)
   }
   const distinct_id = identifierOf(person.distinct_id)
@@ -194,6 +195,8 @@ function followPlan(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagRes
   if (plan.needs_store && subject.person.is_store_unavailable) {
     throw new FlagFailure('store_unavailable')
   }
+  if (subject.person.unknown !== undefined)
+    requireKnown(flag, plan, subject, subject.person.unknown)
   const identifier = identifierFor(plan.aggregation, flag, plan, subject)
   if (identifier === null && plan.is_uniform) return plan.no_identifier
   if (plan.super_set) {
@@ -205,6 +208,22 @@ function followPlan(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagRes
     return holdout.result
   }
   return searchSets(flag, plan, subject)
+}
+
+/** Throws if an edge cannot know by which identifier, or by which choice of early access, the flag decides. */
+function requireKnown(
+  flag: StoredFlag,
+  plan: FlagPlan,
+  { device_id, person: { person_properties } }: Subject,
+  unknown: UnknownToEdge,
+): void {
+  const keys = plan.super_set?.keys ?? []
+  const has_choice = keys.some((key) => ownProperty(person_properties, key) !== undefined)
+  const is_unknown =
+    (flag.ensure_experience_continuity && unknown.overrides) ||
+    (unknown.person && plan.is_by_device && device_id === null) ||
+    (unknown.person && keys.length > 0 && !has_choice)
+  if (is_unknown) throw new FlagFailure('store_unavailable')
 }
 
 /** The identifier to hash; null if the person has none of this kind. */

@@ -29,7 +29,7 @@ export type CohortFilter = {
   readonly is_negated: boolean
 }
 
-export type FlagFilter = {
+type FlagFilter = {
   readonly kind: 'flag'
   readonly flag_index: number
   readonly expected: boolean | string

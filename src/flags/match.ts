@@ -46,7 +46,16 @@ function testProperty(filter: PropertyFilter, subject: Subject): boolean {
   if (key === 'distinct_id' && source === 'person') {
     return filter.test(subject.distinct_id, person.now, work)
   }
+  requireKnown(source, subject)
   return filter.if_missing
+}
+
+/** Throws if the property may be stored where an edge cannot see it. */
+function requireKnown(source: PropertyFilter['source'], { person, groups }: Subject): void {
+  const { unknown } = person
+  if (unknown === undefined) return
+  const is_known = source === 'person' ? !unknown.person : !unknown.groups || !groups[source]
+  if (!is_known) throw new FlagFailure('store_unavailable')
 }
 
 /** Whether a person is in a cohort, or is not. A missing cohort has neither members nor non-members. */
@@ -57,7 +66,8 @@ function isInCohort(cohort_id: number, is_negated: boolean, subject: Subject): b
     case 'broken':
       throw new FlagFailure(cohort.code)
     case 'members':
-      if (subject.person.is_store_unavailable) throw new FlagFailure('store_unavailable')
+      if (subject.person.is_store_unavailable || subject.person.unknown?.person)
+        throw new FlagFailure('store_unavailable')
       return subject.person.static_cohorts(cohort_id) !== is_negated
     case 'tree': {
       const cached = subject.cohort_answers.get(cohort_id)

@@ -64,7 +64,7 @@ export type SuperSet = {
 }
 
 /** Persons whose bucket is at most `threshold` get the holdout's variant. */
-export type HoldoutPlan = {
+type HoldoutPlan = {
   readonly threshold: number
   readonly percentage: number
   readonly result: FlagResult

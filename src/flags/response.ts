@@ -4,10 +4,10 @@ import { responseTexts } from './decision-cache/decision.ts'
 import type { Evaluation } from './result.ts'
 import { type FlagResult, valueOf } from './result.ts'
 
-export type DecideVersion = 1 | 2 | 3 | 4
+type DecideVersion = 1 | 2 | 3 | 4
 
 /** One flag in decide v4 and flags v2. */
-export type FlagDetails = {
+type FlagDetails = {
   readonly key: string
   readonly enabled: boolean
   readonly variant: string | null
@@ -23,7 +23,7 @@ export type FlagDetails = {
 type VariantsByKey<Value> = Readonly<Record<string, Value>>
 
 /** The flag members of an answer; the route adds the others (config, compression). */
-export type FlagMembers =
+type FlagMembers =
   | { readonly featureFlags: readonly string[] }
   | { readonly featureFlags: VariantsByKey<boolean | string> }
   | {

@@ -26,9 +26,21 @@ export type FlagPerson = {
   readonly now: number
   /** The database could not be read: flags that need it fail, the others are evaluated. */
   readonly is_store_unavailable?: boolean
+  /** On an edge, which has not everything that is stored: what is missing here may be stored at its home. */
+  readonly unknown?: UnknownToEdge
 }
 
-export type GroupSubject = { readonly key: string; readonly properties: FlagProperties }
+/** What an edge cannot know of a request; a flag that depends on it fails. */
+export type UnknownToEdge = {
+  /** The person's properties, besides those sent, and cohorts. */
+  readonly person: boolean
+  /** The groups' properties, besides those sent. */
+  readonly groups: boolean
+  /** Which identifiers were hashed before (experience continuity). */
+  readonly overrides: boolean
+}
+
+type GroupSubject = { readonly key: string; readonly properties: FlagProperties }
 
 /** A person prepared for one evaluation of a project's flags. */
 export type Subject = {

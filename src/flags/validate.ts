@@ -10,7 +10,7 @@ import { asText } from './operators/value.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
 
 /** A fault of a draft; the route throws it as a refusal. */
-export type FlagFault = {
+type FlagFault = {
   readonly code:
     | 'cohort_does_not_exist'
     | 'invalid_date'

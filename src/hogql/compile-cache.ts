@@ -3,7 +3,6 @@
  * 1.6 µs of processor time; compiling the parsed text takes 300 µs for 120 characters, 780 for 300.
  */
 
-import type { Select } from './ast.ts'
 import {
   type CompiledQuery,
   compiledAt,
@@ -13,8 +12,9 @@ import {
   type Meaning,
 } from './compile.ts'
 import type { CompileContext } from './context.ts'
-import { COHORT_WORD, wordsOfTree } from './named-words.ts'
-import { parseSelect } from './parser.ts'
+import { parseSelect } from './parser/parser.ts'
+import type { Select } from './syntax/ast.ts'
+import { COHORT_WORD, wordsOfTree } from './syntax/named-words.ts'
 
 /**
  * Sum of the keys' lengths over all projects, in characters. One character costs about 265 bytes of
@@ -55,11 +55,11 @@ export function compileText(
   const hit = findCached(key, context)
   if (hit !== null && 'validity' in hit && hit.validity.holds(context.now_us))
     return compiledAt(hit, context.now_us)
-  const { compiled, cached: known } =
+  const { compiled, cached } =
     hit === null || 'validity' in hit ? compileFresh(tree, context) : lowerFresh(hit, context)
-  if (known === null || known === hit) return compiled
+  if (cached === null || cached === hit) return compiled
   const { property_types: types, has_property_columns = false, group_types: groups } = context
-  store(key, { types, has_property_columns, groups, cached: known })
+  store(key, { types, has_property_columns, groups, cached })
   return compiled
 }
 

@@ -3,39 +3,39 @@
  * rewrite (PASSES), print. No I/O.
  */
 
-import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
-import { queryColumns } from './ir.ts'
-import type { BoundValue } from './parameters.ts'
-import { parseSelect } from './parser.ts'
-import { castOutput } from './passes/cast-output.ts'
-import { countFromManifest } from './passes/count-from-manifest.ts'
+import { parseSelect } from './parser/parser.ts'
 import { fillPlaceholders } from './passes/fill-placeholders.ts'
 import { foldConstants } from './passes/fold-constants.ts'
-import { inferTimeRanges } from './passes/infer-time-ranges.ts'
 import { liftLambdaCaptures } from './passes/lift-lambda-captures.ts'
-import { lowerComparisons } from './passes/lower-comparisons.ts'
-import { lowerFunctions } from './passes/lower-functions.ts'
-import { limitOutput, lowerLimitBy, rowWindow } from './passes/lower-limits.ts'
-import { lowerNan } from './passes/lower-nan.ts'
-import { lowerNullSafety } from './passes/lower-null-safety.ts'
-import { lowerProperties } from './passes/lower-properties.ts'
-import { lowerTimeZones } from './passes/lower-time-zones.ts'
-import { materializeLate } from './passes/materialize-late.ts'
-import { narrowJsonReads } from './passes/narrow-json-reads.ts'
+import { castOutput } from './passes/lower/cast-output.ts'
+import { lowerComparisons } from './passes/lower/lower-comparisons.ts'
+import { lowerFunctions } from './passes/lower/lower-functions.ts'
+import { limitOutput, lowerLimitBy, rowWindow } from './passes/lower/lower-limits.ts'
+import { lowerNan } from './passes/lower/lower-nan.ts'
+import { lowerNullSafety } from './passes/lower/lower-null-safety.ts'
+import { lowerProperties } from './passes/lower/lower-properties.ts'
+import { lowerTimeZones } from './passes/lower/lower-time-zones.ts'
 import { orderInnerNulls } from './passes/order-inner-nulls.ts'
-import { prefilterUuids } from './passes/prefilter-uuids.ts'
-import { propagateTimeRanges } from './passes/propagate-time-ranges.ts'
-import { pruneProperties } from './passes/prune-properties.ts'
+import { countFromManifest } from './passes/read-less/count-from-manifest.ts'
+import { inferTimeRanges } from './passes/read-less/infer-time-ranges.ts'
+import { materializeLate } from './passes/read-less/materialize-late.ts'
+import { narrowJsonReads } from './passes/read-less/narrow-json-reads.ts'
+import { prefilterUuids } from './passes/read-less/prefilter-uuids.ts'
+import { propagateTimeRanges } from './passes/read-less/propagate-time-ranges.ts'
+import { pruneProperties } from './passes/read-less/prune-properties.ts'
 import type { Pass } from './passes/walk.ts'
-import { printStatement } from './print.ts'
-import { printHogQL } from './print-hogql.ts'
+import { printHogQL } from './print-hogql/print-hogql.ts'
 import { type QueryReads, queryReads } from './query-reads.ts'
-import { RelativeTime, ValidityWindow } from './relative-time.ts'
 import { columnName } from './resolve/names.ts'
 import { type Resolved, resolveStatement } from './resolve/resolver.ts'
 import { requireSmallForEngine, requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
-import { clickhouseName } from './types.ts'
+import { queryColumns, type Statement } from './sql/ir.ts'
+import type { BoundValue } from './sql/parameters.ts'
+import { type Printed, printStatement } from './sql/print.ts'
+import type * as ast from './syntax/ast.ts'
+import { RelativeTime, ValidityWindow } from './times/relative-time.ts'
+import { clickhouseName } from './types/types.ts'
 
 /**
  * The rewrites of a resolved query, in order. Adding a line adds a rewrite of every statement at
@@ -64,6 +64,18 @@ const PASSES: readonly Pass[] = [
   materializeLate,
 ]
 
+/** An engine that answers: the rewrites for it, in order, and its printer. */
+export type Dialect = {
+  readonly passes: readonly Pass[]
+  readonly print: (statement: Statement, reads: QueryReads) => Printed
+}
+
+/** The engine of one machine. */
+const DUCKDB: Dialect = {
+  passes: PASSES,
+  print: (statement, reads) => printStatement(statement, reads.events),
+}
+
 export type CompiledQuery = {
   /** One SELECT with parameters $1 to $n. */
   readonly sql: string
@@ -89,13 +101,21 @@ export type CompiledQuery = {
  * `query`, with a span where known) for texts that are not HogQL, unknown names, and anything
  * beyond the limits.
  */
-export function compileHogQL(text: string, context: CompileContext): CompiledQuery {
-  return compileSelect(parseSelect(text), context)
+export function compileHogQL(
+  text: string,
+  context: CompileContext,
+  dialect: Dialect = DUCKDB,
+): CompiledQuery {
+  return compileSelect(parseSelect(text), context, dialect)
 }
 
 /** Compiles a syntax tree, such as insights build. */
-export function compileSelect(select: ast.Select, context: CompileContext): CompiledQuery {
-  return lowerMeaning(findMeaning(select, context), context).compiled
+export function compileSelect(
+  select: ast.Select,
+  context: CompileContext,
+  dialect: Dialect = DUCKDB,
+): CompiledQuery {
+  return lowerMeaning(findMeaning(select, context), context, dialect).compiled
 }
 
 /** A resolved query, before anything is lowered to the engine. */
@@ -116,21 +136,25 @@ export type Lowered = {
   readonly moving: readonly number[]
 }
 
-/** Runs PASSES and prints. */
-export function lowerMeaning(meaning: Meaning, base_context: CompileContext): Lowered {
+/** Runs the dialect's passes and prints. */
+export function lowerMeaning(
+  meaning: Meaning,
+  base_context: CompileContext,
+  dialect: Dialect = DUCKDB,
+): Lowered {
   const { statement, names, reads, hogql } = meaning
   const validity = new ValidityWindow(base_context.now_us)
   const context = { ...base_context, moving: new RelativeTime(base_context.now_us, validity) }
   const page = rowWindow(statement.query, context)
   let lowered = statement
   const sizes: Sizes = new WeakMap()
-  for (const pass of PASSES) {
+  for (const pass of dialect.passes) {
     lowered = pass(lowered, context)
     requireSmallLowered(lowered, sizes, context.budget)
   }
   requireSmallForEngine(lowered)
   const all_reads = queryReads(lowered, reads)
-  const { sql, values, moving } = printStatement(lowered, all_reads.events)
+  const { sql, values, moving } = dialect.print(lowered, all_reads)
   const compiled: CompiledQuery = {
     sql,
     values,

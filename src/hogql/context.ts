@@ -1,8 +1,9 @@
 /** The context of a compilation: project, time zone, now, property types, limits and definitions. */
-import type { Expr } from './ast.ts'
+
 import type { CompileBudget } from './budget.ts'
-import type { RelativeTime } from './relative-time.ts'
+import type { Expr } from './syntax/ast.ts'
 import type { ResourceName, ResourceRow } from './tables/resources.ts'
+import type { RelativeTime } from './times/relative-time.ts'
 
 /** The detected type of a property, from its property definition. */
 export type KnownPropertyType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'

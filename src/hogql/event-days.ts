@@ -1,9 +1,9 @@
 /** The days of events that a lowered statement reads, so that the worker opens no file of other days. */
 
 import { DAY_US } from '../time.ts'
-import type { Relation, ResolvedSelect, Statement, TimeBounds } from './ir.ts'
 import { mapStatement } from './passes/walk.ts'
-import { type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
+import type { Relation, ResolvedSelect, Statement, TimeBounds } from './sql/ir.ts'
+import { type MovableTime, shiftBy, startOfTime } from './times/relative-time.ts'
 
 /** Days since 1970 in UTC, `until` exclusive; null where there is no bound. */
 export type EventDays = { readonly from: number | null; readonly until: number | null }

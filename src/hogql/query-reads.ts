@@ -7,8 +7,8 @@ import {
   UUID_END_COLUMN,
 } from '../column-names.ts'
 import { type EventDays, eventDays } from './event-days.ts'
-import type { EventForm, Relation, RelationName, Statement } from './ir.ts'
 import { mapStatement } from './passes/walk.ts'
+import type { EventForm, Relation, RelationName, Statement } from './sql/ir.ts'
 
 /** The macro that one query reads events from. It contains only what the query needs, because DuckDB binds all of it, twice. */
 export type EventMacro = {

@@ -13,6 +13,9 @@ export function queryOf(url: string): string {
   return mark === -1 ? '' : url.slice(mark + 1)
 }
 
+/** The path that browsers find in front of ours: '' for most public URLs, `/tidemark` of `https://www.example.com/tidemark`. */
+export const basePathOf = (public_url: string): string => pathOf(public_url)
+
 function pathStart(url: string): number {
   const host = url.indexOf('://')
   const slash = url.indexOf('/', host === -1 ? 0 : host + 3)

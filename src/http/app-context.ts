@@ -8,22 +8,47 @@ import type { Capture } from '../ingest/threads/capture.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { Addresses } from '../plugins/addresses.ts'
 import type { Destinations } from '../plugins/destinations.ts'
-import type { ControlDB } from '../projects/access.ts'
+import type { ControlDB } from '../projects/rights/access.ts'
 import type { DetectedOwner, EventDefinition, PropertyDefinition } from '../query/definitions.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
 import type { KeyLimits } from '../query/service/key-limits.ts'
 import type { QueryService } from '../query/service/service.ts'
 import type { CohortCalculator } from '../targeting/cohorts/cohort-calculator.ts'
 import type { FlagDefinitions } from '../targeting/flags/flag-definitions.ts'
+import type { Targeting } from '../targeting/open-targeting.ts'
 import type { PersonSource } from '../targeting/shared/person-reads.ts'
 import type { EventLoops } from '../threads/loop-memory.ts'
-import type { Bodies } from './body.ts'
+import type { Timings } from '../threads/timings.ts'
+import type { Bodies } from './bodies/body.ts'
+import type { Downloads } from './browser/downloads.ts'
 import type { LoginTries } from './browser/login-tries.ts'
-import type { FailedKeys } from './failed-keys.ts'
+import type { FailedKeys } from './callers/failed-keys.ts'
+import type { SettableClock } from './settable-clock.ts'
+
+/** The room on the disk of the data folder. */
+export type DiskSpace = {
+  readonly bytes: number
+  /** What a process of this user may still write. */
+  readonly free_bytes: number
+  /** Below it a server is not ready. */
+  readonly free_bytes_min: number
+}
+
+/** What the server has done about backups since its start. */
+export type BackupState = {
+  readonly done: number
+  readonly failed: number
+  /** Of the newest whole backup; null while none is known. */
+  readonly made_at: Date | null
+  /** When the next one is due, or was; null until the store has been asked. */
+  readonly due_at: Date | null
+}
 
 export type AppContext = {
   readonly control: ControlDB
   readonly capture: Pick<Capture, 'send'>
+  /** Stores what edges send. */
+  readonly forwarding: Pick<Capture, 'forward'>
   /** Changes the types with which properties are read. */
   readonly property_types: Pick<Capture, 'changePropertyType'>
   /** Splits, restores and deletes persons. */
@@ -40,7 +65,7 @@ export type AppContext = {
   /** Reports of ingestion: warnings of projects, counters for metrics. */
   readonly ingest: Pick<
     IngestReports,
-    'listCounters' | 'listNewest' | 'listWarnings' | 'readLog' | 'readSeq'
+    'listCounters' | 'listEdges' | 'listNewest' | 'listWarnings' | 'readLog' | 'readSeq'
   >
   readonly engine: Pick<QueryEngine, 'state'>
   /** Counts of work on snapshot files since the start, by kind of work. */
@@ -57,11 +82,20 @@ export type AppContext = {
     | 'readyFlagsOf'
   >
   readonly persons: PersonSource
+  /** Tells when control.db has changed. */
+  readonly control_changes: Pick<Targeting['control_changes'], 'version'>
   readonly cohorts: Pick<CohortCalculator, 'look'>
   readonly geoip: Geoip
   readonly query_service: Pick<
     QueryService,
-    'ask' | 'askInParts' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
+    | 'ask'
+    | 'askInParts'
+    | 'cancel'
+    | 'cancelRunning'
+    | 'export'
+    | 'forgetAnswers'
+    | 'listRunning'
+    | 'readStatus'
   >
   /** Rate limit for unknown keys and invites. */
   readonly failed_keys: Pick<FailedKeys, 'guard'>
@@ -84,20 +118,48 @@ export type AppContext = {
   readonly addresses: Addresses
   readonly destinations: Pick<Destinations, 'lastSeq'>
   readonly demo: Pick<DemoRuns, 'look'>
+  /** Exports that browsers are about to fetch. */
+  readonly downloads: Pick<Downloads, 'add' | 'take'>
   readonly pictures: Pick<Pictures, 'draw' | 'requireChromium'>
+  /** Null while the server makes no backups. */
+  readonly backups: { readonly state: BackupState } | null
   /** Removes all data of a deleted project, in the background. */
   readonly removeProjectData: (project_id: number) => void
-  readonly log: Pick<Logger, 'debug' | 'error'>
+  readonly log: Pick<Logger, 'debug' | 'error' | 'warn'>
   readonly bodies: Bodies
   /** Heartbeats of all threads. */
   readonly event_loops: EventLoops
+  /** The disk of the data folder. */
+  readonly disk: { readonly read: () => DiskSpace }
+  /** Durations that GET /_metrics prints. */
+  readonly timings: Timings
   /** Networks that may read metrics. */
   readonly metrics_networks: readonly string[]
   /** Proxies whose X-Forwarded-For is trusted. */
   readonly trusted_proxies: readonly string[]
+  /** Lets in who can read the data folder (`operator.ts`). */
+  readonly operator_key: string
   /** True from the moment a stop was requested. */
   readonly isStopping: () => boolean
   /** The address under which clients reach this server, without a final slash. */
   readonly publicUrl: () => string
   readonly now: () => Date
+  /** The clock that `now` reads, where callers may set it: in an ephemeral server. */
+  readonly clock?: SettableClock
 }
+
+/** The dependencies of the endpoints for SDKs: an edge has these too. */
+export type PublicContext = Pick<
+  AppContext,
+  | 'bodies'
+  | 'capture'
+  | 'control'
+  | 'flag_rows'
+  | 'flags'
+  | 'geoip'
+  | 'log'
+  | 'now'
+  | 'persons'
+  | 'timings'
+  | 'trusted_proxies'
+>

@@ -1,9 +1,9 @@
 /** The API's description: an OpenAPI document at /api/schema/ and a self-contained page at /docs. */
 
 import { isObject } from '../json.ts'
+import { answerFixed, fixText } from './answers/fixed-texts.ts'
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
-import { answerFixed, fixText } from './fixed-texts.ts'
 import {
   describeApi,
   type OpenApiDocument,
@@ -42,7 +42,7 @@ table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #eaeef2;
 export function docsEndpoints(app: AppContext, routes: readonly Route[]): readonly Endpoint[] {
   const describe = (): OpenApiDocument => describeApi(routes, app.publicUrl())
   const readSchema = onceMade(() => fixText(JSON.stringify(describe())))
-  const readPage = onceMade(() => fixText(pageOf(describe())))
+  const readPage = onceMade(() => fixText(pageOf(describe(), app.publicUrl())))
   return [
     {
       method: 'GET',
@@ -67,7 +67,7 @@ function onceMade<Value>(make: () => Value): () => Value {
 }
 
 /** Renders the document as an HTML page. */
-function pageOf({ info, paths, components }: OpenApiDocument): string {
+function pageOf({ info, paths, components }: OpenApiDocument, public_url: string): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
@@ -82,7 +82,7 @@ function pageOf({ info, paths, components }: OpenApiDocument): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(title)}</title>
 <meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body><h1>${escape(title)}</h1>
 <p>Management calls carry <code>Authorization: Bearer &lt;personal API key&gt;</code>; every call says which scope its key needs.
-Errors are <code>{"type", "code", "detail", "attr"}</code>. The same for programs: <a href="/api/schema/">/api/schema/</a>.</p>
+Errors are <code>{"type", "code", "detail", "attr"}</code>. The same for programs: <a href="${escape(public_url)}/api/schema/">/api/schema/</a>.</p>
 <p>${links.join(' · ')}</p>${sections.join('')}</body></html>`
 }
 

@@ -4,7 +4,7 @@ import { ErrorAnswer } from '../contract/common.ts'
 import { PUBLIC_OPERATIONS, type PublicOperation } from '../contract/public/public.ts'
 import type { Route } from './route.ts'
 
-export type OpenApiJson = null | boolean | number | string | readonly OpenApiJson[] | OpenApiObject
+type OpenApiJson = null | boolean | number | string | readonly OpenApiJson[] | OpenApiObject
 export type OpenApiObject = { readonly [key: string]: OpenApiJson }
 
 /** One operation of the document. */

@@ -2,15 +2,15 @@
 import type { TSchema } from 'elysia'
 import { ActivityQuery, ItemActivityAnswer } from '../contract/management/project.ts'
 import type { ActivityScope } from '../projects/activity.ts'
-import type { Project } from '../projects/project.ts'
-import type { Resource, Scope } from '../projects/scopes.ts'
-import { answerJson } from './answers.ts'
+import type { Resource, Scope } from '../projects/rights/scopes.ts'
+import type { Project } from '../projects/settings/project.ts'
+import { answerJson } from './answers/answers.ts'
+import { answerPage, queryValue } from './answers/pages.ts'
 import type { AppContext } from './app-context.ts'
+import type { Validator } from './bodies/shape.ts'
 import type { PathParams } from './endpoint.ts'
 import { projectActivity } from './management/activity.ts'
-import { answerPage, queryValue } from './pages.ts'
 import { type OfProject, projectRoute, type Route, type RouteCall } from './route.ts'
-import type { Validator } from './shape.ts'
 import type { ShownTo } from './targeting/flags/linked-flags.ts'
 
 /** A call of any route of the family. */
@@ -19,7 +19,7 @@ type FamilyCall = RouteCall<OfProject, TSchema>
 type Awaitable<Value> = Promise<Value> | Value
 
 /** What a family is made of; a part that is missing makes no route. */
-export type ResourceFamily<Item, New extends TSchema, Change extends TSchema, Listed> = {
+type ResourceFamily<Item, New extends TSchema, Change extends TSchema, Listed> = {
   /** Path of the list below the project, with its slash; several are synonyms. */
   readonly path: string | readonly string[]
   /** Reading needs `<resource>:read`, everything else `<resource>:write`. */

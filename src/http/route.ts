@@ -3,37 +3,37 @@
  */
 import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
+import type { Organization } from '../projects/organization.ts'
 import {
   type Caller,
-  getAsker,
+  getCaller,
   getVisibleOrganization,
   getVisibleProject,
   requireScope,
   requireWholeOrganization,
-} from '../projects/access.ts'
-import type { Organization } from '../projects/organization.ts'
-import type { Project } from '../projects/project.ts'
-import { requireRight, rightsAt } from '../projects/rights.ts'
-import type { Scope } from '../projects/scopes.ts'
-import { callerOfSession } from '../projects/sessions.ts'
+} from '../projects/rights/access.ts'
+import { requireRight, rightsAt } from '../projects/rights/rights.ts'
+import type { Scope } from '../projects/rights/scopes.ts'
+import { type Need, ROUTE_WAYS } from '../projects/rights/ways.ts'
+import type { Project } from '../projects/settings/project.ts'
 import type { MemberLevel } from '../projects/tables.ts'
-import { type Need, ROUTE_WAYS } from '../projects/ways.ts'
-import { currentRequestId, noteProject, resumeWork } from '../threads/this-thread.ts'
+import { callerOfSession } from '../projects/users/sessions.ts'
+import { noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
+import { compressAnswer, tellsSecrets } from './answers/compress.ts'
+import { queryValue } from './answers/pages.ts'
+import { answerError, type Report } from './answers/refusals.ts'
 import type { AppContext } from './app-context.ts'
-import { readBody, readOptionalBody } from './body.ts'
+import { readBody, readOptionalBody } from './bodies/body.ts'
+import { isFormType } from './bodies/form.ts'
+import type { Validator } from './bodies/shape.ts'
 import { findSessionOf } from './browser/session-cookie.ts'
-import { compressAnswer, tellsSecrets } from './compress.ts'
 import type { ClientSocket, Endpoint, PathParams } from './endpoint.ts'
-import { isFormType } from './form.ts'
-import { queryValue } from './pages.ts'
-import { answerError, type Report } from './refusals.ts'
-import type { Validator } from './shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** A route's documentation in /docs and /api/schema/. */
-export type RouteDescription = {
+type RouteDescription = {
   /** One line on what the route does. */
   readonly summary?: string
   /** Its query parameters, as an object schema. */
@@ -47,7 +47,7 @@ export type Route = RouteDescription & {
   readonly method: Method
   readonly paths: readonly string[]
   readonly scope: Scope
-  /** Rights that the route needs besides its scope; see `projects/ways.ts`. */
+  /** Rights that the route needs besides its scope; see `projects/rights/ways.ts`. */
   readonly needs: readonly Need[]
   readonly body: Validator<TSchema> | null
   /** SDKs call it: it takes keys only, never the session of a browser. */
@@ -71,7 +71,7 @@ export type RouteCall<Subject, Schema extends TSchema> = Subject & {
 }
 
 export type OfProject = { readonly project: Project; readonly level: MemberLevel }
-export type OfOrganization = { readonly organization: Organization; readonly level: MemberLevel }
+type OfOrganization = { readonly organization: Organization; readonly level: MemberLevel }
 
 type Declared<Subject, Schema extends TSchema> = RouteDescription & {
   readonly method: Method
@@ -116,11 +116,7 @@ export function projectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
   return routeUnder(PROJECT_ROOTS, declared, (app, caller, params) => {
-    const { thing: item, level } = getVisibleProject(
-      app.control,
-      caller,
-      pathNames(params, 'project_id'),
-    )
+    const { item, level } = getVisibleProject(app.control, caller, pathNames(params, 'project_id'))
     return { project: item, level }
   })
 }
@@ -131,7 +127,7 @@ export function organizationRoute<Schema extends TSchema = TSchema>(
 ): Route {
   return routeUnder(ORGANIZATION_ROOTS, declared, (app, caller, params) => {
     const id = pathNames(params, 'organization_id')
-    const { thing: item, level } = getVisibleOrganization(app.control, caller, id)
+    const { item, level } = getVisibleOrganization(app.control, caller, id)
     requireWholeOrganization(caller)
     return { organization: item, level }
   })
@@ -146,12 +142,8 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
     const organization =
       params['organization_id'] === undefined
         ? null
-        : getVisibleOrganization(app.control, caller, pathNames(params, 'organization_id')).thing
-    const { thing: item, level } = getVisibleProject(
-      app.control,
-      caller,
-      pathNames(params, 'project_id'),
-    )
+        : getVisibleOrganization(app.control, caller, pathNames(params, 'organization_id')).item
+    const { item, level } = getVisibleProject(app.control, caller, pathNames(params, 'project_id'))
     if (organization !== null && item.organization_id !== organization.id) {
       throw new Refusal('not_found', 'Project not found.')
     }
@@ -183,7 +175,6 @@ async function answerRoute(
 ): Promise<Response> {
   const started_ms = performance.now()
   const call = {
-    request_id: currentRequestId(),
     method: request.method,
     path: pathOf(request.url),
   }
@@ -261,9 +252,10 @@ function findRequestSession(app: AppContext, request: Request): Caller | null {
   return session && callerOfSession(session)
 }
 
-function getKeyCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
+/** Finds the caller by the request's key alone. Refuses a missing or unknown key, and too many unknown ones. */
+export function getKeyCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
   const key = bearerOf(request)
-  const look = (): Caller => getAsker(app.control, key, app.now())
+  const look = (): Caller => getCaller(app.control, key, app.now())
   if (key === null && queryValue(request, 'personal_api_key') !== null) throw keyInAddress()
   // A request without a key guesses nothing, so it is not charged.
   return key === null ? look() : app.failed_keys.guard(request, socket, look)

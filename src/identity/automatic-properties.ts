@@ -69,7 +69,7 @@ const OPTIONAL_LOCATED = [
 ] as const
 
 /** An event property (`from`), and its names on the person. */
-export type AutomaticProperty = {
+type AutomaticProperty = {
   readonly from: string
   readonly set: string
   readonly initial: string
@@ -100,7 +100,7 @@ export type AutomaticValues = PropertyMarks & {
   readonly text: string
 }
 
-export type PropertyMarks = { readonly low: number; readonly high: number }
+type PropertyMarks = { readonly low: number; readonly high: number }
 
 /** Bits of one number that keep it non-negative. */
 const BITS = 31

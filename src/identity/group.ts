@@ -1,14 +1,16 @@
-/** Groups: the group keys of an event, and the properties that `$groupidentify` sets. */
+/** Groups: the group keys of an event, and the properties that events set and take away. */
 import { type GroupKeys, NO_GROUPS } from '../storage/log/event-log.ts'
 import type { GroupStore, GroupTypeIndex } from '../storage/persons/group-store.ts'
 import type { PersonProperties } from '../storage/persons/person-store.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
-/** The content of a `$groupidentify`. */
+/** What an event says about the properties of a group. */
 export type GroupClaim = {
   readonly group_type: string
   readonly group_key: string
   readonly set: PersonProperties
+  /** Names to take away, after `set`. Such a claim creates no group; absent for one that only sets. */
+  readonly unset?: readonly string[]
 }
 
 /** An event's group keys by type index. A project has five types: further ones are ignored. */
@@ -27,7 +29,7 @@ export function resolveGroups(
 }
 
 /**
- * Creates the group or merges new properties over its old ones. `at` is the event's time in µs. `index` is the index of
+ * Creates the group or merges new properties over its old ones; or takes properties from a stored group. `at` is the event's time in µs. `index` is the index of
  * the group's type; null for a type beyond the fifth, which is not stored. A group that would become too large keeps
  * its old properties.
  */
@@ -37,14 +39,18 @@ export function identifyGroup(
   claim: GroupClaim,
   { at, limits }: { readonly at: number; readonly limits: SizeLimits },
 ): { readonly index: GroupTypeIndex | null; readonly is_too_large: boolean } {
-  const index = store.typeIndex(project_id, claim.group_type)
+  const only_stored = claim.unset !== undefined
+  const index = only_stored
+    ? store.findTypeIndex(project_id, claim.group_type)
+    : store.typeIndex(project_id, claim.group_type)
   if (index === null) return { index, is_too_large: false }
   const group = store.open({ project_id, group_type_index: index, group_key: claim.group_key })
-  const change = { set: claim.set, gone: NOTHING }
+  if (only_stored && !group.is_stored) return { index, is_too_large: false }
+  const change = { set: claim.set, gone: new Set(claim.unset) }
   const size = sizeAfter(group.size, group.properties, change)
   const is_too_large = !fits(size, group.size, limits)
-  store.save(group, is_too_large ? { set: {}, size: group.size } : { set: claim.set, size }, at)
+  store.save(group, is_too_large ? { ...NO_CHANGE, size: group.size } : { ...change, size }, at)
   return { index, is_too_large }
 }
 
-const NOTHING: ReadonlySet<string> = new Set()
+const NO_CHANGE = { set: {}, gone: new Set<string>() }

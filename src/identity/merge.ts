@@ -33,7 +33,7 @@ export type MergeOutcome =
 export type IdentityLimits = SizeLimits & { readonly merges: MergeBudget }
 
 /** A claim in its event, and how to create a person if neither id has one. */
-export type MergeContext = {
+type MergeContext = {
   readonly project_id: number
   readonly distinct_id: string
   readonly claim: MergeClaim

@@ -7,7 +7,7 @@ import { type IdentityLimits, type MergeClaim, type MergeOutcome, mergePersons }
 import { isNoop, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 
 /** An event's claims about its person. Times are µs since 1970 UTC. */
-export type PersonClaim = {
+type PersonClaim = {
   readonly project_id: number
   readonly distinct_id: string
   /** `project:distinct id`. */

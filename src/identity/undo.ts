@@ -20,7 +20,7 @@ import {
 import { belongingsOf } from './merge.ts'
 
 /** The two persons of an undone merge. `survivor` is the living person that the merge's survivor is part of. */
-export type SplitPersons = { readonly survivor: StoredPerson; readonly restored: StoredPerson }
+type SplitPersons = { readonly survivor: StoredPerson; readonly restored: StoredPerson }
 
 /** The chain of merges from the undone one to the living person `end`; each entry of the log is read once. */
 type UndoContext = {

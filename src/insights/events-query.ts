@@ -2,20 +2,10 @@
 
 import type { EventsQuery } from '../contract/insights/events-query.ts'
 import { Refusal } from '../errors.ts'
-import type { Expr, OrderExpr, SelectQuery } from '../hogql/ast.ts'
-import {
-  and,
-  call,
-  compare,
-  constant,
-  field,
-  joinOf,
-  order,
-  selectOf,
-  tuple,
-} from '../hogql/nodes.ts'
+import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
+import { and, call, compare, constant, field, order, tuple } from '../hogql/syntax/nodes.ts'
+import { expr, select } from '../hogql/template.ts'
 import { SECOND_US } from '../time.ts'
-import { actorOf } from './actor.ts'
 import { sourceOf } from './actors/actors-sources.ts'
 import {
   arePlain,
@@ -27,12 +17,12 @@ import {
   outputOrders,
   outputRows,
 } from './actors/shown-columns.ts'
-import { readDate } from './dates.ts'
+import { readDate } from './dates/dates.ts'
 import { readElements } from './elements.ts'
 import { filterCondition, instant } from './filters/property-filters.ts'
 import type { InsightContext, InsightDates, InsightKind, RunTree } from './insight.ts'
+import { actorOf } from './members/actor.ts'
 import { cutToPage, queryPage, readRowPage, serializePage } from './page.ts'
-import { expr, select } from './tree.ts'
 
 /** Events slightly in the future are listed too. */
 const AHEAD_US = 5n * SECOND_US
@@ -126,8 +116,7 @@ async function wholeList(
     await ofSource(query, context, ask),
   ]
   const tree = {
-    ...selectOf(columns.map((column) => column.expr)),
-    select_from: joinOf(field(['events'])),
+    ...select`select ${columns.map((column) => column.expr)} from events`,
     where: and(conditions.filter((condition) => condition !== null)),
     group_by: groupedBy(columns),
     having: and(outputConditions(query.where ?? [], 'query__where').having),

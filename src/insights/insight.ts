@@ -1,8 +1,9 @@
 /** The types of an insight: its context, how it runs trees, and its answer. */
-import type { Select, SelectQuery } from '../hogql/ast.ts'
+
 import type { CohortReference, KnownPropertyType } from '../hogql/context.ts'
-import type { SavedAction } from './actions.ts'
+import type { Select, SelectQuery } from '../hogql/syntax/ast.ts'
 import type { ExperimentDefinition } from './experiments/known-experiment.ts'
+import type { SavedAction } from './members/actions.ts'
 
 /** The project of a query, and the definitions insights need. */
 export type InsightContext = {

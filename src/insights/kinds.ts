@@ -1,13 +1,15 @@
 /** INSIGHTS: every kind of insight query. */
 import type { InsightQueries } from '../contract/insights/kinds.ts'
+import { CALENDAR_HEATMAP } from './activity/calendar-heatmap.ts'
+import { LIFECYCLE } from './activity/lifecycle.ts'
+import { STICKINESS } from './activity/stickiness.ts'
 import { ACTORS_QUERY, PERSONS_NODE } from './actors/actors-query.ts'
 import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './actors/insight-actors.ts'
-import { CALENDAR_HEATMAP } from './calendar-heatmap.ts'
-import { CORRELATION } from './correlation.ts'
+import { CORRELATION } from './correlation/correlation.ts'
 import { EVENTS_QUERY } from './events-query.ts'
-import { EXPERIMENT_EXPOSURE } from './experiments/exposure-query.ts'
 import { EXPERIMENT, EXPERIMENT_FUNNELS, EXPERIMENT_TRENDS } from './experiments/queries.ts'
-import { FUNNELS } from './funnels.ts'
+import { EXPERIMENT_EXPOSURE } from './experiments/trees/exposure-query.ts'
+import { FUNNELS } from './funnels/funnels.ts'
 import type {
   InsightAnswer,
   InsightContext,
@@ -17,13 +19,11 @@ import type {
   InsightRange,
   RunTree,
 } from './insight.ts'
-import { LIFECYCLE } from './lifecycle.ts'
-import { PATHS } from './paths.ts'
-import { RETENTION_QUERY } from './retention.ts'
+import { PATHS } from './paths/paths.ts'
+import { RETENTION_QUERY } from './retention/retention.ts'
 import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
-import { STICKINESS } from './stickiness.ts'
 import { ACTORS_PROPERTY_TAXONOMY, EVENT_TAXONOMY, TEAM_TAXONOMY } from './taxonomy.ts'
-import { TRENDS } from './trends.ts'
+import { TRENDS } from './trends/trends.ts'
 import { WEB_EXTERNAL_CLICKS } from './web/event-tables.ts'
 import { WEB_OVERVIEW } from './web/overview.ts'
 import { WEB_STATS } from './web/stats.ts'

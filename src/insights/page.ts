@@ -1,10 +1,10 @@
 /** Pages of rows: offset, limit, and whether there are more. */
-import type { SelectQuery } from '../hogql/ast.ts'
-import { constant } from '../hogql/nodes.ts'
+import type { SelectQuery } from '../hogql/syntax/ast.ts'
+import { constant } from '../hogql/syntax/nodes.ts'
 import type { InsightRows, RunTree } from './insight.ts'
 
 /** The requested page. */
-export type RowPage = { readonly limit: number; readonly offset: number }
+type RowPage = { readonly limit: number; readonly offset: number }
 
 /** Default rows of a page. */
 const ROWS_DEFAULT = 100

@@ -1,6 +1,7 @@
 /** SessionsTimelineQuery: one person's events by session; events without a session id are split at pauses. */
 import type { SessionsTimelineQuery } from '../contract/insights/events.ts'
-import { and, compare, field, joinOf, order, selectOf } from '../hogql/nodes.ts'
+import { and, compare, field } from '../hogql/syntax/nodes.ts'
+import { select } from '../hogql/template.ts'
 import { boundsOf, ofPerson } from './events-query.ts'
 import { instant } from './filters/property-filters.ts'
 import type { InsightKind } from './insight.ts'
@@ -29,7 +30,7 @@ export type TimelineEntry = {
   readonly events: readonly TimelineEvent[]
 }
 
-export type TimelineEvent = {
+type TimelineEvent = {
   readonly id: string
   readonly timestamp: string
   readonly event: string
@@ -47,14 +48,14 @@ export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
     const { after_us, before_us } = boundsOf(query, context)
     const time = field(['timestamp'])
     const tree = {
-      ...selectOf(COLUMNS.map((name) => field([name]))),
-      select_from: joinOf(field(['events'])),
+      ...select`
+        select ${COLUMNS.map((name) => field([name]))} from events
+        order by timestamp desc, uuid desc`,
       where: and([
         ...(query.personId ? [ofPerson(query.personId)] : []),
         ...(after_us === null ? [] : [compare(time, '>', instant(after_us))]),
         compare(time, '<', instant(before_us)),
       ]),
-      order_by: [order(time, 'DESC'), order(field(['uuid']), 'DESC')],
     }
     const { rows_max } = context
     const page = { limit: Math.min(EVENTS_MAX, rows_max), offset: 0 }

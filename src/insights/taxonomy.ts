@@ -8,11 +8,11 @@ import type {
   TeamTaxonomyQuery,
 } from '../contract/insights/taxonomy.ts'
 import { Refusal } from '../errors.ts'
-import type { Expr } from '../hogql/ast.ts'
-import { and, call, compare, constant, field } from '../hogql/nodes.ts'
+import type { Expr } from '../hogql/syntax/ast.ts'
+import { and, call, compare, constant, field } from '../hogql/syntax/nodes.ts'
+import { expr, select } from '../hogql/template.ts'
 import type { InsightContext, InsightKind, RunTree } from './insight.ts'
 import { queryPage, readRowPage } from './page.ts'
-import { expr, select } from './tree.ts'
 
 /** Days looked back. */
 const DAYS = 30n

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { bundleWeb } from '../web-build.ts'
 
 /** One thing that is in the executable or comes beside it. */
-export type LicenseNotice = {
+type LicenseNotice = {
   readonly name: string
   readonly version: string
   /** What its package says, as an SPDX expression. */

@@ -5,7 +5,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import type { ControlDB } from '../projects/access.ts'
+import type { ControlDB } from '../projects/rights/access.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { formatUuid } from '../uuid.ts'
 import type { Addresses } from './addresses.ts'
@@ -27,7 +27,7 @@ import {
 } from './rest-hook.ts'
 import { type PostResult, postWebhook } from './webhook.ts'
 
-export type DestinationContext = {
+type DestinationContext = {
   readonly data_dir: string
   readonly control: ControlDB
   readonly addresses: Addresses

@@ -2,9 +2,9 @@
 import { and, asc, eq, isNotNull } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../projects/access.ts'
 import { changesBetween, recordActivity } from '../projects/activity.ts'
 import { parseName } from '../projects/names.ts'
+import type { ControlDB } from '../projects/rights/access.ts'
 import { flag, type Json, json, timestamp } from '../projects/tables.ts'
 import type { Addresses } from './addresses.ts'
 import { findPlugin, type Plugin, type PluginField } from './catalog.ts'
@@ -35,7 +35,7 @@ export type PluginConfigFields = {
 }
 
 /** The user who edits, the project, and the check of addresses. */
-export type ConfigActor = {
+type ConfigActor = {
   readonly user_id: number
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly addresses: Addresses

@@ -1,7 +1,7 @@
 /** The logs of plugin configurations, which their users read. */
 import { and, count, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { ControlDB } from '../projects/access.ts'
+import type { ControlDB } from '../projects/rights/access.ts'
 import { timestamp } from '../projects/tables.ts'
 
 const plugin_logs = sqliteTable('plugin_logs', {
@@ -19,11 +19,11 @@ const plugin_logs = sqliteTable('plugin_logs', {
 
 export const LOG_TYPES = ['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR'] as const
 
-export type LogSource = 'CONSOLE' | 'PLUGIN' | 'SYSTEM'
+type LogSource = 'CONSOLE' | 'PLUGIN' | 'SYSTEM'
 export type LogType = (typeof LOG_TYPES)[number]
 
 /** The configuration that a log belongs to. */
-export type LogSubject = {
+type LogSubject = {
   readonly id: number
   readonly project_id: number
   readonly plugin_id: number

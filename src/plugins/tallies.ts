@@ -1,7 +1,7 @@
 /**
  * Writes the tallies of transformations, received from the threads of ingestion, to the logs of their configurations.
  */
-import type { ControlDB } from '../projects/access.ts'
+import type { ControlDB } from '../projects/rights/access.ts'
 import { findPluginConfig } from './plugin-config.ts'
 import { addLogEntry } from './plugin-log.ts'
 import { tallyChannel } from './tally-sender.ts'

@@ -5,7 +5,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { findPlugin, type PluginKey } from './catalog.ts'
 
 /** A stored configuration as the threads of ingestion read it. */
-export type TransformationRow = {
+type TransformationRow = {
   readonly id: number
   readonly plugin_id: number
   readonly enabled: boolean
@@ -16,7 +16,7 @@ export type TransformationRow = {
 type TransformedProperties = { [name: string]: unknown }
 
 /** The part of an event that a transformation changes. `person` are the objects that set properties of the person. */
-export type Transformed = {
+type Transformed = {
   readonly event: string
   readonly properties: TransformedProperties
   readonly person: readonly TransformedProperties[]

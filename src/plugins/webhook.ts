@@ -1,7 +1,5 @@
 /** Posts to a webhook: to the checked address only; redirects are not followed. */
 import { createHmac } from 'node:crypto'
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
 import type { Callable } from './addresses.ts'
 
 /** The outcome of a post. */
@@ -11,7 +9,7 @@ export type PostResult =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
-export type PostRequest = {
+type PostRequest = {
   readonly to: Callable
   readonly headers: Readonly<Record<string, string>>
   readonly secret: string | null
@@ -22,12 +20,14 @@ const TIMEOUT_MS = 10_000
 const RETRY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Sends one body. Never rejects. The answer's body is not read. */
-export function postWebhook({ to, headers, secret, body }: PostRequest): Promise<PostResult> {
+export async function postWebhook({ to, headers, secret, body }: PostRequest): Promise<PostResult> {
   const { url, ip, port } = to
   const is_secure = url.protocol === 'https:'
+  // Imported at the first call: it is a part of a server's start that few servers need.
+  const { request } = await (is_secure ? import('node:https') : import('node:http'))
   const { promise, resolve } = Promise.withResolvers<PostResult>()
   const fail = (reason: string): void => resolve({ kind: 'failed', reason })
-  const started = (is_secure ? requestHttps : requestHttp)(
+  const started = request(
     {
       host: ip,
       port,

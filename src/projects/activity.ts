@@ -28,6 +28,7 @@ export type ActivityScope =
   | 'Experiment'
   | 'ExperimentSavedMetric'
   | 'FeatureFlag'
+  | 'Group'
   | 'Holdout'
   | 'Insight'
   | 'InsightVariable'
@@ -183,7 +184,7 @@ function shownDetail(
 }
 
 /** The changes of one item at one time. */
-export type PastActivity = {
+type PastActivity = {
   /** Null for a deleted user. */
   readonly user_id: number | null
   readonly created_at: Date

@@ -1,24 +1,29 @@
 /** The first start: creates an organization, a project, an owner and a key with all rights; and the owner's setup. */
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { createApiKey } from './api-key.ts'
-import { endLinksOf, getLinkUser, readCode } from './login-links.ts'
-import { requireOwnAddress } from './members.ts'
+import { createApiKey } from './keys/api-key.ts'
 import {
   createOrganization,
   findMembershipsOf,
   listOrganizations,
   renameOrganization,
 } from './organization.ts'
-import { hasPasswords, storePassword } from './passwords.ts'
-import { createProject, listProjects, PROJECT_NAME_DEFAULT, type Project } from './project.ts'
-import { changeProject } from './project-changes.ts'
-import { changeEmail, ensureOwner, renameUser } from './user.ts'
+import {
+  createProject,
+  listProjects,
+  PROJECT_NAME_DEFAULT,
+  type Project,
+} from './settings/project.ts'
+import { changeProject } from './settings/project-changes.ts'
+import { endLinksOf, getLinkUser, readCode } from './users/login-links.ts'
+import { requireOwnAddress } from './users/members.ts'
+import { hasPasswords, storePassword } from './users/passwords.ts'
+import { changeEmail, ensureOwner, renameUser } from './users/user.ts'
 
 const ORGANIZATION_NAME_DEFAULT = 'Default organization'
 
 /** Keys preset by an unattended install; null generates one. */
-export type Presets = {
+type Presets = {
   readonly api_token: string | null
   readonly personal_api_key: string | null
 }
@@ -61,7 +66,7 @@ export function createFirstThings(db: ControlDB, presets: Presets, now: Date): F
 }
 
 /** What the owner says in the first setup. */
-export type OwnerSetup = {
+type OwnerSetup = {
   /** As typed. */
   readonly code: string
   readonly email: string

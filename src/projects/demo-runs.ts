@@ -39,7 +39,7 @@ export function listUnfinishedDemoRuns(db: ControlDB): readonly DemoRun[] {
 }
 
 /** The parameters of demo data. Equal parameters give equal events. */
-export type DemoRequest = {
+type DemoRequest = {
   readonly project_id: number
   readonly seed?: string | undefined
   readonly persons?: number | undefined

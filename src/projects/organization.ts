@@ -7,7 +7,7 @@ import { createLookups } from './lookups.ts'
 import { parseName } from './names.ts'
 import { listForRemoval } from './removals.ts'
 import { memberships, OWNER, organizations, projects } from './tables.ts'
-import { ensureOwner } from './user.ts'
+import { ensureOwner } from './users/user.ts'
 
 export type Organization = typeof organizations.$inferSelect
 export type Membership = typeof memberships.$inferSelect
@@ -141,8 +141,10 @@ export function deleteOrganization(db: ControlDB, id: string, now: Date): readon
 
 /** Number of members of an organization. */
 export function countMembers(db: ControlDB, organization_id: string): number {
-  const its = eq(memberships.organization_id, organization_id)
-  return db.select({ members: count() }).from(memberships).where(its).get()?.members ?? 0
+  const of_organization = eq(memberships.organization_id, organization_id)
+  return (
+    db.select({ members: count() }).from(memberships).where(of_organization).get()?.members ?? 0
+  )
 }
 
 /** The owner of an organization, of several the one who joined first. Refuses an unknown organization. */

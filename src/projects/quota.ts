@@ -11,7 +11,7 @@ export type LimitedTable = SQLiteTable & {
 }
 
 /** The project and its quota. `saved_max` is null for items that the program creates. */
-export type QuotaScope = {
+type QuotaScope = {
   readonly project: { readonly id: number }
   readonly saved_max: number | null
   /** Bytes of all items of a kind. */
@@ -45,7 +45,7 @@ export function requireRoom(
 }
 
 /** An item before and after an edit, in its stored form; `before` is null for a new one. */
-export type SizedEdit = { readonly before: object | null; readonly after: object }
+type SizedEdit = { readonly before: object | null; readonly after: object }
 
 /**
  * Refuses a member that has grown beyond its limit, by its name, and an item beyond the project's bytes. Call it in the

@@ -1,6 +1,6 @@
 /** drizzle's view of control.db's tables; the migrations in sql/control define types and checks. */
 import { customType, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { Scopes } from './scopes.ts'
+import type { Scopes } from './rights/scopes.ts'
 
 /** Any JSON value. */
 export type Json =

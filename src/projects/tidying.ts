@@ -33,7 +33,7 @@ const DELETED: readonly { readonly table: string; readonly unless?: string }[] =
 const SLICE = 200
 
 /** A step: removes a slice of rows. True if there may be more. */
-export type TidyStep = () => boolean
+type TidyStep = () => boolean
 
 /** The steps of the tables above. Cohorts are separate: their members have to be deleted first. */
 export function removalSteps(db: ControlDB, settings: TidySettings, now: Date): TidyStep[] {

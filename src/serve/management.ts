@@ -1,9 +1,11 @@
 /** Background work of the management API: plugins, demo data, removal of deleted projects and events. */
+
 import type { Config } from '../config.ts'
 import { DemoRuns } from '../demo/demo-runs.ts'
 import type { AppContext } from '../http/app-context.ts'
+import { Downloads } from '../http/browser/downloads.ts'
 import { LoginTries } from '../http/browser/login-tries.ts'
-import { FailedKeys } from '../http/failed-keys.ts'
+import { FailedKeys } from '../http/callers/failed-keys.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { findChromium } from '../pictures/find-chromium.ts'
@@ -15,11 +17,13 @@ import { KeyLimits } from '../query/service/key-limits.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control/control-db.ts'
 import type { Targeting } from '../targeting/open-targeting.ts'
+import { openBackups } from './backups.ts'
 import { openRemoval, type RemovalParts } from './removal.ts'
 
 type ManagementParts = {
   readonly config: Config
   readonly log: Log
+  readonly now: () => Date
   readonly control: Control
   readonly capture: Capture
   readonly snapshots: SnapshotJob
@@ -27,16 +31,18 @@ type ManagementParts = {
   readonly targeting: Targeting
 }
 
-/** Starts destinations, and removals that the last run left over. events.db must exist. */
+/** Starts destinations, backups, and removals that the last run left over. events.db must exist. */
 export function openManagement(
-  { config, log, control, capture, snapshots, questions, targeting }: ManagementParts,
+  { config, log, now, control, capture, snapshots, questions, targeting }: ManagementParts,
   parts: AsyncDisposableStack,
 ): Pick<
   AppContext,
   | 'addresses'
+  | 'backups'
   | 'call_limits'
   | 'demo'
   | 'destinations'
+  | 'downloads'
   | 'failed_keys'
   | 'login_tries'
   | 'pictures'
@@ -47,7 +53,7 @@ export function openManagement(
   | 'saved_max'
 > {
   const addresses = new Addresses(config.webhook_networks)
-  const needs = { data_dir: config.data_dir, control: control.db, log, now: () => new Date() }
+  const needs = { data_dir: config.data_dir, control: control.db, log, now }
   const tallies = openTallies(needs)
   parts.defer(() => tallies.close())
 
@@ -60,15 +66,21 @@ export function openManagement(
   parts.defer(() => demo.close())
   demo.start()
 
+  const backups = openBackups(config, log, now)
+  parts.defer(() => backups?.close())
+  backups?.start()
+
   const removal = openRemoval({ control, capture, snapshots, questions, log })
   removal.finish()
   const limits = { running_max: 0, per_minute: config.api_rate_per_minute, per_hour: 0 }
   return {
     addresses,
+    backups,
     call_limits: new KeyLimits(limits, needs.now),
     destinations,
     failed_keys: openFailedKeys(config, needs.now),
     login_tries: new LoginTries(needs.now),
+    downloads: new Downloads(),
     demo,
     pictures: new Pictures(findChromium(config.chromium), log),
     removeProjectData: (project_id) => removal.remove(project_id),

@@ -5,11 +5,23 @@ import type { Log } from '../logs.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
 import { KeyLimits } from '../query/service/key-limits.ts'
 import { QueryService } from '../query/service/service.ts'
-
-const now = (): Date => new Date()
+import type { Timings } from '../threads/timings.ts'
 
 /** Opens the service in front of the engine. Close it before the engine. */
-export function openQuestions(config: Config, engine: QueryEngine, log: Log): QueryService {
+export function openQuestions(
+  config: Config,
+  {
+    engine,
+    timings,
+    log,
+    now,
+  }: {
+    readonly engine: QueryEngine
+    readonly timings: Timings
+    readonly log: Log
+    readonly now: () => Date
+  },
+): QueryService {
   return new QueryService({
     data_dir: config.data_dir,
     engine,
@@ -19,16 +31,21 @@ export function openQuestions(config: Config, engine: QueryEngine, log: Log): Qu
       // The other slots are for waiting queries.
       background_running_max: Math.max(1, Math.floor(config.queries_running_max / 2)),
       background_waiting_max: config.queries_background_max,
+      slow_ms: config.slow_query_ms,
+      with_plan: config.slow_query_plan === 'on',
       cache_bytes_max: config.query_cache_mb * MIB,
       export_rows_max: config.export_rows_max,
+      export_bytes_max: config.export_mb_max * MIB,
+      export_timeout_ms: config.export_timeout_s * 1000,
     },
+    timings,
     log,
     now,
   })
 }
 
 /** The limits of personal API keys. */
-export function openKeyLimits(config: Config): KeyLimits {
+export function openKeyLimits(config: Config, now: () => Date): KeyLimits {
   return new KeyLimits(
     {
       running_max: config.queries_per_key_max,

@@ -6,7 +6,7 @@ import type { QueryService } from '../query/service/service.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control/control-db.ts'
 
-export type ProjectRemoval = {
+type ProjectRemoval = {
   /** Removes the current data of a project. A failure is logged; the next start retries. */
   remove(project_id: number): void
   /**

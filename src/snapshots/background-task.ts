@@ -1,4 +1,6 @@
 /** Repeats background work in steps that are short enough for a snapshot to wait for. */
+import type { Histogram } from '../threads/histogram.ts'
+import { secondsSince } from '../threads/timings.ts'
 import type { SnapshotChildren } from './child.ts'
 import type { SnapshotLog } from './dependencies.ts'
 
@@ -27,16 +29,22 @@ export function createStepper(
     readonly what: string
     readonly children: SnapshotChildren
     readonly log: SnapshotLog
+    /** Records how long each step with work took. */
+    readonly times?: Histogram | undefined
     readonly look_ms?: number
   },
 ): BackgroundTask {
-  const { what, children, log, look_ms = LOOK_MS } = context
+  const { what, children, log, times, look_ms = LOOK_MS } = context
   let due_at_ms = 0
   let counts: WorkCounts = { done: 0, failed: 0 }
   const once = async (): Promise<boolean> => {
+    const started_ms = performance.now()
     try {
       const is_done = await step()
-      if (is_done) counts = { ...counts, done: counts.done + 1 }
+      if (is_done) {
+        counts = { ...counts, done: counts.done + 1 }
+        times?.record(secondsSince(started_ms))
+      }
       return is_done
     } catch (error) {
       counts = { ...counts, failed: counts.failed + 1 }

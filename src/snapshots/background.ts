@@ -8,7 +8,7 @@ const LOOK_MS = 1000
 /** Pause after a failed snapshot, for example on a full disk. */
 const RETRY_MS = 30_000
 
-export type BackgroundParts = {
+type BackgroundParts = {
   /** Serializes all work in the snapshot process. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>
   readonly snapshot: () => Promise<void>
@@ -17,7 +17,7 @@ export type BackgroundParts = {
   readonly isClosed: () => boolean
 }
 
-export type BackgroundLoop = { start(): void; stop(): void }
+type BackgroundLoop = { start(): void; stop(): void }
 
 /** Checks every second, less often after a failure. */
 export function createBackground(

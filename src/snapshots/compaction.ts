@@ -17,7 +17,12 @@ export function createCompactor(
   context: SnapshotContext,
 ): BackgroundTask {
   const step = (): Promise<boolean> => compactOnce(db, children, context)
-  return createStepper(step, { what: 'compaction', children, log: context.log })
+  return createStepper(step, {
+    what: 'compaction',
+    children,
+    log: context.log,
+    times: context.timings?.with('compaction'),
+  })
 }
 
 /** Resolves to false without work. Rejects on failure; the files are then unchanged. */

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { temporaryFolder } from '../storage/files/parquet.ts'
 import type { NewFiles } from '../storage/log/event-log.ts'
+import type { Timings } from '../threads/timings.ts'
 import type { FaultPoint } from './fault-injection.ts'
 import type { CompactionRule } from './plan-compaction.ts'
 
@@ -23,7 +24,7 @@ export type ReplicaRule = {
   readonly changes_max: number
 }
 
-export type SnapshotSettings = {
+type SnapshotSettings = {
   /** A snapshot is due with this many events in the log. */
   readonly rows: number
   /** A snapshot is due when the oldest event in the log has this age. */
@@ -65,6 +66,8 @@ export type SnapshotContext = {
     reopenProject(project_id: number): void
   }
   readonly log: SnapshotLog
+  /** Records how long each finished step took, by kind of work. */
+  readonly timings?: Timings['snapshots']
   /** Up to where the log may be trimmed for those who read it themselves; all that is in files when left out. */
   readonly trimmable?: (flushed_seq: number) => number
   /** The retention of a project in months; null for unlimited. */

@@ -24,7 +24,13 @@ export function createExpirer(
   const knownUs = createKnownTime(db)
   const step = (): Promise<boolean> =>
     expireOnce(db, context, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
-  return createStepper(step, { what: 'expiry', children, log: context.log, look_ms: LOOK_MS })
+  return createStepper(step, {
+    what: 'expiry',
+    children,
+    log: context.log,
+    times: context.timings?.with('expiry'),
+    look_ms: LOOK_MS,
+  })
 }
 
 /** A lower bound of the time, from files that are older than any clock error, and from the process's uptime. */

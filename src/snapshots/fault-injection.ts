@@ -8,7 +8,7 @@ export const FAULT_POINTS = [
   'synced',
   'renamed',
   'folder_synced',
-  'told',
+  'reported',
 ] as const
 
 export type FaultPoint = (typeof FAULT_POINTS)[number]

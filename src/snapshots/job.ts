@@ -6,6 +6,7 @@ import { listFiles, readLogState } from '../storage/files/manifest.ts'
 import { projectFolder } from '../storage/files/parquet.ts'
 import { listMirrorMarks } from '../storage/files/replica-files.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
+import { secondsSince } from '../threads/timings.ts'
 import { createBackground } from './background.ts'
 import type { WorkCounts } from './background-task.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
@@ -57,8 +58,10 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   }
   let snapshots: WorkCounts = { done: 0, failed: 0 }
   const snapshot = async (): Promise<void> => {
+    const started_ms = performance.now()
     try {
       await takeSnapshots(db, children, context)
+      context.timings?.with('snapshot').record(secondsSince(started_ms))
       snapshots = { ...snapshots, done: snapshots.done + 1 }
     } catch (error) {
       snapshots = { ...snapshots, failed: snapshots.failed + 1 }

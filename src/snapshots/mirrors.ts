@@ -52,6 +52,7 @@ export function createMirrorer(
     what: 'keeping persons in files',
     children,
     log: context.log,
+    times: context.timings?.with('mirrors'),
     look_ms: LOOK_MS,
   })
 }

@@ -30,7 +30,7 @@ const OVER_AFTER = 24
 const NEVER_CHOSEN = ''
 
 /** Projects with a retention, whose months stay in separate files. */
-export type MonthsApart = (project_id: number) => boolean
+type MonthsApart = (project_id: number) => boolean
 
 /**
  * The next files to put together, all of one project and of months that follow each other; null when all is as it should

@@ -42,7 +42,12 @@ export function createRemover(
     failed_id = removal.id - 1
     return true
   }
-  return createStepper(step, { what: 'removal of events', children, log: context.log })
+  return createStepper(step, {
+    what: 'removal of events',
+    children,
+    log: context.log,
+    times: context.timings?.with('removal'),
+  })
 }
 
 /**

@@ -13,7 +13,7 @@ import { listMirrorFiles, type ReplicaFile } from '../storage/files/replica-file
 import type { FileRow } from '../storage/log/event-log.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 
-export type DamagedFile = { readonly file: FileRow; readonly damage: string }
+type DamagedFile = { readonly file: FileRow; readonly damage: string }
 
 /**
  * Deletes what no manifest row names and everything temporary, and checks the size and the footer of every

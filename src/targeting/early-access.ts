@@ -17,7 +17,7 @@ const STAGES = ['draft', 'concept', 'alpha', 'beta', 'general-availability', 'ar
 
 export type Stage = (typeof STAGES)[number]
 
-export type EarlyAccessChanges = {
+type EarlyAccessChanges = {
   readonly name?: string | undefined
   readonly description?: string | undefined
   readonly stage?: Stage | undefined
@@ -128,7 +128,7 @@ export function findFeature(
 }
 
 /** The members by which lists of features are filtered. */
-export type FeatureHead = Pick<EarlyAccessFeature, 'id' | 'stage'>
+type FeatureHead = Pick<EarlyAccessFeature, 'id' | 'stage'>
 
 /** Lists a project's features without what is long in them, oldest first. */
 export function listFeatureHeads(db: ControlDB, project_id: number): readonly FeatureHead[] {

@@ -13,6 +13,7 @@ import { Tidying } from './tidying.ts'
 export type Targeting = {
   readonly flags: FlagDefinitions
   readonly persons: PersonReader
+  readonly control_changes: ControlChanges
   readonly cohorts: CohortCalculator
   readonly tidying: Tidying
   /** Finds the events that are an action. */
@@ -22,7 +23,7 @@ export type Targeting = {
   close(): Promise<void>
 }
 
-export type TargetingContext = Pick<CalculatorContext, 'ask' | 'log' | 'now' | 'rows'> & {
+type TargetingContext = Pick<CalculatorContext, 'ask' | 'log' | 'now' | 'rows'> & {
   /** The connection that this process writes through. */
   readonly control: ControlDB
   /** Retention of deleted objects and logs. */
@@ -41,6 +42,7 @@ export function openTargeting(data_dir: string, context: TargetingContext): Targ
   return {
     flags,
     persons,
+    control_changes: watch,
     cohorts,
     tidying,
     matchAction: actionMatcher(context.control, context.ask),

@@ -186,7 +186,7 @@ export type StoredActionStep = {
 }
 
 /** How a text of a step is compared; null is `exact`, for page addresses `contains`. */
-export type ActionMatching = 'contains' | 'exact' | 'regex'
+type ActionMatching = 'contains' | 'exact' | 'regex'
 
 export const actions = sqliteTable('actions', {
   id: integer().primaryKey({ autoIncrement: true }),

@@ -10,7 +10,7 @@ import { Slices } from '../threads/slices.ts'
 import { emptyCohort, type MemberContext } from './cohorts/cohort-members.ts'
 import { PeriodicTask } from './shared/periodic-task.ts'
 
-export type TidyingNeeds = MemberContext & {
+type TidyingNeeds = MemberContext & {
   readonly settings: TidySettings
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date

@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { type JobMessage, type JobResult, refusalFromData } from './messages.ts'
 
-export type DeadlineWorkerSettings = {
+type DeadlineWorkerSettings = {
   /** The address of the Worker's file: `new URL('./x-thread.ts', import.meta.url).href`. */
   readonly url: string
   /** Jobs that may wait. When all places are taken, an owner with less than an equal share still gets one. */

@@ -4,7 +4,7 @@
 export type EventLoops = Readonly<Record<'main' | 'data' | 'prepare', SharedArrayBuffer>>
 
 /** How late the timer of a thread was since its start. Times in seconds. */
-export type Lag = {
+type Lag = {
   /** Delays by bucket, as many as `LAG_BUCKETS_S` has and one for all that are longer. */
   readonly counts: readonly number[]
   readonly sum_s: number

@@ -49,6 +49,21 @@ export async function readOneByOne<Key, Row>(
   return rows.flatMap((row) => (row === undefined ? [] : [row]))
 }
 
+/** Reads pages of rows in slices; `pageAfter` returns the next `rows` of them after the last one that was read. */
+export async function readPages<Row>(
+  pageAfter: (last: Row | null) => readonly Row[],
+  rows: number,
+): Promise<readonly Row[]> {
+  const result: Row[] = []
+  const slices = new Slices()
+  for (;;) {
+    const page = pageAfter(result.at(-1) ?? null)
+    for (const row of page) result.push(row)
+    if (page.length < rows) return result
+    if (slices.isOver()) await slices.end()
+  }
+}
+
 /**
  * Writes a JSON array in slices, as parts that follow one another; `write` makes JSON of an item, in parts too. With the
  * brackets of an object, items are its members.

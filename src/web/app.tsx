@@ -2,43 +2,53 @@
 import { QueryClientProvider } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
-import { Redirect, Route, Switch, useLocation } from 'wouter-preact'
-import { queryClient } from './api/client.ts'
+import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
+import { useBrowserLocation } from 'wouter-preact/use-browser-location'
+import { queryClient } from './api/calls/client.ts'
 import { OUTER_PAGES, PROJECT_PAGES } from './pages.ts'
-import { Boundary } from './parts/boundary.tsx'
-import { EmptyNote } from './parts/empty-note.tsx'
-import { Loaded } from './parts/loaded.tsx'
-import { Toasts } from './parts/toast.tsx'
+import { Boundary } from './parts/notes/boundary.tsx'
+import { EmptyNote } from './parts/notes/empty-note.tsx'
+import { Loaded } from './parts/notes/loaded.tsx'
+import { Toasts } from './parts/overlays/toast.tsx'
 import { Home } from './shell/home.tsx'
 import { LoginAgain } from './shell/login-again.tsx'
 import { ProjectGone } from './shell/project-gone.tsx'
 import type { LoggedIn } from './shell/project-switch.tsx'
 import { Shell } from './shell/shell.tsx'
+import { BASE_PATH, withoutBase } from './state/base-path.ts'
 import { ProjectProvider } from './state/project.tsx'
 import { type Session, type SessionProject, useSession } from './state/session.ts'
 import { store } from './state/store.ts'
+
+/** The address without the base path, as every route has it. */
+function useOurLocation(): ReturnType<typeof useBrowserLocation> {
+  const [path, navigate] = useBrowserLocation()
+  return [withoutBase(path), (to, options) => navigate(BASE_PATH + to, options)]
+}
 
 /** The routes. Inside of a project, addresses of links are relative to it: `/explore`, and `~/login` leaves it. */
 export function App(): VNode {
   return (
     <QueryClientProvider client={queryClient}>
-      <Switch>
-        <Route path="/">
-          <Home />
-        </Route>
-        {OUTER_PAGES.map(({ path, View }) => (
-          <Route key={path} path={path}>
-            <View />
+      <Router hook={useOurLocation} hrefs={(href) => BASE_PATH + href}>
+        <Switch>
+          <Route path="/">
+            <Home />
           </Route>
-        ))}
-        <Route path="/p/:project" nest>
-          {({ project }) => <ProjectArea id={Number(project)} />}
-        </Route>
-        <Route>
-          <LostPage />
-        </Route>
-      </Switch>
-      <Toasts />
+          {OUTER_PAGES.map(({ path, View }) => (
+            <Route key={path} path={path}>
+              <View />
+            </Route>
+          ))}
+          <Route path="/p/:project" nest>
+            {({ project }) => <ProjectArea id={Number(project)} />}
+          </Route>
+          <Route>
+            <LostPage />
+          </Route>
+        </Switch>
+        <Toasts />
+      </Router>
     </QueryClientProvider>
   )
 }
@@ -78,7 +88,7 @@ const projectIn = ({ projects }: LoggedIn, id: number): SessionProject | null =>
 function projectArea(session: Session, id: number, opened: SessionProject | null): VNode {
   if (session.state === 'setup') return <Redirect to="~/setup" replace />
   if (session.state === 'out') {
-    const next = location.pathname + location.search + location.hash
+    const next = withoutBase(location.pathname) + location.search + location.hash
     return <Redirect to={`~/login?next=${encodeURIComponent(next)}`} replace />
   }
   const project = projectIn(session, id) ?? opened
@@ -115,7 +125,8 @@ function Lost(): VNode {
   return (
     <EmptyNote title="There is no such page" icon="help">
       <p>
-        It may have been deleted, or belong to a project that you cannot see. <a href="/">Go on</a>
+        It may have been deleted, or belong to a project that you cannot see.{' '}
+        <Link href="~/">Go on</Link>
       </p>
     </EmptyNote>
   )

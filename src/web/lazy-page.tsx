@@ -1,9 +1,9 @@
 /** Pages load when they are opened. */
 import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { ErrorNote } from './parts/error-note.tsx'
+import { ErrorNote } from './parts/notes/error-note.tsx'
+import { Skeleton } from './parts/notes/skeleton.tsx'
 import { PageHead } from './parts/page-head.tsx'
-import { Skeleton } from './parts/skeleton.tsx'
 import { waitForServer } from './state/connection.ts'
 import { isOutdated } from './state/version.ts'
 

@@ -1,6 +1,6 @@
 /** The browser's entry: draws the interface into the page. */
 import { render } from 'preact'
-import { onApiError } from './api/call.ts'
+import { onApiError } from './api/calls/call.ts'
 import { App } from './app.tsx'
 import { noteConnection } from './state/connection.ts'
 import { listenForKeys } from './state/keys.ts'

@@ -16,7 +16,7 @@ export type ProjectPage = {
 }
 
 /** A page outside of all projects. The server serves these addresses by name: `http/browser/files.ts`. */
-export type OuterPage = {
+type OuterPage = {
   readonly path: '/setup' | '/login' | '/join' | '/reset' | '/shared/:token'
   readonly View: ComponentType
 }

@@ -7,6 +7,8 @@ export type Sent = {
   /** Texts are JSON; bytes go as they are, under `content_type`. */
   readonly body: string | Uint8Array<ArrayBuffer> | FormData | null
   readonly content_encoding?: string
+  /** The token of the request; by default the key of the place. */
+  readonly bearer?: string
 }
 
 /** Requests of a size, sent one after the other. */

@@ -4,7 +4,7 @@
  * a project whose query ended a query process has to wait. Beside it runs a timer with nothing to do: how late that is,
  * is the machine's doing.
  */
-import { API_TOKEN } from '../flows/server.ts'
+import { API_TOKEN } from '../flows/processes/server.ts'
 
 /** Latencies of one kind of request, in milliseconds. */
 export type Latencies = {

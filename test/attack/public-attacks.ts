@@ -152,6 +152,44 @@ const RAW_ATTACKS = ['/flags/', '/decide/?v=3', '/batch/', '/e/', '/engage/'].fl
   ),
 )
 
+/** Batches of the newer capture protocol, which is spoken with a project's token as bearer. */
+const BATCH_BODIES: Readonly<Record<string, (size: number) => string>> = {
+  'many numbers': (n) => `{"batch":[${'1,'.repeat(n / 2)}1]}`,
+  'empty events': (n) => `{"batch":[${'{},'.repeat(n / 3)}{}]}`,
+  'an open text': (n) => `{"batch":["${'\\"'.repeat(n / 2)}`,
+  'wide events': (n) => batchOf(n / 36_000, (at) => Object.fromEntries(namedNumbers(3000, at))),
+  events: (n) => batchOf(Math.min(10_000, n / 400), () => ({ a: 'x'.repeat(250) })),
+}
+
+const namedNumbers = (count: number, at: number) =>
+  Array.from({ length: count }, (_, index) => [`p${index}`, at] as const)
+
+function batchOf(count: number, propertiesOf: (at: number) => object): string {
+  const batch = Array.from({ length: Math.ceil(count) }, (_, at) => ({
+    event: 'e',
+    uuid: Bun.randomUUIDv7(),
+    timestamp: '2026-01-01T00:00:00Z',
+    distinct_id: `d${at}`,
+    properties: propertiesOf(at),
+  }))
+  return JSON.stringify({ batch })
+}
+
+const BATCH_ATTACKS = Object.entries(BATCH_BODIES).map(
+  ([name, bodyOf]): Attack => ({
+    name: `/i/v1/analytics/events: ${name}`,
+    sizes: doubled(32 * KIB, 4000 * KIB),
+    requests: (size) => {
+      const sent = { method: 'POST', path: '/i/v1/analytics/events', bearer: api_key }
+      const packed = Bun.gzipSync(new TextEncoder().encode(bodyOf(size)))
+      return [
+        { ...sent, body: bodyOf(size) },
+        { ...sent, body: packed, content_encoding: 'gzip' },
+      ]
+    },
+  }),
+)
+
 /** Each member and property of an event, grown; then all is listed. */
 const EVENT_ATTACKS = [...EVENT_MEMBERS, ...EVENT_PROPERTIES].map(
   (name, at): Attack => ({
@@ -177,6 +215,26 @@ let last = 0
 const fresh = (): string => `attack-${(last += 1)}`
 
 const PERSON_ATTACKS: readonly Attack[] = [
+  {
+    name: 'many wide persons, then walks over all of them',
+    sizes: doubled(8, 64),
+    requests: (size) => [
+      ...Array.from({ length: size }, (_, at) => {
+        const $set = { email: `${at}@x.example`, wide: '[1,2,'.repeat(60 * KIB) }
+        return captureOf([{ event: '$set', distinct_id: fresh(), properties: { $set } }])
+      }),
+      upload('email\n1@x.example'),
+      {
+        method: 'POST',
+        path: '/api/projects/1/feature_flags/user_blast_radius/',
+        body: JSON.stringify({
+          condition: {
+            properties: [{ key: 'email', type: 'person', value: 'x', operator: 'icontains' }],
+          },
+        }),
+      },
+    ],
+  },
   {
     name: 'a person of many ids, led from one to the next',
     sizes: doubled(64, 4096),
@@ -348,6 +406,7 @@ const FORM_ATTACKS: readonly Attack[] = [
 
 export const PUBLIC_ATTACKS: readonly Attack[] = [
   ...RAW_ATTACKS,
+  ...BATCH_ATTACKS,
   ...EVENT_ATTACKS,
   ...PERSON_ATTACKS,
   ...FLAG_ATTACKS,

@@ -1,8 +1,8 @@
 /** Every field of every management route, grown. */
 import { ROUTES } from '../../src/app.ts'
 import type { Route } from '../../src/http/route.ts'
-import { bodiesOf, GOOD_BODIES } from '../http/good-bodies.ts'
-import { placesIn, withOdd } from '../http/odd-values.ts'
+import { bodiesOf, GOOD_BODIES } from '../http/bodies/good-bodies.ts'
+import { placesIn, withOdd } from '../http/bodies/odd-values.ts'
 import type { Place } from '../http/two-places.ts'
 import { type Attack, BODY_LENGTH_MAX, KIB, type Sent } from './attack.ts'
 import { GROWN, HARD_TEXTS } from './public-attacks.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seeded } from '../bench/events.ts'
-import { API_TOKEN, PERSONAL_API_KEY, startServer } from '../flows/server.ts'
+import { API_TOKEN, PERSONAL_API_KEY, startServer } from '../flows/processes/server.ts'
 import { furnish, type Place, placeOf } from '../http/two-places.ts'
 import type { Attack, Sent } from './attack.ts'
 import type { HonestPlace, HonestReport, Latencies, Pause } from './honest-client.ts'
@@ -163,12 +163,15 @@ class Attacker {
     }
   }
 
-  async #send(name: string, { method, path, body, content_encoding }: Sent): Promise<number> {
+  async #send(
+    name: string,
+    { method, path, body, content_encoding, bearer = PERSONAL_API_KEY }: Sent,
+  ): Promise<number> {
     const full_name = `${name} (${method} ${path.slice(0, 100)})`
     this.sendings.push({ name: full_name, from_ms: Date.now() })
     this.requests += 1
     const headers = {
-      Authorization: `Bearer ${PERSONAL_API_KEY}`,
+      Authorization: `Bearer ${bearer}`,
       ...(typeof body === 'string' ? { 'Content-Type': 'application/json' } : {}),
       ...(content_encoding === undefined ? {} : { 'Content-Encoding': content_encoding }),
     }

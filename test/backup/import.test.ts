@@ -27,7 +27,7 @@ test.each([[''], ['{"file":0,"rec'], ['null'], ['{}']])(
     const files = listImportFiles([path])
     const to = { url: `http://127.0.0.1:${server.port}`, api_token: 'token' }
     const imported = await importFiles({ ...to, files, progress_path, tell: () => undefined })
-    expect(imported).toEqual({ events: 2, records_skipped: 0 })
+    expect(imported).toEqual({ events: 2, records_skipped: 0, left_out: {} })
     expect(existsSync(progress_path)).toBe(false)
     await server.stop(true)
     rmSync(folder, { recursive: true })
@@ -69,6 +69,43 @@ test.each([['events.jsonl'], ['events.json']])(
     rmSync(folder, { recursive: true })
   },
 )
+
+test('requests follow one another in the order of the file, and hold what needs no change as it is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-import-'))
+  const lines = Array.from({ length: 2500 }, (_, index) => {
+    const id = String(index).padStart(12, '0')
+    return `{"event":"e", "distinct_id":"d","uuid":"00000000-0000-4000-8000-${id}","properties":{"n":1.0}}`
+  })
+  writeFileSync(join(folder, 'events.jsonl'), lines.join('\n'))
+  const bodies: string[] = []
+  let open = 0
+  let open_most = 0
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      open += 1
+      open_most = Math.max(open_most, open)
+      bodies.push(await request.text())
+      await Bun.sleep(30)
+      open -= 1
+      return new Response('{}')
+    },
+  })
+  await importFiles({
+    url: `http://127.0.0.1:${server.port}`,
+    api_token: 'token',
+    files: listImportFiles([folder]),
+    progress_path: join(folder, 'progress'),
+    tell: () => undefined,
+  })
+  await server.stop(true)
+  const head = '{"api_key":"token","historical_migration":true,"batch":['
+  const parts = [lines.slice(0, 1000), lines.slice(1000, 2000), lines.slice(2000)]
+  expect(bodies).toEqual(parts.map((part) => `${head}${part.join(',')}]}`))
+  expect(open_most).toBe(1)
+  rmSync(folder, { recursive: true })
+})
 
 const listing = (path: string): string => {
   try {

@@ -1,5 +1,5 @@
 /** What decide is measured with: fifty flags made through the API, people captured, and questions about them. */
-import { PERSONAL_API_KEY } from '../flows/server.ts'
+import { PERSONAL_API_KEY } from '../flows/processes/server.ts'
 import { someDefinitions, somePerson } from './flags.ts'
 import { SIZES } from './sizes.ts'
 

@@ -113,6 +113,12 @@ async function arrive(rate: number, ends: number, tell: (due_at: number) => void
   }
 }
 
+/** Runs this file as a process of its own with its arguments: port, connections, seconds, path, bodies, key, rate. */
+export async function spawnLoad(args: readonly (number | string)[]): Promise<LoadResult> {
+  const child = Bun.spawn([process.execPath, import.meta.path, ...args.map(String)])
+  return JSON.parse(await new Response(child.stdout).text())
+}
+
 // Run as a process of its own, so that the load never shares a thread with what it measures.
 if (import.meta.main) {
   const [port, connections, seconds, path, bodies, key, rate] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 /** A small round of every bench: what nobody runs for weeks breaks unnoticed. Its figures mean nothing. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 
 setDefaultTimeout(180_000)
 
@@ -24,6 +24,8 @@ test('every bench runs', async () => {
   for (const name of [
     'POST /capture/, 64 connections',
     'POST /batch/ of 100, 4 connections',
+    'an edge forwards its backlog',
+    'import of small events from a file',
     'POST /decide?v=3, 50 flags, properties sent, nobody twice',
     '50 flags evaluated in process',
     'POST …/query/ computed',
@@ -31,7 +33,7 @@ test('every bench runs', async () => {
     'typical HogQL questions in the engine',
     'HogQL, beside hand-made Parquet',
     'insight, ',
-    ...(HAS_BROWSER ? ['first chart in a browser'] : []),
+    ...(HAS_BROWSER ? ['first chart in a browser', 'rows scrolled', 'followed live'] : []),
   ]) {
     expect([name, lines.some((line) => line.includes(name))]).toEqual([name, true])
   }

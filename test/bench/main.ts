@@ -2,16 +2,26 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PERSONAL_API_KEY, startServer } from '../flows/server.ts'
+import { PERSONAL_API_KEY, startServer } from '../flows/processes/server.ts'
 import { bareInsertRate } from './bare-inserts.ts'
 import { type Askers, FEW, fillServer, MANY, NEVER_TWICE, someQuestion } from './decide.ts'
+import { forwardingTimes } from './edge.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
-import { handTimes } from './hand-made.ts'
-import { insightTimes } from './insights.ts'
-import type { LoadResult } from './load.ts'
-import { type QuestionTimes, questionRatios } from './queries.ts'
-import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
+import { type ImportRate, importRate } from './import.ts'
+import { insightTimes } from './insights/insights.ts'
+import { type LoadResult, spawnLoad } from './load.ts'
+import {
+  type Frames,
+  LIVE_EVENTS_PER_S,
+  type LiveLoad,
+  liveTimes,
+  SLOW_FRAME_MS,
+  scrollRows,
+} from './pages.ts'
+import { handTimes } from './queries/hand-made.ts'
+import { type QuestionTimes, questionRatios } from './queries/queries.ts'
+import { QUESTION_PATH, questionBody, questionTimes } from './queries/query-endpoint.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
 import { type Pauses, standstill } from './standstill.ts'
 import { timesUnderAttack } from './under-attack.ts'
@@ -57,9 +67,7 @@ async function applyAtRate(
   ...rate: readonly number[]
 ): Promise<LoadResult> {
   // Only questions look at the key.
-  const all = [...args, PERSONAL_API_KEY, ...rate].map(String)
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'load.ts'), ...all])
-  return JSON.parse(await new Response(child.stdout).text())
+  return spawnLoad([...args, PERSONAL_API_KEY, ...rate])
 }
 
 async function startBareServer(): Promise<{ port: number; stop: () => void }> {
@@ -122,6 +130,44 @@ async function benchBatch(port: number): Promise<readonly Line[]> {
       note: `p99 ${median(ours.map((one) => one.p99_ms)).toFixed(1)} ms, refused ${ours.reduce((sum, one) => sum + one.refused, 0)}`,
     }
   })
+}
+
+/** What an edge forwards, beside what it takes in: both servers on this machine. */
+async function benchEdge(): Promise<Line> {
+  const random = seeded(9)
+  const file = bodies('edge.json', 300, () => ({
+    api_key: TOKEN,
+    batch: Array.from({ length: 100 }, () => someEvent(random, PERSONS)),
+  }))
+  const times = await forwardingTimes(mkdtempSync(join(folder, 'edge-')), TOKEN, 100, (port) =>
+    load(port, 4, '/batch/', file),
+  )
+  return {
+    name: 'an edge forwards its backlog, events/s',
+    ours: Math.round(times.forwarded_per_s),
+    bare: Math.round(times.taken_per_s),
+    target: 0.7,
+    note: `beside what it takes in as batches of 100; ${times.events} events, ${times.bytes_per_event.toFixed(0)} bytes each on the line, refused ${times.refused}`,
+  }
+}
+
+/** Events per second that an import should store on two cores with nothing else to do. */
+const IMPORTED_PER_S = 60_000
+
+/** An import from a file of lines, beside what it should reach. */
+async function benchImport(port: number): Promise<Line> {
+  const server = { url: `http://127.0.0.1:${port}`, api_token: TOKEN }
+  const rounds: ImportRate[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    rounds.push(await importRate(folder, server, SIZES.imported_events))
+  }
+  return {
+    name: 'import of small events from a file, events/s',
+    ours: Math.round(median(rounds.map(({ events_per_s }) => events_per_s))),
+    bare: IMPORTED_PER_S,
+    target: 1,
+    note: `${median(rounds.map(({ event_us }) => event_us)).toFixed(1)} µs of the importing process for each`,
+  }
 }
 
 /** decide with 50 flags, 64 connections: people are stored, or the question brings their properties along. */
@@ -282,10 +328,49 @@ async function benchWeb(): Promise<readonly Line[]> {
   }))
 }
 
+/** Frames of pages of much data, and capture while its events are followed live. */
+async function benchPages(): Promise<readonly Line[]> {
+  const scrolled = await scrollRows()
+  const live = await liveTimes(bodies)
+  if (scrolled === null || live === null) return []
+  const p99Of = (results: readonly LoadResult[]): number =>
+    median(results.map(({ p99_ms }) => p99_ms))
+  const timeOf = (results: readonly LiveLoad[]): string =>
+    median(results.map(({ event_us }) => event_us)).toFixed(0)
+  const { alone, with_reader, with_page, frames } = live
+  const refused = [...alone, ...with_reader, ...with_page].reduce(
+    (sum, one) => sum + one.refused,
+    0,
+  )
+  return [
+    framesLine('SQL, 100,000 rows scrolled', scrolled),
+    framesLine(`live events, ${LIVE_EVENTS_PER_S}/s`, frames),
+    {
+      name: `capture of ${LIVE_EVENTS_PER_S} events/s while they are followed live, 1000/p99`,
+      ours: Math.round(1000 / p99Of(with_reader)),
+      bare: Math.round(1000 / p99Of(alone)),
+      target: 0.9,
+      note: `p99 ${p99Of(with_reader).toFixed(1)} ms, alone ${p99Of(alone).toFixed(1)} ms; with the page in a browser of this machine ${p99Of(with_page).toFixed(1)} ms; the server's processor time for an event ${timeOf(alone)}, ${timeOf(with_reader)} and ${timeOf(with_page)} µs; refused ${refused}`,
+    },
+  ]
+}
+
+function framesLine(name: string, { count, slow, longest_ms }: Frames): Line {
+  return {
+    name: `${name}, frames of at most ${SLOW_FRAME_MS} ms`,
+    ours: count - slow,
+    bare: count,
+    target: 0.99,
+    note: `${slow} slower, the slowest ${longest_ms.toFixed(0)} ms`,
+  }
+}
+
 /** What is measured, in order: all of it, or what the command line names. A new promise is a new line here. */
 const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly Line[]>>> = {
   capture: benchCapture,
+  edge: benchEdge,
   batch: benchBatch,
+  import: benchImport,
   flags: benchFlags,
   evaluation: benchEvaluation,
   question: benchQuestion,
@@ -295,6 +380,7 @@ const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly
   insights: benchInsights,
   attack: benchAttack,
   web: benchWeb,
+  pages: benchPages,
 }
 
 function textOf({ name, ours, bare, target, note }: Line): string {

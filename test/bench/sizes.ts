@@ -8,6 +8,8 @@ type Sizes = {
   readonly seconds: number
   /** Rows of the bare insert loop. */
   readonly inserts: number
+  /** Events of one import. */
+  readonly imported_events: number
   /** Questions one after the other. */
   readonly questions: number
   readonly question_events: number
@@ -18,6 +20,7 @@ type Sizes = {
   /** Persons of the demo product whose charts are drawn, and how often each. */
   readonly chart_persons: number
   readonly chart_rounds: number
+  readonly scrolled_frames: number
 }
 
 /** Set to anything, it makes all rounds small; their figures mean nothing. */
@@ -27,6 +30,7 @@ const USUAL: Sizes = {
   rounds: 3,
   seconds: Number(process.env['BENCH_SECONDS'] ?? 4),
   inserts: 150_000,
+  imported_events: 300_000,
   questions: 100,
   question_events: Number(process.env['BENCH_EVENTS'] ?? 1_000_000),
   question_persons: 100_000,
@@ -34,12 +38,14 @@ const USUAL: Sizes = {
   askers: [5000, 40_000, 50_000],
   chart_persons: 300,
   chart_rounds: 5,
+  scrolled_frames: 600,
 }
 
 const SMALL: Sizes = {
   rounds: 1,
   seconds: 0.05,
   inserts: 1000,
+  imported_events: 1500,
   questions: 2,
   question_events: 1000,
   question_persons: 1000,
@@ -47,6 +53,7 @@ const SMALL: Sizes = {
   askers: [50, 100, 100],
   chart_persons: 5,
   chart_rounds: 1,
+  scrolled_frames: 20,
 }
 
 export const SIZES: Sizes = IS_SMALL ? SMALL : USUAL

@@ -1,6 +1,6 @@
 /** How long a browser takes from an address to the first chart, with an empty cache: on a desktop, and on a phone. */
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { type Interface, openInterface, type Visit } from '../web/interface.ts'
 import { SIZES } from './sizes.ts'
 
@@ -48,10 +48,23 @@ const QUESTION = {
   dateRange: { date_from: '-14d' },
 }
 
+/** The first chart of a page, or of SQL its editor, which has the most to load. */
 const PAGES = [
-  ['Web', '/p/1/web'],
-  ['Explore', `/p/1/explore#q=${encodeURIComponent(JSON.stringify(QUESTION))}`],
+  { name: 'Web', path: '/p/1/web', drawn: "document.querySelector('main canvas')?.width > 0" },
+  {
+    name: 'Explore',
+    path: `/p/1/explore#q=${encodeURIComponent(JSON.stringify(QUESTION))}`,
+    drawn: "document.querySelector('main canvas')?.width > 0",
+  },
+  {
+    name: 'SQL (its editor)',
+    path: '/p/1/sql',
+    drawn:
+      "[...document.querySelectorAll('main div')].some((one) => one.shadowRoot?.querySelector('.cm-content'))",
+  },
 ] as const
+
+type MeasuredPage = (typeof PAGES)[number]
 
 /** Opens each page on each device; nothing when there is no browser. */
 export async function chartTimes(): Promise<readonly ChartTime[]> {
@@ -59,16 +72,16 @@ export async function chartTimes(): Promise<readonly ChartTime[]> {
   await using ui = await openInterface({ demo_persons: SIZES.chart_persons })
   const times: ChartTime[] = []
   for (const device of DEVICES) {
-    for (const [name, path] of PAGES) {
+    for (const page of PAGES) {
       // The first one builds the interface and fills the server's cache.
-      await firstChart(ui, device, path)
+      await firstChart(ui, device, page)
       const rounds: number[] = []
       for (let round = 0; round < SIZES.chart_rounds; round += 1) {
-        rounds.push(await firstChart(ui, device, path))
+        rounds.push(await firstChart(ui, device, page))
       }
       const sorted = rounds.toSorted((one, other) => one - other)
       times.push({
-        name: `${name}, ${device.name}`,
+        name: `${page.name}, ${device.name}`,
         median_ms: sorted[Math.floor(sorted.length / 2)] ?? 0,
         fastest_ms: sorted[0] ?? 0,
         budget_ms: device.budget_ms,
@@ -78,10 +91,14 @@ export async function chartTimes(): Promise<readonly ChartTime[]> {
   return times
 }
 
-async function firstChart(ui: Interface, device: Device, path: string): Promise<number> {
+async function firstChart(
+  ui: Interface,
+  device: Device,
+  { path, drawn }: MeasuredPage,
+): Promise<number> {
   await using visit = await ui.visit({ width: device.width })
   await device.prepare(visit)
-  await visit.page.addInitScript(WATCH_CHART)
+  await visit.page.addInitScript(watchFor(drawn))
   await visit.page.goto(path, { waitUntil: 'commit' })
   // Awaited here: the page is closed at the end of this function.
   const time_ms = await readTime(visit.page)
@@ -102,12 +119,10 @@ async function readTime(page: Page): Promise<number> {
   throw new Error('no chart was drawn')
 }
 
-/** Notes the frame after the one in which a chart has its lines. */
-const WATCH_CHART = `{
+/** Notes the frame after the one in which a condition holds. */
+const watchFor = (drawn: string): string => `{
   const look = () => {
-    const canvas = document.querySelector('main canvas')
-    if (canvas !== null && canvas.width > 0)
-      requestAnimationFrame(() => { globalThis.first_chart_ms = performance.now() })
+    if (${drawn}) requestAnimationFrame(() => { globalThis.first_chart_ms = performance.now() })
     else requestAnimationFrame(look)
   }
   requestAnimationFrame(look)

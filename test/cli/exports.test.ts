@@ -115,7 +115,7 @@ test('an export imports as the same events and persons, in either format, and ag
     JSON.stringify({ api_key: 'another', batch: SENT.slice(20) }),
   )
   const args = ['import', '--project', '1', input]
-  expect(await made(first, ...args)).toEqual({ events: 40, records_skipped: 0 })
+  expect(await made(first, ...args)).toEqual({ events: 40, records_skipped: 0, left_out: {} })
 
   const jsonl = join(folder, 'jsonl')
   const told = await made(first, 'export', '--project', '1', jsonl)
@@ -185,6 +185,35 @@ test('an import that is killed goes on where it was, and stores every event once
   expect(await made(data_dir, 'export', '--project', '1', to)).toMatchObject({ events: count })
 })
 
+test("another tool's file comes in with --from, and what was left out is counted", async () => {
+  const data_dir = await makeFolder('data')
+  const input = join(folder, 'website_event.csv')
+  const uuid = '7e3b8f0a-52c6-4b29-9c31-6a1f0a4b7c11'
+  const rows = [
+    'event_id,session_id,url_path,event_type,created_at',
+    `${uuid},s1,/a,1,2026-03-01 10:00:00`,
+    `${uuid.replace(/1$/, '2')},s1,/a,5,2026-03-01 10:00:01`,
+  ]
+  writeFileSync(input, rows.join('\n'))
+  const left_out = { 'event_type 5: neither a page view nor a custom event': 1 }
+  expect(await made(data_dir, 'import', '--project', '1', '--from', 'umami', input)).toEqual({
+    events: 1,
+    records_skipped: 0,
+    left_out,
+  })
+  const to = join(folder, 'out')
+  await made(data_dir, 'export', '--project', '1', to)
+  expect(linesOf(join(to, 'events-2026-03.jsonl'))).toEqual([
+    expect.objectContaining({
+      uuid,
+      event: '$pageview',
+      distinct_id: 's1',
+      timestamp: '2026-03-01T10:00:00.000000Z',
+      properties: expect.objectContaining({ $pathname: '/a' }),
+    }),
+  ])
+})
+
 test('what cannot be imported or exported is said by name', async () => {
   const data_dir = await makeFolder('data')
   const input = join(folder, 'bad.jsonl')
@@ -204,5 +233,12 @@ test('what cannot be imported or exported is said by name', async () => {
   ] as const) {
     const ran = await run([...args, '--data-dir', data_dir])
     expect([ran.exit_code, ran.err]).toEqual([1, expect.stringMatching(words)])
+  }
+  for (const [from, words] of [
+    ['plausible', /there are no events in them/],
+    ['constructor', /none of amplitude, ga4/],
+  ] as const) {
+    const ran = await run(['import', '--project', '1', '--from', from, input])
+    expect([ran.exit_code, ran.err]).toEqual([2, expect.stringMatching(words)])
   }
 })

@@ -5,7 +5,7 @@ import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { seededRandom } from '../../src/demo/random.ts'
 import { type DemoEvent, generatePerson } from '../../src/demo/timeline.ts'
 import { requestDemoData } from '../../src/projects/demo-runs.ts'
-import { resetToken } from '../../src/projects/project-changes.ts'
+import { resetToken } from '../../src/projects/settings/project-changes.ts'
 import { openWorld, type World } from '../http/world.ts'
 
 const END_MS = Date.parse('2026-03-01T12:00:00Z')

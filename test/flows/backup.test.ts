@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ran, run } from '../cli/command.ts'
-import { makeBatches, sendBatches, tally } from './ledger.ts'
-import { askHogQL, type Server, startServer } from './server.ts'
+import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
+import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 

@@ -1,16 +1,27 @@
 /** The compiled executable, alone: an empty folder, an empty environment, no Bun and no Node in sight. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startTidemark } from '../../src/testing/start.ts'
 import { buildWeb, THOROUGHLY } from '../../src/web-build.ts'
 import { EVERY_PAGE, fillPages } from '../web/every-page.ts'
 import { openInterface, sidewaysScroll } from '../web/interface.ts'
-import { HAS_BROWSER } from './browser.ts'
-import { buildExecutable } from './build-executable.ts'
-import { makeBatches, sendBatches, tally } from './ledger.ts'
-import { openPaths } from './open-paths.ts'
-import { askHogQL, startServer } from './server.ts'
+import { HAS_BROWSER } from './clients/browser.ts'
+import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
+import { askUntil } from './clients/patience.ts'
+import { buildExecutable } from './processes/build-executable.ts'
+import { openPaths } from './processes/open-paths.ts'
+import { askHogQL, PERSONAL_API_KEY, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 
@@ -32,6 +43,28 @@ test('tidemark says what it is made of', () => {
   expect(text).toContain('posthog-js ')
   expect(text).toContain('GNU LIBRARY GENERAL PUBLIC LICENSE')
   expect(text).toBe(readFileSync(join(ROOT, 'dist', 'LICENSES.txt'), 'utf8'))
+})
+
+test('tidemark is an edge of another one', async () => {
+  const cwd = join(folder, 'edges')
+  mkdirSync(cwd)
+  const command = [executable]
+  const home = await startServer({ data_dir: join(cwd, 'home'), command, cwd })
+  const edge = await startServer({
+    data_dir: join(cwd, 'edge'),
+    command,
+    cwd,
+    env: { TIDEMARK_FORWARD_TO: home.url, TIDEMARK_FORWARD_KEY: PERSONAL_API_KEY },
+  })
+  const batches = makeBatches(12, 20)
+  await sendBatches(edge.url, batches, 4)
+  const count = async (): Promise<unknown> => {
+    const { results } = await askHogQL(home.url, 'select count(), count(distinct uuid) from events')
+    return results[0]
+  }
+  expect(await askUntil(count, (row) => Bun.deepEquals(row, [2000, 2000]))).toEqual([2000, 2000])
+  expect(await edge.stop()).toBe(0)
+  expect(await home.stop()).toBe(0)
 })
 
 test('tidemark in an empty folder takes events, answers questions, survives a kill and stops well', async () => {
@@ -64,6 +97,53 @@ test('tidemark in an empty folder takes events, answers questions, survives a ki
   expect(openPaths(options.data_dir)).toEqual([])
   expect(readdirSync(cwd).filter((entry) => !entry.startsWith('data'))).toEqual([])
 })
+
+test('tidemark serve --ephemeral answers from a folder that goes, and unpacks its library once for all servers', async () => {
+  const home = join(folder, 'home')
+  mkdirSync(home)
+  const unpacked: (readonly string[])[] = []
+  for (const event of ['one', 'two']) {
+    const command = [executable, 'serve', '--ephemeral']
+    const pipes = { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' } as const
+    const child = Bun.spawn(command, { cwd: folder, env: { HOME: home }, ...pipes })
+    const { value } = await child.stdout.getReader().read()
+    const { url, project_token, personal_api_key, data_dir } = JSON.parse(
+      new TextDecoder().decode(value),
+    )
+    const body = JSON.stringify({ api_key: project_token, event, distinct_id: 'ada' })
+    expect((await fetch(`${url}/capture/`, { method: 'POST', body })).status).toBe(200)
+    const asked = await fetch(`${url}/api/environments/1/query/`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${personal_api_key}`,
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify({ query: { kind: 'HogQLQuery', query: 'select event from events' } }),
+    })
+    expect(await asked.json()).toMatchObject({ results: [[event]] })
+    await child.stdin.end()
+    expect(await child.exited).toBe(0)
+    expect(existsSync(data_dir)).toBe(false)
+    unpacked.push(listFiles(join(home, '.cache', 'tidemark', 'native')))
+  }
+  const [first, second] = unpacked
+  expect(first?.join()).toContain('libduckdb.so')
+  expect(first?.join()).toMatch(/macros-.*duckdb/)
+  expect(second).toEqual(first ?? [])
+})
+
+test('tidemark can be what startTidemark starts', async () => {
+  await using server = await startTidemark({ executable, env: { HOME: folder } })
+  const body = JSON.stringify({ api_key: server.project_token, event: 'one', distinct_id: 'ada' })
+  expect((await fetch(`${server.url}/capture/`, { method: 'POST', body })).status).toBe(200)
+  expect(await server.events()).toMatchObject([{ event: 'one', distinct_id: 'ada' }])
+})
+
+/** The files below a folder, with their inodes. */
+function listFiles(path: string): readonly string[] {
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
+  return names.map((name) => `${name} ${statSync(join(path, name)).ino}`).toSorted()
+}
 
 test('tidemark has the web interface inside, compressed at its best', async () => {
   const cwd = join(folder, 'web')

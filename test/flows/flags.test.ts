@@ -13,10 +13,16 @@ import {
   startOf,
   VERSIONS,
   type Visitor,
-} from './browser.ts'
-import { MAJORS, open4, open5 } from './node-clients.ts'
-import { askUntil } from './patience.ts'
-import { API_TOKEN, askHogQL, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+} from './clients/browser.ts'
+import { MAJORS, open4, open5 } from './clients/node-clients.ts'
+import { askUntil } from './clients/patience.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  PERSONAL_API_KEY,
+  type Server,
+  startServer,
+} from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
 setDefaultTimeout(TIMEOUT_MS)

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run as tidemark } from '../cli/command.ts'
-import { makeBatches, sendBatches } from './ledger.ts'
-import { API_TOKEN, askHogQL, type Server, startServer } from './server.ts'
+import { makeBatches, sendBatches } from './clients/ledger.ts'
+import { API_TOKEN, askHogQL, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 

@@ -4,8 +4,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type InsightQueries } from '../../src/contract/insights/kinds.ts'
-import { buildExecutable } from './build-executable.ts'
-import { PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+import { buildExecutable } from './processes/build-executable.ts'
+import { PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(120_000)
 

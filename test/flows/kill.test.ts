@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seeded } from '../bench/events.ts'
-import { makeBatches, sendBatches, tally } from './ledger.ts'
-import { childrenOf } from './processes.ts'
-import { askHogQL, type Server, startServer } from './server.ts'
+import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
+import { childrenOf } from './processes/processes.ts'
+import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 /** Many: KILL_ROUNDS=40 bun test test/flows/kill.test.ts */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 4)

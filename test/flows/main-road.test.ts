@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostHog } from 'posthog-node'
-import { makeBatches, sendBatches, tally } from './ledger.ts'
-import { API_TOKEN, askHogQL, type Server, startServer } from './server.ts'
+import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
+import { API_TOKEN, askHogQL, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 

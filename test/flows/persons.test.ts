@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 const TEST_MS = 180_000
 setDefaultTimeout(TEST_MS)

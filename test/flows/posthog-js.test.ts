@@ -12,10 +12,10 @@ import {
   type Site,
   VERSIONS,
   type Visitor,
-} from './browser.ts'
-import { askUntil } from './patience.ts'
-import { askHogQL, type Server, startServer } from './server.ts'
-import { layWire, textIn, uuidsSent, type Wire } from './wire.ts'
+} from './clients/browser.ts'
+import { askUntil } from './clients/patience.ts'
+import { layWire, textIn, uuidsSent, type Wire } from './clients/wire.ts'
+import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
 setDefaultTimeout(TIMEOUT_MS)

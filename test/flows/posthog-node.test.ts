@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MAJORS, open4, open5 } from './node-clients.ts'
-import { askUntil } from './patience.ts'
-import { askHogQL, type Server, startServer } from './server.ts'
-import { layWire, textIn, uuidsSent, type Wire } from './wire.ts'
+import { MAJORS, open4, open5 } from './clients/node-clients.ts'
+import { askUntil } from './clients/patience.ts'
+import { layWire, textIn, uuidsSent, type Wire } from './clients/wire.ts'
+import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
 setDefaultTimeout(TIMEOUT_MS)

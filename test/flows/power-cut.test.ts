@@ -3,8 +3,8 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeBatches, sendBatches } from './ledger.ts'
-import { askHogQL, type Server, startServer } from './server.ts'
+import { makeBatches, sendBatches } from './clients/ledger.ts'
+import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 

@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandLine, ENVIRONMENT } from '../cli/command.ts'
-import { makeBatches, sendBatches } from './ledger.ts'
-import { openPaths } from './open-paths.ts'
-import { askHogQL, serverLog, startServer } from './server.ts'
+import { makeBatches, sendBatches } from './clients/ledger.ts'
+import { openPaths } from './processes/open-paths.ts'
+import { askHogQL, serverLog, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 

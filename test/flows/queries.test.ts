@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 const LONG = `SELECT count() FROM numbers(10000000) a CROSS JOIN numbers(10000000) b
   WHERE (a.number * b.number) % 7 = 8`
 const HEADERS = { Authorization: `Bearer ${PERSONAL_API_KEY}`, 'Content-Type': 'application/json' }
+const ENV = { TIDEMARK_QUERY_THREADS: '1', TIDEMARK_EXPORT_ROWS_MAX: '1000000' }
 const TEST_MS = 180_000
 setDefaultTimeout(TEST_MS)
 
@@ -17,7 +18,7 @@ let server: Server
 beforeAll(async () => {
   server = await startServer({
     data_dir: join(folder, 'data'),
-    env: { TIDEMARK_QUERY_THREADS: '1' },
+    env: ENV,
   })
 }, TEST_MS)
 afterAll(async () => {
@@ -51,7 +52,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 const restart = async () => {
   server = await startServer({
     data_dir: join(folder, 'data'),
-    env: { TIDEMARK_QUERY_THREADS: '1' },
+    env: ENV,
   })
 }
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeBatches, sendBatches } from './ledger.ts'
-import { askHogQL, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+import { makeBatches, sendBatches } from './clients/ledger.ts'
+import { askHogQL, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
 setDefaultTimeout(TIMEOUT_MS)

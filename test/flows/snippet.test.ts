@@ -4,9 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { HAS_BROWSER, openBrowser, openVisitor } from './browser.ts'
-import { askUntil } from './patience.ts'
-import { API_TOKEN, askHogQL, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+import { HAS_BROWSER, openBrowser, openVisitor } from './clients/browser.ts'
+import { askUntil } from './clients/patience.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  PERSONAL_API_KEY,
+  type Server,
+  startServer,
+} from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
 setDefaultTimeout(TIMEOUT_MS)

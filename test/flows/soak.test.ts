@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findFaults } from '../../src/backup/doctor.ts'
 import { seeded } from '../bench/events.ts'
-import { type Batch, makeBatches, sendBatches, tally } from './ledger.ts'
-import { askUntil } from './patience.ts'
-import { childrenOf, residentBytes } from './processes.ts'
-import { askHogQL, type Server, startServer } from './server.ts'
+import { type Batch, makeBatches, sendBatches, tally } from './clients/ledger.ts'
+import { askUntil } from './clients/patience.ts'
+import { childrenOf, residentBytes } from './processes/processes.ts'
+import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 

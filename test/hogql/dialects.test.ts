@@ -3,11 +3,11 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { findMeaning } from '../../src/hogql/compile.ts'
-import type { ResolvedExpr } from '../../src/hogql/ir.ts'
-import { parseSelect } from '../../src/hogql/parser.ts'
+import { parseSelect } from '../../src/hogql/parser/parser.ts'
 import { mapStatement } from '../../src/hogql/passes/walk.ts'
+import type { ResolvedExpr } from '../../src/hogql/sql/ir.ts'
 import { RESOURCE_NAMES } from '../../src/hogql/tables/resources.ts'
-import { TABLES } from '../../src/hogql/tables.ts'
+import { TABLES } from '../../src/hogql/tables/tables.ts'
 import { readPassCases, readTable } from './cases.ts'
 import { CONTEXT } from './engine.ts'
 
@@ -27,9 +27,18 @@ function engineWords(question: string): readonly string[] {
 }
 
 const WRITTEN = [
-  ...['joins', 'sessions', 'lower-properties', 'cohorts', 'fills', 'pivots'].flatMap((name) =>
-    readPassCases(name).map(({ hogql }) => hogql),
-  ),
+  ...[
+    'joins',
+    'sessions',
+    'lower-properties',
+    'cohorts',
+    'fill-gaps',
+    'expand-pivots',
+    'append-totals',
+    'remove-any-joins',
+    'loosen-group-keys',
+    'wrap-ties',
+  ].flatMap((name) => readPassCases(name).map(({ hogql }) => hogql)),
   ...readTable('queries').map(([question]) => question),
   ...readFileSync(new URL('../oracle/questions.tsv', import.meta.url), 'utf8')
     .split('\n')

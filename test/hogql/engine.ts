@@ -13,7 +13,7 @@ import {
 } from '@duckdb/node-api'
 import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
-import type { BoundValue } from '../../src/hogql/parameters.ts'
+import type { BoundValue } from '../../src/hogql/sql/parameters.ts'
 import { registerScalars } from '../../src/query/worker/scalar-functions.ts'
 import { withFormNames } from '../query/handwritten-sql.ts'
 

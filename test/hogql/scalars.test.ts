@@ -5,7 +5,7 @@ import { assert, asyncProperty, string } from 'fast-check'
 import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { cityHash } from '../../src/hogql/scalars/city-hash.ts'
-import { HOGQL_SCALARS } from '../../src/hogql/scalars.ts'
+import { HOGQL_SCALARS } from '../../src/hogql/scalars/scalars.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
 let world: World

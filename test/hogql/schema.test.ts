@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { NO_READS } from '../../src/hogql/query-reads.ts'
 import { RESOURCE_NAMES } from '../../src/hogql/tables/resources.ts'
-import { TABLES } from '../../src/hogql/tables.ts'
+import { TABLES } from '../../src/hogql/tables/tables.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
 let world: World

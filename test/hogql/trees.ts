@@ -13,9 +13,9 @@ import type {
   SetOperator,
   TableExpr,
   WindowExpr,
-} from '../../src/hogql/ast.ts'
-import { call, constant, field, joinOf, NOWHERE, selectOf } from '../../src/hogql/nodes.ts'
-import { mapExpr } from '../../src/hogql/walk.ts'
+} from '../../src/hogql/syntax/ast.ts'
+import { call, constant, field, joinOf, NOWHERE, selectOf } from '../../src/hogql/syntax/nodes.ts'
+import { mapExpr } from '../../src/hogql/syntax/walk.ts'
 
 /** Names, among them words of the language, quotes and letters that need quotes. */
 export const names: fc.Arbitrary<string> = fc.oneof(

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { ActionReference } from '../../src/hogql/context.ts'
-import { compare, constant, field } from '../../src/hogql/nodes.ts'
+import { compare, constant, field } from '../../src/hogql/syntax/nodes.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
 let world: World

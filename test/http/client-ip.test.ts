@@ -1,6 +1,6 @@
 /** The client's address: what trusted proxies say, and nothing that anyone could have written. */
 import { describe, expect, test } from 'bun:test'
-import { clientIpFinder } from '../../src/http/client-ip.ts'
+import { clientIpFinder } from '../../src/http/callers/client-ip.ts'
 
 const TRUSTED = ['10.0.0.0/8', '2001:db8::/32', '127.0.0.1']
 

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { readConfig } from '../../src/config.ts'
-import { accepts } from '../../src/http/accept-encoding.ts'
+import { accepts } from '../../src/http/answers/accept-encoding.ts'
 import { openLog } from '../../src/logs.ts'
-import { type Server, startServer } from '../../src/serve.ts'
+import type { Server } from '../../src/serve/listening.ts'
+import { startServer } from '../../src/serve.ts'
 
 const KEY = 'phx_preset_key_for_compression'
 const DECODERS = { gzip: gunzipSync, zstd: zstdDecompressSync } as const

@@ -7,8 +7,8 @@ import type { ProjectAnswer, ProjectPage } from '../../src/contract/management/p
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import type { Route } from '../../src/http/route.ts'
 import { setOwnerPassword } from '../../src/projects/bootstrap.ts'
-import { hashPassword } from '../../src/projects/passwords.ts'
-import { startSession } from '../../src/projects/sessions.ts'
+import { hashPassword } from '../../src/projects/users/passwords.ts'
+import { startSession } from '../../src/projects/users/sessions.ts'
 import { faultsOf, withPutCases } from './described.ts'
 import { openWorld, type World } from './world.ts'
 

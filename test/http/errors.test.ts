@@ -1,6 +1,6 @@
 /** Every kind of no that the management API answers: status, family, code and what goes with it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { limitBodies } from '../../src/http/body.ts'
+import { limitBodies } from '../../src/http/bodies/body.ts'
 import { KeyLimits } from '../../src/query/service/key-limits.ts'
 import { openWorld, type World } from './world.ts'
 

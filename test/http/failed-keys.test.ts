@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { Refusal } from '../../src/errors.ts'
-import { FailedKeys } from '../../src/http/failed-keys.ts'
+import { FailedKeys } from '../../src/http/callers/failed-keys.ts'
 import { openLog } from '../../src/logs.ts'
 import { senderNetwork } from '../../src/networks.ts'
-import { type Server, startServer } from '../../src/serve.ts'
+import type { Server } from '../../src/serve/listening.ts'
+import { startServer } from '../../src/serve.ts'
 
 setDefaultTimeout(60_000)
 

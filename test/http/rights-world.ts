@@ -1,13 +1,13 @@
 /** A world in which rights can be missing: an owner, a plain member, another project, and one of everything that is to be kept. */
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { EVERYBODY, setAccessLevel } from '../../src/projects/access-controls.ts'
-import { createApiKey } from '../../src/projects/api-key.ts'
-import { createProject } from '../../src/projects/project.ts'
-import { OBJECTS, type Scope } from '../../src/projects/scopes.ts'
-import { startSession } from '../../src/projects/sessions.ts'
+import { createApiKey } from '../../src/projects/keys/api-key.ts'
+import { EVERYBODY, setAccessLevel } from '../../src/projects/rights/access-controls.ts'
+import { OBJECTS, type Scope } from '../../src/projects/rights/scopes.ts'
+import { createProject } from '../../src/projects/settings/project.ts'
 import { MEMBER, memberships } from '../../src/projects/tables.ts'
-import { createUser } from '../../src/projects/user.ts'
+import { startSession } from '../../src/projects/users/sessions.ts'
+import { createUser } from '../../src/projects/users/user.ts'
 import { openWorld } from './world.ts'
 
 /** Stands in what is kept of a person, and in no request. */

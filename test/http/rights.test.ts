@@ -1,9 +1,9 @@
 /** A right is a right on every way to the thing: each line of WAYS, with each right missing. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
-import { RESOURCES } from '../../src/projects/access-controls.ts'
-import type { Scope } from '../../src/projects/scopes.ts'
-import { MEMBER_WAYS, type Need, ROUTE_WAYS, TABLE_WAYS } from '../../src/projects/ways.ts'
+import { RESOURCES } from '../../src/projects/rights/access-controls.ts'
+import type { Scope } from '../../src/projects/rights/scopes.ts'
+import { MEMBER_WAYS, type Need, ROUTE_WAYS, TABLE_WAYS } from '../../src/projects/rights/ways.ts'
 import { type Answer, openRights, type RightsWorld, SECRET } from './rights-world.ts'
 
 let rights: RightsWorld

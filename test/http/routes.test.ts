@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROUTES } from '../../src/app.ts'
-import { createApiKey } from '../../src/projects/api-key.ts'
+import { createApiKey } from '../../src/projects/keys/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
-import { createProject } from '../../src/projects/project.ts'
+import { createProject } from '../../src/projects/settings/project.ts'
 import { openWorld, type World } from './world.ts'
 
 let world: World
@@ -317,17 +317,55 @@ describe('what is nowhere', () => {
 })
 
 describe('health', () => {
-  test.each(['/_health', '/_readiness', '/_liveness'])('%s answers 200', async (path) => {
-    const answer = await world.send(path)
-    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
-  })
+  test.each(['/_health', '/_readiness', '/_readyz', '/_liveness', '/_livez'])(
+    '%s answers 200',
+    async (path) => {
+      const answer = await world.send(path)
+      expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
+    },
+  )
 
   test('answers 503 as soon as the server is told to stop, while liveness goes on', async () => {
     const stopping = await openWorld({ isStopping: () => true })
     expect((await stopping.send('/_readiness')).status).toBe(503)
     expect((await stopping.send('/_health')).status).toBe(503)
     expect((await stopping.send('/_liveness')).status).toBe(200)
+    expect((await stopping.send('/_livez')).status).toBe(200)
+    const answer = await stopping.send('/_readyz')
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      {
+        status: 'unavailable',
+        reasons: [
+          { check: 'stop', detail: 'The server is stopping: it answers what it has received.' },
+        ],
+      },
+    ])
     await stopping.close()
+  })
+
+  test('is not ready while the disk has less room than the setting asks for', async () => {
+    const MIB = 1024 * 1024
+    const disk = {
+      read: () => ({ bytes: 900 * MIB, free_bytes: 99 * MIB, free_bytes_min: 100 * MIB }),
+    }
+    const full = await openWorld({ disk })
+    const answer = await full.send('/_readyz')
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      {
+        status: 'unavailable',
+        reasons: [
+          {
+            check: 'disk',
+            detail:
+              'The disk of the data folder has 99 MiB left; at least 100 are needed (TIDEMARK_DISK_FREE_MIN_MB).',
+          },
+        ],
+      },
+    ])
+    expect((await full.send('/_readiness')).status).toBe(200)
+    await full.close()
   })
 
   test('says that queries cannot be answered, and why, while liveness and events go on', async () => {
@@ -342,6 +380,14 @@ describe('health', () => {
     expect([answer.status, await answer.json()]).toEqual([
       503,
       { status: 'unavailable', reason: 'The query engine does not start.' },
+    ])
+    const with_reasons = await broken.send('/_readyz')
+    expect([with_reasons.status, await with_reasons.json()]).toEqual([
+      503,
+      {
+        status: 'unavailable',
+        reasons: [{ check: 'queries', detail: 'The query engine does not start.' }],
+      },
     ])
     expect((await broken.send('/_health')).status).toBe(200)
     expect((await broken.send('/_liveness')).status).toBe(200)

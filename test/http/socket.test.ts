@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/logs.ts'
-import { type Server, startServer } from '../../src/serve.ts'
+import type { Server } from '../../src/serve/listening.ts'
+import { startServer } from '../../src/serve.ts'
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)

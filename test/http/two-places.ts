@@ -1,8 +1,8 @@
 /** A world with two strangers in it: each has an organization and one of everything, and sees nothing of the other's. */
-import { createApiKey } from '../../src/projects/api-key.ts'
+import { createApiKey } from '../../src/projects/keys/api-key.ts'
 import { createOrganization } from '../../src/projects/organization.ts'
-import { createProject } from '../../src/projects/project.ts'
-import { createUser } from '../../src/projects/user.ts'
+import { createProject } from '../../src/projects/settings/project.ts'
+import { createUser } from '../../src/projects/users/user.ts'
 import type { World } from './world.ts'
 
 /** Stands in everything that the other one has, and in no request. */

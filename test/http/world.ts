@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { openGeoip } from '../../src/geoip.ts'
-import { eventQueryContext } from '../../src/http/analytics/event-queries.ts'
+import { eventQueryContext } from '../../src/http/analytics/queries/event-queries.ts'
 import type { AppContext } from '../../src/http/app-context.ts'
-import { limitBodies } from '../../src/http/body.ts'
+import { limitBodies } from '../../src/http/bodies/body.ts'
+import { Downloads } from '../../src/http/browser/downloads.ts'
 import { LoginTries } from '../../src/http/browser/login-tries.ts'
-import { FailedKeys } from '../../src/http/failed-keys.ts'
+import { FailedKeys } from '../../src/http/callers/failed-keys.ts'
 import { IngestReports } from '../../src/ingest/notes/reports.ts'
 import { type Capture, openCapture } from '../../src/ingest/threads/capture.ts'
 import { openLog } from '../../src/logs.ts'
@@ -23,11 +24,13 @@ import { createFirstThings, type FirstObjects } from '../../src/projects/bootstr
 import { QueryEngine } from '../../src/query/engine/engine.ts'
 import { KeyLimits } from '../../src/query/service/key-limits.ts'
 import { QueryService } from '../../src/query/service/service.ts'
+import { diskReader } from '../../src/serve/disk-space.ts'
 import { openControl } from '../../src/storage/control/control-db.ts'
 import { DefinitionReader } from '../../src/storage/files/definition-reader.ts'
 import { openTargeting } from '../../src/targeting/open-targeting.ts'
 import type { Tidying } from '../../src/targeting/tidying.ts'
 import { createEventLoops } from '../../src/threads/loop-memory.ts'
+import { createTimings } from '../../src/threads/timings.ts'
 
 const MIB = 1024 * 1024
 
@@ -45,8 +48,12 @@ export const SERVICE_SETTINGS = {
   background_timeout_ms: 600_000,
   background_running_max: 2,
   background_waiting_max: 100,
+  slow_ms: 0,
+  with_plan: false,
   cache_bytes_max: 64 * MIB,
-  export_rows_max: 1_000_000,
+  export_rows_max: 0,
+  export_bytes_max: 256 * MIB,
+  export_timeout_ms: 600_000,
 }
 
 /** Small enough that a test can go beyond it. */
@@ -97,7 +104,8 @@ export async function openWorld(
   if (first === null) throw new Error('the folder was not empty')
   const pristine = readControl(data_dir)
   const event_loops = createEventLoops()
-  const capture = await openCapture({ data_dir, log, event_loops })
+  const timings = createTimings()
+  const capture = await openCapture({ data_dir, log, event_loops, timings: timings.commits })
   const definitions = new DefinitionReader(data_dir)
   const ingest = new IngestReports(data_dir)
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
@@ -106,6 +114,7 @@ export async function openWorld(
     data_dir,
     engine: asked ?? engine,
     settings: SERVICE_SETTINGS,
+    timings,
     log,
     now,
   })
@@ -138,6 +147,7 @@ export async function openWorld(
   const needs: AppContext = {
     control: control.db,
     capture,
+    forwarding: capture,
     identity: capture,
     property_types: capture,
     flag_rows: capture,
@@ -147,6 +157,7 @@ export async function openWorld(
     snapshots: { work: { snapshot: { done: 3, failed: 1 } } },
     flags: targeting.flags,
     persons: targeting.persons,
+    control_changes: targeting.control_changes,
     cohorts: targeting.cohorts,
     geoip: openGeoip([]),
     query_service: questions,
@@ -154,6 +165,7 @@ export async function openWorld(
     call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     failed_keys: new FailedKeys({ per_minute: 0, trusted_proxies: [] }, now),
     login_tries: new LoginTries(now),
+    downloads: new Downloads(),
     query_limits,
     saved_max: 20_000,
     saved_bytes_max: 32 * MIB,
@@ -167,8 +179,12 @@ export async function openWorld(
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
     event_loops,
+    timings,
+    backups: null,
+    disk: diskReader(data_dir, 0),
     metrics_networks: ['127.0.0.1'],
     trusted_proxies: [],
+    operator_key: 'operator-key-of-the-test',
     isStopping: () => false,
     publicUrl: () => 'https://tidemark.example',
     now,

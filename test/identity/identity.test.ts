@@ -483,6 +483,38 @@ describe('groups', () => {
     expect(folder.person('setup')?.id).toBe(hex('setup'))
   })
 
+  const deleted = (type: unknown, key: unknown, names: unknown) =>
+    capture(
+      'setup',
+      { $group_type: type, $group_key: key, $group_unset: names },
+      '$delete_group_property',
+    )
+
+  test('lose properties by $delete_group_property, in the order of the events', async () => {
+    await folder.batch(
+      groupidentify('company', 'acme', { name: 'Acme', size: 1, city: 'Rome', constructor: 1 }),
+      deleted('company', 'acme', ['size', 'constructor', 'toString', 3]),
+      groupidentify('company', 'acme', { city: 'Bonn' }),
+    )
+    expect(groups()).toEqual([[0, 'acme', { name: 'Acme', city: 'Bonn' }]])
+    await folder.batch(
+      deleted('company', 'acme', ['city', '__proto__']),
+      groupidentify('company', 'acme', { size: 2 }),
+      deleted('company', 'acme', 'name'),
+    )
+    expect(groups()).toEqual([[0, 'acme', { name: 'Acme', size: 2 }]])
+  })
+
+  test('are not made by $delete_group_property, nor is a type', async () => {
+    await folder.batch(
+      groupidentify('company', 'acme', { name: 'Acme' }),
+      deleted('company', 'nobody', ['name']),
+      deleted('team', 'red', ['name']),
+    )
+    expect(groups()).toEqual([[0, 'acme', { name: 'Acme' }]])
+    expect(folder.rows('select group_type from group_types')).toEqual([{ group_type: 'company' }])
+  })
+
   test('are as old as their earliest event', async () => {
     await folder.batch(
       { ...groupidentify('company', 'acme'), timestamp: '2026-02-01' },

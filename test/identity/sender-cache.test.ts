@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { marksOfEvent } from '../../src/identity/automatic-properties.ts'
-import { changePerson } from '../../src/identity/changes.ts'
+import { changePerson, runParts } from '../../src/identity/changes.ts'
 import { MergeBudget } from '../../src/identity/merge-budget.ts'
 import { resolvePerson } from '../../src/identity/resolve.ts'
 import { EventLog } from '../../src/storage/log/event-log.ts'
@@ -151,7 +151,8 @@ class World {
   }
 
   #changed(change: Parameters<typeof changePerson>[2]): unknown {
-    const outcome = changePerson(this.persons, this.#removals, change)
+    const outcome = runParts(changePerson(this.persons, this.#removals, change), () => false)
+    if (outcome === null) throw new Error('the change is not over')
     return outcome.kind === 'changed' ? outcome.persons.length : outcome.kind
   }
 

@@ -1,13 +1,13 @@
 /** Ranges of time: what relative and absolute dates come to, what they are compared with, and their steps. */
 import { describe, expect, test } from 'bun:test'
-import { bucketsOf, requireStep } from '../../src/insights/buckets.ts'
+import { bucketsOf, requireStep } from '../../src/insights/dates/buckets.ts'
 import {
   isoLocal,
   previousRange,
   readRange,
   resolvedRange,
   type TimedQuery,
-} from '../../src/insights/date-range.ts'
+} from '../../src/insights/dates/date-range.ts'
 
 /** Twenty past eleven in New York, where the clocks had changed on the 10th. */
 const NOW = new Date('2024-03-12T15:20:30.123Z')

@@ -1,6 +1,6 @@
 /** Dates as callers write them, in zones whose clocks change. */
 import { describe, expect, test } from 'bun:test'
-import { readDate } from '../../src/insights/dates.ts'
+import { readDate } from '../../src/insights/dates/dates.ts'
 
 /** Two days after Berlin put its clocks forward; half past noon there. */
 const NOW = new Date('2024-04-02T10:30:00Z')

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { InsightQueries } from '../../src/contract/insights/kinds.ts'
-import { ODD, placesIn, withOdd } from '../http/odd-values.ts'
+import { ODD, placesIn, withOdd } from '../http/bodies/odd-values.ts'
 import { randomRuns } from '../random-runs.ts'
 import { type Histories, type History, openHistories } from './history.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import * as fc from 'fast-check'
 import type { PathsFilter, PathsQuery } from '../../src/contract/insights/paths.ts'
 import { globPattern } from '../../src/insights/paths/items.ts'
-import { pathActors, reachable } from '../../src/insights/paths.ts'
+import { pathActors, reachable } from '../../src/insights/paths/paths.ts'
 import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, insightContext, type Sent } from './world.ts'
 

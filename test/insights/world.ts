@@ -1,9 +1,10 @@
 /** A project with events and people whose insights are asked for, through the compiler and the query process. */
 
-import type { Select } from '../../src/hogql/ast.ts'
 import type { CohortReference, KnownPropertyType } from '../../src/hogql/context.ts'
-import type { SavedAction } from '../../src/insights/actions.ts'
+import type { Select } from '../../src/hogql/syntax/ast.ts'
+import type { ExperimentDefinition } from '../../src/insights/experiments/known-experiment.ts'
 import type { InsightContext } from '../../src/insights/insight.ts'
+import type { SavedAction } from '../../src/insights/members/actions.ts'
 import { compileTextQuery, compileTree } from '../../src/query/compiling/compiler.ts'
 import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import type { WorkerQuery } from '../../src/query/engine/protocol.ts'
@@ -16,7 +17,7 @@ import {
 } from '../../src/query/kinds/insight.ts'
 import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
 import { idOf, World } from '../query/world.ts'
-import { expectSameRows } from './printed.ts'
+import { expectSameRows } from './any-history/printed.ts'
 
 /** One event as tests write it. */
 export type Sent = {
@@ -39,6 +40,7 @@ export type Known = {
   readonly property_types?: Readonly<Record<string, KnownPropertyType>>
   readonly actions?: readonly SavedAction[]
   readonly cohorts?: readonly CohortReference[]
+  readonly experiments?: readonly ExperimentDefinition[]
   readonly test_account_filters?: unknown
   readonly path_cleaning_filters?: unknown
   /** The most rows that one query to the engine may answer. */
@@ -162,7 +164,7 @@ export class InsightWorld implements AsyncDisposable {
 
   #asking(): QueryContext {
     const { timezone, week_start_day, property_types, test_account_filters } = this.#known
-    const { actions = [], cohorts = [] } = this.#known
+    const { actions = [], cohorts = [], experiments = [] } = this.#known
     return {
       project: {
         id: 1,
@@ -174,6 +176,7 @@ export class InsightWorld implements AsyncDisposable {
       property_types: new Map(Object.entries(property_types ?? {})),
       actions,
       cohorts,
+      findExperiment: (id) => experiments.find((one) => one.id === id) ?? null,
       rows_max: this.#known.rows_max ?? ROWS_MAX,
     }
   }

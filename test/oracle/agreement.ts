@@ -4,7 +4,7 @@ import type { Json } from '@duckdb/node-api'
 import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { CONTEXT, type World } from '../hogql/engine.ts'
-import { normalForm } from '../hogql/normal-form.ts'
+import { normalForm } from '../hogql/functions/normal-form.ts'
 import type { ClickHouse, Reply } from './clickhouse.ts'
 import { DIFFERENCES } from './differences.ts'
 

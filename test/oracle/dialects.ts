@@ -1,72 +1,94 @@
-/** Whole questions through both printers: what one resolver found, as DuckDB and as ClickHouse understand it. `bun test/oracle/dialects.ts` */
+/** Whole questions through both dialects: what one resolver found, as DuckDB and as ClickHouse understand it. `bun test/oracle/dialects.ts [shards] [vectors]` */
 
 import type { Json } from '@duckdb/node-api'
-import { compileHogQL, findMeaning } from '../../src/hogql/compile.ts'
-import { parseSelect } from '../../src/hogql/parser.ts'
-import { lowerNullSafety } from '../../src/hogql/passes/lower-null-safety.ts'
+import { Refusal } from '../../src/errors.ts'
+import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
+import { PLAIN_STATE } from '../../src/hogql/clickhouse/tables.ts'
+import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
+import type { ClickHouseClient } from '../../src/storage/clickhouse/clickhouse-client.ts'
+import { askClickHouse } from '../clickhouse/ask.ts'
+import { startCluster } from '../clickhouse/cluster.ts'
+import { clientOf, copyRows, makeTables } from '../clickhouse/rows.ts'
 import { CONTEXT, openWorld, type World } from '../hogql/engine.ts'
-import { normalForm } from '../hogql/normal-form.ts'
-import { type ClickHouse, openClickHouse } from './clickhouse.ts'
-import { printClickHouse, Unprintable } from './dialect.ts'
+import { normalForm } from '../hogql/functions/normal-form.ts'
+import { DIALECT_DIFFERENCES } from './dialect-differences.ts'
+import { DIFFERENCES } from './differences.ts'
 import { fillWorld } from './events.ts'
-import { readPairs } from './vectors.ts'
+import { readPairs, readVectors } from './vectors.ts'
 
-/** The engine's relations, as tables there. */
-const RELATIONS: Readonly<Record<string, string>> = {
-  events:
-    "uuid UUID, event String, distinct_id String, person_id UUID, timestamp DateTime64(6, 'UTC'), created_at DateTime64(6, 'UTC'), properties String, elements_chain String, group_0 Nullable(String), group_1 Nullable(String), group_2 Nullable(String), group_3 Nullable(String), group_4 Nullable(String)",
-  groups:
-    "`index` Int64, key String, created_at DateTime64(6, 'UTC'), updated_at DateTime64(6, 'UTC'), properties String",
-  person_distinct_ids: 'distinct_id String, person_id UUID, version Int64',
-  person_overrides: 'old_person_id UUID, person_id UUID',
-  persons:
-    "id UUID, created_at DateTime64(6, 'UTC'), properties String, is_identified Bool, version Int64",
+/** What came of one question asked of both engines. */
+export type DialectOutcome =
+  | 'agree'
+  | 'differ'
+  | 'listed'
+  | 'refused by both'
+  | 'refused there'
+  | 'unprintable'
+
+/** One question, in a zone, with what both engines said. */
+export type DialectFinding = {
+  /** The function of a vector, or `questions`. */
+  readonly name: string
+  readonly hogql: string
+  readonly timezone: string
+  readonly outcome: DialectOutcome
+  readonly ours: string
+  readonly theirs: string
+  readonly sql: string
 }
 
-async function copyRelations(world: World, clickhouse: ClickHouse): Promise<void> {
-  for (const [name, columns] of Object.entries(RELATIONS)) {
-    clickhouse.run(`drop table if exists ${name}`)
-    clickhouse.run(`create table ${name} (${columns}) engine = Memory`)
-    const names = [...columns.matchAll(/(?:^|, )`?([a-z_0-9]+)`? [A-Z]/g)].map(
-      ([, column]) => column,
-    )
-    const selected = names.map((column) => `"${column}"`).join(', ')
-    const reader = await world.connection.runAndReadAll(`select ${selected} from ${name}_of(1)`)
-    const rows = reader.getRowsJson().map((row) => `(${row.map(literal).join(', ')})`)
-    if (rows.length > 0) clickhouse.run(`insert into ${name} values ${rows.join(', ')}`)
-  }
-}
+type DialectQuestion = Pick<DialectFinding, 'hogql' | 'name' | 'timezone'>
 
-function literal(value: Json): string {
-  if (value === null) return 'null'
-  if (typeof value !== 'string') return JSON.stringify(value)
-  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-}
-
-type Outcome = 'agree' | 'differ' | 'left out' | 'refused there'
-
-async function compare(question: string, world: World, clickhouse: ClickHouse): Promise<Outcome> {
-  const ours = shownOf(question, await world.run(compileHogQL(question, CONTEXT)))
-  const { statement } = findMeaning(parseSelect(question), CONTEXT)
-  const sql = printClickHouse(lowerNullSafety(statement, CONTEXT), CONTEXT.now_us)
-  const theirs = clickhouse.ask(sql, CONTEXT.timezone)
-  if (theirs.kind === 'refused') {
-    process.stdout.write(`refused: ${question}\n  ${sql}\n  ${theirs.why}\n`)
-    return 'refused there'
-  }
-  const rows = shownOf(question, theirs.rows)
-  if (rows === ours) return 'agree'
-  process.stdout.write(
-    `differ: ${question}\n  ours   ${ours.slice(0, 300)}\n  theirs ${rows.slice(0, 300)}\n`,
+/** Whether both dialects are known to answer this function otherwise. */
+function isListed(name: string, hogql: string): boolean {
+  return [...DIFFERENCES, ...DIALECT_DIFFERENCES].some(
+    ({ names, when }) => names.test(name) && (when === null || when.test(hogql)),
   )
-  return 'differ'
+}
+
+const DIALECT = clickhouseDialect(PLAIN_STATE)
+
+/** Asks both engines one question. */
+export async function compareDialects(
+  { name, hogql, timezone }: DialectQuestion,
+  world: World,
+  client: ClickHouseClient,
+): Promise<DialectFinding> {
+  const context = { ...CONTEXT, timezone }
+  const ours = await shown(hogql, () => world.run(compileHogQL(hogql, context)))
+  const none = { name, hogql, timezone, ours, theirs: '', sql: '' }
+  let compiled: CompiledQuery
+  try {
+    compiled = compileHogQL(hogql, context, DIALECT)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const outcome = ours.startsWith('refused') ? 'refused by both' : 'unprintable'
+    return { ...none, outcome, theirs: error.detail }
+  }
+  const theirs = await shown(hogql, () => askClickHouse(client, compiled))
+  const both = { ...none, theirs, sql: compiled.sql }
+  if (theirs.startsWith('refused'))
+    return { ...both, outcome: ours.startsWith('refused') ? 'refused by both' : 'refused there' }
+  if (ours === theirs) return { ...both, outcome: 'agree' }
+  return { ...both, outcome: isListed(name, hogql) ? 'listed' : 'differ' }
+}
+
+async function shown(
+  hogql: string,
+  ask: () => Promise<readonly (readonly Json[])[]>,
+): Promise<string> {
+  try {
+    return shownOf(hogql, await ask())
+  } catch (error) {
+    return `refused: ${error instanceof Refusal ? error.detail : String(error).slice(0, 400)}`
+  }
 }
 
 /** Totals are one more part of a union, which has no order there. */
 function shownOf(question: string, rows: readonly (readonly Json[])[]): string {
   const texts = rows.map((row) => JSON.stringify(row.map((value) => normalForm(unmarked(value)))))
   const ordered = /with totals/i.test(question) ? texts.toSorted() : texts
-  return `[${ordered.join(',')}]`.replaceAll('"-nan"', '"nan"')
+  return `[${ordered.join(',')}]`.replaceAll('"-nan"', '"nan"').replaceAll('{}', '[]')
 }
 
 /** ClickHouse's ISO form marks instants in UTC, our engine shows them plain. */
@@ -76,23 +98,59 @@ function unmarked(value: Json): Json {
   return value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)Z$/, '$1 $2')
 }
 
-/** Asks every question both ways and says how many agree; false when one does not. A process has one ClickHouse. */
-export async function compareDialects(clickhouse: ClickHouse): Promise<boolean> {
-  const world = await openWorld()
-  await fillWorld(world)
-  await copyRelations(world, clickhouse)
-  const counts = new Map<Outcome, number>()
-  for (const { hogql } of readPairs('questions')) {
-    const outcome = await compare(hogql, world, clickhouse).catch((error: unknown): Outcome => {
-      if (error instanceof Unprintable) return 'left out'
-      throw error
-    })
-    counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-  }
-  const told = [...counts].map(([name, count]) => `${name} ${count}`)
-  process.stdout.write(`questions through the second printer: ${told.join(', ')}\n`)
-  world.close()
-  return !counts.has('differ')
+/** What is asked: whole questions, or the vectors of every function. */
+export type DialectQuestions = 'questions' | 'vectors'
+
+function questionsOf(kind: DialectQuestions, zones: readonly string[]): readonly DialectQuestion[] {
+  if (kind === 'questions')
+    return zones.flatMap((timezone) =>
+      readPairs('questions').map(({ hogql }) => ({ name: 'questions', hogql, timezone })),
+    )
+  return [...readVectors('functions'), ...readVectors('aggregates')].map(
+    ({ name, hogql, timezone }) => ({ name, hogql: `select ${hogql}`, timezone }),
+  )
 }
 
-if (import.meta.main) process.exit((await compareDialects(await openClickHouse())) ? 0 : 1)
+/** How much is asked of how many shards. */
+export type DialectRun = {
+  readonly kind: DialectQuestions
+  readonly shard_count: number
+  readonly zones: readonly string[]
+  /** 1 asks all, 7 every seventh one. */
+  readonly every: number
+}
+
+/** Starts servers with the tables and the rows of events.ts, and asks. */
+export async function runDialects(run: DialectRun): Promise<readonly DialectFinding[]> {
+  await using cluster = await startCluster(run.shard_count)
+  await makeTables(cluster)
+  const world = await openWorld()
+  await fillWorld(world)
+  await copyRows(world.connection, cluster)
+  const findings: DialectFinding[] = []
+  for (const [index, question] of questionsOf(run.kind, run.zones).entries())
+    if (index % run.every === 0)
+      findings.push(await compareDialects(question, world, clientOf(cluster)))
+  world.close()
+  return findings
+}
+
+/** Prints what does not agree, and the sums; true when nothing differs. */
+export function printDialects(findings: readonly DialectFinding[]): boolean {
+  for (const { outcome, hogql, timezone, ours, theirs, sql } of findings)
+    if (outcome !== 'agree' && outcome !== 'listed' && outcome !== 'refused by both')
+      process.stdout.write(
+        `${outcome}: ${hogql} in ${timezone}\n  ours   ${ours.slice(0, 300)}\n  theirs ${theirs.slice(0, 400)}\n  ${sql}\n`,
+      )
+  const sums = [...Map.groupBy(findings, ({ outcome }) => outcome)]
+  process.stdout.write(`${sums.map(([name, all]) => `${name} ${all.length}`).join(', ')}\n`)
+  return !findings.some(({ outcome }) => outcome === 'differ')
+}
+
+if (import.meta.main) {
+  const [shards = '1', part = 'questions'] = process.argv.slice(2)
+  const kind = part === 'vectors' ? 'vectors' : 'questions'
+  const every = Number(process.env['EVERY'] ?? '1')
+  const run = { kind, shard_count: Number(shards), zones: ['UTC'], every } as const
+  process.exit(printDialects(await runDialects(run)) ? 0 : 1)
+}

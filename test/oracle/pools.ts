@@ -1,6 +1,6 @@
 /** Values that vectors are made of: each pool goes to the edges of one kind of argument. */
 
-import { EDGES } from './edge-pools.ts'
+import { EDGES } from './random/edge-pools.ts'
 
 /** One value in HogQL, and in ClickHouse where it reads otherwise. */
 export type PoolValue = string | readonly [hogql: string, clickhouse: string]

@@ -121,7 +121,9 @@ describe('a browser that does not work', () => {
     const pictures = new Pictures(program('exit 3'), no_log)
     const answer = Buffer.from('{}')
     for (const _ of [1, 2]) {
-      expect(await failureOf(pictures.draw(answer, 'insight'))).toMatchObject({
+      expect(
+        await failureOf(pictures.draw({ project_id: 1, answer, size: 'insight' })),
+      ).toMatchObject({
         code: 'query_failed',
       })
     }
@@ -129,16 +131,33 @@ describe('a browser that does not work', () => {
     expect(String(await failureOf(missing))).toContain('does not start')
   })
 
+  test('comes in turns of the projects: one with many leaves places to another, which does not wait for all of them', async () => {
+    const pictures = new Pictures(program('sleep 0.2; exit 3'), no_log)
+    const order: string[] = []
+    const draw = async (name: string, project_id: number): Promise<void> => {
+      const answer = Buffer.from('{}')
+      const error = await failureOf(pictures.draw({ project_id, answer, size: 'insight' }))
+      if (Object(error).code !== 'throttled') order.push(name)
+    }
+    const many = Array.from({ length: 9 }, (_, index) => draw(`a${index}`, 1))
+    await Promise.all([...many, draw('b0', 2), draw('b1', 2)])
+    expect(order).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'a3', 'a4', 'a5'])
+  }, 60_000)
+
   test('keeps a short queue; more pictures and longer answers are refused', async () => {
     const pictures = new Pictures(program('sleep 1; exit 3'), no_log)
     const answer = Buffer.from('{}')
-    const drawn = Array.from({ length: 9 }, () => failureOf(pictures.draw(answer, 'insight')))
+    const drawn = Array.from({ length: 9 }, () =>
+      failureOf(pictures.draw({ project_id: 1, answer, size: 'insight' })),
+    )
     expect(await Promise.race(drawn)).toMatchObject({ code: 'throttled', retry_after_s: 10 })
     const codes = (await Promise.all(drawn)).map((error) => Object(error).code)
-    expect(codes).toEqual([...Array.from({ length: 8 }, () => 'query_failed'), 'throttled'])
-    const long = pictures.draw(new Uint8Array(5 * 1024 * 1024), 'insight')
+    expect(codes.filter((code) => code === 'query_failed')).toHaveLength(6)
+    expect(codes.filter((code) => code === 'throttled')).toHaveLength(3)
+    const answers = { project_id: 1, answer: new Uint8Array(5 * 1024 * 1024) }
+    const long = pictures.draw({ ...answers, size: 'insight' })
     expect(await failureOf(long)).toMatchObject({ code: 'query_too_large' })
-    const none = new Pictures(null, no_log).draw(answer, 'insight')
+    const none = new Pictures(null, no_log).draw({ project_id: 1, answer, size: 'insight' })
     expect(await failureOf(none)).toMatchObject({ attr: 'export_format' })
   }, 60_000)
 })

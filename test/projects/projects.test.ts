@@ -5,15 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Refusal } from '../../src/errors.ts'
-import {
-  getAsker,
-  getVisibleOrganization,
-  getVisibleProject,
-  listVisibleProjects,
-  requireScope,
-} from '../../src/projects/access.ts'
-import { createApiKey, findApiKey } from '../../src/projects/api-key.ts'
 import { createFirstThings } from '../../src/projects/bootstrap.ts'
+import { createApiKey, findApiKey } from '../../src/projects/keys/api-key.ts'
 import {
   createOrganization,
   findMembership,
@@ -21,12 +14,19 @@ import {
   listOrganizations,
 } from '../../src/projects/organization.ts'
 import {
+  getCaller,
+  getVisibleOrganization,
+  getVisibleProject,
+  listVisibleProjects,
+  requireScope,
+} from '../../src/projects/rights/access.ts'
+import { allows, parseScopes } from '../../src/projects/rights/scopes.ts'
+import {
   createProject,
   findProject,
   listProjects,
   markIngested,
-} from '../../src/projects/project.ts'
-import { allows, parseScopes } from '../../src/projects/scopes.ts'
+} from '../../src/projects/settings/project.ts'
 import { users } from '../../src/projects/tables.ts'
 import { type Control, openControl } from '../../src/storage/control/control-db.ts'
 
@@ -94,7 +94,7 @@ describe('the first start', () => {
       personal_api_key: expect.stringMatching(/^phx_[0-9A-Za-z]{39,48}$/),
     })
     expect(createFirstThings(control.db, NOTHING_PRESET, NOW)).toBeNull()
-    const caller = getAsker(control.db, first?.personal_api_key ?? null, NOW)
+    const caller = getCaller(control.db, first?.personal_api_key ?? null, NOW)
     expect(caller.scopes).toEqual(['*'])
     expect(getVisibleProject(control.db, caller, '1')).toMatchObject({ level: 15 })
   })
@@ -284,15 +284,15 @@ describe('a key', () => {
 describe('to an asker', () => {
   test('everything of their organizations is there', () => {
     twoOrganizations()
-    const caller = getAsker(control.db, keyFor({}), NOW)
+    const caller = getCaller(control.db, keyFor({}), NOW)
     expect(listVisibleProjects(control.db, caller).map(({ id }) => id)).toEqual([1, 2, 3, 4])
-    expect(getVisibleProject(control.db, caller, '@current').thing.id).toBe(1)
-    expect(getVisibleOrganization(control.db, caller, '@current').thing.name).toBe('Acme')
+    expect(getVisibleProject(control.db, caller, '@current').item.id).toBe(1)
+    expect(getVisibleOrganization(control.db, caller, '@current').item.name).toBe('Acme')
   })
 
   test('other organizations do not exist, whether the key or the user keeps them out', () => {
     const { acme, other } = twoOrganizations()
-    const limited = getAsker(control.db, keyFor({ organization_id: other.organization.id }), NOW)
+    const limited = getCaller(control.db, keyFor({ organization_id: other.organization.id }), NOW)
     const stranger = { ...limited, user_id: 99, scoped_organizations: null }
     const gone = { code: 'not_found', attr: null }
     for (const id of ['1', '2']) {
@@ -302,16 +302,16 @@ describe('to an asker', () => {
     expect(
       refusalOf(() => getVisibleOrganization(control.db, limited, acme.organization.id)),
     ).toEqual(gone)
-    expect(getVisibleProject(control.db, limited, '@current').thing.id).toBe(3)
+    expect(getVisibleProject(control.db, limited, '@current').item.id).toBe(3)
     expect(listVisibleProjects(control.db, stranger)).toEqual([])
   })
 
   test('siblings of the projects their key is limited to are refused', () => {
     const { acme } = twoOrganizations()
     const value = keyFor({ organization_id: acme.organization.id, project_id: 2 })
-    const caller = getAsker(control.db, value, NOW)
-    expect(getVisibleProject(control.db, caller, '2').thing.name).toBe('two')
-    expect(getVisibleProject(control.db, caller, '@current').thing.id).toBe(2)
+    const caller = getCaller(control.db, value, NOW)
+    expect(getVisibleProject(control.db, caller, '2').item.name).toBe('two')
+    expect(getVisibleProject(control.db, caller, '@current').item.id).toBe(2)
     expect(refusalOf(() => getVisibleProject(control.db, caller, '1'))?.code).toBe(
       'permission_denied',
     )
@@ -335,7 +335,7 @@ describe('to an asker', () => {
     "1' or '1",
   ])('a project id spelt %p is none', (id) => {
     createFirstThings(control.db, NOTHING_PRESET, NOW)
-    const caller = getAsker(control.db, keyFor({}), NOW)
+    const caller = getCaller(control.db, keyFor({}), NOW)
     expect(refusalOf(() => getVisibleProject(control.db, caller, id))).toEqual({
       code: 'not_found',
       attr: null,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFirstThings } from '../../src/projects/bootstrap.ts'
-import { retentionMonths, setRetention } from '../../src/projects/retention.ts'
+import { retentionMonths, setRetention } from '../../src/projects/settings/retention.ts'
 import { openControl } from '../../src/storage/control/control-db.ts'
 
 test('a project keeps what it says, else what the server says; 0 is for ever', () => {

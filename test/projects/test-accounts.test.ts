@@ -1,6 +1,6 @@
 /** Whom a new project takes for its own people. */
 import { expect, test } from 'bun:test'
-import { testAccountFilters } from '../../src/projects/test-accounts.ts'
+import { testAccountFilters } from '../../src/projects/settings/test-accounts.ts'
 
 const HOST = {
   key: '$host',

@@ -1,8 +1,8 @@
 /** What handwritten SQL reads: the compiler says it of its own SQL, the tests' and the bench's own is searched for it. */
 import { type NeededColumn, REST_COLUMN, UUID_END_COLUMN } from '../../src/column-names.ts'
 import type { EventDays } from '../../src/hogql/event-days.ts'
-import type { EventForm, RelationName } from '../../src/hogql/ir.ts'
 import { type EventMacro, eventMacro, type QueryReads } from '../../src/hogql/query-reads.ts'
+import type { EventForm, RelationName } from '../../src/hogql/sql/ir.ts'
 
 const ALL_DAYS: EventDays = { from: null, until: null }
 const RELATIONS: readonly RelationName[] = [

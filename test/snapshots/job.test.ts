@@ -7,7 +7,7 @@ import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import { readLogState } from '../../src/storage/files/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/files/parquet.ts'
 import type { NewFiles } from '../../src/storage/log/event-log.ts'
-import { childrenOf } from '../flows/processes.ts'
+import { childrenOf } from '../flows/processes/processes.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
 import {
   createJob,

@@ -1,6 +1,6 @@
 /** Alerts: made on a trend, seen firing there and on a board, silenced, deleted. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(90_000)

@@ -1,8 +1,8 @@
 /** Boards: tiles by pointer and keys, filters for all of them, answers asked again, and the public link. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { findBarriers, type Interface, openInterface, settle, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(60_000)
 
@@ -23,6 +23,20 @@ type BoardAnswer = {
     readonly text: { readonly body: string } | null
     readonly insight: { readonly name: string } | null
   }[]
+}
+
+/** A board with one saved query. */
+async function makeSqlBoard(
+  name: string,
+  query: object,
+): Promise<{ readonly id: number; readonly short_id: string }> {
+  const board = JSON.stringify({ name: 'SQL' })
+  const { id } = (await ui.api(BOARDS, { method: 'POST', body: board })) as BoardAnswer
+  const { short_id } = (await ui.api('/api/projects/1/insights/', {
+    method: 'POST',
+    body: JSON.stringify({ name, query, dashboards: [id] }),
+  })) as { readonly short_id: string }
+  return { id, short_id }
 }
 
 const read = async (id: number) => (await ui.api(`${BOARDS}${id}/`)) as BoardAnswer
@@ -118,6 +132,85 @@ describe.skipIf(!HAS_BROWSER)('tiles', () => {
   })
 })
 
+describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
+  test('has the HogQL, a link, a command, a table and a picture of the chart, in which hostile names stay texts', async () => {
+    const name = '=1+1 <img src=x onerror=alert(1)>'
+    const source = {
+      kind: 'HogQLQuery',
+      query: 'select \'=evil()\' as "<b>word</b>", 2 as n',
+    }
+    const board = await makeSqlBoard(name, { kind: 'DataVisualizationNode', source })
+    await using visit = await ui.visit()
+    const { page, context } = visit
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(`/p/1/boards/${board.id}`)
+    await page.getByRole('cell', { name: '=evil()' }).waitFor()
+    const choose = async (item: string): Promise<void> => {
+      await page.getByRole('button', { name: `Actions of ${name}` }).click()
+      await page.getByRole('menuitem', { name: item, exact: true }).click()
+    }
+    const save = async (item: string) => {
+      const [file] = await Promise.all([page.waitForEvent('download'), choose(item)])
+      return Buffer.from(await Bun.file(await file.path()).bytes())
+    }
+    expect((await save('Download CSV')).toString()).toBe("<b>word</b>,n\r\n'=evil(),2")
+    expect((await save('Download PNG')).subarray(1, 4).toString()).toBe('PNG')
+    await choose('Copy link')
+    await page.getByText('Link copied').waitFor()
+    const link = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(link).toEndWith(`/p/1/insights/${board.short_id}`)
+    await choose('Copy as curl')
+    await page.getByText('Command copied').waitFor()
+    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(command).toContain('Bearer $TIDEMARK_API_KEY')
+    await choose('HogQL')
+    await page.getByRole('link', { name: 'Open in SQL' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('stays inside of the window where it fits neither below nor above', async () => {
+    const id = await makeBoard()
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, id)
+    const [name = ''] = await titles(page)
+    const opener = page.getByRole('button', { name: `Actions of ${name}` })
+    for (const height of [900, 560]) {
+      await page.setViewportSize({ width: 1440, height })
+      await opener.click()
+      const box = await page.locator('[popover]:popover-open').boundingBox()
+      expect(box?.y).toBeGreaterThanOrEqual(0)
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height)
+      await page.keyboard.press('Escape')
+    }
+    expect(visit.complaints).toEqual([])
+  })
+
+  test.each([
+    ['ActionsLineGraph', 'canvas'],
+    ['ActionsBar', 'canvas'],
+    ['BoldNumber', 'article p:has-text("n")'],
+    ['ActionsTable', 'article td'],
+    ['<none>', 'article td'],
+  ])('of SQL saved as %s shows it so, also by the public link', async (display, drawn) => {
+    const source = {
+      kind: 'HogQLQuery',
+      query: "select toDate('2026-01-01') + number as day, number as n from numbers(9)",
+    }
+    const { id } = await makeSqlBoard(display, { kind: 'DataVisualizationNode', source, display })
+    await using visit = await ui.visit({ width: 390, scheme: 'dark' })
+    const { page } = visit
+    await page.goto(`/p/1/boards/${id}`)
+    await page.locator(drawn).first().waitFor()
+    expect(await sidewaysScroll(page)).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+    await page.goto(await linkOf(id))
+    await page.locator(drawn).first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
 describe.skipIf(!HAS_BROWSER)('a range for all tiles', () => {
   test('is in the address, and is stored for everybody when that is asked for', async () => {
     const id = await makeBoard()
@@ -157,6 +250,33 @@ describe.skipIf(!HAS_BROWSER)('a range for all tiles', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('answers', () => {
+  test('are all asked again although the first ones fail, and say that once', async () => {
+    const id = await makeBoard()
+    for (const event of ['a', 'b']) {
+      const series = [{ kind: 'EventsNode', event }]
+      const query = { kind: 'InsightVizNode', source: { kind: 'TrendsQuery', series } }
+      const body = JSON.stringify({ name: event, query, dashboards: [id] })
+      await ui.api('/api/projects/1/insights/', { method: 'POST', body })
+    }
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page, id)
+    const { tiles } = await read(id)
+    const count = tiles.filter(({ insight }) => insight !== null).length
+    expect(count).toBeGreaterThan(4)
+    await settle(page)
+    let asked = 0
+    await page.route(/\/query\/$/, async (route) => {
+      asked += 1
+      if (asked > 4) return route.continue()
+      const body = { type: 'server_error', code: 'error', detail: 'No luck.', attr: null }
+      return route.fulfill({ status: 500, json: body })
+    })
+    await page.getByRole('button', { name: 'Refresh', exact: true }).click()
+    await page.getByText('No luck.').waitFor()
+    await expectSoon(async () => asked, count)
+  })
+
   test('show their age, and are computed again when that is asked for', async () => {
     const id = await makeBoard()
     await using visit = await ui.visit()
@@ -171,6 +291,46 @@ describe.skipIf(!HAS_BROWSER)('answers', () => {
     await page.getByRole('button', { name: 'Refresh', exact: true }).click()
     await forced
     await page.getByRole('button', { name: 'Refresh', exact: true, disabled: false }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('a screen on the wall', () => {
+  test('fills the window, asks by itself, and is left again', async () => {
+    const id = await makeBoard()
+    await using visit = await ui.visit()
+    const { page } = visit
+    // The browser's clock is moved by hand: five minutes are not waited for.
+    await page.clock.install()
+    await open(page, id)
+    const choose = async (item: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Actions of the board' }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+    const isFull = () => page.evaluate<boolean>('document.fullscreenElement !== null')
+    await choose('Full screen')
+    await expectSoon(isFull, true)
+    const forced = page.waitForRequest((request) =>
+      (request.postData() ?? '').includes('"force_blocking"'),
+    )
+    await page.clock.runFor(5 * 60_000)
+    await forced
+    await choose('Leave full screen')
+    await expectSoon(isFull, false)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('asks as often as the address says', async () => {
+    const id = await makeBoard()
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.clock.install()
+    await open(page, id, '?every=1')
+    const forced = page.waitForRequest((request) =>
+      (request.postData() ?? '').includes('"force_blocking"'),
+    )
+    await page.clock.runFor(60_000)
+    await forced
     expect(visit.complaints).toEqual([])
   })
 })
@@ -248,13 +408,15 @@ let link: Promise<string> | null = null
 
 /** The address of one board's public link. */
 function openLink(): Promise<string> {
-  link ??= (async () => {
-    const body = JSON.stringify({ enabled: true })
-    const path = `${BOARDS}${await makeBoard()}/sharing/`
-    const opened = (await ui.api(path, { method: 'PATCH', body })) as {
-      readonly access_token: string
-    }
-    return `/shared/${opened.access_token}`
-  })()
+  link ??= makeBoard().then(linkOf)
   return link
+}
+
+async function linkOf(board_id: number): Promise<string> {
+  const body = JSON.stringify({ enabled: true })
+  const path = `${BOARDS}${board_id}/sharing/`
+  const opened = (await ui.api(path, { method: 'PATCH', body })) as {
+    readonly access_token: string
+  }
+  return `/shared/${opened.access_token}`
 }

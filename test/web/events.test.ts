@@ -1,7 +1,7 @@
 /** The page of events: what comes in is listed as it comes, with columns, details, warnings and files. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(60_000)
@@ -99,6 +99,47 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     )
     await page.getByText('upgraded').waitFor()
     expect(await page.getByText('stayed').count()).toBe(0)
+    // New by its arrival, old by its own clock.
+    await send({
+      event: 'upgraded long ago',
+      distinct_id: 'liv',
+      timestamp: '2024-02-03T00:00:00Z',
+      properties: { plan: 'pro' },
+    })
+    await page.getByText('upgraded long ago').waitFor()
+    await page.getByText('2 came in').waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('are followed of one person, whose page leads there, and saved of that person', async () => {
+    await send(
+      { event: 'came first', distinct_id: 'una', properties: { $set: { email: 'una@x.example' } } },
+      { event: 'came second', distinct_id: 'other' },
+    )
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/persons?search=una@x.example')
+    await page.getByRole('button', { name: 'una@x.example' }).click()
+    await page.getByRole('link', { name: 'Live events' }).click()
+    await page.getByRole('button', { name: 'came first' }).waitFor()
+    await page.getByRole('link', { name: 'una@x.example' }).waitFor()
+    await send(
+      { event: 'of another', distinct_id: 'other' },
+      { event: 'came third', distinct_id: 'una' },
+    )
+    await page.getByRole('button', { name: 'came third' }).waitFor()
+    expect(await page.getByText(/came second|of another/).count()).toBe(0)
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Save as CSV' }).click(),
+    ])
+    const lines = (await Bun.file(await file.path()).text()).trim().split(/\r?\n/)
+    expect(lines.slice(1).map((line) => line.split(',')[1])).toEqual(['came third', 'came first'])
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: /Show events of others/ }).click()
+    await page.getByRole('button', { name: 'of another' }).waitFor()
+    expect(visit.complaints).toEqual([])
   })
 })
 
@@ -126,8 +167,14 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
   test('is saved as a file, with the filters', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await send({ event: 'saved', distinct_id: 'one' }, { event: 'saved', distinct_id: 'two' })
-    await open(page, '?event=saved')
+    const properties = { size: 'big' }
+    await send(
+      { event: 'saved', distinct_id: 'one', properties },
+      { event: 'saved', distinct_id: 'two', properties },
+      { event: 'saved', distinct_id: 'three', properties: { size: 'small' } },
+    )
+    const filter = [{ type: 'event', key: 'size', value: ['big'], operator: 'exact' }]
+    await open(page, `?event=saved&filters=${encodeURIComponent(JSON.stringify(filter))}`)
     await page.getByRole('button', { name: 'Export' }).click()
     const [file] = await Promise.all([
       page.waitForEvent('download'),

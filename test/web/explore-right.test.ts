@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { shortNames } from '../../src/web/parts/charts/chart-data.ts'
-import { HAS_BROWSER } from '../flows/browser.ts'
-import { API_TOKEN } from '../flows/server.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { API_TOKEN } from '../flows/processes/server.ts'
 import { findBarriers, type Interface, openInterface } from './interface.ts'
 
 setDefaultTimeout(120_000)

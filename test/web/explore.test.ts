@@ -1,7 +1,7 @@
 /** Explore in Chromium: every kind of question shows the API's numbers, by pointer and by keyboard, in every state. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
   findBarriers,
   type Interface,
@@ -339,6 +339,26 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
     expect(await page.getByRole('combobox', { name: 'Interval' }).inputValue()).toBe('week')
+  })
+
+  test('ticks the events that paths are made of, all of them where none is named', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const ticked = async (): Promise<readonly string[]> => {
+      const boxes = page.getByRole('group', { name: 'Events of the paths' }).locator('label')
+      await boxes.first().waitFor()
+      return boxes.filter({ has: page.locator(':checked') }).allInnerTexts()
+    }
+    await page.goto(addressOf({ kind: 'PathsQuery', ...RANGE, pathsFilter: {} }))
+    expect(await ticked()).toEqual(['Page views', 'Screens', 'Other events'])
+    await page.getByLabel('Screens').click()
+    await page.getByLabel('Other events').click()
+    expect(await ticked()).toEqual(['Page views'])
+    // The last one stays: none would mean all.
+    expect(await page.getByLabel('Page views').isDisabled()).toBe(true)
+    await page.getByLabel('Screens').click()
+    expect(await ticked()).toEqual(['Page views', 'Screens'])
+    expect(visit.complaints).toEqual([])
   })
 
   test('nothing found says what to do, and a broken address begins anew', async () => {

@@ -1,8 +1,8 @@
 /** What comes from events is text: no name, property, URL or value runs as a script, becomes markup or breaks the layout, on any page. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
-import { API_TOKEN } from '../flows/server.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { API_TOKEN } from '../flows/processes/server.ts'
 import { type Interface, openInterface, settle, sidewaysScroll, type Visit } from './interface.ts'
 
 setDefaultTimeout(120_000)

@@ -4,8 +4,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { openBrowser } from '../flows/browser.ts'
-import { PERSONAL_API_KEY, type Server, type StartOptions, startServer } from '../flows/server.ts'
+import { openBrowser } from '../flows/clients/browser.ts'
+import {
+  PERSONAL_API_KEY,
+  type Server,
+  type StartOptions,
+  startServer,
+} from '../flows/processes/server.ts'
 
 export const EMAIL = 'olga@example.com'
 export const PASSWORD = 'correct horse battery'

@@ -1,7 +1,7 @@
 /** Logging in, in Chromium: the first setup, the login, invites, links that set a password. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { makeLoginLink } from '../../src/projects/login-links.ts'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { makeLoginLink } from '../../src/projects/users/login-links.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type WebWorld } from './web-world.ts'
 
 setDefaultTimeout(120_000)

@@ -1,7 +1,7 @@
 /** The pages Web and Boards, and what holds for every page: their figures are the API's, their addresses bring them back, nothing bars anyone. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(60_000)

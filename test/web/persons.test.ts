@@ -1,6 +1,6 @@
 /** Persons and groups: lists, one group with its persons, and what undoing a merge would change. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(60_000)
@@ -18,7 +18,11 @@ beforeAll(async () => {
       distinct_id: 'ann',
       properties: { $anon_distinct_id: 'anonymous-1', $set: { email: 'ann@example.com' } },
     },
-    { event: 'opened', distinct_id: 'ann', properties: { $groups: { company: 'acme/north' } } },
+    {
+      event: 'opened',
+      distinct_id: 'ann',
+      properties: { $groups: { company: 'acme/north', team: 'red' } },
+    },
     {
       event: '$groupidentify',
       distinct_id: 'ann',
@@ -27,6 +31,11 @@ beforeAll(async () => {
         $group_key: 'acme/north',
         $group_set: { name: 'Acme North', seats: 12 },
       },
+    },
+    {
+      event: '$groupidentify',
+      distinct_id: 'ann',
+      properties: { $group_type: 'team', $group_key: 'red', $group_set: { name: 'The reds' } },
     },
   ]
   const body = JSON.stringify({ api_key: project.api_token, batch })
@@ -49,10 +58,20 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     const properties = page.getByRole('region', { name: 'Properties' })
     expect(await properties.locator('dd').allInnerTexts()).toEqual(['Acme North', '12'])
     await page.reload()
-    const members = page.getByRole('region', { name: 'Members' })
-    await members.getByRole('link', { name: 'ann@example.com' }).waitFor()
+    const history = page.getByRole('region', { name: 'History' })
+    await history.getByRole('button', { name: 'opened', exact: true }).click()
+    const detail = page.getByRole('dialog')
+    await detail.getByText('acme/north').first().waitFor()
+    await page.keyboard.press('Escape')
+    await history.getByText('Persons', { exact: true }).click()
+    await history.getByRole('link', { name: 'ann@example.com' }).waitFor()
+    await history.getByText('Groups', { exact: true }).click()
+    await history.getByRole('link', { name: 'The reds' }).waitFor()
+    expect(await history.getByRole('listitem').allInnerTexts()).toEqual([
+      expect.stringMatching(/^The reds\s+team$/),
+    ])
     expect(await findBarriers(page)).toEqual([])
-    await page.getByRole('link', { name: 'Events', exact: true }).last().click()
+    await page.getByRole('link', { name: 'Live events', exact: true }).click()
     await page.getByRole('button', { name: 'opened', exact: true }).waitFor()
     expect(await page.getByRole('button', { name: 'visited', exact: true }).count()).toBe(0)
     expect(visit.complaints).toEqual([])
@@ -76,6 +95,136 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
   })
 })
 
+describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
+  test('is changed, added and removed in place, and says by which event and by whom', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/persons/group/0/acme%2Fnorth')
+    const properties = page.getByRole('region', { name: 'Properties' })
+    const dialog = page.getByRole('dialog')
+    const history = page.getByRole('region', { name: 'History of the property' })
+    await properties.getByRole('button', { name: '12' }).click()
+    await history.getByText('Set to 12 by the event Group identify').waitFor()
+    expect(await history.getByRole('listitem').count()).toBe(1)
+    expect(await findBarriers(page)).toEqual([])
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('40')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await properties.getByRole('button', { name: '40' }).click()
+    await history.getByText('Set to 40 by olga@example.com').waitFor()
+    await dialog.getByRole('button', { name: 'Remove seats' }).click()
+    await properties.getByRole('button', { name: '40' }).waitFor({ state: 'detached' })
+    await properties.getByRole('button', { name: 'Add' }).click()
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('seats')
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('[1, "<b>"]')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await properties.getByRole('button', { name: '[1,"<b>"]' }).click()
+    await history.getByText('Set to [1,"<b>"] by olga@example.com').waitFor()
+    expect(await history.locator('span').allInnerTexts()).toEqual([
+      'Set to [1,"<b>"] by olga@example.com',
+      'Removed by olga@example.com',
+      'Set to 40 by olga@example.com',
+      'Set to 12 by the event Group identify',
+    ])
+    const path = '/api/projects/1/groups/find/?group_type_index=0&group_key=acme%2Fnorth'
+    expect(await ui.api(path)).toMatchObject({
+      group_properties: { name: 'Acme North', seats: [1, '<b>'] },
+    })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('that the server refuses stays in the dialog, with the reason', async () => {
+    await using visit = await ui.visit({ width: 320, scheme: 'dark' })
+    const { page } = visit
+    await page.route('**/groups/update_property/**', (route) =>
+      route.fulfill({
+        status: 400,
+        json: {
+          type: 'validation_error',
+          code: 'invalid_input',
+          detail: 'Too large.',
+          attr: 'value',
+        },
+      }),
+    )
+    await page.goto('/p/1/persons/group/0/acme%2Fnorth')
+    await page.getByRole('button', { name: 'Acme North' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('kept')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Too large.').waitFor()
+    expect(await dialog.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('kept')
+    expect(await sidewaysScroll(page)).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('a property', () => {
+  test('is changed in place, and says which events and who changed it before', async () => {
+    const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }
+    const sent = (event: string, timestamp: string, properties: object) => ({
+      event,
+      distinct_id: 'hal',
+      timestamp,
+      properties,
+    })
+    const batch = [
+      sent('signed up', '2026-01-02T10:00:00Z', { $set_once: { plan: 'free' } }),
+      sent('$set', '2026-01-03T10:00:00Z', { $set: { plan: '<b>pro</b>', 'odd "key\'': [1] } }),
+      sent('left', '2026-01-04T10:00:00Z', { $unset: ['plan'] }),
+      sent('came back', '2026-01-05T10:00:00Z', { $set: { plan: 'team', email: 'hal@x.example' } }),
+    ]
+    const body = JSON.stringify({ api_key: project.api_token, batch })
+    expect((await fetch(`${ui.server.url}/batch/`, { method: 'POST', body })).status).toBe(200)
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/persons?search=hal@x.example')
+    await page.getByRole('button', { name: 'hal@x.example' }).click()
+    const properties = page.getByRole('region', { name: 'Properties' })
+    await properties.getByRole('button', { name: 'team' }).click()
+    const region = page.getByRole('region', { name: 'History of the property' })
+    const history = region.getByRole('listitem')
+    const texts = async (): Promise<readonly string[]> => {
+      await history.first().waitFor()
+      return history.locator('span').allInnerTexts()
+    }
+    const before = [
+      'Set to "team" by the event came back',
+      'Removed by the event left',
+      'Set to "<b>pro</b>" by the event $set',
+      'Set, if there was none, to "free" by the event signed up',
+    ]
+    expect((await texts()).map((text) => text.replace(/\s+/g, ' '))).toEqual(
+      before.map((text) => expect.stringMatching(wordsOf(text))),
+    )
+    expect(await findBarriers(page)).toEqual([])
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('enterprise')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed').waitFor()
+    await properties.getByRole('button', { name: 'enterprise' }).click()
+    await page.getByText('Set to "enterprise" by olga@example.com').waitFor()
+    await page.keyboard.press('Escape')
+    await properties.getByRole('button', { name: '[1]' }).click()
+    await page.getByText(/Set to \[1\] by the event/).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test.each([320, 390])('has its history in a window of %d px, in the dark', async (width) => {
+    await using visit = await ui.visit({ width, scheme: 'dark' })
+    const { page } = visit
+    await page.goto('/p/1/persons?search=hal@x.example')
+    await page.getByRole('button', { name: 'hal@x.example' }).click()
+    await page.getByRole('button', { name: 'enterprise' }).click()
+    await page.getByText(/^Set to "team"/).waitFor()
+    expect(await sidewaysScroll(page)).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+  })
+})
+
+/** Names of events are shown in words of the interface. */
+const wordsOf = (text: string): RegExp =>
+  new RegExp(`^${text.replace(/by the event .*/, 'by the event .+')}$`)
+
 describe.skipIf(!HAS_BROWSER)('undoing a merge', () => {
   test('says who would keep which ids, and does it only then', async () => {
     await using visit = await ui.visit()
@@ -85,21 +234,31 @@ describe.skipIf(!HAS_BROWSER)('undoing a merge', () => {
     await page.getByText('Merges', { exact: true }).click()
     await page.getByRole('button', { name: 'Undo this merge' }).click()
     const dialog = page.getByRole('dialog', { name: 'Undo this merge' })
-    const kept = dialog.locator('dd')
-    expect((await kept.allInnerTexts()).toSorted((a, b) => a.localeCompare(b))).toEqual([
-      'ann',
-      'anonymous-1',
+    const cells = async (): Promise<readonly (readonly string[])[]> => {
+      await dialog.getByRole('row').nth(1).waitFor()
+      const rows = await dialog.getByRole('row').allInnerTexts()
+      return rows.map((row) => row.split('\t'))
+    }
+    expect(await cells()).toEqual([
+      ['', 'ann@example.com', 'The other person'],
+      ['Has', 'ann', 'anonymous-1'],
+      ['Distinct ids', '1', '1'],
+      // One event came before she was known.
+      ['Events', '5', '1'],
+      ['Properties', expect.any(String), expect.any(String)],
+      ['Cohorts', '0', '0'],
     ])
+    await dialog.getByText('ann@example.com loses no property and no cohort.').waitFor()
     expect(await findBarriers(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     const persons = async (): Promise<number> =>
       ((await ui.api('/api/projects/1/persons/')) as { readonly results: readonly object[] })
         .results.length
-    expect(await persons()).toBe(1)
+    const merged = await persons()
     await page.getByRole('button', { name: 'Undo this merge' }).click()
     await dialog.getByRole('button', { name: 'Undo the merge' }).click()
     await page.getByText('The merge is undone').waitFor()
-    expect(await persons()).toBe(2)
+    expect(await persons()).toBe(merged + 1)
     expect(visit.complaints).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /** What is around every page: menu, palette, keys, help, themes, errors that pass, on all widths. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
   findBarriers,
   focusedName,

@@ -1,7 +1,7 @@
 /** The road from an empty folder to a first event, a session that ends in mid-work, and two tabs. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { sessions } from '../../src/projects/tables.ts'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
 setDefaultTimeout(120_000)
@@ -74,7 +74,10 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
     await page.getByRole('progressbar', { name: 'Demo data' }).waitFor()
     await shoot(owner, 'start-demo')
     await page.getByText(/demo events are here/).waitFor({ timeout: 90_000 })
+    await page.getByText('Events are arriving').waitFor()
     await checkPage(owner)
+    // One main thing to do, whatever the page shows.
+    expect(await page.locator('main [class*=main_]').allInnerTexts()).toEqual(['Web analytics'])
     await shoot(owner, 'start-demo-done')
     await page.getByRole('link', { name: 'Explore' }).last().click()
     await page.waitForURL('**/explore')

@@ -1,7 +1,7 @@
 /** What every page holds in every state: slow, failing, empty; by keyboard alone; after a reload and the way back. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_PAGE, fillPages, type PageIds } from './every-page.ts'
 import { findBarriers, type Interface, openInterface, settle, sidewaysScroll } from './interface.ts'
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { HAS_BROWSER } from '../flows/browser.ts'
-import { API_TOKEN } from '../flows/server.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { API_TOKEN } from '../flows/processes/server.ts'
 import {
   findBarriers,
   type Interface,

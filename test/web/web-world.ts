@@ -8,9 +8,10 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/logs.ts'
 import { createFirstThings, type FirstObjects } from '../../src/projects/bootstrap.ts'
-import { makeOwnerCode } from '../../src/projects/login-links.ts'
-import { type Server, startServer } from '../../src/serve.ts'
-import { openBrowser } from '../flows/browser.ts'
+import { makeOwnerCode } from '../../src/projects/users/login-links.ts'
+import type { Server } from '../../src/serve/listening.ts'
+import { startServer } from '../../src/serve.ts'
+import { openBrowser } from '../flows/clients/browser.ts'
 
 export const OWNER = { email: 'olga@example.com', password: 'correct horse battery' } as const
 
@@ -31,10 +32,10 @@ export type Tab = {
 
 export type WebWorld = Awaited<ReturnType<typeof openWebWorld>>
 
-/** Starts a server on an empty folder, with the first organization and project. */
-export async function openWebWorld() {
+/** Starts a server on an empty folder, with the first organization and project; `env` has further settings. */
+export async function openWebWorld(env: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-web-'))
-  const config = readConfig({ data_dir: folder }, { TIDEMARK_PORT: '0' })
+  const config = readConfig({ data_dir: folder }, { TIDEMARK_PORT: '0', ...env })
   const server: Server = await startServer(config, openLog('error', []))
   const presets = { api_token: null, personal_api_key: null }
   const first = createFirstThings(server.control.db, presets, new Date())

@@ -1,9 +1,9 @@
 /** Web analytics: what can be done with every tile, who is behind every number, and the map. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { countryShapes } from '../../src/web/parts/charts/world-shapes.ts'
-import { HAS_BROWSER } from '../flows/browser.ts'
-import { API_TOKEN } from '../flows/server.ts'
+import { countryShapes } from '../../src/web/parts/charts/map/world-shapes.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { API_TOKEN } from '../flows/processes/server.ts'
 import { findBarriers, type Interface, openInterface } from './interface.ts'
 
 setDefaultTimeout(120_000)

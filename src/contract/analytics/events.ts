@@ -51,6 +51,10 @@ export const EventPage = t.Object({
 export const LiveEventsQuery = t.Object({
   /** Only events of this name. */
   event: t.Optional(t.String()),
+  distinct_id: t.Optional(t.String()),
+  person_id: t.Optional(t.String()),
+  /** A JSON list of property filters. */
+  properties: t.Optional(t.String()),
   /** `last_id` of an answer, or the id of a message: events after it. The header Last-Event-ID does the same. */
   after: t.Optional(t.String()),
 })

@@ -29,6 +29,9 @@ const QueryStatus = t.Object(
 /** Answer of GET …/query/{id}/. */
 export const QueryStatusAnswer = t.Object({ query_status: QueryStatus })
 
+/** Answer of POST …/query/download/: the path under which the file is fetched, once and without a key. */
+export const DownloadAnswer = t.Object({ path: t.String() })
+
 /** Query parameters of GET …/query/{id}/. */
 export const StatusQuery = t.Object({ show_progress: t.Optional(t.Boolean()) })
 

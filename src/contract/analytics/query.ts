@@ -48,7 +48,7 @@ export const QueryRequest = t.Object(
   { additionalProperties: false },
 )
 
-/** The forms of an answer: one JSON body, or rows as a stream with a higher limit (`--export-rows-max`). */
+/** The forms of an answer: one JSON body, or rows as a stream, whose limits are those of exports (`--export-rows-max`). */
 const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet', 'xlsx'] as const
 
 /** Query parameters of POST …/query/; the Accept header does the same. */

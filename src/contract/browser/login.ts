@@ -77,7 +77,7 @@ export const SessionAnswer = t.Object({
 })
 
 /** One session in the list of a user's sessions. */
-export const SessionItem = t.Object({
+const SessionItem = t.Object({
   id: Uuid,
   is_current: t.Boolean(),
   user_agent: t.String(),

@@ -12,7 +12,7 @@ const Numbers = t.Array(t.Number())
 
 /** A value of a breakdown: a text, a cohort's id, `all`, or with several breakdowns a text of each. */
 const AnsweredBreakdown = t.Union([t.String(), t.Number(), Texts])
-export type AnsweredBreakdown = Static<typeof AnsweredBreakdown>
+type AnsweredBreakdown = Static<typeof AnsweredBreakdown>
 
 const CompareLabel = t.Union([t.Literal('current'), t.Literal('previous')])
 
@@ -189,7 +189,7 @@ export type WebFigureAnswer = Static<typeof WebFigureAnswer>
 
 /** A figure now and in the comparison period. */
 const ComparedFigureAnswer = t.Tuple([NullableNumber, NullableNumber])
-export type ComparedFigureAnswer = Static<typeof ComparedFigureAnswer>
+type ComparedFigureAnswer = Static<typeof ComparedFigureAnswer>
 
 /** A value of a table's first column; regions and cities are lists, the country first. */
 const WebBreakdownAnswer = t.Union([t.String(), t.Null(), t.Array(NullableText)])

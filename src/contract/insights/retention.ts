@@ -24,7 +24,7 @@ export type RetentionPeriod = Static<typeof RetentionPeriod>
 export const RETENTION_INTERVALS_MAX = 300
 
 /** Display settings of editors (`retentionReference`, `meanRetentionCalculation`, `display`) are ignored. */
-export const RetentionFilter = t.Object(
+const RetentionFilter = t.Object(
   {
     period: t.Optional(t.Nullable(RetentionPeriod)),
     totalIntervals: optionally(
@@ -56,7 +56,7 @@ export const RetentionFilter = t.Object(
   },
   { additionalProperties: true },
 )
-export type RetentionFilter = Static<typeof RetentionFilter>
+type RetentionFilter = Static<typeof RetentionFilter>
 
 export const RetentionQuery = t.Object(
   {

@@ -1,6 +1,7 @@
 /** Schemas of groups and group types. */
 import { t } from 'elysia'
 import { AnyJson, Moment, NullableText, PageQuery, Whole } from '../common.ts'
+import { ActivityQuery } from '../management/project.ts'
 import { PersonItem } from './persons.ts'
 
 export const GroupsQuery = t.Object({
@@ -10,6 +11,13 @@ export const GroupsQuery = t.Object({
 })
 
 export const GroupQuery = t.Object({ group_type_index: Whole, group_key: t.String() })
+
+/** A page of the changes of a group. */
+export const GroupActivityQuery = t.Object({
+  page: ActivityQuery.properties.page,
+  limit: ActivityQuery.properties.limit,
+  ...GroupQuery.properties,
+})
 
 export const GroupItem = t.Object({
   group_type_index: Whole,

@@ -81,3 +81,24 @@ const MergeItem = t.Object({
 })
 
 export const MergeList = t.Object({ results: t.Array(MergeItem) })
+
+/** A person after the undo of a merge, in numbers. */
+const PersonAfterUndo = t.Object({
+  person: Uuid,
+  /** At most a hundred of them. */
+  distinct_ids: t.Array(t.String()),
+  distinct_id_count: Whole,
+  /** Null where there are too many ids to count the events of each. */
+  event_count: t.Nullable(Whole),
+  property_count: Whole,
+  cohort_count: Whole,
+})
+
+/** What undoing a merge would change. */
+export const UndoPreviewAnswer = t.Object({
+  survivor: PersonAfterUndo,
+  restored: PersonAfterUndo,
+  /** Properties that the survivor has from the other person alone, or with another value without it. */
+  properties_lost: t.Array(t.String()),
+  cohorts_lost_count: Whole,
+})

@@ -19,7 +19,7 @@ type PlannedFlag = {
 }
 
 /** A condition set whose filters hold: it decides for buckets up to and including `threshold`. */
-export type RolloutStep = {
+type RolloutStep = {
   readonly threshold: number
   /** Index of its first option: one option per variant, then the result without a variant. */
   readonly option: number
@@ -49,7 +49,7 @@ export type FlagGroup = {
 }
 
 /** Characters of text that may still be cached; the tables of a project share it. */
-export type TextBudget = { chars: number }
+type TextBudget = { chars: number }
 
 export type DecisionTable = {
   /** Results by position for flags that need no bucket; "off" for open flags, and for flags outside of the table. */

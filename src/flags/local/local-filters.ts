@@ -9,7 +9,7 @@ import { filterReasons } from './local-reasons.ts'
 
 type RawFilter = Readonly<Record<string, unknown>>
 
-export type ClientContext = {
+type ClientContext = {
   readonly definitions: CompiledFlags
   readonly send_cohorts: boolean
   /** The keys of a flag's dependencies, then the flag's key. */

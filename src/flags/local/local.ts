@@ -6,27 +6,27 @@ import type { FlagPlan } from '../plan.ts'
 import { clientCohort, clientFilters, serverOnlyFilters } from './local-filters.ts'
 import { filterReasons, type LocalReason, planReasons } from './local-reasons.ts'
 
-export type LocalVerdict = {
+type LocalVerdict = {
   readonly is_local: boolean
   /** The different reasons why an SDK has to ask the server; empty if it need not. */
   readonly reasons: readonly LocalReason[]
 }
 
 /** The body of `/flags/definitions` and of `local_evaluation`. */
-export type LocalDefinitions = {
+type LocalDefinitions = {
   readonly flags: readonly LocalFlag[]
   readonly group_type_mapping: Readonly<Record<string, string>>
   readonly cohorts: Readonly<Record<string, unknown>>
 }
 
-export type LocalFlag = Omit<StoredFlag, 'filters'> & {
+type LocalFlag = Omit<StoredFlag, 'filters'> & {
   readonly team_id: number
   readonly filters: Readonly<Record<string, unknown>>
   /** The older name of `evaluation_contexts`. */
   readonly evaluation_tags: readonly string[]
 }
 
-export type LocalOptions = {
+type LocalOptions = {
   readonly project_id: number
   /** False: cohorts are expanded to property filters where possible. */
   readonly send_cohorts: boolean
@@ -65,7 +65,7 @@ export function localDefinitions(
 }
 
 /** The parts of `LocalDefinitions`, to be made one by one: all together they may be megabytes. */
-export type OpenLocalDefinitions = Pick<LocalDefinitions, 'group_type_mapping'> & {
+type OpenLocalDefinitions = Pick<LocalDefinitions, 'group_type_mapping'> & {
   readonly flags: readonly CompiledFlag[]
   readonly cohort_ids: readonly number[]
   readonly localFlagOf: (flag: CompiledFlag) => LocalFlag

@@ -2,10 +2,10 @@
 import { DAY_MS, HOUR_MS } from '../../time.ts'
 import { asNumber, memoizeLast } from './value.ts'
 
-export type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' | 'm' | 'w' | 'y' }
+type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' | 'm' | 'w' | 'y' }
 
 /** The bound of a date filter: a moment (milliseconds since 1970) or an age. */
-export type DateBound = { readonly kind: 'moment'; readonly ms: number } | RelativeBound
+type DateBound = { readonly kind: 'moment'; readonly ms: number } | RelativeBound
 type RelativeBound = { readonly kind: 'relative'; readonly date: RelativeDate }
 
 const AMOUNT_MAX = 10_000

@@ -2,14 +2,6 @@
 
 import { isObject } from '../../json.ts'
 
-export type FlagJson =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly FlagJson[]
-  | { readonly [key: string]: FlagJson }
-
 /** Properties of a person or group from parsed JSON: only own keys count. */
 export type FlagProperties = { readonly [key: string]: unknown }
 

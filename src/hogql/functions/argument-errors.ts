@@ -1,7 +1,7 @@
 /** Refusals of arguments that a function cannot accept. */
 
 import { Refusal } from '../../errors.ts'
-import type { SourceSpan } from '../ast.ts'
+import type { SourceSpan } from '../syntax/ast.ts'
 
 /** Refuses (`invalid_input`) a call's arguments; `withPlace` adds the source span. */
 export function refuseArguments(detail: string): never {

@@ -1,6 +1,17 @@
 /** Conversions between types, by ClickHouse's rules: NULL or a default where a text does not hold the value. */
 
 import type { CompileContext } from '../context.ts'
+import type { ResolvedExpr } from '../sql/ir.ts'
+import {
+  bind,
+  bindInt,
+  bindText,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql/sql-fragments.ts'
+import { lookUpZone } from '../times/zones.ts'
 import {
   asBool,
   asDate,
@@ -12,18 +23,8 @@ import {
   cutDigits,
   defaultOf,
   fitNumber,
-} from '../convert.ts'
-import type { ResolvedExpr } from '../ir.ts'
-import {
-  bind,
-  bindInt,
-  bindText,
-  constantText,
-  joinFragments,
-  NULL_VALUE,
-  sql,
-} from '../sql-fragments.ts'
-import { findType } from '../type-names.ts'
+} from '../types/convert.ts'
+import { findType } from '../types/type-names.ts'
 import {
   BOOL,
   clickhouseName,
@@ -39,8 +40,7 @@ import {
   UINT64,
   UUID,
   withNull,
-} from '../types.ts'
-import { lookUpZone } from '../zones.ts'
+} from '../types/types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import {
   asDeclared,
@@ -111,9 +111,15 @@ const instantType: TypeRule = ({ args, context }) =>
 
 const dateType: TypeRule = ({ args, context }) => instantIn(args, DATE, context)
 
+/** Digits after the second of DateTime64. */
+const PRECISION_MAX = 9
+
 const instantType64: TypeRule = ({ args, context }) => {
   const precision =
     args[1]?.kind === 'value' && typeof args[1].value === 'bigint' ? Number(args[1].value) : 6
+  if (precision < 0 || precision > PRECISION_MAX) {
+    refuseArguments(`The precision of a time is between 0 and ${PRECISION_MAX} digits`)
+  }
   return instantIn(args, dateTimeType(zoneOf(args, context, 2), precision), context)
 }
 

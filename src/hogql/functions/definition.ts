@@ -1,10 +1,10 @@
 /** The definition of a function: names, arity, result type, and its lowering to the engine's SQL. */
 
 import type { CompileContext } from '../context.ts'
-import type { Apply, ResolvedExpr } from '../ir.ts'
-import { fill, template } from '../sql-fragments.ts'
-import { superType } from '../type-unify.ts'
-import { arrayType, elementType, type Type, UNKNOWN, withNull } from '../types.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
+import { fill, template } from '../sql/sql-fragments.ts'
+import { superType } from '../types/type-unify.ts'
+import { arrayType, elementType, type Type, UNKNOWN, withNull } from '../types/types.ts'
 
 export type Arity = { readonly min: number; readonly max: number }
 

@@ -3,11 +3,11 @@
  * wrapped in a struct that has both.
  */
 
-import { convert, defaultOf } from '../convert.ts'
-import type { LocalExpr, ResolvedExpr } from '../ir.ts'
 import { mapExpr } from '../passes/walk.ts'
-import { joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
-import { elementType, UNKNOWN, withNull } from '../types.ts'
+import type { LocalExpr, ResolvedExpr } from '../sql/ir.ts'
+import { joinFragments, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
+import { convert, defaultOf } from '../types/convert.ts'
+import { elementType, UNKNOWN, withNull } from '../types/types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import type { Lowering, TypeRule } from './definition.ts'
 

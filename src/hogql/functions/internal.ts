@@ -3,10 +3,10 @@
  * slices, members by computed keys, SAMPLE buckets.
  */
 
-import { convert } from '../convert.ts'
-import type { ResolvedExpr } from '../ir.ts'
-import { NULL_VALUE, sql } from '../sql-fragments.ts'
-import { STRING, UINT64, withNull } from '../types.ts'
+import type { ResolvedExpr } from '../sql/ir.ts'
+import { NULL_VALUE, sql } from '../sql/sql-fragments.ts'
+import { convert } from '../types/convert.ts'
+import { STRING, UINT64, withNull } from '../types/types.ts'
 import {
   type FunctionDef,
   type Lowering,

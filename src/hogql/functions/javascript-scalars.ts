@@ -4,9 +4,16 @@
  */
 
 import type { CompileContext } from '../context.ts'
-import { convert } from '../convert.ts'
-import type { Apply, ResolvedExpr } from '../ir.ts'
-import { bindInt, bindText, constantInt, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
+import {
+  bindInt,
+  bindText,
+  constantInt,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql/sql-fragments.ts'
+import { convert } from '../types/convert.ts'
 import {
   arrayType,
   clickhouseName,
@@ -18,7 +25,7 @@ import {
   UINT64,
   UUID,
   withNull,
-} from '../types.ts'
+} from '../types/types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import {
   asDeclared,

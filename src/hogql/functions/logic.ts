@@ -1,11 +1,12 @@
 /** LOGIC: comparison, boolean logic, conditionals and NULL handling. */
 
 import type { CompileContext } from '../context.ts'
-import { asCondition, asText, convert } from '../convert.ts'
-import type { Apply, ResolvedExpr } from '../ir.ts'
-import { caseFragment, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
-import { superType } from '../type-unify.ts'
-import { hasNullableItem, NULL, STRING, TRUTH, type Type, withNull } from '../types.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
+import { caseFragment, joinFragments, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
+import { asCondition, asText, convert } from '../types/convert.ts'
+import { superType } from '../types/type-unify.ts'
+import { hasNullableItem, NULL, STRING, TRUTH, type Type, withNull } from '../types/types.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
   asDeclared,
   type FunctionDef,
@@ -49,8 +50,12 @@ function pairsOf(
 }
 
 /** `_caseWithExpression(x, k1, v1, …, default)`: the parsed form of CASE x WHEN k1 THEN v1 …. */
-const caseType: TypeRule = ({ args }) =>
-  superType([...args.slice(1).filter((_, index) => index % 2 === 1), args.at(-1)].map(typeOf))
+const caseType: TypeRule = ({ args }) => {
+  if (args.length % 2 === 1) refuseArguments('CASE needs a result for each value, and a default')
+  return superType(
+    [...args.slice(1).filter((_, index) => index % 2 === 1), args.at(-1)].map(typeOf),
+  )
+}
 
 const lowerCase: Lowering = (call, context) => {
   const [value = NULL_VALUE, ...rest] = call.args

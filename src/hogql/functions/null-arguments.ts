@@ -3,10 +3,10 @@
  * as ''.
  */
 
-import { defaultOf } from '../convert.ts'
-import type { ResolvedExpr } from '../ir.ts'
-import { joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
-import { NULL, TRUTH, withNull } from '../types.ts'
+import type { ResolvedExpr } from '../sql/ir.ts'
+import { joinFragments, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
+import { defaultOf } from '../types/convert.ts'
+import { NULL, TRUTH, withNull } from '../types/types.ts'
 import { type FunctionDef, isNullable } from './definition.ts'
 
 /** Functions that return NULL when any argument is NULL. */

@@ -1,10 +1,10 @@
 /** The parser's cursor: the current token, lookahead, and the limits. */
 
 import type { Refusal, Span } from '../../errors.ts'
-import type { Expr, OrderExpr, Select, SourceSpan, ValuesQuery, WindowExpr } from '../ast.ts'
-import { quotePiece, syntaxError } from '../syntax-error.ts'
-import { type HogQLToken, scanToken, unquote } from '../tokens.ts'
+import type { Expr, OrderExpr, Select, SourceSpan, ValuesQuery, WindowExpr } from '../syntax/ast.ts'
+import { quotePiece, syntaxError } from '../syntax/syntax-error.ts'
 import { HINTS } from './hints.ts'
+import { type HogQLToken, scanToken, unquote } from './tokens.ts'
 
 /** Limits of one text. */
 export type ParserLimits = {

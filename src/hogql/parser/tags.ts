@@ -1,11 +1,11 @@
 /** HogQLX tags: `<Sparkline data={x} kind='y'>children</Sparkline>`, scanned by characters. */
 
-import type { Expr, HogQLXAttribute, HogQLXTag } from '../ast.ts'
-import { constant } from '../nodes.ts'
-import { syntaxError } from '../syntax-error.ts'
+import type { Expr, HogQLXAttribute, HogQLXTag } from '../syntax/ast.ts'
+import { constant } from '../syntax/nodes.ts'
+import { syntaxError } from '../syntax/syntax-error.ts'
 import { at, type Cursor, descend, expected, peek, placeFrom, refused, resumeAt } from './cursor.ts'
-import { readString } from './literals.ts'
-import { POWER } from './powers.ts'
+import { readString } from './expressions/literals.ts'
+import { POWER } from './expressions/powers.ts'
 
 const TAG_NAME = /[A-Za-z_][\w-]*/y
 const TAG_SPACE = /[ \t\r\n]*/y

@@ -1,7 +1,7 @@
 /** Keyword sets: words that begin a clause, continue an expression, or cannot be names. */
 
-import type { HogQLToken } from '../tokens.ts'
 import { at, type Cursor, peek, peekTwo, refused } from './cursor.ts'
+import type { HogQLToken } from './tokens.ts'
 
 function words(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/))

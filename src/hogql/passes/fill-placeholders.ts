@@ -7,11 +7,11 @@
  */
 
 import { Refusal } from '../../errors.ts'
-import type { Constant, Expr, Placeholder, Select, SourceSpan } from '../ast.ts'
 import { BudgetExceeded, FULL_BUDGET } from '../budget.ts'
 import type { CompileContext, PlaceholderValue } from '../context.ts'
 import { suggestName } from '../resolve/refusals.ts'
-import { mapExpr } from '../walk.ts'
+import type { Constant, Expr, Placeholder, Select, SourceSpan } from '../syntax/ast.ts'
+import { mapExpr } from '../syntax/walk.ts'
 
 /**
  * Replaces every placeholder by a constant. Refuses names without a value, and more values than the

@@ -9,7 +9,7 @@
 import type { CompileContext } from '../context.ts'
 import { withPlace } from '../functions/argument-errors.ts'
 import { findFunction } from '../functions/registry.ts'
-import type { Apply, ResolvedExpr } from '../ir.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
 /** Replaces a call whose arguments are constants by its value, where its function can compute it. */

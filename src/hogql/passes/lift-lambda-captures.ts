@@ -13,9 +13,9 @@ import type {
   ResolvedExpr,
   ResolvedQuery,
   ResolvedSelect,
-} from '../ir.ts'
-import { sql } from '../sql-fragments.ts'
-import { type Type, tupleType } from '../types.ts'
+} from '../sql/ir.ts'
+import { sql } from '../sql/sql-fragments.ts'
+import { type Type, tupleType } from '../types/types.ts'
 import {
   keepQuery,
   mapChildren,

@@ -7,10 +7,10 @@
  *   → ORDER BY (a IS NOT NULL, a, b IS NOT NULL, b) DESC
  */
 
-import { tupleItem, tupleOf } from '../convert.ts'
-import type { Apply, OrderBy, ResolvedExpr } from '../ir.ts'
-import { applyFragment, sql } from '../sql-fragments.ts'
-import { TRUTH, type Type, UNKNOWN } from '../types.ts'
+import type { Apply, OrderBy, ResolvedExpr } from '../sql/ir.ts'
+import { applyFragment, sql } from '../sql/sql-fragments.ts'
+import { tupleItem, tupleOf } from '../types/convert.ts'
+import { TRUTH, type Type, UNKNOWN } from '../types/types.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
 /** Gives every order over tuples or arrays with NULL inside a key. */

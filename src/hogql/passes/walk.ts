@@ -17,7 +17,7 @@ import type {
   SelectLimits,
   Statement,
   WindowFrame,
-} from '../ir.ts'
+} from '../sql/ir.ts'
 
 /** One rewrite of the whole statement. */
 export type Pass = (statement: Statement, context: CompileContext) => Statement

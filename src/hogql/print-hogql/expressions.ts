@@ -11,8 +11,8 @@ import type {
   Expr,
   HogQLXTag,
   WindowFunction,
-} from '../ast.ts'
-import { spineOf } from '../walk.ts'
+} from '../syntax/ast.ts'
+import { spineOf } from '../syntax/walk.ts'
 import {
   closed,
   type HogQLPrinter,

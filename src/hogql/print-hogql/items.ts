@@ -1,6 +1,6 @@
 /** Canonical HogQL of expressions inside lists, next to operators, and before keywords. */
 
-import type { Expr, Lambda, Select } from '../ast.ts'
+import type { Expr, Lambda, Select } from '../syntax/ast.ts'
 import { printName } from './names.ts'
 
 /** The two mutually recursive halves of the printer; `print-hogql.ts` connects them. */

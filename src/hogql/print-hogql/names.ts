@@ -1,6 +1,6 @@
 /** Canonical spelling of names and literals, so that they parse to what they were. */
 
-import type { ConstantValue } from '../ast.ts'
+import type { ConstantValue } from '../syntax/ast.ts'
 
 const PLAIN = /^[A-Za-z_$][\w$]*$/
 

@@ -1,6 +1,6 @@
 /** Canonical HogQL of ORDER BY and windows. */
 
-import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../ast.ts'
+import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../syntax/ast.ts'
 import { closed, type HogQLPrinter, joinOperands, printItems } from './items.ts'
 import { printText } from './names.ts'
 

@@ -17,7 +17,7 @@ import type {
   TableExpr,
   UnpivotExpr,
   ValuesQuery,
-} from '../ast.ts'
+} from '../syntax/ast.ts'
 import { closed, type HogQLPrinter, printItems } from './items.ts'
 import { printChain, printName } from './names.ts'
 import { printOrders, printWindow } from './orders.ts'

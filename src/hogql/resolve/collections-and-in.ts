@@ -1,11 +1,25 @@
 /** Arrays, tuples, dicts, indexes and the right side of IN. */
 
-import type * as ast from '../ast.ts'
-import { tupleItem } from '../convert.ts'
-import { queryColumns, type ResolvedExpr, type ResolvedQuery, selectFrom } from '../ir.ts'
-import { applyFragment, bindInt, bindText, constantInt, constantText } from '../sql-fragments.ts'
-import { superType } from '../type-unify.ts'
-import { arrayType, elementType, STRING, TRUTH, type Type, tupleType, withNull } from '../types.ts'
+import { queryColumns, type ResolvedExpr, type ResolvedQuery, selectFrom } from '../sql/ir.ts'
+import {
+  applyFragment,
+  bindInt,
+  bindText,
+  constantInt,
+  constantText,
+} from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
+import { tupleItem } from '../types/convert.ts'
+import { superType } from '../types/type-unify.ts'
+import {
+  arrayType,
+  elementType,
+  STRING,
+  TRUTH,
+  type Type,
+  tupleType,
+  withNull,
+} from '../types/types.ts'
 import { accessMember } from './fields.ts'
 import { refuse } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'

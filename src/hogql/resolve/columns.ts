@@ -1,8 +1,8 @@
 /** The select list: expands `*`, COLUMNS and untuple; names every column of the result. */
 
 import { RE2JS } from 're2js'
-import type * as ast from '../ast.ts'
-import { childrenOf } from '../walk.ts'
+import type * as ast from '../syntax/ast.ts'
+import { childrenOf } from '../syntax/walk.ts'
 import { accessMember, resolveAlias } from './fields.ts'
 import type { OutputExpr } from './grouping.ts'
 import { refuse, suggestName } from './refusals.ts'

@@ -1,11 +1,25 @@
 /** Resolves expressions: a handler per kind of syntax node. */
 
-import type * as ast from '../ast.ts'
-import { type Apply, queryColumns, type ResolvedExpr } from '../ir.ts'
-import { bind, bindBool, bindInt, bindText, constantText, NULL_VALUE } from '../sql-fragments.ts'
-import { parseInstant } from '../time-text.ts'
-import { clickhouseName, FLOAT64, TRUTH, type Type, type TypeKind, withNull } from '../types.ts'
-import { spineOf } from '../walk.ts'
+import { type Apply, queryColumns, type ResolvedExpr } from '../sql/ir.ts'
+import {
+  bind,
+  bindBool,
+  bindInt,
+  bindText,
+  constantText,
+  NULL_VALUE,
+} from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
+import { spineOf } from '../syntax/walk.ts'
+import { parseInstant } from '../times/time-text.ts'
+import {
+  clickhouseName,
+  FLOAT64,
+  TRUTH,
+  type Type,
+  type TypeKind,
+  withNull,
+} from '../types/types.ts'
 import { resolveCall, resolveOperator, resolveWindow } from './calls/calls.ts'
 import { resolveCast } from './calls/casts.ts'
 import { resolveInCohort } from './calls/cohorts.ts'

@@ -1,10 +1,11 @@
 /** Name binding: the alias, column, row, property or tuple item that a dotted name refers to. */
 
-import type * as ast from '../ast.ts'
-import { tupleItem } from '../convert.ts'
-import { elementOf, isOfTuples } from '../functions/tuples.ts'
-import type { Property, ResolvedExpr } from '../ir.ts'
-import { applyFragment, bindInt, bindText } from '../sql-fragments.ts'
+import { elementOf, isOfTuples } from '../functions/lists/tuples.ts'
+import type { ColumnExpr, PhysicalColumn, Property, ResolvedExpr } from '../sql/ir.ts'
+import { applyFragment, bindInt, bindText } from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
+import { GROUP_COLUMNS } from '../tables/groups.ts'
+import { tupleItem } from '../types/convert.ts'
 import {
   BOOL,
   clickhouseName,
@@ -14,7 +15,7 @@ import {
   STRING,
   type Type,
   withNull,
-} from '../types.ts'
+} from '../types/types.ts'
 import { refuse, suggestName } from './refusals.ts'
 import {
   type AliasSlot,
@@ -184,10 +185,26 @@ export function accessMember(
     const name = typeof key === 'number' ? bindInt(key, true) : bindText(key)
     return applyFragment('arrayElement', [of, name], elementType(type))
   }
+  const group = groupOfEvent(of, key)
+  if (group !== null) return group
   const member = jsonBase(of)
   if (member === null)
     throw refuse(`Cannot access property '${key}' of a value of type ${clickhouseName(type)}`, node)
   return typeProperty({ ...member, path: [...member.path, key] }, resolver)
+}
+
+/** Properties of an event that are stored as columns of their own. */
+const GROUP_PROPERTIES: ReadonlyMap<number | string, PhysicalColumn> = new Map(
+  GROUP_COLUMNS.map((column) => [`$${column}`, column]),
+)
+
+/** `properties.$group_0` → the key of the event's group of that type, null without one. Null for other properties. */
+function groupOfEvent(of: ResolvedExpr, key: number | string): ColumnExpr | null {
+  // Only scans name a column `properties`; those of sub-selects are numbered.
+  if (of.kind !== 'column' || of.name !== 'properties') return null
+  if (of.type.kind !== 'json' || of.type.owner !== 'event') return null
+  const name = GROUP_PROPERTIES.get(key)
+  return name === undefined ? null : { ...of, name, type: withNull(STRING) }
 }
 
 /** The property whose path grows by a further key; null for values that may not be JSON. */

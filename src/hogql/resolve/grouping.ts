@@ -1,9 +1,9 @@
 /** GROUP BY checks: every column beside an aggregation must depend on a key. */
 
-import type { SourceSpan } from '../ast.ts'
-import { OF_KEYS } from '../functions/grouping-sets.ts'
-import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '../ir.ts'
+import { OF_KEYS } from '../functions/aggregates/grouping-sets.ts'
 import { mapChildren, someExpr } from '../passes/walk.ts'
+import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '../sql/ir.ts'
+import type { SourceSpan } from '../syntax/ast.ts'
 import { refuse } from './refusals.ts'
 
 type Items = {

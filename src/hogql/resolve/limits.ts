@@ -1,8 +1,9 @@
 /** ORDER BY, LIMIT and OFFSET; keys may be column numbers. */
 
-import type * as ast from '../ast.ts'
-import type { ResolvedExpr, SelectLimits } from '../ir.ts'
-import { constantInt } from '../sql-fragments.ts'
+import type { ResolvedExpr, SelectLimits } from '../sql/ir.ts'
+import { constantInt } from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
+import { positionOf } from '../syntax/nodes.ts'
 import { refuse } from './refusals.ts'
 import { innerScope, type NamedExpr, type NameScope, type Resolver } from './scope.ts'
 import { resolveOrder } from './windows.ts'
@@ -52,9 +53,4 @@ export function limitKey(node: ast.Expr, { scope, resolver, columns }: LimitCont
   const column = columns[position - 1]
   if (column === undefined) throw refuse(`There is no column ${position} to go by`, node)
   return column.expr
-}
-
-function positionOf(node: ast.Expr): number | null {
-  if (node.kind === 'PositionalRef') return node.index
-  return node.kind === 'Constant' && typeof node.value === 'bigint' ? Number(node.value) : null
 }

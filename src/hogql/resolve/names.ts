@@ -1,7 +1,7 @@
 /** Default names of result columns. */
 
-import type { Expr } from '../ast.ts'
-import { printHogQL } from '../print-hogql.ts'
+import { printHogQL } from '../print-hogql/print-hogql.ts'
+import type { Expr } from '../syntax/ast.ts'
 
 /** The alias, the last part of a field, or the canonical text of the expression. */
 export function columnName(node: Expr): string {

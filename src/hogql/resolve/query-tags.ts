@@ -1,7 +1,7 @@
 /** `<HogQLQuery query='…' />` in FROM: replaced by the query in the tag. */
 
-import type * as ast from '../ast.ts'
-import { parseSelect } from '../parser.ts'
+import { parseSelect } from '../parser/parser.ts'
+import type * as ast from '../syntax/ast.ts'
 import { refuse } from './refusals.ts'
 
 /** Parses the query of a tag. Refuses tags without one. */

@@ -1,7 +1,7 @@
 /** Refusals of the resolver, with the source span and a suggested name. */
 
 import { Refusal } from '../../errors.ts'
-import type { SourceSpan } from '../ast.ts'
+import type { SourceSpan } from '../syntax/ast.ts'
 
 /** A refusal with the source span of a node. */
 export function refuse(detail: string, at: SourceSpan): Refusal {

@@ -1,9 +1,9 @@
 /** The resolver of one statement: binds every name and types every expression. */
 
-import type * as ast from '../ast.ts'
 import { FULL_BUDGET } from '../budget.ts'
 import type { CompileContext } from '../context.ts'
-import { guardProject, type RelationName, type Statement } from '../ir.ts'
+import { guardProject, type RelationName, type Statement } from '../sql/ir.ts'
+import type * as ast from '../syntax/ast.ts'
 import type { NameOf } from './columns.ts'
 import { resolveExpr } from './expressions.ts'
 import { innerScope, type Resolver } from './scope.ts'

@@ -1,6 +1,5 @@
 /** Scopes: the tables, aliases, CTEs and lambda parameters that names can refer to, innermost first. */
 
-import type * as ast from '../ast.ts'
 import type { CompileContext } from '../context.ts'
 import type {
   Cte,
@@ -10,9 +9,10 @@ import type {
   ResolvedExpr,
   ResolvedQuery,
   Unnest,
-} from '../ir.ts'
+} from '../sql/ir.ts'
+import type * as ast from '../syntax/ast.ts'
 import type { FieldDef } from '../tables/definition.ts'
-import type { Type } from '../types.ts'
+import type { Type } from '../types/types.ts'
 import type { Sizes, Spend } from './size-limits.ts'
 
 /** What a name refers to: a value, or a row (`person`) of which a field must follow. */

@@ -1,11 +1,9 @@
 /** Selects and set operations: clause by clause, aliases first, FROM assembled last. */
 
-import type * as ast from '../ast.ts'
-import { withExtensions, withoutExtension } from '../extensions/extensions.ts'
-import { havingOf } from '../extensions/grouping-sets.ts'
-import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../ir.ts'
-import { NULL_VALUE } from '../sql-fragments.ts'
-import { TRUTH } from '../types.ts'
+import { withExtensions, withoutExtension } from '../extensions/rewrites.ts'
+import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../sql/ir.ts'
+import { conjunction, NULL_VALUE } from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
 import { aliasesIn, type NameOf, resolveColumns } from './columns.ts'
 import { declareCtes } from './from/ctes.ts'
 import { resolveFrom } from './from/from.ts'
@@ -68,7 +66,7 @@ function resolveSelect(
   const rest = {
     where: conjunction(where),
     group_by: resolveGroupBy(node, { scope, resolver, columns }),
-    having: optional(havingOf(node)),
+    having: optional(node.having),
     qualify: optional(node.qualify),
     limit_by: resolveLimitBy(node.limit_by, scope, resolver),
     ...resolveLimits(node, { scope, resolver, columns }),
@@ -100,13 +98,6 @@ function resolveSelect(
   requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
   requireUngathered(where, 'WHERE', node.where ?? node)
   return { query: resolveGroupingCalls(query), names: columns.map((column) => column.name) }
-}
-
-function conjunction(parts: readonly ResolvedExpr[]): ResolvedExpr | null {
-  const [only] = parts
-  if (only === undefined) return null
-  if (parts.length === 1) return only
-  return { kind: 'apply', name: 'and', params: [], args: parts, aggregate: null, type: TRUTH }
 }
 
 function resolveGroupBy(node: ast.SelectQuery, at: LimitContext): GroupBy | null {

@@ -1,6 +1,7 @@
 /** Set operations and VALUES: legs of one width, their columns brought to common types. */
 
-import type * as ast from '../ast.ts'
+import { setWithoutExtension } from '../extensions/rewrites.ts'
+import { mapExpr } from '../passes/walk.ts'
 import {
   NO_LIMITS,
   type OrderBy,
@@ -13,12 +14,11 @@ import {
   type SetOperation,
   type SetQuery,
   selectFrom,
-} from '../ir.ts'
-import { field, joinOf, selectOf } from '../nodes.ts'
-import { mapExpr } from '../passes/walk.ts'
-import { applyFragment, NULL_VALUE } from '../sql-fragments.ts'
-import { superType } from '../type-unify.ts'
-import type { Type } from '../types.ts'
+} from '../sql/ir.ts'
+import { applyFragment, NULL_VALUE } from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
+import { superType } from '../types/type-unify.ts'
+import type { Type } from '../types/types.ts'
 import { declareCtes } from './from/ctes.ts'
 import { openColumns } from './from/sources.ts'
 import { resolveLimits } from './limits.ts'
@@ -43,7 +43,8 @@ export function resolveSet(
   outer: NameScope,
   resolver: Resolver,
 ): NamedQuery {
-  if (node.limit_with_ties) return resolver.query(tiesOf(node), outer)
+  const plain_node = setWithoutExtension(node)
+  if (plain_node !== null) return resolver.query(plain_node, outer)
   const scope = innerScope(outer)
   // The first leg's WITH is visible in all legs.
   const first = hoistCtes(node.initial_select_query, scope)
@@ -108,30 +109,6 @@ function orderedApart(set: SetQuery, limits: SelectLimits, resolver: Resolver): 
     expr: mapExpr(order.expr, { expr }),
   }))
   return { ...selectFrom(columns, relation), ...limits, order_by }
-}
-
-/** WITH TIES over all rows of a set needs a select around it. */
-function tiesOf(node: ast.SelectSetQuery): ast.SelectQuery {
-  const { order_by, limit, limit_percent, limit_with_ties, offset, start, end } = node
-  const set = {
-    ...node,
-    order_by: [],
-    limit: null,
-    limit_percent: false,
-    limit_with_ties: false,
-    offset: null,
-  }
-  return {
-    ...selectOf([field(['*'])]),
-    order_by,
-    limit,
-    limit_percent,
-    limit_with_ties,
-    offset,
-    start,
-    end,
-    select_from: joinOf(set),
-  }
 }
 
 function operatorOf(leg: ast.SelectSetNode): SetOperation {

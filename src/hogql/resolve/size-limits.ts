@@ -4,13 +4,13 @@
  */
 
 import { Refusal } from '../../errors.ts'
-import type { SourceSpan } from '../ast.ts'
 import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../budget.ts'
 import type { CompileContext } from '../context.ts'
-import type { Fragment, Relation, ResolvedExpr, ResolvedQuery, Statement } from '../ir.ts'
-import { copiesByFragment } from '../macro-copies.ts'
 import { mapChildren, mapRelation, mapSelect } from '../passes/walk.ts'
-import type { Type } from '../types.ts'
+import type { Fragment, Relation, ResolvedExpr, ResolvedQuery, Statement } from '../sql/ir.ts'
+import { copiesByFragment } from '../sql/macro-copies.ts'
+import type { SourceSpan } from '../syntax/ast.ts'
+import type { Type } from '../types/types.ts'
 import { refuse } from './refusals.ts'
 
 /** Maximum nodes of one alias. */

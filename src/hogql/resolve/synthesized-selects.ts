@@ -1,8 +1,8 @@
 /** Selects built by the resolver, for forms that abbreviate one. */
 
-import type * as ast from '../ast.ts'
-import type { TableExpr } from '../ast.ts'
-import { field, joinOf, selectOf } from '../nodes.ts'
+import type * as ast from '../syntax/ast.ts'
+import type { TableExpr } from '../syntax/ast.ts'
+import { field, joinOf, selectOf } from '../syntax/nodes.ts'
 
 /** `SELECT * FROM table AS alias`. */
 export function selectStarFrom(table: TableExpr, alias: string | null = null): ast.SelectQuery {

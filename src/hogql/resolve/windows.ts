@@ -1,9 +1,9 @@
 /** Window definitions and their ORDER BY. */
 
-import type * as ast from '../ast.ts'
-import type { FrameBound, OrderBy, Over, ValueExpr, WindowFrame } from '../ir.ts'
-import { bind } from '../sql-fragments.ts'
-import { FLOAT64, INT64, isNumeric, NULL, type Type } from '../types.ts'
+import type { FrameBound, OrderBy, Over, ValueExpr, WindowFrame } from '../sql/ir.ts'
+import { bind } from '../sql/sql-fragments.ts'
+import type * as ast from '../syntax/ast.ts'
+import { FLOAT64, INT64, isNumeric, NULL, type Type } from '../types/types.ts'
 import { refuse, suggestName } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
 

@@ -1,10 +1,10 @@
 /** Tables of cohort members, and of distinct ids that changed their person. */
 
-import type { Expr } from '../ast.ts'
 import type { CompileContext } from '../context.ts'
-import { compare, constant, field, tuple } from '../nodes.ts'
-import { parseExpr } from '../parser.ts'
-import { INT64, UUID } from '../types.ts'
+import { parseExpr } from '../parser/parser.ts'
+import type { Expr } from '../syntax/ast.ts'
+import { compare, constant, field, tuple } from '../syntax/nodes.ts'
+import { INT64, UUID } from '../types/types.ts'
 import {
   equal,
   type JoinDef,

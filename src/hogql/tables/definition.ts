@@ -1,11 +1,11 @@
 /** Definitions of catalog tables: fields, the joins that fields add, and views over other tables. */
 
-import type { Expr as Tree } from '../ast.ts'
 import type { CompileContext } from '../context.ts'
-import type { ColumnExpr, PhysicalColumn, RelationName, ResolvedExpr } from '../ir.ts'
-import { parseExpr } from '../parser.ts'
-import { applyFragment, bindInt } from '../sql-fragments.ts'
-import { dateTimeType, STRING, TRUTH, type Type } from '../types.ts'
+import { parseExpr } from '../parser/parser.ts'
+import type { ColumnExpr, PhysicalColumn, RelationName, ResolvedExpr } from '../sql/ir.ts'
+import { applyFragment, bindInt } from '../sql/sql-fragments.ts'
+import type { Expr as Tree } from '../syntax/ast.ts'
+import { dateTimeType, STRING, TRUTH, type Type } from '../types/types.ts'
 
 /** One row of a table in FROM, as field definitions see it. */
 export type TableSource = {

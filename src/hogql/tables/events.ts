@@ -1,8 +1,8 @@
 /** The events table and everything derived from an event. */
 
-import type { ResolvedExpr } from '../ir.ts'
-import { applyFragment, bindText } from '../sql-fragments.ts'
-import { arrayType, STRING, TRUTH, UUID, withNull } from '../types.ts'
+import type { ResolvedExpr } from '../sql/ir.ts'
+import { applyFragment, bindText } from '../sql/sql-fragments.ts'
+import { arrayType, STRING, TRUTH, UUID, withNull } from '../types/types.ts'
 import {
   computed,
   equal,

@@ -1,8 +1,8 @@
 /** Groups, and how events reach them. */
 
-import type { PhysicalColumn } from '../ir.ts'
-import { applyFragment, bindInt } from '../sql-fragments.ts'
-import { INT64, STRING, TRUTH, withNull } from '../types.ts'
+import type { PhysicalColumn } from '../sql/ir.ts'
+import { applyFragment, bindInt } from '../sql/sql-fragments.ts'
+import { INT64, STRING, TRUTH, withNull } from '../types/types.ts'
 import {
   computed,
   equal,
@@ -36,7 +36,8 @@ export const GROUPS: ScanDef = {
 }
 
 type GroupColumn = PhysicalColumn & `group_${number}`
-const GROUP_COLUMNS: readonly GroupColumn[] = [
+/** The columns of events with the keys of their groups, by the index of the type. */
+export const GROUP_COLUMNS: readonly GroupColumn[] = [
   'group_0',
   'group_1',
   'group_2',

@@ -1,7 +1,7 @@
 /** Persons and their distinct ids. */
 
-import { bindInt } from '../sql-fragments.ts'
-import { BOOL, INT64, STRING, UUID } from '../types.ts'
+import { bindInt } from '../sql/sql-fragments.ts'
+import { BOOL, INT64, STRING, UUID } from '../types/types.ts'
 import {
   computed,
   equal,

@@ -1,7 +1,7 @@
 /** The sessions view, computed from events. */
 
-import { parseExpr } from '../parser.ts'
-import { STRING, withNull } from '../types.ts'
+import { parseExpr } from '../parser/parser.ts'
+import { STRING, withNull } from '../types/types.ts'
 import { channelType } from './channels.ts'
 import {
   computed,

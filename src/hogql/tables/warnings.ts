@@ -1,6 +1,6 @@
 /** The table of ingestion warnings. */
 
-import { STRING } from '../types.ts'
+import { STRING } from '../types/types.ts'
 import { plain, type ScanDef, TEAM_ID, time } from './definition.ts'
 
 export const INGESTION_WARNINGS: ScanDef = {

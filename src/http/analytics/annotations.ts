@@ -11,24 +11,24 @@ import {
   type AnnotationChanges,
   createAnnotation,
   getAnnotation,
-  listAnnotations,
+  readAnnotations,
   updateAnnotation,
 } from '../../dashboards/annotation.ts'
 import { requirePresent } from '../../dashboards/board-editor.ts'
 import { getDashboard } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
 import { Refusal } from '../../errors.ts'
-import { isShown, rightsIn } from '../../projects/rights.ts'
+import { isShown, rightsIn } from '../../projects/rights/rights.ts'
+import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { authorFinder } from '../authors.ts'
-import { boardEditor } from '../editors.ts'
-import { queryValue } from '../pages.ts'
+import { sentMembers } from '../bodies/sent-members.ts'
+import { validatorOf } from '../bodies/shape.ts'
+import { parseTimestamp } from '../bodies/timestamps.ts'
+import { authorFinder } from '../callers/authors.ts'
+import { boardEditor } from '../callers/editors.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { resource } from '../resource.ts'
-import { sentMembers } from '../sent-members.ts'
-import { validatorOf } from '../shape.ts'
 import type { ShownTo } from '../targeting/flags/linked-flags.ts'
-import { parseTimestamp } from '../timestamps.ts'
 
 const ANNOTATION_BODY = validatorOf(AnnotationBody)
 
@@ -43,9 +43,9 @@ export const ANNOTATION_ROUTES = resource({
     summary: "List the project's annotations, the latest marker first.",
     query: AnnotationsQuery,
     answer: AnnotationPage,
-    items: (app, { request, project }) => {
+    items: async (app, { request, project }) => {
       const scope = queryValue(request, 'scope')
-      const all = listAnnotations(app.control, project)
+      const all = await readAnnotations(app.control, project)
       return all.filter((one) => scope === null || one.scope === scope)
     },
     texts: ({ content }) => [content ?? ''],

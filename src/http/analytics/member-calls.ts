@@ -1,9 +1,9 @@
 /** Calls that no request makes: public links, alerts and subscriptions read with the rights of the member who made them. */
-import { type Caller, type ControlDB, getVisibleProject } from '../../projects/access.ts'
-import type { Scopes } from '../../projects/scopes.ts'
+import { type Caller, type ControlDB, getVisibleProject } from '../../projects/rights/access.ts'
+import type { Scopes } from '../../projects/rights/scopes.ts'
 import type { AppContext } from '../app-context.ts'
-import type { InsightCall } from './insight-results.ts'
-import type { QueryCaller } from './query-context.ts'
+import type { InsightCall } from './insights/insight-results.ts'
+import type { QueryCaller } from './queries/query-context.ts'
 
 type ActingMember = {
   /** Names what acts, for limits. */
@@ -25,7 +25,7 @@ export function actForMember(
     scoped_projects: [project_id],
     expires_at: null,
   }
-  const { thing: project, level } = getVisibleProject(control, caller, String(project_id))
+  const { item: project, level } = getVisibleProject(control, caller, String(project_id))
   return { caller, project, level }
 }
 

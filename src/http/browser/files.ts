@@ -1,12 +1,13 @@
 /** The web interface's pages, and the scripts and styles that they load. */
-
+import { brotliCompressSync, constants } from 'node:zlib'
 import { Refusal } from '../../errors.ts'
 import { readWebFiles } from '../../web-files.ts'
 import type { WebFile, WebFiles } from '../../web-pack.ts'
-import { accepts } from '../accept-encoding.ts'
+import { basePathOf } from '../addresses.ts'
+import { accepts } from '../answers/accept-encoding.ts'
+import { isKnown } from '../answers/fixed-texts.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { isKnown } from '../fixed-texts.ts'
 import { sharedBoardReader } from './shared.ts'
 
 /** Addresses outside a project; each belongs to the page of that name. */
@@ -49,7 +50,7 @@ const LINK_HEADERS = { ...PAGE_HEADERS, 'X-Robots-Tag': 'noindex' }
 
 /** Creates the endpoints of all pages and their files. */
 export function webFileEndpoints(app: AppContext): readonly Endpoint[] {
-  const read = readOnce(readWebFiles)
+  const read = readOnce(async () => placeBelow(await readWebFiles(), basePathOf(app.publicUrl())))
   const readShared = sharedBoardReader(app)
   const answerPage =
     (name: string, headers: Readonly<Record<string, string>> = PAGE_HEADERS): Endpoint['answer'] =>
@@ -81,6 +82,26 @@ export function webFileEndpoints(app: AppContext): readonly Endpoint[] {
 
 const reads = (path: string, answer: Endpoint['answer']): readonly Endpoint[] =>
   (['GET', 'HEAD'] as const).map((method) => ({ method, path, answer }))
+
+/**
+ * Puts the base path before the addresses that files and pages name, and into the pages, where scripts read it. Done
+ * once, and never without a base path.
+ */
+function placeBelow({ files, pages }: WebFiles, base_path: string): WebFiles {
+  if (base_path === '') return { files, pages }
+  const place = ([key, file]: readonly [string, WebFile]) => {
+    const text = new TextDecoder()
+      .decode(Bun.gunzipSync(file.gzip))
+      .replaceAll(/(["'`(])\/ui\//g, `$1${base_path}/ui/`)
+      .replace(/^(<!doctype html>\s*<html)/i, `$1 data-base="${base_path}"`)
+    const gzip = Bun.gzipSync(text)
+    const brotli = new Uint8Array(brotliCompressSync(text, { params: QUICKLY }))
+    return [key, { ...file, gzip, brotli }] as const
+  }
+  return { files: new Map([...files].map(place)), pages: new Map([...pages].map(place)) }
+}
+
+const QUICKLY = { [constants.BROTLI_PARAM_QUALITY]: 5 }
 
 /** Reads at the first request; a failed attempt is repeated. */
 function readOnce(read: () => Promise<WebFiles>): () => Promise<WebFiles> {

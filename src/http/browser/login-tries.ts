@@ -1,14 +1,14 @@
 /** Slows down guessing of passwords: token buckets per address of a user and per client network. */
 import { Refusal } from '../../errors.ts'
 import { senderNetwork } from '../../networks.ts'
-import { isThisMachine } from '../failed-keys.ts'
-import { FailureBuckets } from '../failure-buckets.ts'
+import { isThisMachine } from '../callers/failed-keys.ts'
+import { FailureBuckets } from '../callers/failure-buckets.ts'
 
 /** Ten tries at once, then one every 90 s. */
 const RATE = { tokens_max: 10, window_ms: 15 * 60_000 } as const
 
 /** One try of a password. */
-export type LoginTry = {
+type LoginTry = {
   readonly email: string
   /** The client's address; '' without a socket. */
   readonly ip: string

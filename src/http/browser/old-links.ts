@@ -1,4 +1,6 @@
 /** OLD_LINKS: addresses of PostHog's interface, which links and bookmarks have, and the same thing here. */
+import { basePathOf } from '../addresses.ts'
+import type { AppContext } from '../app-context.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
 
 type OldLink = {
@@ -39,7 +41,9 @@ const OLD_LINKS: readonly OldLink[] = [
 const WITHOUT_PROJECT = /^\/(insights|dashboard|person)\/:id$/
 
 /** Creates the redirects. Browsers add the fragment of the old address by themselves: a question in `#q=` arrives. */
-export function oldLinkEndpoints(): readonly Endpoint[] {
+export function oldLinkEndpoints(app: Pick<AppContext, 'publicUrl'>): readonly Endpoint[] {
+  const redirects = (path: string, to: (params: PathParams) => string): readonly Endpoint[] =>
+    redirectsTo(path, (params) => basePathOf(app.publicUrl()) + to(params))
   return OLD_LINKS.flatMap(({ path, page }) => [
     ...redirects(`/project/:project${path}`, (params) => {
       const project = params['project'] ?? ''
@@ -55,7 +59,7 @@ const fill = (page: string, params: PathParams): string =>
   page.replace(':id', encodeURIComponent(params['id'] ?? ''))
 
 /** Temporary, since what stands here may move again, and browsers keep permanent ones for ever. */
-function redirects(path: string, to: (params: PathParams) => string): readonly Endpoint[] {
+function redirectsTo(path: string, to: (params: PathParams) => string): readonly Endpoint[] {
   const answer: Endpoint['answer'] = (_, params) =>
     new Response(null, {
       status: 302,

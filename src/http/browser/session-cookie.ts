@@ -1,5 +1,10 @@
 /** The cookie of a browser's session: found in requests that a page of this server sent, set and removed in answers. */
-import { findSession, type LoginSession, SESSION_AGE_MAX_MS } from '../../projects/sessions.ts'
+import {
+  findSession,
+  type LoginSession,
+  SESSION_AGE_MAX_MS,
+} from '../../projects/users/sessions.ts'
+import { basePathOf } from '../addresses.ts'
 import type { AppContext } from '../app-context.ts'
 
 /**
@@ -31,12 +36,19 @@ export function noSessionCookie(app: AppContext): string {
 
 function cookieOf(app: AppContext, value: string, age_s: number): string {
   const secure = isSecure(app) ? '; Secure' : ''
-  return `${cookieName(app)}=${value}; Path=/; Max-Age=${age_s}; HttpOnly; SameSite=Strict${secure}`
+  const path = basePathOf(app.publicUrl()) || '/'
+  return `${cookieName(app)}=${value}; Path=${path}; Max-Age=${age_s}; HttpOnly; SameSite=Strict${secure}`
 }
 
-/** With `__Host-` a browser takes the cookie from this host over https only, so no subdomain can plant one. */
-const cookieName = (app: AppContext): string =>
-  isSecure(app) ? '__Host-tidemark_session' : 'tidemark_session'
+/**
+ * With `__Host-` a browser takes the cookie from this host over https only, so no subdomain can plant one; with
+ * `__Secure-`, which cookies of a path may have, over https only.
+ */
+function cookieName(app: AppContext): string {
+  if (!isSecure(app)) return 'tidemark_session'
+  const prefix = basePathOf(app.publicUrl()) === '' ? '__Host-' : '__Secure-'
+  return `${prefix}tidemark_session`
+}
 
 const isSecure = (app: AppContext): boolean => app.publicUrl().startsWith('https:')
 

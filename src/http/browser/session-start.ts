@@ -4,17 +4,17 @@ import {
   type ControlDB,
   listVisibleOrganizations,
   listVisibleProjects,
-} from '../../projects/access.ts'
-import { hasPasswords } from '../../projects/passwords.ts'
+} from '../../projects/rights/access.ts'
+import { hasPasswords } from '../../projects/users/passwords.ts'
 import {
   callerOfSession,
   endSession,
   type LoginSession,
   listSessions,
   startSession,
-} from '../../projects/sessions.ts'
-import { findUser } from '../../projects/user.ts'
-import { answerJson } from '../answers.ts'
+} from '../../projects/users/sessions.ts'
+import { findUser } from '../../projects/users/user.ts'
+import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { findSessionOf, sessionCookie } from './session-cookie.ts'
 
@@ -68,7 +68,7 @@ function serializeSession(db: ControlDB, session: LoginSession): object {
   const { uuid, email, first_name, last_name } = user
   return {
     user: { uuid, email, first_name, last_name, current_project: current?.id ?? null },
-    organizations: listVisibleOrganizations(db, caller).map(({ thing: { id, name }, level }) => ({
+    organizations: listVisibleOrganizations(db, caller).map(({ item: { id, name }, level }) => ({
       id,
       name,
       membership_level: level,

@@ -2,25 +2,25 @@
 import { LoginSessionPage, PasswordBody } from '../../contract/browser/login.ts'
 import { PageQuery } from '../../contract/common.ts'
 import { Refusal } from '../../errors.ts'
-import { type Caller, requireWholeUser } from '../../projects/access.ts'
+import { type Caller, requireWholeUser } from '../../projects/rights/access.ts'
 import {
   findLoginEmail,
   findUserByPassword,
   hashPassword,
   storePassword,
-} from '../../projects/passwords.ts'
+} from '../../projects/users/passwords.ts'
 import {
   endSession,
   endSessionsOf,
   type LoginSession,
   listSessions,
-} from '../../projects/sessions.ts'
-import { answerNothing } from '../answers.ts'
+} from '../../projects/users/sessions.ts'
+import { answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { requestIp } from '../client-ip.ts'
-import { answerPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
+import { requestIp } from '../callers/client-ip.ts'
 import { callerRoute, pathNames, type RouteCall } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { noSessionCookie } from './session-cookie.ts'
 import { sessionIpsOf } from './session-start.ts'
 

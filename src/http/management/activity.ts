@@ -1,18 +1,19 @@
 /** Activity logs, a page at a time, in the shape of the interface. */
-import type { Caller } from '../../projects/access.ts'
+
 import { type ActivityQuery, type ActivityScope, listActivity } from '../../projects/activity.ts'
+import type { Caller } from '../../projects/rights/access.ts'
 import {
   hasRight,
   isShown,
-  mayReadThings,
+  mayReadItems,
   type Rights,
   requireRight,
   rightsAt,
-} from '../../projects/rights.ts'
-import { type Need, RESOURCE_OF } from '../../projects/ways.ts'
+} from '../../projects/rights/rights.ts'
+import { type Need, RESOURCE_OF } from '../../projects/rights/ways.ts'
 import { pathOf, queryOf } from '../addresses.ts'
+import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { queryValue } from '../pages.ts'
 import type { OfProject } from '../route.ts'
 
 const LIMIT_DEFAULT = 10
@@ -58,18 +59,20 @@ const readingByLevel = (scope: ActivityScope): Need => ({
 })
 
 /**
- * Whether an entry shows a value (`field`) or its object's name (`field` is null). Persons are named by their
- * email, so their names are hidden too.
+ * Whether an entry shows a value (`field`) or its object's name (`field` is null). Persons and groups are
+ * named by their properties, so their names are hidden too.
  */
 function showsValues(rights: Rights): ActivityQuery['showsValues'] {
   return (scope, field) => {
-    if (field === null) return scope !== 'Person' || mayReadThings(rights, scope)
+    if (field === null) return !NAMED_BY_PROPERTIES.has(scope) || mayReadItems(rights, scope)
     if (scope === 'Project' && field === 'slack_incoming_webhook') {
       return isShown(rights, 'project.slack_incoming_webhook')
     }
-    return mayReadThings(rights, scope)
+    return mayReadItems(rights, scope)
   }
 }
+
+const NAMED_BY_PROPERTIES: ReadonlySet<ActivityScope> = new Set(['Group', 'Person'])
 
 /** Returns the requested page; the request chooses scope and item where `about` leaves them open. */
 export function activityPage(app: AppContext, request: Request, { rights, ...about }: About) {

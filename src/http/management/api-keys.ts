@@ -8,7 +8,7 @@ import {
   KeyPage,
   ShownKeyAnswer,
 } from '../../contract/management/api-key.ts'
-import type { ApiKey } from '../../projects/api-key.ts'
+import type { ApiKey } from '../../projects/keys/api-key.ts'
 import {
   addApiKey,
   changeApiKey,
@@ -18,11 +18,11 @@ import {
   type NewApiKey,
   revokeApiKey,
   rollApiKey,
-} from '../../projects/api-key-changes.ts'
-import { answerJson, answerNothing } from '../answers.ts'
-import { answerPage } from '../pages.ts'
+} from '../../projects/keys/api-key-changes.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { callerRoute, pathNames } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 
 const ROOT = 'personal_api_keys/'
 const ONE = `${ROOT}:key_id/`

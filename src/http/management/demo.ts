@@ -1,13 +1,13 @@
 /** Demo data of a project: start a run, and read its progress. */
 import { DemoBody, DemoStateAnswer } from '../../contract/management/project.ts'
-import { type Caller, requireLevel } from '../../projects/access.ts'
 import { findDemoRun, requestDemoData, serializeDemoRun } from '../../projects/demo-runs.ts'
-import { findProject, type Project } from '../../projects/project.ts'
+import { type Caller, requireLevel } from '../../projects/rights/access.ts'
+import { findProject, type Project } from '../../projects/settings/project.ts'
 import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { everyProjectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { serializeProject } from './projects.ts'
 
 export const DEMO_ROUTES = [

@@ -1,7 +1,7 @@
 /** Activity logs of a whole family of definitions: one route for each family. */
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import type { ActivityScope } from '../../projects/activity.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson } from '../answers/answers.ts'
 import { projectRoute } from '../route.ts'
 import { projectActivity } from './activity.ts'
 

@@ -12,11 +12,11 @@ import {
 } from '../../plugins/plugin-config.ts'
 import { HOOK_EVENT, hookSettings } from '../../plugins/rest-hook.ts'
 import { getAction } from '../../targeting/action.ts'
-import { answerJson, answerNothing } from '../answers.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { answerPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { pathNames, projectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { actorOf } from './plugins.ts'
 
 export const HOOK_ROUTES = [

@@ -4,10 +4,10 @@ import {
   IngestionWarningQuery,
 } from '../../contract/management/ingestion-warning.ts'
 import type { StoredWarning } from '../../ingest/notes/reports.ts'
-import { answerJson } from '../answers.ts'
-import { pageAddress, queryValue, readPage } from '../pages.ts'
+import { answerJson } from '../answers/answers.ts'
+import { pageAddress, queryValue, readPage } from '../answers/pages.ts'
+import { parseTimestamp } from '../bodies/timestamps.ts'
 import { projectRoute } from '../route.ts'
-import { parseTimestamp } from '../timestamps.ts'
 
 const LIMIT_MAX = 1000
 

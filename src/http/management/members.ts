@@ -8,7 +8,8 @@ import {
   MemberPage,
   NewInviteAnswer,
 } from '../../contract/management/organization.ts'
-import { requireLevel } from '../../projects/access.ts'
+import { requireLevel } from '../../projects/rights/access.ts'
+import { ADMIN, MEMBER } from '../../projects/tables.ts'
 import {
   changeLevel,
   createInvite,
@@ -19,12 +20,11 @@ import {
   listMembers,
   type Member,
   removeMember,
-} from '../../projects/members.ts'
-import { ADMIN, MEMBER } from '../../projects/tables.ts'
-import { answerJson, answerNothing } from '../answers.ts'
-import { answerPage } from '../pages.ts'
+} from '../../projects/users/members.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { organizationRoute, pathNames } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 
 export const MEMBER_ROUTES = [
   organizationRoute({

@@ -9,25 +9,25 @@ import {
 import { ActivityAnswer, ActivityQuery } from '../../contract/management/project.ts'
 import { Refusal } from '../../errors.ts'
 import {
-  type Caller,
-  listVisibleOrganizations,
-  listVisibleProjects,
-  requireLevel,
-  type VisibleProjects,
-} from '../../projects/access.ts'
-import {
   countMembers,
   createOrganization,
   deleteOrganization,
   type Organization,
   renameOrganization,
 } from '../../projects/organization.ts'
+import {
+  type Caller,
+  listVisibleOrganizations,
+  listVisibleProjects,
+  requireLevel,
+  type WithLevel,
+} from '../../projects/rights/access.ts'
 import { ADMIN, OWNER } from '../../projects/tables.ts'
-import { answerJson, answerNothing } from '../answers.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { answerPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { callerRoute, organizationRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { activityPage } from './activity.ts'
 import { serializeProjectListItem } from './projects.ts'
 
@@ -64,7 +64,7 @@ export const ORGANIZATION_ROUTES = [
       const owned_max = app.organizations_max
       const wanted = { name: body.name, user_id: caller.user_id, owned_max }
       const item = createOrganization(app.control, wanted, app.now())
-      return answerJson(serializeOrganization(app, caller, { thing: item, level: OWNER }), 201)
+      return answerJson(serializeOrganization(app, caller, { item, level: OWNER }), 201)
     },
   }),
   organizationRoute({
@@ -74,7 +74,7 @@ export const ORGANIZATION_ROUTES = [
     summary: 'Read an organization; @current is the one worked on last.',
     answers: { 200: OrganizationAnswer },
     answer: (app, { caller, organization, level }) =>
-      answerJson(serializeOrganization(app, caller, { thing: organization, level })),
+      answerJson(serializeOrganization(app, caller, { item: organization, level })),
   }),
   ...CHANGE_METHODS.map((method) =>
     organizationRoute({
@@ -88,7 +88,7 @@ export const ORGANIZATION_ROUTES = [
         requireLevel(level, ADMIN)
         const requested = { user_id: caller.user_id, name: body.name ?? organization.name }
         const item = renameOrganization(app.control, organization, requested, app.now())
-        return answerJson(serializeOrganization(app, caller, { thing: item, level }))
+        return answerJson(serializeOrganization(app, caller, { item, level }))
       },
     }),
   ),
@@ -128,7 +128,7 @@ export const ORGANIZATION_ROUTES = [
 export function serializeOrganization(
   app: AppContext,
   caller: Caller,
-  { thing: item, level }: VisibleProjects<Organization>,
+  { item, level }: WithLevel<Organization>,
 ): object {
   const projects = listVisibleProjects(app.control, caller)
     .filter((project) => project.organization_id === item.id)

@@ -3,9 +3,9 @@ import { Refusal } from '../../errors.ts'
 import type { PluginConfig } from '../../plugins/plugin-config.ts'
 import { LOG_TYPES, type LogType, listLogEntries } from '../../plugins/plugin-log.ts'
 import { queryOf } from '../addresses.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson } from '../answers/answers.ts'
+import { pageAddress, readPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { pageAddress, readPage } from '../pages.ts'
 
 const LIMIT_MAX = 1000
 

@@ -21,12 +21,12 @@ import {
   type PluginConfigFields,
   serializeConfig,
 } from '../../plugins/plugin-config.ts'
-import type { Project } from '../../projects/project.ts'
-import { answerJson, answerNothing } from '../answers.ts'
+import type { Project } from '../../projects/settings/project.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { answerPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { organizationRoute, pathNames, projectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { answerLog } from './plugin-logs.ts'
 
 const ROOT = 'plugin_configs/'

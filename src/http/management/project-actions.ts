@@ -11,7 +11,8 @@ import {
   ResourceAccessBody,
 } from '../../contract/management/project.ts'
 import { Refusal } from '../../errors.ts'
-import { type Caller, type ControlDB, requireLevel } from '../../projects/access.ts'
+import { findMembership } from '../../projects/organization.ts'
+import { type Caller, type ControlDB, requireLevel } from '../../projects/rights/access.ts'
 import {
   defaultLevel,
   EVERYBODY,
@@ -21,21 +22,20 @@ import {
   PROJECT_RESOURCE,
   RESOURCE_LEVELS,
   RESOURCES,
-} from '../../projects/access-controls.ts'
-import { findMembership } from '../../projects/organization.ts'
+} from '../../projects/rights/access-controls.ts'
 import {
   addProductIntent,
   completeOnboarding,
   type IntentRequest,
-} from '../../projects/product-intents.ts'
-import { findProject, type Project } from '../../projects/project.ts'
-import { changeAccess, resetToken } from '../../projects/project-changes.ts'
+} from '../../projects/settings/product-intents.ts'
+import { findProject, type Project } from '../../projects/settings/project.ts'
+import { changeAccess, resetToken } from '../../projects/settings/project-changes.ts'
 import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
-import { findUser, findUserByUuid } from '../../projects/user.ts'
-import { answerJson } from '../answers.ts'
+import { findUser, findUserByUuid } from '../../projects/users/user.ts'
+import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { everyProjectRoute, type OfProject, type RouteCall } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { projectActivity } from './activity.ts'
 import { serializeProject } from './projects.ts'
 

@@ -9,23 +9,28 @@ import {
 } from '../../contract/management/project.ts'
 import { listDashboardHeads } from '../../dashboards/dashboard.ts'
 import { Refusal } from '../../errors.ts'
+import { makeLiveToken } from '../../projects/keys/live-token.ts'
 import {
   type Caller,
   getVisibleOrganization,
   listVisibleProjects,
   requireLevel,
   requireWholeOrganization,
-} from '../../projects/access.ts'
-import { makeLiveToken } from '../../projects/live-token.ts'
-import { listProductIntents } from '../../projects/product-intents.ts'
-import type { Project } from '../../projects/project.ts'
-import { addProject, changeProject, deleteProject } from '../../projects/project-changes.ts'
-import type { SentFields } from '../../projects/project-fields.ts'
-import { isShown, rightsAt } from '../../projects/rights.ts'
+} from '../../projects/rights/access.ts'
+import { isShown, rightsAt } from '../../projects/rights/rights.ts'
+import { listProductIntents } from '../../projects/settings/product-intents.ts'
+import type { Project } from '../../projects/settings/project.ts'
+import {
+  addProject,
+  changeProject,
+  deleteProject,
+} from '../../projects/settings/project-changes.ts'
+import type { SentFields } from '../../projects/settings/project-fields.ts'
 import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
-import { answerJson, answerNothing } from '../answers.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { answerPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import {
   callerRoute,
   everyProjectRoute,
@@ -33,7 +38,6 @@ import {
   organizationRoute,
   type RouteCall,
 } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 
 const BODY = validatorOf(ProjectBody)
 
@@ -88,7 +92,7 @@ export const PROJECT_ROUTES = [
     answers: { 201: ProjectAnswer },
     answer: (app, { caller, body }) => {
       requireWholeOrganization(caller)
-      const { thing: item, level } = getVisibleOrganization(app.control, caller, '@current')
+      const { item, level } = getVisibleOrganization(app.control, caller, '@current')
       requireLevel(level, ADMIN)
       const project = makeProject(app, { caller, body }, item.id)
       return answerJson(serializeProject(app, project, { caller, level }), 201)

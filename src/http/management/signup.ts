@@ -1,27 +1,32 @@
 /** Signup by an invite's link: its holder joins with a key or a session, or as a new user with a password or a key. */
 import { SignupBody } from '../../contract/management/organization.ts'
 import { Refusal } from '../../errors.ts'
+import { createApiKey } from '../../projects/keys/api-key.ts'
+import { findOrganization } from '../../projects/organization.ts'
 import {
   type Caller,
   type ControlDB,
   requireScope,
   requireWholeUser,
-} from '../../projects/access.ts'
-import { createApiKey } from '../../projects/api-key.ts'
-import { acceptInvite, getInvite, type Invite, parseFirstName } from '../../projects/members.ts'
-import { findOrganization } from '../../projects/organization.ts'
-import { hashPassword, storePassword } from '../../projects/passwords.ts'
-import { createUser, findUser, type User } from '../../projects/user.ts'
-import { answerJson } from '../answers.ts'
+} from '../../projects/rights/access.ts'
+import {
+  acceptInvite,
+  getInvite,
+  type Invite,
+  parseFirstName,
+} from '../../projects/users/members.ts'
+import { hashPassword, storePassword } from '../../projects/users/passwords.ts'
+import { createUser, findUser, type User } from '../../projects/users/user.ts'
+import { answerJson } from '../answers/answers.ts'
+import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
-import { readBody } from '../body.ts'
+import { readBody } from '../bodies/body.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { findSessionOf, isFromBrowser } from '../browser/session-cookie.ts'
 import { beginSession } from '../browser/session-start.ts'
-import { requestIp } from '../client-ip.ts'
+import { requestIp } from '../callers/client-ip.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
-import { answerError } from '../refusals.ts'
 import { bearerOf, getRequestCaller } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 
 const BODY = validatorOf(SignupBody)
 type EndpointCall = Parameters<Endpoint['answer']>

@@ -9,20 +9,20 @@ import {
   listVisibleOrganizations,
   listVisibleProjects,
   requireWholeUser,
-} from '../../projects/access.ts'
-import { parseFirstName } from '../../projects/members.ts'
+} from '../../projects/rights/access.ts'
+import { parseFirstName } from '../../projects/users/members.ts'
 import {
   chooseOrganization,
   chooseProject,
   findUser,
   renameUser,
   type User,
-} from '../../projects/user.ts'
-import { answerJson } from '../answers.ts'
+} from '../../projects/users/user.ts'
+import { answerJson } from '../answers/answers.ts'
+import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { answerPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { callerRoute, pathNames, type RouteCall } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { serializeOrganization } from './organizations.ts'
 import { serializeProject } from './projects.ts'
 
@@ -82,7 +82,7 @@ function changeUser(app: AppContext, { caller, body }: RouteCall<object, typeof 
         ...(last_name === undefined ? {} : { last_name: last_name.toWellFormed() }),
       })
       if (set_current_organization !== undefined) {
-        const { thing: item } = getVisibleOrganization(tx, caller, set_current_organization)
+        const { item } = getVisibleOrganization(tx, caller, set_current_organization)
         const first = listVisibleProjects(tx, caller).find(
           (project) => project.organization_id === item.id,
         )
@@ -90,7 +90,7 @@ function changeUser(app: AppContext, { caller, body }: RouteCall<object, typeof 
         chooseOrganization(tx, caller.user_id, chosen)
       }
       if (set_current_team !== undefined) {
-        const { thing: item } = getVisibleProject(tx, caller, String(set_current_team))
+        const { item } = getVisibleProject(tx, caller, String(set_current_team))
         chooseProject(tx, caller.user_id, item)
       }
     },
@@ -121,9 +121,9 @@ function userOnWire(app: AppContext, caller: Caller): object {
     last_name,
     date_joined: created_at,
     organization: current ? serializeOrganization(app, caller, current) : null,
-    organizations: organizations.map(({ thing }) => {
-      return { id: thing.id, name: thing.name, slug: thing.slug }
+    organizations: organizations.map(({ item }) => {
+      return { id: item.id, name: item.name, slug: item.slug }
     }),
-    team: team ? serializeProject(app, team.thing, { caller, level: team.level }) : null,
+    team: team ? serializeProject(app, team.item, { caller, level: team.level }) : null,
   }
 }

@@ -4,17 +4,17 @@
 
 import { ActorsQuery } from '../../contract/insights/actors.ts'
 import { Refusal } from '../../errors.ts'
-import type { Project } from '../../projects/project.ts'
+import type { Project } from '../../projects/settings/project.ts'
 import { prepareQuery } from '../../query/kinds/query-kinds.ts'
 import { mapInSlices, parseRows, writeArray } from '../../threads/sliced-json.ts'
 import { uuidBytes } from '../../uuid.ts'
-import { queryContext } from '../analytics/query-context.ts'
-import type { TreeCall } from '../analytics/run-tree.ts'
-import { answerJsonWithRaw, RawJson } from '../answers.ts'
+import { queryContext } from '../analytics/queries/query-context.ts'
+import type { TreeCall } from '../analytics/queries/run-tree.ts'
+import { answerJsonWithRaw, RawJson } from '../answers/answers.ts'
+import type { PageRequest } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
+import { type Fault, validatorOf } from '../bodies/shape.ts'
 import { IDLE_TIMEOUT_S } from '../endpoint.ts'
-import type { PageRequest } from '../pages.ts'
-import { type Fault, validatorOf } from '../shape.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import { serializePerson } from './person-serializer.ts'
 
@@ -24,7 +24,7 @@ const PAGE_MAX = 1000
 const QUESTION = validatorOf(ActorsQuery, refuseParameter)
 
 /** The source, the page, and further members of the envelope. */
-export type ActorsRequest = {
+type ActorsRequest = {
   /** A source of an ActorsQuery; its shape is checked here. */
   readonly source: object
   readonly page: PageRequest

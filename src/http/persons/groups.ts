@@ -11,7 +11,10 @@ import {
   GroupValuesQuery,
 } from '../../contract/persons/groups.ts'
 import { Refusal } from '../../errors.ts'
-import { readGroupTypeNames, writeGroupTypeNames } from '../../projects/group-type-names.ts'
+import {
+  readGroupTypeNames,
+  writeGroupTypeNames,
+} from '../../projects/settings/group-type-names.ts'
 import {
   type GroupListRequest,
   groupPropertiesTree,
@@ -20,12 +23,12 @@ import {
 } from '../../query/lists/groups.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
-import { runTree, type TreeCall } from '../analytics/run-tree.ts'
-import { answerJson, answerResults } from '../answers.ts'
+import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import { answerJson, answerResults } from '../answers/answers.ts'
+import { type PageRequest, pageAddress, queryValue, readPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { type PageRequest, pageAddress, queryValue, readPage } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { projectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { valueItems } from './person-analytics.ts'
 
 /** The most groups of one page. */
@@ -97,17 +100,7 @@ export const GROUP_ROUTES = [
     summary: 'One group, by its type and key.',
     query: GroupQuery,
     answers: { 200: GroupItem },
-    answer: async (app, call) => {
-      const { request } = call
-      const group_type_index = readTypeIndex(request)
-      const group_key = queryValue(request, 'group_key')
-      if (group_key === null) throw required('group_key')
-      const wanted = { group_type_index, group_key, search: null }
-      const { items } = await findGroups(app, call, wanted, { limit: 1, offset: 0 })
-      const [group] = items
-      if (group === undefined) throw new Refusal('not_found', 'Not found.')
-      return answerJson(group)
-    },
+    answer: async (app, call) => answerJson(await getGroup(app, call, readGroupKey(call.request))),
   }),
   projectRoute({
     method: 'GET',
@@ -173,6 +166,30 @@ async function findGroups(
     created_at,
   }))
   return { items, has_more: rows.length > page.limit }
+}
+
+/** Returns a group as lists have it. Refuses one that is not stored. */
+export async function getGroup(
+  app: AppContext,
+  call: TreeCall,
+  { group_type_index, group_key }: ReturnType<typeof readGroupKey>,
+): Promise<object> {
+  const wanted = { group_type_index, group_key, search: null }
+  const { items } = await findGroups(app, call, wanted, { limit: 1, offset: 0 })
+  const [group] = items
+  if (group === undefined) throw new Refusal('not_found', 'Not found.')
+  return group
+}
+
+/** Reads the group that a query string names. Refuses it without a type or a key. */
+export function readGroupKey(request: Request): {
+  readonly group_type_index: number
+  readonly group_key: string
+} {
+  const group_type_index = readTypeIndex(request)
+  const group_key = queryValue(request, 'group_key')
+  if (group_key === null) throw required('group_key')
+  return { group_type_index, group_key }
 }
 
 /** Reads the index of a group type. Refuses a missing one, and anything but an index. */

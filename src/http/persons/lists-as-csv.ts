@@ -3,9 +3,9 @@ import { Refusal } from '../../errors.ts'
 import { TEXT_FORMS } from '../../query/engine/text-forms.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
-import { answerBytes } from '../answers.ts'
+import { answerBytes } from '../answers/answers.ts'
 
-export type ListFormat = 'csv' | 'json'
+type ListFormat = 'csv' | 'json'
 
 const CSV_HEADERS = {
   'Content-Type': 'text/csv; charset=utf-8',

@@ -11,21 +11,21 @@ import {
   ValueList,
   ValuesQuery,
 } from '../../contract/persons/persons.ts'
-import { legacyFunnelActors, legacyTrendsActors } from '../../insights/legacy-actors.ts'
-import { countOf, type LegacyParameters, legacyText } from '../../insights/legacy-filters.ts'
+import { legacyFunnelActors, legacyTrendsActors } from '../../insights/legacy/legacy-actors.ts'
+import { countOf, type LegacyParameters, legacyText } from '../../insights/legacy/legacy-filters.ts'
 import {
   legacyCorrelation,
   legacyLifecycle,
   legacyStickiness,
-} from '../../insights/legacy-queries.ts'
+} from '../../insights/legacy/legacy-queries.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
 import { pathOf, queryOf } from '../addresses.ts'
-import { runTree, type TreeCall } from '../analytics/run-tree.ts'
-import { answerJson } from '../answers.ts'
+import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import { answerJson } from '../answers/answers.ts'
+import { queryValue, queryValues } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { queryValue, queryValues } from '../pages.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { projectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { answerActors } from './actors.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 

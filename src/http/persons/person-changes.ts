@@ -8,19 +8,23 @@ import {
   Parted,
   SplitBody,
   UndoMergeBody,
+  UndoPreviewAnswer,
 } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
+import type { PersonAfterUndo, UndoPreview } from '../../identity/changes.ts'
 import type { PersonChange } from '../../ingest/threads/capture.ts'
-import { isYes } from '../../insights/legacy-filters.ts'
-import type { Project } from '../../projects/project.ts'
+import { isYes } from '../../insights/legacy/legacy-filters.ts'
+import type { Project } from '../../projects/settings/project.ts'
+import { personEventCountsTree } from '../../query/lists/events.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import { US_PER_MS } from '../../time.ts'
 import { formatUuid } from '../../uuid.ts'
-import { answerJson } from '../answers.ts'
+import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import { answerJson } from '../answers/answers.ts'
+import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { queryValue } from '../pages.ts'
-import { projectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
+import { validatorOf } from '../bodies/shape.ts'
+import { pathNames, projectRoute } from '../route.ts'
 import {
   findPersonInPath,
   type PersonChangeCall,
@@ -76,6 +80,23 @@ export const PERSON_CHANGE_ROUTES = [
     answer: (app, { params, project }) => {
       const person = findPersonInPath(app, project, params)
       return answerJson({ results: mergesOf(app, project, person) })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'persons/:person_id/merges/:merge_id/',
+    scope: 'person:read',
+    summary: 'What undoing one of the merges that made a person would change.',
+    answers: { 200: UndoPreviewAnswer },
+    answer: async (app, call) => {
+      const { params, project } = call
+      const person = findPersonInPath(app, project, params)
+      const merge_id = Number(pathNames(params, 'merge_id'))
+      if (!Number.isSafeInteger(merge_id)) throw new Refusal('not_found', 'Not found.')
+      const change = { ...nameOf(project, person), merge_id, is_preview: true } as const
+      const outcome = await app.identity.changePerson({ kind: 'undo_merge', ...change })
+      if (outcome.kind === 'previewed') return answerJson(await previewOf(app, call, outcome.undo))
+      throw outcome.kind === 'unavailable' ? unavailable() : new Refusal('not_found', 'Not found.')
     },
   }),
   projectRoute({
@@ -202,12 +223,59 @@ async function changeOrRefuse(
       throw new Refusal('does_not_exist', detail, { attr: 'merge_id' })
     }
     case 'unavailable':
-      throw new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
+      throw unavailable()
+    case 'previewed':
+      throw new Error('a change was previewed that was meant')
     case 'too_many': {
       const detail = 'This person is too large to be split at once: undo its merges one by one.'
       throw new Refusal('invalid_input', detail)
     }
   }
+}
+
+const unavailable = (): Refusal =>
+  new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
+
+/** Ids that one query names, and ids that an answer has. */
+const COUNTED_IDS_MAX = 2000
+const SHOWN_IDS_MAX = 100
+
+/** Adds to a preview the events that each of the two would have. */
+async function previewOf(app: AppContext, call: TreeCall, undo: UndoPreview): Promise<object> {
+  const { survivor, restored, properties_lost, cohorts_lost_count } = undo
+  const ids = restored.distinct_ids
+  const [all, moved] =
+    ids.length > COUNTED_IDS_MAX ? [null, null] : await countEvents(app, call, survivor.id, ids)
+  return {
+    survivor: figuresOf(survivor, all === null ? null : all - moved),
+    restored: figuresOf(restored, moved),
+    properties_lost,
+    cohorts_lost_count,
+  }
+}
+
+const figuresOf = (person: PersonAfterUndo, event_count: number | null): object => ({
+  person: formatUuid(person.id),
+  distinct_ids: person.distinct_ids.slice(0, SHOWN_IDS_MAX),
+  distinct_id_count: person.distinct_ids.length,
+  event_count,
+  property_count: person.property_count,
+  cohort_count: person.cohort_count,
+})
+
+/** Counts the events of a person, and those of them that are of some distinct ids. */
+async function countEvents(
+  app: AppContext,
+  call: TreeCall,
+  person_id: Uint8Array,
+  ids: readonly string[],
+): Promise<readonly [number, number]> {
+  // A person without an id has no events.
+  if (ids.length === 0) return [0, 0]
+  const tree = personEventCountsTree(formatUuid(person_id), ids)
+  const { rows } = await runTree(app, call, 'persons/merges', tree)
+  const [[all, moved] = []] = rows
+  return [Number(all), Number(moved)]
 }
 
 function mergesOf(app: AppContext, project: Project, person: ListedPerson): readonly object[] {

@@ -1,9 +1,9 @@
 /** The person of a path, and activity records of changes to it. */
 
 import { Refusal } from '../../errors.ts'
-import type { Caller } from '../../projects/access.ts'
 import { type ActivityEntry, recordActivity } from '../../projects/activity.ts'
-import type { Project } from '../../projects/project.ts'
+import type { Caller } from '../../projects/rights/access.ts'
+import type { Project } from '../../projects/settings/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import { formatUuid, uuidBytes } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'

@@ -6,15 +6,18 @@ import {
   UpdatePropertyBody,
 } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
-import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
-import { changesBetween } from '../../projects/activity.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
+import { validatorOf } from '../bodies/shape.ts'
 import { projectRoute } from '../route.ts'
-import { validatorOf } from '../shape.ts'
 import { findPersonInPath, type PersonChangeCall, recordPersonChange } from './person-in-path.ts'
-
-type SentProperties = Readonly<Record<string, unknown>>
+import {
+  propertyChanges,
+  requireRoom,
+  type SentProperties,
+  sendOwnEvent,
+  withoutKeys,
+} from './property-changes.ts'
 
 const PERSON_BODY = validatorOf(PersonBody)
 
@@ -83,17 +86,9 @@ async function setProperties(
   set: SentProperties,
   attr: string,
 ): Promise<void> {
-  const after = { ...changing.person.properties, ...set }
-  const { person_bytes_max, person_properties_max } = CAPTURE_LIMITS
-  const before = Object.keys(changing.person.properties).length
-  if (Object.keys(after).length > Math.max(person_properties_max, before)) {
-    const detail = `A person holds at most ${person_properties_max} properties.`
-    throw new Refusal('invalid_input', detail, { attr })
-  }
-  if (Buffer.byteLength(JSON.stringify(after)) > person_bytes_max) {
-    const detail = `A person holds at most ${person_bytes_max} bytes of properties.`
-    throw new Refusal('invalid_input', detail, { attr })
-  }
+  const before = changing.person.properties
+  const after = { ...before, ...set }
+  requireRoom('person', { before, after }, attr)
   await sendEvent(app, changing, '$set', { $set: set })
   noteProperties(app, changing, after)
 }
@@ -108,30 +103,10 @@ async function sendEvent(
   if (distinct_id === undefined) {
     throw new Refusal('invalid_input', 'This person has no distinct id, so it cannot be changed.')
   }
-  // The caller's location is not the person's.
-  const input = { event, distinct_id, properties: { ...properties, $geoip_disable: true } }
-  const answer = await app.capture.send({
-    path: '/capture',
-    query: '',
-    content_type: 'application/json',
-    content_encoding: '',
-    client_ip: '',
-    received_at_ms: app.now().getTime(),
-    body: new TextEncoder().encode(JSON.stringify({ api_key: project.api_token, ...input })),
-  })
-  if (answer.kind === 'refused') {
-    throw new Refusal(answer.code, answer.detail, { attr: answer.attr })
-  }
-}
-
-function withoutKeys(properties: SentProperties, keys: readonly string[]): SentProperties {
-  return Object.fromEntries(Object.entries(properties).filter(([key]) => !keys.includes(key)))
+  await sendOwnEvent(app, project, { event, distinct_id, properties })
 }
 
 function noteProperties(app: AppContext, changing: PersonChangeCall, after: SentProperties): void {
-  const before = changing.person.properties
-  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key))
-  const all = { ...after, ...Object.fromEntries(gone.map((key) => [key, null])) }
-  const changes = changesBetween('Person', before, all)
+  const changes = propertyChanges('Person', changing.person.properties, after)
   if (changes.length > 0) recordPersonChange(app, changing, { activity: 'updated', changes })
 }

@@ -1,6 +1,6 @@
 /** Serializes persons for the API. */
 
-import type { Project } from '../../projects/project.ts'
+import type { Project } from '../../projects/settings/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import { formatUuid } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'

@@ -2,17 +2,17 @@
 
 import { RelatedList, RelatedQuery } from '../../contract/persons/groups.ts'
 import { Refusal } from '../../errors.ts'
-import { isShown, rightsAt } from '../../projects/rights.ts'
+import { isShown, rightsAt } from '../../projects/rights/rights.ts'
 import {
   type ActorKey,
   relatedGroupsTree,
   relatedPersonsTree,
 } from '../../query/lists/related-actors.ts'
 import { formatUuid } from '../../uuid.ts'
-import { runTree, type TreeCall } from '../analytics/run-tree.ts'
-import { answerJson } from '../answers.ts'
+import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import { answerJson } from '../answers/answers.ts'
+import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
-import { queryValue } from '../pages.ts'
 import { projectRoute } from '../route.ts'
 import { readTypeIndex } from './groups.ts'
 import { personIdOf } from './person-in-path.ts'

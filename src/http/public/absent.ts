@@ -3,10 +3,10 @@
  * a browser hides the status, the SDK takes the answer for a failure of the network and sends again.
  */
 import { Refusal } from '../../errors.ts'
-import type { AppContext } from '../app-context.ts'
-import { preflightHeaders, withCors } from '../cors.ts'
+import { preflightHeaders, withCors } from '../answers/cors.ts'
+import { answerRefusal } from '../answers/refusals.ts'
+import type { PublicContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { answerRefusal } from '../refusals.ts'
 
 type AbsentPath = {
   readonly methods: readonly ('GET' | 'POST')[]
@@ -32,7 +32,7 @@ const ABSENT: readonly AbsentPath[] = [
 ]
 
 /** Creates the endpoints of ABSENT. Their bodies are not read. */
-export function absentEndpoints(_app: AppContext): readonly Endpoint[] {
+export function absentEndpoints(_app: PublicContext): readonly Endpoint[] {
   return ABSENT.flatMap(({ methods, path, product }) => {
     const refusal = new Refusal('not_found', `${product} are not part of this server.`)
     const answer: Endpoint['answer'] = (request) => withCors(request, answerRefusal(refusal))

@@ -1,12 +1,12 @@
 /** Receives events: passes each body to the data thread unchanged, and answers after its commit. */
 import { Refusal } from '../../errors.ts'
 import { queryOf } from '../addresses.ts'
-import { JSON_HEADERS } from '../answers.ts'
-import type { AppContext } from '../app-context.ts'
-import { clientIpFinder } from '../client-ip.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import { JSON_HEADERS } from '../answers/answers.ts'
+import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
+import { answerError, answerRefusal } from '../answers/refusals.ts'
+import type { PublicContext } from '../app-context.ts'
+import { clientIpFinder } from '../callers/client-ip.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { answerError, answerRefusal } from '../refusals.ts'
 
 /**
  * Every path accepts every shape of body; each is served with and without a final slash, since a redirect loses
@@ -31,7 +31,7 @@ const STORED_INIT = { headers: new Headers(JSON_HEADERS) }
 const EMPTY = new Uint8Array(0)
 
 /** Creates the capture endpoints; a project token suffices. */
-export function captureEndpoints(app: AppContext): readonly Endpoint[] {
+export function captureEndpoints(app: PublicContext): readonly Endpoint[] {
   return CAPTURE_PATHS.flatMap((path) => {
     const answer = captureHandler(app, path)
     return [
@@ -46,12 +46,12 @@ export function captureEndpoints(app: AppContext): readonly Endpoint[] {
  * Creates the handler of one capture path. This is the hot path: it allocates nothing that the response does
  * not need.
  */
-function captureHandler(app: AppContext, path: string): Endpoint['answer'] {
+function captureHandler(app: PublicContext, path: string): Endpoint['answer'] {
   const findClientIp = clientIpFinder(app.trusted_proxies)
   return async (request, _params, socket) => {
     const { headers } = request
     try {
-      const received_at_ms = Date.now()
+      const received_at_ms = app.now().getTime()
       const socket_ip = socket?.requestIP(request)?.address ?? ''
       const answer = await app.capture.send({
         path,

@@ -8,14 +8,14 @@ import {
 import { Refusal } from '../../errors.ts'
 import { openLocalDefinitions } from '../../flags/local/local.ts'
 import { isObject } from '../../json.ts'
-import { type Caller, getVisibleProject } from '../../projects/access.ts'
-import { requireRight, rightsAt } from '../../projects/rights.ts'
+import { type Caller, getVisibleProject } from '../../projects/rights/access.ts'
+import { requireRight, rightsAt } from '../../projects/rights/rights.ts'
 import { findFlagByKey, getFlag } from '../../targeting/flags/flag.ts'
 import { mapInSlices, writeArray } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
-import { answerBytes, answerJsonText, JSON_HEADERS } from '../answers.ts'
+import { answerBytes, answerJsonText, JSON_HEADERS } from '../answers/answers.ts'
+import { isKnown } from '../answers/fixed-texts.ts'
 import type { AppContext } from '../app-context.ts'
-import { isKnown } from '../fixed-texts.ts'
 import { callerRoute, projectRoute, type Route } from '../route.ts'
 
 /** The path of newer SDKs; it is not below `/api/`. */
@@ -73,7 +73,7 @@ function projectOf(app: AppContext, caller: Caller, request: Request, fallback: 
     throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
   }
   const { control } = app
-  const { thing: item, level } = getVisibleProject(control, caller, String(named?.id ?? fallback))
+  const { item, level } = getVisibleProject(control, caller, String(named?.id ?? fallback))
   const rights = rightsAt(control, caller, { project: item, level })
   requireRight(rights, { scope: 'feature_flag:read', by: 'level' })
   return item.id
@@ -92,9 +92,10 @@ async function answerDefinitions(
 ): Promise<Response> {
   const query = new URLSearchParams(queryOf(request.url))
   const { definitions } = await app.flags.readyFlagsWithAllGroupTypes(project_id)
-  const search_text = query.get('send_cohorts')
+  const send_cohorts_text = query.get('send_cohorts')
   // SDKs send the name without a value.
-  const send_cohorts = search_text !== null && search_text !== 'false' && search_text !== '0'
+  const send_cohorts =
+    send_cohorts_text !== null && send_cohorts_text !== 'false' && send_cohorts_text !== '0'
   const stored = BODIES.get(definitions) ?? new Map<boolean, Promise<DefinitionsBody>>()
   BODIES.set(definitions, stored)
   const made = stored.get(send_cohorts) ?? makeBody(definitions, { project_id, send_cohorts })

@@ -7,7 +7,7 @@ import type { ClientSocket } from '../endpoint.ts'
  * `location` is from a header and overrides stored properties; `nearby` is from the connection and only fills
  * gaps.
  */
-export type LocationLookup = {
+type LocationLookup = {
   readonly location: GeoipProperties | null
   readonly nearby: GeoipProperties | null
 }

@@ -3,16 +3,16 @@
 import type { CompiledFlags } from '../../flags/definition.ts'
 import { localVerdict } from '../../flags/local/local.ts'
 import { isObject } from '../../json.ts'
-import { isShown, type Rights, rightsIn } from '../../projects/rights.ts'
+import { isShown, type Rights, rightsIn } from '../../projects/rights/rights.ts'
 import type { Flag } from '../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../targeting/flags/flag-links.ts'
 import { statusOf } from '../../targeting/flags/staleness.ts'
 import type { AppContext } from '../app-context.ts'
-import { authorFinder } from '../authors.ts'
+import { authorFinder } from '../callers/authors.ts'
 import type { ShownTo } from '../targeting/flags/linked-flags.ts'
 
 /** Serializes flags of one project during one request. */
-export type SerializeFlag = (flag: Flag) => object
+type SerializeFlag = (flag: Flag) => object
 
 /**
  * Creates a serializer; it reads the objects linked to a project's flags once for all of them, and waits until the flags
@@ -25,7 +25,7 @@ export async function flagSerializer(
   const project_id = project.id
   const rights = rightsIn(app.control, caller, project)
   const nameAuthor = authorFinder(app)
-  const linksOf = readLinks(app.control, project_id)
+  const linksOf = await readLinks(app.control, project_id)
   const { definitions } = await app.flags.readyFlagsOf(project_id)
   return (flag) => {
     const links = linksOf(flag.id)

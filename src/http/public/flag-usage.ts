@@ -1,10 +1,10 @@
 /** The last use of each flag, by the `$feature_flag_called` events of SDKs. */
 import { USAGE_DAYS } from '../../targeting/flags/staleness.ts'
-import { type EventListCall, queryEvents } from '../analytics/event-queries.ts'
+import { type EventListCall, queryEvents } from '../analytics/queries/event-queries.ts'
 import type { AppContext } from '../app-context.ts'
 
 /** The time of a flag's last use; null without any within `USAGE_DAYS`. */
-export type LastUse = (flag_key: string) => Date | null
+type LastUse = (flag_key: string) => Date | null
 
 const FLAGS_MAX = 10_000
 

@@ -2,16 +2,17 @@
 import { Refusal } from '../../errors.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
 import type { Evaluation } from '../../flags/result.ts'
-import type { Project } from '../../projects/project.ts'
+import type { Project } from '../../projects/settings/project.ts'
 import { answerFlags, type FlagAnswer } from '../../targeting/flags/answer-flags.ts'
 import type { ProjectFlags } from '../../targeting/flags/flag-definitions.ts'
 import { noteProject, resumeWork } from '../../threads/this-thread.ts'
+import { secondsSince } from '../../threads/timings.ts'
 import { pathOf } from '../addresses.ts'
-import { JSON_HEADERS } from '../answers.ts'
-import type { AppContext } from '../app-context.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import { JSON_HEADERS } from '../answers/answers.ts'
+import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
+import { answerError, type Report } from '../answers/refusals.ts'
+import type { PublicContext } from '../app-context.ts'
 import type { ClientSocket, Endpoint } from '../endpoint.ts'
-import { answerError, type Report } from '../refusals.ts'
 import { locate, NOWHERE } from './flag-location.ts'
 import { FLAG_BODY_BYTES_MAX, type FlagRequest, readFlagRequest } from './flag-request.ts'
 import { withRuntime } from './flag-runtime.ts'
@@ -63,7 +64,7 @@ const PREFLIGHT = '{"status":1}'
 const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
 
 /** Creates the flag endpoints; a project token suffices. */
-export function flagEndpoints(app: AppContext): readonly Endpoint[] {
+export function flagEndpoints(app: PublicContext): readonly Endpoint[] {
   return PATHS.flatMap(([path, dialect]) => {
     const answer: Endpoint['answer'] = (request, _params, socket) =>
       answerFlagRequest(app, dialect, request, socket)
@@ -80,7 +81,7 @@ export function flagEndpoints(app: AppContext): readonly Endpoint[] {
  * Answers one request. This is a hot path: texts that do not depend on the person are built once per project.
  */
 async function answerFlagRequest(
-  app: AppContext,
+  app: PublicContext,
   dialect: FlagDialect,
   request: Request,
   socket: ClientSocket,
@@ -105,7 +106,9 @@ async function answerFlagRequest(
     // Awaiting a value that is ready would cost a microtask turn.
     const stored = ready instanceof Promise ? await ready : ready
     resumeWork()
+    const started_ms = performance.now()
     const answer = stored === null ? null : evaluate(app, call, stored, now)
+    if (answer !== null) app.timings.flags.record(secondsSince(started_ms))
     if (answer !== null && answer.overrides.length > 0) {
       await storeOverrides(app, answer.overrides)
     }
@@ -119,7 +122,7 @@ async function answerFlagRequest(
   }
 }
 
-function requireProject(app: AppContext, dialect: FlagDialect, token: unknown): Project {
+function requireProject(app: PublicContext, dialect: FlagDialect, token: unknown): Project {
   const text = typeof token === 'string' ? token.trim() : token
   if (text === undefined || text === null || text === '') {
     throw new Refusal('no_api_key', dialect.no_key, { attr: 'api_key' })
@@ -151,13 +154,13 @@ function composeFlags(call: FlagCall, evaluation: Evaluation | null, now: Date):
   return `{${none},"errorsWhileComputingFlags":false,${tail}}`
 }
 
-function readyFlags(app: AppContext, { project, flags: { groups } }: FlagCall) {
+function readyFlags(app: PublicContext, { project, flags: { groups } }: FlagCall) {
   const group_types = typeof groups === 'object' && groups !== null ? Object.keys(groups) : []
   return app.flags.readyFlagsOf(project.id, group_types)
 }
 
 function evaluate(
-  app: AppContext,
+  app: PublicContext,
   { request, socket, flags }: FlagCall,
   stored: ProjectFlags,
   now: Date,
@@ -182,8 +185,8 @@ function evaluate(
  * either way.
  */
 async function storeOverrides(
-  app: AppContext,
-  overrides: Parameters<AppContext['flag_rows']['storeOverrides']>[0],
+  app: PublicContext,
+  overrides: Parameters<PublicContext['flag_rows']['storeOverrides']>[0],
 ): Promise<void> {
   try {
     await app.flag_rows.storeOverrides(overrides)

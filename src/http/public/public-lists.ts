@@ -4,21 +4,21 @@
  * request names. Clients filter by dates and flags, so these objects must not contain secrets.
  */
 import { Refusal } from '../../errors.ts'
-import type { Project } from '../../projects/project.ts'
+import type { Project } from '../../projects/settings/project.ts'
 import { findFeature, listFeatureHeads } from '../../targeting/early-access.ts'
 import { readExperiments } from '../../targeting/experiments/experiment.ts'
 import { listFlagKeys } from '../../targeting/flags/flag.ts'
 import { findSurvey, listSurveyHeads } from '../../targeting/surveys/survey.ts'
 import { readOneByOne } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
-import { answerJson, answerResults } from '../answers.ts'
-import type { AppContext } from '../app-context.ts'
-import { corsHeaders } from '../cors.ts'
+import { answerJson, answerResults } from '../answers/answers.ts'
+import { corsHeaders } from '../answers/cors.ts'
+import { queryValue } from '../answers/pages.ts'
+import type { PublicContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { queryValue } from '../pages.ts'
 import { siteReads } from './site-answers.ts'
 
-type AnswerList = (app: AppContext, project: Project, request: Request) => Promise<Response>
+type AnswerList = (app: PublicContext, project: Project, request: Request) => Promise<Response>
 
 /** LISTS: the public lists by path. A line adds an endpoint. */
 const LISTS: readonly (readonly [path: string, answer: AnswerList])[] = [
@@ -29,18 +29,22 @@ const LISTS: readonly (readonly [path: string, answer: AnswerList])[] = [
 ]
 
 /** Creates the endpoints of LISTS. */
-export function publicListEndpoints(app: AppContext): readonly Endpoint[] {
+export function publicListEndpoints(app: PublicContext): readonly Endpoint[] {
   return LISTS.flatMap(([path, answer]) =>
     siteReads(app, path, (request) => answer(app, requireProject(app, request), request)),
   )
 }
 
 /** There are no product tours: SDKs that ask for them show none. */
-async function toursOf(_app: AppContext, _project: Project, request: Request): Promise<Response> {
+async function toursOf(
+  _app: PublicContext,
+  _project: Project,
+  request: Request,
+): Promise<Response> {
   return answerJson({ product_tours: [] }, 200, corsHeaders(request))
 }
 
-function requireProject(app: AppContext, request: Request): Project {
+function requireProject(app: PublicContext, request: Request): Project {
   const token = queryValue(request, 'token') ?? queryValue(request, 'api_key') ?? ''
   if (token === '') {
     throw new Refusal(
@@ -58,7 +62,11 @@ function requireProject(app: AppContext, request: Request): Project {
   )
 }
 
-async function surveysOf(app: AppContext, project: Project, request: Request): Promise<Response> {
+async function surveysOf(
+  app: PublicContext,
+  project: Project,
+  request: Request,
+): Promise<Response> {
   const keyOf = flagKeys(app, project)
   const ids = listSurveyHeads(app.control, project.id).flatMap(({ id, archived }) =>
     archived ? [] : id,
@@ -92,7 +100,11 @@ async function surveysOf(app: AppContext, project: Project, request: Request): P
 }
 
 /** The features in beta, or in the stages that the request names. */
-async function featuresOf(app: AppContext, project: Project, request: Request): Promise<Response> {
+async function featuresOf(
+  app: PublicContext,
+  project: Project,
+  request: Request,
+): Promise<Response> {
   const named = new URLSearchParams(queryOf(request.url)).getAll('stage')
   const stages = new Set(named.length === 0 ? ['beta'] : named.flatMap((one) => one.split(',')))
   const keyOf = flagKeys(app, project)
@@ -116,7 +128,7 @@ async function featuresOf(app: AppContext, project: Project, request: Request): 
 
 /** Experiments that change the page itself. */
 async function experimentsOf(
-  app: AppContext,
+  app: PublicContext,
   project: Project,
   request: Request,
 ): Promise<Response> {
@@ -135,7 +147,7 @@ async function experimentsOf(
   )
 }
 
-function flagKeys(app: AppContext, project: Project): (flag_id: number | null) => string | null {
+function flagKeys(app: PublicContext, project: Project): (flag_id: number | null) => string | null {
   const keys = listFlagKeys(app.control, project.id)
   return (flag_id) => (flag_id === null ? null : (keys.get(flag_id) ?? null))
 }

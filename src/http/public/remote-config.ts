@@ -1,8 +1,8 @@
 /** `/array/…/config`: the remote configuration that a web SDK loads first, as JSON and as a script. */
 import { Refusal } from '../../errors.ts'
-import { JSON_HEADERS } from '../answers.ts'
-import type { AppContext } from '../app-context.ts'
-import { corsHeaders } from '../cors.ts'
+import { JSON_HEADERS } from '../answers/answers.ts'
+import { corsHeaders } from '../answers/cors.ts'
+import type { PublicContext } from '../app-context.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
 import { siteReads } from './site-answers.ts'
 import { siteConfig } from './site-config.ts'
@@ -15,7 +15,7 @@ const SCRIPT_HEADERS = {
 }
 
 /** Creates the endpoints of a project's remote configuration; its token suffices. */
-export function remoteConfigEndpoints(app: AppContext): readonly Endpoint[] {
+export function remoteConfigEndpoints(app: PublicContext): readonly Endpoint[] {
   const endpoint = (
     path: string,
     headers: Readonly<Record<string, string>>,
@@ -33,7 +33,11 @@ export function remoteConfigEndpoints(app: AppContext): readonly Endpoint[] {
 }
 
 /** Renders a project's configuration as a script, to precede the client library. Refuses unknown tokens. */
-export function remoteConfigScript(app: AppContext, request: Request, params: PathParams): string {
+export function remoteConfigScript(
+  app: PublicContext,
+  request: Request,
+  params: PathParams,
+): string {
   const token = requireTokenShape(params)
   return renderScript(token, remoteConfig(app, request, token))
 }
@@ -41,7 +45,7 @@ export function remoteConfigScript(app: AppContext, request: Request, params: Pa
 type RenderConfig = (token: string, config: Readonly<Record<string, unknown>>) => string
 
 function remoteConfig(
-  app: AppContext,
+  app: PublicContext,
   request: Request,
   token: string,
 ): Readonly<Record<string, unknown>> {

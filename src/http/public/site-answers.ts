@@ -1,13 +1,13 @@
 /** Read endpoints for pages of any site: the request, its preflight, and refusals that pages can read. */
 
-import type { AppContext } from '../app-context.ts'
-import { preflightHeaders, withCors } from '../cors.ts'
+import { preflightHeaders, withCors } from '../answers/cors.ts'
+import { answerError } from '../answers/refusals.ts'
+import type { PublicContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { answerError } from '../refusals.ts'
 
 /** Creates a path's endpoints for GET, HEAD and OPTIONS. */
 export function siteReads(
-  app: AppContext,
+  app: PublicContext,
   path: string,
   read: Endpoint['answer'],
 ): readonly Endpoint[] {

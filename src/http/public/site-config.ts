@@ -1,5 +1,5 @@
 /** Settings of a project for a web SDK: which of its features to switch on. */
-import type { Project } from '../../projects/project.ts'
+import type { Project } from '../../projects/settings/project.ts'
 
 /**
  * Old SDKs use lz64, later ones gzip-js; they fall back to plain JSON with a preflight when neither is offered.

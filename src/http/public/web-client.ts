@@ -8,10 +8,10 @@ import surveys from '#web-client/surveys.js' with { type: 'file' }
 import tracingHeaders from '#web-client/tracing-headers.js' with { type: 'file' }
 import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
 import { Refusal } from '../../errors.ts'
-import type { AppContext } from '../app-context.ts'
-import { corsHeaders } from '../cors.ts'
+import { corsHeaders } from '../answers/cors.ts'
+import { answerFixed, type FixedText, fixText } from '../answers/fixed-texts.ts'
+import type { PublicContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { answerFixed, type FixedText, fixText } from '../fixed-texts.ts'
 import { remoteConfigScript } from './remote-config.ts'
 import { siteReads } from './site-answers.ts'
 
@@ -39,7 +39,7 @@ const SCRIPT_HEADERS = {
 }
 
 /** Creates the endpoints, under the addresses that the snippet and the library derive from the server's. */
-export function webClientEndpoints(app: AppContext): readonly Endpoint[] {
+export function webClientEndpoints(app: PublicContext): readonly Endpoint[] {
   const readOnce = scriptReader(SCRIPTS)
   return [
     ...siteReads(app, '/static/:file', async (request, params) =>

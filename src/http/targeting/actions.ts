@@ -9,26 +9,29 @@ import {
   NewAction,
 } from '../../contract/targeting/actions.ts'
 import { Refusal } from '../../errors.ts'
+import { constant } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
 import {
   type Action,
   type ActionChanges,
   createAction,
   getAction,
   listActionNames,
+  listActions,
   type StoredActionStep,
   updateAction,
 } from '../../targeting/action.ts'
-import { runHogql } from '../analytics/run-tree.ts'
-import { answerJson } from '../answers.ts'
+import { runTree } from '../analytics/queries/run-tree.ts'
+import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { authorFinder } from '../authors.ts'
-import { targetingEditor } from '../editors.ts'
+import { sentMembers } from '../bodies/sent-members.ts'
+import { validatorOf } from '../bodies/shape.ts'
+import { parseTimestamp } from '../bodies/timestamps.ts'
+import { authorFinder } from '../callers/authors.ts'
+import { targetingEditor } from '../callers/editors.ts'
 import { parseNumberId } from '../path-ids.ts'
 import { resource } from '../resource.ts'
 import { projectRoute } from '../route.ts'
-import { sentMembers } from '../sent-members.ts'
-import { validatorOf } from '../shape.ts'
-import { parseTimestamp } from '../timestamps.ts'
 
 const NEW_ACTION = validatorOf(NewAction)
 const ACTION_CHANGE = validatorOf(ActionChange)
@@ -42,8 +45,9 @@ const COUNT_ROUTE = projectRoute({
   answer: async (app, call) => {
     const { id, deleted } = getAction(app.control, call.project.id, parseNumberId(call.params))
     if (deleted) throw new Refusal('not_found', 'Not found.')
-    const query = `select count() from events where matchesAction(${id})`
-    const { rows } = await runHogql(app, call, query)
+    const tree = select`select count() from events where matchesAction(${constant(BigInt(id))})`
+    const actions = listActions(app.control, call.project.id)
+    const { rows } = await runTree(app, call, 'ActionCount', tree, { actions })
     return answerJson({ count: Number(rows[0]?.[0]) })
   },
 })

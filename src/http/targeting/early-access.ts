@@ -15,10 +15,10 @@ import {
   updateFeature,
 } from '../../targeting/early-access.ts'
 import type { AppContext } from '../app-context.ts'
-import { targetingEditor } from '../editors.ts'
+import { validatorOf } from '../bodies/shape.ts'
+import { targetingEditor } from '../callers/editors.ts'
 import { parseUuidId } from '../path-ids.ts'
 import { resource } from '../resource.ts'
-import { validatorOf } from '../shape.ts'
 import { linkedFlags, type ShownTo } from './flags/linked-flags.ts'
 
 const NEW_FEATURE = validatorOf(NewFeature)

@@ -12,7 +12,7 @@ export type DropReason =
   | 'plugin'
   | 'session_recording'
 
-export type CounterName = 'accepted' | 'duplicate' | 'merged' | `dropped:${DropReason}`
+type CounterName = 'accepted' | 'duplicate' | 'merged' | `dropped:${DropReason}`
 
 const ADD = `
 insert into ingest_counters (project_id, name, value)

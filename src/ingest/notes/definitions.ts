@@ -4,7 +4,7 @@ import { ClockCache } from '../../storage/clock-cache.ts'
 import type { EventLog } from '../../storage/log/event-log.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 
-export type DetectedPropertyType = 'String' | 'Numeric' | 'Boolean' | 'DateTime'
+type DetectedPropertyType = 'String' | 'Numeric' | 'Boolean' | 'DateTime'
 
 /** The owner of a property: event, person, or a group by the index of its type. */
 export type DefinitionOwner = 'event' | 'person' | 0 | 1 | 2 | 3 | 4

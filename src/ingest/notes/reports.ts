@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 
 /** A filter of warnings; null matches all. Times are µs since 1970 UTC, inclusive. */
-export type WarningFilter = {
+type WarningFilter = {
   readonly project_id: number
   readonly type: string | null
   /** Text in the type or the details, case-insensitive. */
@@ -31,7 +31,7 @@ export type CounterRow = {
 }
 
 /** Figures of the log and its files. */
-export type LogFigures = {
+type LogFigures = {
   /** The last committed event. */
   readonly seq: number
   /** Events up to here are in files; up to `trimmed_seq` they have left the log. */
@@ -44,7 +44,7 @@ export type LogFigures = {
 }
 
 /** The newest events of a project in a part of the log: those after one number, up to another. */
-export type NewestFilter = {
+type NewestFilter = {
   readonly project_id: number
   /** Null for every event name. */
   readonly event: string | null
@@ -106,6 +106,18 @@ where id = 1`
 
 type WarningParameters = [number, string | null, string | null, number | null, number | null]
 
+/** An edge as it reported itself last (JSON); `seen_at` in µs since 1970 UTC. */
+type EdgeReportRow = {
+  readonly edge: string
+  readonly report: string
+  readonly seen_at: number
+}
+
+/** Edges that did not report for longer are not listed. */
+const EDGE_SILENT_US = 90 * 86_400 * 1_000_000
+/** The most edges listed, the latest first. */
+const EDGES_MAX = 1000
+
 /** A read-only connection to events.db, which the data thread writes. */
 export class IngestReports {
   readonly #db: Database
@@ -148,6 +160,15 @@ export class IngestReports {
     const figures = this.#db.query<LogFigures, []>(SELECT_LOG).get()
     if (figures === null) throw new Error('events.db has no manifest row')
     return figures
+  }
+
+  /** The edges that reported in the last 90 days, the latest first. */
+  listEdges(now: Date): readonly EdgeReportRow[] {
+    return this.#db
+      .query<EdgeReportRow, [number]>(
+        `select edge, report, seen_at from edge_reports where seen_at > ? order by seen_at desc limit ${EDGES_MAX}`,
+      )
+      .all(now.getTime() * 1000 - EDGE_SILENT_US)
   }
 
   /** The number of the last committed event of all projects. */

@@ -21,7 +21,7 @@ export type DecodedBody = {
 export type FormFields = { readonly [name: string]: string | undefined }
 
 /** Limits of decoding. */
-export type DecodeLimits = {
+type DecodeLimits = {
   /** Bytes as sent and after each decompression. */
   readonly body_bytes_max: number
   /** Whether a project has this token: a long body without a valid token is refused before it is parsed. */

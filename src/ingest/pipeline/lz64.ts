@@ -1,7 +1,7 @@
 /** Expands `lz64` (LZString's `compressToBase64`, an LZW variant) within a limit of characters. */
 
 /** The expanded text, or the reason why there is none. */
-export type ExpandedText =
+type ExpandedText =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'too_large' }

@@ -13,6 +13,7 @@ const WITHOUT_UPDATE: ReadonlySet<string> = new Set([
   '$$heatmap',
   '$groupidentify',
   '$group_identify',
+  '$delete_group_property',
 ])
 
 /** Events whose purpose is a change of the person. */
@@ -108,7 +109,7 @@ export function readMerge(draft: EventDraft): null {
   }
 }
 
-/** Reads `$groups` of any event, and the properties of a `$groupidentify`. */
+/** Reads `$groups` of any event, and the properties that an event sets of a group or takes from it. */
 export function readGroups(draft: EventDraft): null {
   if (draft.is_personless) return null
   const { properties } = draft
@@ -118,7 +119,10 @@ export function readGroups(draft: EventDraft): null {
       .filter(([group_type, key]) => group_type !== '' && key !== null)
       .map(([group_type, key]) => [cutGroup(group_type), cutGroup(propertyText(key))] as const)
   }
-  if (draft.event !== '$groupidentify' && draft.event !== '$group_identify') return null
+  const is_deleting = draft.event === '$delete_group_property'
+  if (!is_deleting && draft.event !== '$groupidentify' && draft.event !== '$group_identify') {
+    return null
+  }
   const [group_type, key] = [properties['$group_type'], properties['$group_key']]
   if (group_type === undefined || group_type === null || key === undefined || key === null) {
     return null
@@ -127,7 +131,9 @@ export function readGroups(draft: EventDraft): null {
   draft.group = {
     group_type: cutGroup(propertyText(group_type)),
     group_key: cutGroup(propertyText(key)),
-    set: isObject(set) ? set : {},
+    ...(is_deleting
+      ? { set: NO_PROPERTIES, unset: keysOf(properties['$group_unset']) }
+      : { set: isObject(set) ? set : {} }),
   }
   return null
 }

@@ -40,7 +40,7 @@ const STEPS: readonly PipelineStep[] = [
   readGroups,
 ]
 
-export type EventVerdict =
+type EventVerdict =
   | { readonly kind: 'accepted'; readonly event: Readonly<EventDraft> }
   | {
       readonly kind: 'dropped'

@@ -13,7 +13,7 @@ const MAIL_DATE = /^(?:[A-Za-z]{3},? )?\d{1,2} [A-Za-z]{3} \d{4} \d{2}:\d{2}/
 const NUMBER = /^-?\d{9,20}(?:\.\d+)?$/
 
 /** The times in an event and its request. */
-export type TimeClaims = {
+type TimeClaims = {
   readonly timestamp: unknown
   readonly offset: unknown
   readonly ignores_sent_at: boolean
@@ -23,7 +23,7 @@ export type TimeClaims = {
   readonly now: number
 }
 
-export type ResolvedTime = { readonly timestamp: number; readonly warning: WarningType | null }
+type ResolvedTime = { readonly timestamp: number; readonly warning: WarningType | null }
 
 /**
  * The time to store: `timestamp` corrected by the skew of the client's clock (`now - sent_at`), never far in the

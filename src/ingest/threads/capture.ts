@@ -8,6 +8,7 @@ import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.
 import { Checkpoints } from '../../storage/sqlite/checkpoints.ts'
 import { FairBudget } from '../../threads/fair-budget.ts'
 import { createEventLoops, type EventLoops } from '../../threads/loop-memory.ts'
+import { type CommitTimings, createTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { guessToken } from '../pipeline/token.ts'
 import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
@@ -17,7 +18,10 @@ import {
   type CaptureAnswer,
   type CaptureFailure,
   type CaptureLimits,
+  type CommitEffects,
   type CommittedAnswers,
+  type ForwardedBatch,
+  type ForwardedOutcome,
   type FromDataThread,
   type NumberedCapture,
   type PersonChange,
@@ -34,6 +38,8 @@ export type {
   CaptureAnswer,
   CaptureLimits,
   CohortChange,
+  ForwardedBatch,
+  ForwardedOutcome,
   NewFiles,
   OverrideRow,
   PersonChange,
@@ -42,7 +48,7 @@ export type {
 }
 
 /** The methods of a logger that ingestion calls. */
-export type CaptureLog = {
+type CaptureLog = {
   readonly error: (fields: object, message: string) => void
 }
 
@@ -56,6 +62,8 @@ export type CaptureSettings = {
   readonly dedup_days?: number
   /** Shared memory in which the threads of ingestion record their heartbeats; allocated here when missing. */
   readonly event_loops?: Pick<EventLoops, 'data' | 'prepare'>
+  /** Shared memory in which the data thread records how long it takes; allocated here when missing. */
+  readonly timings?: CommitTimings
   readonly log: CaptureLog
   /** Called with each project that has events: at the start, and at a project's first event. */
   readonly onFirstEvent?: (project_id: number) => void
@@ -76,8 +84,10 @@ type PendingCapture = {
   readonly reject: (error: Error) => void
 }
 
-type PendingChange = {
-  readonly resolve: (outcome: PersonChanged | null) => void
+type CallOutcome = ForwardedOutcome | PersonChanged | null
+
+type PendingCall = {
+  readonly resolve: (outcome: CallOutcome) => void
   readonly reject: (error: Error) => void
 }
 
@@ -95,7 +105,7 @@ export class Capture {
   readonly #settings: CaptureSettings
   readonly #limits: CaptureLimits
   readonly #pending = new Map<number, PendingCapture>()
-  readonly #calls = new Map<number, PendingChange>()
+  readonly #calls = new Map<number, PendingCall>()
   readonly #checkpoints: Checkpoints
   readonly #decode_pool: DecodePool
   readonly #in_flight: FairBudget
@@ -137,7 +147,8 @@ export class Capture {
       answer: (committed) => this.#deliver(committed),
       breakDown: (message) => this.#break(message),
     })
-    this.#post({ kind: 'open', ...thread_settings, event_loop: event_loops.data })
+    const timings = settings.timings ?? createTimings().commits
+    this.#post({ kind: 'open', ...thread_settings, event_loop: event_loops.data, timings })
   }
 
   /**
@@ -191,7 +202,17 @@ export class Capture {
   async changePerson(change: PersonChange): Promise<PersonChanged> {
     if (!this.#is_open) return { kind: 'unavailable' }
     const outcome = await this.#request((call) => ({ kind: 'person', call, change }))
-    return outcome ?? { kind: 'unavailable' }
+    return outcome === null || isForwarded(outcome) ? { kind: 'unavailable' } : outcome
+  }
+
+  /**
+   * Stores what an edge sends, from the position that it has reached. Resolves after the commit; rejects only for a bug.
+   * What is refused may be stored in part: its edge sends it again.
+   */
+  async forward(batch: ForwardedBatch): Promise<ForwardedOutcome> {
+    if (!this.#is_open) return UNAVAILABLE
+    const outcome = await this.#request((call) => ({ kind: 'forwarded', call, batch }))
+    return outcome !== null && isForwarded(outcome) ? outcome : UNAVAILABLE
   }
 
   /** Deletes every row of a deleted project from events.db, in bounded transactions. */
@@ -244,7 +265,7 @@ export class Capture {
     await this.#request(message)
   }
 
-  #request(message: (call: number) => ToDataThread): Promise<PersonChanged | null> {
+  #request(message: (call: number) => ToDataThread): Promise<CallOutcome> {
     if (!this.#is_open) return Promise.reject(new Error('ingestion is closed'))
     this.#last_id += 1
     const call = this.#last_id
@@ -278,6 +299,10 @@ export class Capture {
       case 'person_changed':
         this.#finishCall(message.call, null, message.outcome)
         return
+      case 'forwarded':
+        this.#finishCall(message.call, null, message.outcome)
+        this.#noteCommit(message)
+        return
       case 'broken':
         this.#break(message.message)
         return
@@ -298,11 +323,15 @@ export class Capture {
       if (isLost(answer)) this.#decode_pool.forget()
     }
     if (!this.#is_open && this.#pending.size === 0) this.#answered.resolve()
-    for (const project_id of committed.first_events) this.#reportFirstEvent(project_id)
-    this.#checkpoints.noteWritten(committed.bytes_written)
+    this.#noteCommit(committed)
   }
 
-  #finishCall(number: number, error: string | null, outcome: PersonChanged | null = null): void {
+  #noteCommit({ first_events, bytes_written }: CommitEffects): void {
+    for (const project_id of first_events) this.#reportFirstEvent(project_id)
+    this.#checkpoints.noteWritten(bytes_written)
+  }
+
+  #finishCall(number: number, error: string | null, outcome: CallOutcome = null): void {
     const call = this.#calls.get(number)
     this.#calls.delete(number)
     this.#checkpoints.noteCall()
@@ -338,6 +367,10 @@ export class Capture {
  */
 function ownersOf(request: RawCapture): readonly string[] {
   return [`project ${guessToken(request) ?? ''}`, `address ${request.client_ip}`]
+}
+
+function isForwarded(outcome: ForwardedOutcome | PersonChanged): outcome is ForwardedOutcome {
+  return outcome.kind === 'forwarded' || outcome.kind === 'refused'
 }
 
 /** Whether a request was decoded but not written. */

@@ -1,4 +1,5 @@
 /** Group commit on the data thread: waiting requests share a transaction, and a failing one is isolated. */
+import type { Histogram } from '../../threads/histogram.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { unknownToken } from '../pipeline/token.ts'
 import {
@@ -8,6 +9,7 @@ import {
   commit,
   finishRequest,
   type IngestStores,
+  isFull,
 } from '../write/apply.ts'
 import { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { IngestLane, PreparedRequest } from './batch.ts'
@@ -25,6 +27,7 @@ import {
 import { RoundRobin } from './round-robin.ts'
 import { SlicedRequests } from './sliced-requests.ts'
 import { faultOf, type StorageFault } from './storage-faults.ts'
+import { measureWork } from './work-time.ts'
 
 /** Events of one commit of normal requests: bounds how long their answers wait. */
 const NORMAL_EVENTS_MAX = 5000
@@ -42,8 +45,10 @@ const LOW_PRIORITY_EVERY = 4
 const blockNone = (): boolean => false
 
 /** Dependencies and callbacks of the committer. */
-export type CommitterContext = DecodeContext & {
+type CommitterContext = DecodeContext & {
   readonly stores: IngestStores
+  /** Records how long requests waited. */
+  readonly queue_times?: Histogram
   readonly answer: (committed: CommittedAnswers) => void
   /** Called when the database is damaged: nothing may be written to it from then on. */
   readonly breakDown: (message: string) => void
@@ -97,10 +102,10 @@ export class Committer {
       stores: context.stores,
       limits: context.limits,
       overflow: this.#overflow,
-      isDeleted: (project_id) => this.#deleted_projects.has(project_id),
+      isDeleted: (project_id) => this.isDeleted(project_id),
       answer: (answers, bytes) => this.#send(answers, bytes),
       refusal: refuseDeletedProject,
-      recover: (error) => this.#clearAfterRollback(error),
+      recover: (error) => this.clearAfterRollback(error),
       unavailable: UNAVAILABLE,
       failed: failureOf,
       wake: context.wake,
@@ -129,6 +134,11 @@ export class Committer {
   /** Refuses all requests of a deleted project: waiting ones would store rows after the deletion. */
   refuseProject(project_id: number): void {
     this.#deleted_projects.add(project_id)
+  }
+
+  /** Whether a project was deleted since the start. */
+  isDeleted(project_id: number): boolean {
+    return this.#deleted_projects.has(project_id)
   }
 
   get has_work(): boolean {
@@ -190,8 +200,7 @@ export class Committer {
     isBlocked: (project_id: number) => boolean,
   ): void {
     const requests = lane.take(events_max, isBlocked)
-    const isDeleted = ({ project_id }: PreparedRequest): boolean =>
-      this.#deleted_projects.has(project_id)
+    const isDeleted = ({ project_id }: PreparedRequest): boolean => this.isDeleted(project_id)
     const allowed = requests.some(isDeleted)
       ? requests.filter((request) => !isDeleted(request))
       : requests
@@ -212,7 +221,7 @@ export class Committer {
       this.#send(refuseAll(requests, UNAVAILABLE), 0)
       return []
     }
-    const { stores, limits } = this.#context
+    const { stores, limits, queue_times } = this.#context
     const answers: NumberedAnswer[] = []
     const started_ms = performance.now()
     let done = 0
@@ -221,12 +230,13 @@ export class Committer {
     try {
       commit(stores, () => {
         for (const request of requests) {
-          const now_ms = performance.now()
-          if (done > 0 && now_ms - started_ms > COMMIT_MS_MAX) break
+          const is_over = performance.now() - started_ms > COMMIT_MS_MAX || isFull(stores, limits)
+          if (done > 0 && is_over) break
           const { events } = request
-          const deadline_ms = now_ms + limits.request_ms_max
+          const isOver = measureWork(limits.request_ms_max)
           beginWork(STORING, request.id, request.project_id)
-          const progress = applyEvents(stores, request, events, limits, deadline_ms)
+          queue_times?.record(Math.max(0, Date.now() - request.now / 1000) / 1000)
+          const progress = applyEvents(stores, request, events, limits, isOver)
           done += 1
           bytes += bytesOf(events)
           if (progress.applied < events.length) {
@@ -238,7 +248,7 @@ export class Committer {
         beginWork(COMMITTING, 0, 0)
       })
     } catch (error) {
-      const fault = this.#clearAfterRollback(error)
+      const fault = this.clearAfterRollback(error)
       this.#recover(requests.slice(0, done + 1), fault, error)
       return requests.slice(done + 1)
     }
@@ -248,7 +258,7 @@ export class Committer {
   }
 
   /** After a rollback: invalidates every cache of stored rows, and stops writing if the database is damaged. */
-  #clearAfterRollback(error: unknown): StorageFault | null {
+  clearAfterRollback(error: unknown): StorageFault | null {
     clearStores(this.#context.stores)
     this.#context.names.forget()
     const fault = faultOf(error)

@@ -3,7 +3,7 @@
  */
 import type { Database } from 'bun:sqlite'
 import { openGeoip } from '../../geoip.ts'
-import { changePerson } from '../../identity/changes.ts'
+import { changePerson, type PersonChangeParts, runParts } from '../../identity/changes.ts'
 import { ProjectTokens } from '../../storage/control/project-tokens.ts'
 import { LogSync } from '../../storage/log/log-sync.ts'
 import {
@@ -11,7 +11,9 @@ import {
   changeCohort,
   insertOverrides,
 } from '../../storage/persons/flag-rows.ts'
+import { Histogram } from '../../threads/histogram.ts'
 import { beginWork, nameWork, startHeartbeat, type WorkName } from '../../threads/this-thread.ts'
+import type { CommitTimings } from '../../threads/timings.ts'
 import { DefinitionTracker } from '../notes/definition-tracker.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { memoizeLocation } from '../pipeline/location.ts'
@@ -21,12 +23,13 @@ import { DedupWindow } from '../write/dedup-window.ts'
 import { deleteProjectSlice } from '../write/delete-project.ts'
 import { finishRemoval, type RemovalPosition, removeSlice } from '../write/event-removal.ts'
 import { Committer } from './committer.ts'
+import { messageOf } from './decode-batch.ts'
+import { ForwardedBatches } from './forwarded-batches.ts'
 import {
   type DataThreadSettings,
   type DecodedSlice,
   type FromDataThread,
   type NumberedCapture,
-  type PersonChange,
   type PersonChanged,
   packRequests,
   type ToDataThread,
@@ -39,6 +42,9 @@ declare const self: Worker
 /** Rows deleted per transaction when the log is trimmed: requests wait a few milliseconds for one. */
 const TRIMMED_TOGETHER_MAX = 2000
 
+/** A transaction of a person's change takes no further part after this time; what is left follows in later ones. */
+const PERSON_CHANGE_MS_MAX = 15
+
 type DataThread = {
   readonly stores: IngestStores
   readonly sync: LogSync
@@ -46,6 +52,8 @@ type DataThread = {
   readonly committer: Committer
   readonly window: DedupWindow
   readonly plugins: ProjectPlugins
+  /** What edges send; see `edge/README.md`. */
+  readonly forwarded: ForwardedBatches
 }
 
 /** Names of the work in hand by kind of message, for the watchdog. The committer records requests one by one. */
@@ -74,6 +82,10 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
     case 'link':
       listen(thread, message.from_decode_thread)
       return
+    case 'forwarded':
+      thread.forwarded.receive(message.call, message.batch)
+      scheduleTurn(thread)
+      return
     case 'files':
       call(message.call, () => thread?.stores.log.commitFiles(message.files))
       return
@@ -87,7 +99,11 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       writeCohort(thread, message.call, message.change)
       return
     case 'person':
-      changePersonNow(thread, message.call, message.change)
+      changePersonNow(
+        thread,
+        message.call,
+        changePerson(thread.stores.persons, thread.stores.removals, message.change),
+      )
       return
     case 'forget':
       thread.committer.refuseProject(message.project_id)
@@ -131,23 +147,25 @@ function sendWhenSynced(message: FromDataThread): void {
   else thread.sync.settle(() => send(message))
 }
 
-function open(settings: DataThreadSettings): void {
-  const { data_dir, limits, geoip_files, dedup_days } = settings
+function open(settings: DataThreadSettings & { readonly timings: CommitTimings }): void {
+  const { data_dir, limits, geoip_files, dedup_days, timings } = settings
   try {
     const locate = memoizeLocation(openGeoip(geoip_files).lookup)
     const tokens = new ProjectTokens(data_dir)
-    const stores = openStores(data_dir)
+    const stores = openStores(data_dir, new Histogram(timings.commit))
     const breakDown = (message: string) => send({ kind: 'broken', message })
-    const sync = new LogSync(data_dir, breakDown)
+    const sync = new LogSync(data_dir, breakDown, new Histogram(timings.sync))
     const names = new DefinitionTracker()
     const plugins = new ProjectPlugins(data_dir)
-    const context = { stores, tokens, limits, locate, names, plugins, divert }
+    const queue_times = new Histogram(timings.queue)
+    const context = { stores, tokens, limits, locate, names, plugins, queue_times, divert }
     const wake = (): void => {
       if (thread !== null) scheduleTurn(thread)
     }
     const committer = new Committer({ ...context, answer: sendWhenSynced, breakDown, wake })
     const window = new DedupWindow(stores.log, dedup_days)
-    thread = { stores, sync, tokens, committer, window, plugins }
+    const forwarded = openForwarded(stores, limits, committer)
+    thread = { stores, sync, tokens, committer, window, plugins, forwarded }
     startHeartbeat(settings.event_loop)
     // The journal may have requests that a crash interrupted.
     if (committer.has_work) wake()
@@ -155,6 +173,25 @@ function open(settings: DataThreadSettings): void {
   } catch (error) {
     send({ kind: 'open_failed', message: String(error) })
   }
+}
+
+/** Batches of edges are answered like requests: after a sync. */
+function openForwarded(
+  stores: IngestStores,
+  limits: DataThreadSettings['limits'],
+  committer: Committer,
+): ForwardedBatches {
+  return new ForwardedBatches({
+    stores,
+    limits,
+    isDeleted: (project_id) => committer.isDeleted(project_id),
+    recover: (error) => committer.clearAfterRollback(error),
+    answer(number, outcome, bytes_written) {
+      const first_events = stores.counters.takeFirstEvents()
+      sendWhenSynced({ kind: 'forwarded', call: number, outcome, first_events, bytes_written })
+    },
+    fail: (number, error) => send({ kind: 'done', call: number, error: messageOf(error) }),
+  })
 }
 
 /** Sends a request back to the main thread, which posts it to the decode thread. */
@@ -188,7 +225,9 @@ function scheduleTurn(open_thread: DataThread): void {
   setImmediate(() => {
     is_turn_due = false
     open_thread.committer.turn()
-    if (open_thread.committer.has_work) scheduleTurn(open_thread)
+    open_thread.forwarded.turn()
+    const has_work = open_thread.committer.has_work || open_thread.forwarded.has_work
+    if (has_work) scheduleTurn(open_thread)
     else if (is_closing) open_thread.sync.settle(() => close(open_thread))
   })
 }
@@ -232,16 +271,34 @@ function changePropertyType(
   })
 }
 
-/** Splits, restores or deletes a person in a separate transaction. */
-function changePersonNow({ stores }: DataThread, number: number, change: PersonChange): void {
+/** Thrown to take a transaction back that only showed what it would do. */
+class PreviewedError extends Error {
+  readonly outcome: PersonChanged
+
+  constructor(outcome: PersonChanged) {
+    super('only previewed')
+    this.outcome = outcome
+  }
+}
+
+/** Splits, restores or deletes a person part by part, or previews that; requests are committed between two transactions. */
+function changePersonNow(open_thread: DataThread, number: number, parts: PersonChangeParts): void {
+  const { stores } = open_thread
   try {
-    let outcome: PersonChanged = { kind: 'not_found' }
+    let outcome: PersonChanged | null = null
     commit(stores, () => {
-      outcome = changePerson(stores.persons, stores.removals, change)
+      const deadline_ms = performance.now() + PERSON_CHANGE_MS_MAX
+      outcome = runParts(parts, () => performance.now() >= deadline_ms)
+      if (outcome?.kind === 'previewed') throw new PreviewedError(outcome)
     })
-    sendWhenSynced({ kind: 'person_changed', call: number, outcome })
+    if (outcome === null) setImmediate(() => changePersonNow(open_thread, number, parts))
+    else sendWhenSynced({ kind: 'person_changed', call: number, outcome })
   } catch (error) {
     clearStores(stores)
+    if (error instanceof PreviewedError) {
+      send({ kind: 'person_changed', call: number, outcome: error.outcome })
+      return
+    }
     if (faultOf(error) === null) send({ kind: 'done', call: number, error: String(error) })
     else send({ kind: 'person_changed', call: number, outcome: { kind: 'unavailable' } })
   }

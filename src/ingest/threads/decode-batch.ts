@@ -35,7 +35,7 @@ const RUNNING_PIPELINE = nameWork('capture: preparing events')
 const SMALL_LENGTH_MAX = 32 * 1024
 
 /** Dependencies and callbacks of a decoder. */
-export type BatchDecoderContext = DecodeContext & {
+type BatchDecoderContext = DecodeContext & {
   /** Receives `job.events`, the next events of a request, and empties the list. */
   readonly takeSlice: (job: DecodeJob, is_last: boolean) => void
   /** Receives requests that are refused. */

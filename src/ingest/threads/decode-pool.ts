@@ -13,7 +13,7 @@ import {
 export const DECODE_THREAD_BYTES_MIN = 8 * 1024
 
 /** Dependencies and callbacks of the handle. */
-export type DecodePoolContext = {
+type DecodePoolContext = {
   readonly settings: DataThreadSettings
   /** Sends the data thread its port of the channel between decode thread and data thread. */
   readonly link: (from_decode_thread: MessagePort) => void

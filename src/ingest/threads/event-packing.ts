@@ -26,7 +26,7 @@ export type PackedRequestRest = Omit<PreparedRequest, 'events'>
  * An event without its properties: the members that every event has by position, which keeps a request of thousands of
  * events short, and an object of those that most events lack. `marks_*` are the automatic properties of its update.
  */
-type PackedEventHead = readonly [
+export type PackedEventHead = readonly [
   uuid: string | 0,
   event: string,
   distinct_id: string,
@@ -61,10 +61,19 @@ export function packSlice(
 
 /** The events of a slice. */
 export function unpackEvents(slice: SliceTexts, project_id: number): readonly PreparedEvent[] {
+  return unpackHeads(JSON.parse(slice.heads) as PackedEventHead[], slice.texts, project_id)
+}
+
+/** The events of a slice whose heads are parsed. */
+export function unpackHeads(
+  heads: readonly PackedEventHead[],
+  texts: string,
+  project_id: number,
+): readonly PreparedEvent[] {
   let start = 0
-  return (JSON.parse(slice.heads) as PackedEventHead[]).map((head) => {
+  return heads.map((head) => {
     const [, , , , text_length] = head
-    const text = slice.texts.slice(start, start + text_length)
+    const text = texts.slice(start, start + text_length)
     start += text_length
     return unpackEvent(head, text, project_id)
   })

@@ -2,8 +2,10 @@
 import { MIB } from '../../bytes.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
+import type { EdgeEpoch } from '../../storage/log/edge-positions.ts'
 import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
+import type { CommitTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import type { PackedSlice } from './event-packing.ts'
 
@@ -56,6 +58,31 @@ export const UNAVAILABLE: CaptureRefusal = {
   attr: null,
 }
 
+/** A batch as the main thread passes it on, after it has found the edge's rights. */
+export type ForwardedBatch = EdgeEpoch & {
+  /** The entries, two lines each. */
+  readonly text: string
+  /** Projects that the edge may write to. */
+  readonly allowed: readonly number[]
+  /** Projects that exist, but not for this edge: its entry is refused, and waits for the right. */
+  readonly forbidden: readonly number[]
+  /** What the edge says of itself, as JSON. */
+  readonly report: string
+  /** Time of receipt by this server's clock, µs. */
+  readonly now: number
+}
+
+/** `seq`: the edge's entries up to it are stored. `dropped`: events of projects that do not exist any more. */
+export type ForwardedOutcome =
+  | {
+      readonly kind: 'forwarded'
+      readonly seq: number
+      readonly accepted: number
+      readonly repeated: number
+      readonly dropped: number
+    }
+  | CaptureRefusal
+
 /** Limits of ingestion. */
 export type CaptureLimits = {
   /** A body, as sent and after decompression. */
@@ -68,10 +95,14 @@ export type CaptureLimits = {
   readonly person_bytes_max: number
   /** Number of properties of a person or a group. */
   readonly person_properties_max: number
-  /** Time of one request on the data thread in one turn, ms; the rest of it is applied in slices, in later turns. */
+  /** Processor time of one request on the data thread in one turn, ms; the rest of it is applied in slices, in later turns. */
   readonly request_ms_max: number
-  /** Time of one slice of a large request on the data thread, with its commit, ms. */
+  /** Processor time of one slice of a large request on the data thread, with its commit, ms. */
   readonly slice_ms_max: number
+  /** Rows that a transaction writes before it takes no further event: most of them are written at its end. */
+  readonly transaction_rows_max: number
+  /** The same in bytes of properties, of events, persons and groups. */
+  readonly transaction_bytes_max: number
   /** Bodies of all requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
 }
@@ -85,6 +116,8 @@ export const CAPTURE_LIMITS: CaptureLimits = {
   person_properties_max: 2000,
   request_ms_max: 15,
   slice_ms_max: 30,
+  transaction_rows_max: 2000,
+  transaction_bytes_max: 2 * MIB,
   in_flight_bytes_max: 256 * MIB,
 }
 
@@ -107,7 +140,7 @@ export type DataThreadSettings = {
 
 /** Main thread → data thread. */
 export type ToDataThread =
-  | (DataThreadSettings & { readonly kind: 'open' })
+  | (DataThreadSettings & { readonly kind: 'open'; readonly timings: CommitTimings })
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'files'; readonly call: number; readonly files: NewFiles }
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
@@ -116,6 +149,7 @@ export type ToDataThread =
   | { readonly kind: 'person'; readonly call: number; readonly change: PersonChange }
   | { readonly kind: 'property_type'; readonly call: number; readonly change: PropertyTypeChange }
   | { readonly kind: 'link'; readonly from_decode_thread: MessagePort }
+  | { readonly kind: 'forwarded'; readonly call: number; readonly batch: ForwardedBatch }
   | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
   | { readonly kind: 'remove_events'; readonly call: number; readonly removal_id: number }
   | { readonly kind: 'finish_removal'; readonly call: number; readonly removal_id: number }
@@ -155,17 +189,28 @@ export type FromDataThread =
   | { readonly kind: 'diverted'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'done'; readonly call: number; readonly error: string | null }
   | { readonly kind: 'person_changed'; readonly call: number; readonly outcome: PersonChanged }
+  | (ForwardedCommit & { readonly kind: 'forwarded' })
   | { readonly kind: 'broken'; readonly message: string }
   | { readonly kind: 'closed' }
 
-/** The answers of one commit, and what the main thread has to do after it. */
-export type CommittedAnswers = {
-  readonly kind: 'answers'
-  readonly answers: readonly NumberedAnswer[]
+/** What the main thread has to do after a commit. */
+export type CommitEffects = {
   /** Projects whose first event this commit stored. */
   readonly first_events: readonly number[]
   /** Bytes that the commit added to the write-ahead log, estimated. */
   readonly bytes_written: number
+}
+
+/** The answers of one commit. */
+export type CommittedAnswers = CommitEffects & {
+  readonly kind: 'answers'
+  readonly answers: readonly NumberedAnswer[]
+}
+
+/** The answer of a batch that an edge sent. */
+type ForwardedCommit = CommitEffects & {
+  readonly call: number
+  readonly outcome: ForwardedOutcome
 }
 
 /** A request with the id that its answer repeats. */

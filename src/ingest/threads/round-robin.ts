@@ -1,7 +1,7 @@
 /** Pieces of work that take turns on a thread. */
 
 /** A kind of work that is done piece by piece; each piece takes a few milliseconds. */
-export type WorkSource = { readonly hasWork: () => boolean; readonly run: () => void }
+type WorkSource = { readonly hasWork: () => boolean; readonly run: () => void }
 
 /** Runs a piece of the source whose last one is longest ago. */
 export class RoundRobin {

@@ -16,6 +16,7 @@ import {
   commit,
   finishRequest,
   type IngestStores,
+  isFull,
 } from '../write/apply.ts'
 import type { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
@@ -29,6 +30,7 @@ import {
 import type { CaptureFailure, CaptureLimits, NumberedAnswer } from './messages.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { StorageFault } from './storage-faults.ts'
+import { measureWork } from './work-time.ts'
 
 const JOURNALING = nameWork('capture: writing down a large request')
 const APPLYING = nameWork('capture: storing a part of a large request')
@@ -45,7 +47,7 @@ const RETRY_AFTER_MS = 1000
 const FAILURES_MAX = 5
 
 /** Dependencies and callbacks of `SlicedRequests`. */
-export type SlicedRequestsContext = {
+type SlicedRequestsContext = {
   readonly stores: IngestStores
   readonly limits: CaptureLimits
   readonly overflow: OverflowLimiter
@@ -255,22 +257,23 @@ export class SlicedRequests {
   }
 
   /**
-   * Applies events of a slice in one transaction, which takes `slice_ms_max`. Returns the request with its answer after
+   * Applies events of a slice in one transaction, which takes `slice_ms_max` of processor time. Returns the request with its answer after
    * the last slice.
    */
   #applySlice(request: Sliced): SliceOutcome {
     const { stores, limits } = this.#context
     beginWork(APPLYING, request.answer_id ?? 0, request.project_id)
     const started_ms = performance.now()
-    const deadline_ms = started_ms + limits.slice_ms_max * this.#applying_share
+    const isOver = measureWork(limits.slice_ms_max * this.#applying_share)
     let outcome: SliceOutcome = { request, answer: null }
     let applied_ms = started_ms
     commit(stores, () => {
       const slice = request.open_slice ?? this.#openSlice(request)
-      const next = slice === null ? request : this.#applySome(request, slice, deadline_ms)
+      const next = slice === null ? request : this.#applySome(request, slice, isOver)
       applied_ms = performance.now()
       // Definitions are written at the end, up to 4,000: in a transaction of their own unless there is time left.
-      const is_finished = slice === null || (applied_ms < deadline_ms && this.#isApplied(next))
+      const has_room = !isOver() && !isFull(stores, limits)
+      const is_finished = slice === null || (has_room && this.#isApplied(next))
       outcome = { request: next, answer: is_finished ? this.#finish(next) : null }
       if (!is_finished) stores.journal.noteProgress(next)
     })
@@ -287,12 +290,12 @@ export class SlicedRequests {
     return slice && { id: slice.id, events: unpackEvents(slice, project_id) }
   }
 
-  /** Applies the next events of a slice until the deadline, and deletes the slice after its last event. */
-  #applySome(request: Sliced, slice: OpenSlice, deadline_ms: number): Sliced {
+  /** Applies the next events of a slice until `isOver`, and deletes the slice after its last event. */
+  #applySome(request: Sliced, slice: OpenSlice, isOver: () => boolean): Sliced {
     const { stores, limits, overflow } = this.#context
     const { project_id, rest } = request
     const events = slice.events.slice(request.applied)
-    const { applied, accepted } = applyEvents(stores, rest, events, limits, deadline_ms)
+    const { applied, accepted } = applyEvents(stores, rest, events, limits, isOver)
     const done = events.slice(0, applied)
     const limited_id = rest.is_historical ? null : overflow.findOverLimit(done, performance.now())
     if (limited_id !== null) stores.warnings.add(project_id, limited_id, rest.now)

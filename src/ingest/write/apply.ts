@@ -12,6 +12,7 @@ import { EventRemovalList } from '../../storage/log/event-removals.ts'
 import { RequestJournal } from '../../storage/log/request-journal.ts'
 import { GroupStore } from '../../storage/persons/group-store.ts'
 import { type PersonProperties, PersonStore } from '../../storage/persons/person-store.ts'
+import type { Histogram } from '../../threads/histogram.ts'
 import { formatUuid, makeUuid } from '../../uuid.ts'
 import { Counters } from '../notes/counters.ts'
 import { DefinitionNoter } from '../notes/definitions.ts'
@@ -32,8 +33,9 @@ export type IngestStores = {
   readonly journal: RequestJournal
 }
 
-export function openStores(data_dir: string): IngestStores {
-  const log = new EventLog(data_dir)
+/** Opens the stores; `times` records how long each transaction takes. */
+export function openStores(data_dir: string, times?: Histogram): IngestStores {
+  const log = new EventLog(data_dir, times)
   return {
     log,
     persons: new PersonStore(log),
@@ -68,6 +70,15 @@ export function commit(stores: IngestStores, work: () => void): void {
 
 const US_PER_DAY = 86_400_000_000
 
+/**
+ * Whether a transaction has as much to write as it may. Time alone says too little: persons, groups and pages are
+ * written after the last event, which took up to twice the time of the events before.
+ */
+export function isFull(stores: IngestStores, limits: CaptureLimits): boolean {
+  const { rows, bytes } = stores.log.written
+  return rows >= limits.transaction_rows_max || bytes >= limits.transaction_bytes_max
+}
+
 /** Bytes that a row adds to the write-ahead log beside its properties, estimated. */
 const ROW_OVERHEAD_BYTES = 400
 
@@ -79,23 +90,25 @@ export function bytesOf(events: readonly PreparedEvent[]): number {
 }
 
 /** The project and time of receipt of a request whose events are applied, in one transaction or several. */
-export type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'>
+type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'> & {
+  /** The time by this server's clock, µs, if another server received the request. */
+  readonly stored_at?: number
+}
 
 /** Number of events applied, and of those among them that are new in the log. */
 export type ApplyProgress = { readonly applied: number; readonly accepted: number }
 
 /**
- * Applies events of a request in order, at least one, until `deadline_ms` (by `performance.now`). After an error the
- * transaction must be rolled back.
+ * Applies events of a request in order, at least one, until `isOver` or until the transaction is full. After an error the transaction must be rolled back.
  */
 export function applyEvents(
   stores: IngestStores,
-  { project_id, now }: RequestHead,
+  { project_id, now, stored_at = now }: RequestHead,
   events: readonly PreparedEvent[],
   limits: CaptureLimits,
-  deadline_ms: number,
+  isOver: () => boolean,
 ): ApplyProgress {
-  const received_day = Math.floor(now / US_PER_DAY)
+  const received_day = Math.floor(stored_at / US_PER_DAY)
   const identity = {
     bytes_max: limits.person_bytes_max,
     properties_max: limits.person_properties_max,
@@ -105,7 +118,7 @@ export function applyEvents(
   let applied = 0
   let accepted = 0
   for (const event of events) {
-    if (applied > 0 && performance.now() >= deadline_ms) break
+    if (applied > 0 && (isOver() || isFull(stores, limits))) break
     applied += 1
     const uuid = event.uuid ?? makeUuid()
     if (event.uuid === null) stores.log.rememberUuid(project_id, uuid, received_day)

@@ -2,10 +2,10 @@
  * Columns of actor lists that show whole persons and groups (`person`, `actor`, `group`), and the
  * lookups for them.
  */
-import type { Expr } from '../../hogql/ast.ts'
-import { call, constant, field, order, tuple } from '../../hogql/nodes.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
 import type { RunTree } from '../insight.ts'
-import { select } from '../tree.ts'
 import type { ColumnWords } from './shown-columns.ts'
 
 /** A person or group as a JSON object. */

@@ -1,7 +1,8 @@
 /** ActorsQuery: persons or groups as rows, all of them or the actors behind a number of an insight. */
 import type { ActorsQuery, PersonsNode } from '../../contract/insights/actors.ts'
-import type { Expr, OrderExpr, SelectQuery } from '../../hogql/ast.ts'
-import { and, constant, field, order } from '../../hogql/nodes.ts'
+import type { Expr, OrderExpr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { and, constant, field, order } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import {
   groupCondition,
   hasDistinctId,
@@ -11,7 +12,6 @@ import {
 } from '../filters/person-filters.ts'
 import type { InsightContext, InsightKind, InsightRows, RunTree } from '../insight.ts'
 import { cutToPage, queryPage, readRowPage, serializePage } from '../page.ts'
-import { expr, select } from '../tree.ts'
 import {
   type ActorsById,
   actorColumns,

@@ -1,5 +1,5 @@
 /** ActorsPoint: one number of an insight's answer, as actor queries identify it. */
-import type { Select } from '../../hogql/ast.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
 import type { InsightContext } from '../insight.ts'
 
 /** The coordinates of a number; an insight ignores those it does not have. */

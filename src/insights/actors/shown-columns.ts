@@ -1,13 +1,13 @@
 /** Columns of a list as callers name them: HogQL expressions, and words for whole objects. */
 
 import { Refusal } from '../../errors.ts'
-import type { Expr, OrderExpr } from '../../hogql/ast.ts'
 import { findFunction } from '../../hogql/functions/registry.ts'
-import { parseExpr, parseOrderExpr } from '../../hogql/parser.ts'
-import { childrenOf } from '../../hogql/walk.ts'
+import { parseExpr, parseOrderExpr } from '../../hogql/parser/parser.ts'
+import type { Expr, OrderExpr } from '../../hogql/syntax/ast.ts'
+import { childrenOf } from '../../hogql/syntax/walk.ts'
 
 /** A column word: the expression it selects, and how a value of it is shown. */
-export type ObjectColumn = {
+type ObjectColumn = {
   readonly expr: Expr
   readonly read: (value: unknown) => unknown
 }
@@ -57,7 +57,7 @@ export function outputConditions(texts: readonly string[], attr: string): Output
 }
 
 /** Conditions of single rows, and those of what is gathered: `count() > 1`. */
-export type OutputConditions = {
+type OutputConditions = {
   readonly where: readonly Expr[]
   readonly having: readonly Expr[]
 }

@@ -1,9 +1,9 @@
 /** The event names of a funnel's steps; correlations exclude them. */
 import type { Series } from '../../contract/insights/parts.ts'
-import { stepsOf } from '../actions.ts'
 import type { Funnel } from '../funnels/definition.ts'
 import type { InsightContext } from '../insight.ts'
-import { findAction } from '../series.ts'
+import { stepsOf } from '../members/actions.ts'
+import { findAction } from '../members/series.ts'
 
 /** Event names of the steps and of their actions. */
 export function stepEvents({ query, context }: Funnel): readonly string[] {

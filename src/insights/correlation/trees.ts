@@ -1,15 +1,15 @@
 /** Correlations as trees: the events and properties of a funnel's actors while they are in it. */
 import type { FunnelCorrelationQuery } from '../../contract/insights/correlation.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, constant, field } from '../../hogql/nodes.ts'
-import { allOf, eventsOf, queryCondition } from '../conditions.ts'
-import { withinRange } from '../date-range.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { withinRange } from '../dates/date-range.ts'
 import { stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readInnerFunnel, refuseFunnel } from '../funnels/definition.ts'
 import { takenAt, tookStep } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
-import { expr, select } from '../tree.ts'
+import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
 import { stepEvents } from './step-events.ts'
 
 /** A correlation with its parsed funnel. */

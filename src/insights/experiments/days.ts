@@ -1,8 +1,8 @@
 /** The days of an experiment in the project's time zone. */
-import { bucketsOf } from '../buckets.ts'
-import { type InsightDateRange, readRange } from '../date-range.ts'
+import { bucketsOf } from '../dates/buckets.ts'
+import { type InsightDateRange, readRange } from '../dates/date-range.ts'
 import type { InsightDates } from '../insight.ts'
-import type { ExperimentTrial } from './exposure.ts'
+import type { ExperimentTrial } from './trees/exposure.ts'
 
 /** The time an experiment ran, to the instant. */
 export function rangeOfTrial({ from, to }: ExperimentTrial, dates: InsightDates): InsightDateRange {

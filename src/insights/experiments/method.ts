@@ -1,7 +1,7 @@
 /** The statistical method in words, returned with every answer. */
 
 import type { StatsSettings } from './settings.ts'
-import { PEOPLE_MIN } from './variant-figures.ts'
+import { PEOPLE_MIN } from './statistics/variant-figures.ts'
 
 /** When the best variant is significant, for the Bayesian method. */
 export const METHOD = {

@@ -3,8 +3,8 @@
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import { isObject } from '../../json.ts'
-import type { SeriesConditions } from '../conditions.ts'
-import { type Outliers, readOutliers, readThreshold } from './outliers.ts'
+import type { SeriesConditions } from '../members/conditions.ts'
+import { type Outliers, readOutliers, readThreshold } from './statistics/outliers.ts'
 
 /** What is compared between variants. */
 export type ExperimentMetric = {

@@ -8,15 +8,15 @@ import type {
 import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../errors.ts'
 import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
-import { seriesLabel } from '../series.ts'
-import { comparisonOf, figuresIn } from './comparison.ts'
-import { type ExperimentTrial, experimentTrial } from './exposure.ts'
+import { seriesLabel } from '../members/series.ts'
 import { getKnown } from './known-experiment.ts'
 import { methodOf } from './method.ts'
 import { type ExperimentMetric, readMetric } from './metric.ts'
 import { resultOf } from './results.ts'
-import { metricTree } from './trees.ts'
-import type { VariantFigures } from './variant-figures.ts'
+import { comparisonOf, figuresIn } from './statistics/comparison.ts'
+import type { VariantFigures } from './statistics/variant-figures.ts'
+import { type ExperimentTrial, experimentTrial } from './trees/exposure.ts'
+import { metricTree } from './trees/trees.ts'
 
 type AnyExperimentQuery = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
 

@@ -1,11 +1,16 @@
 /** Results of an experiment's metric: figures by variant, statistics, and whether they are significant. */
 import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
-import { comparePosteriors } from './credence.ts'
 import type { ExperimentMetric } from './metric.ts'
-import { adjustForCovariate, effectOf, type MeasuredSample, type MetricSums } from './samples.ts'
 import type { StatsSettings } from './settings.ts'
-import { type SignificanceResult, testSignificance } from './significance.ts'
-import { isShare, PEOPLE_MIN, sampleOf, type VariantFigures } from './variant-figures.ts'
+import { comparePosteriors } from './statistics/credence.ts'
+import {
+  adjustForCovariate,
+  effectOf,
+  type MeasuredSample,
+  type MetricSums,
+} from './statistics/samples.ts'
+import { type SignificanceResult, testSignificance } from './statistics/significance.ts'
+import { isShare, PEOPLE_MIN, sampleOf, type VariantFigures } from './statistics/variant-figures.ts'
 
 type NamedMetric = Pick<ExperimentMetric, 'model' | 'name' | 'uuid'>
 

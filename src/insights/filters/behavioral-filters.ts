@@ -1,11 +1,12 @@
 /** Behavioral filters: actors who performed an event within some time, or a number of times. */
-import type { CompareOperator, Expr } from '../../hogql/ast.ts'
-import { and, call, compare, constant, field, joinOf, selectOf } from '../../hogql/nodes.ts'
-import { readDate } from '../dates.ts'
+import type { CompareOperator, Expr } from '../../hogql/syntax/ast.ts'
+import { and, call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
+import { readDate } from '../dates/dates.ts'
 import { instant, type OperatorContext, refuseOperand } from './filter-operators.ts'
 
 /** The filter as sent. */
-export type BehavioralFilter = Readonly<Record<string, unknown>>
+type BehavioralFilter = Readonly<Record<string, unknown>>
 
 /** Parses conditions on event properties; a parameter, because the property filters import this file. */
 type ReadFilters = (filters: readonly unknown[]) => Expr | null
@@ -49,10 +50,8 @@ export function behavioralCondition(
     context.readFilters(Array.isArray(event_filters) ? event_filters : []),
   ].filter((condition) => condition !== null)
   const people = {
-    ...selectOf([field(['person_id'])]),
-    select_from: joinOf(field(['events'])),
+    ...select`select person_id from events group by person_id`,
     where: and(conditions),
-    group_by: [field(['person_id'])],
     having: value === 'performed_event' ? null : howOften(filter, context),
   }
   const person = field([...prefix, 'person_id'])

@@ -1,6 +1,6 @@
 /** Filters on elements: the DOM path of a click, innermost first. */
-import type { Expr } from '../../hogql/ast.ts'
-import { call, constant, field, NOWHERE, or } from '../../hogql/nodes.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, constant, field, NOWHERE, or } from '../../hogql/syntax/nodes.ts'
 import {
   applyOperator,
   listOf,
@@ -23,7 +23,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   text: '(?::|")text="(.*?)"',
 }
 
-export type ElementFilter = {
+type ElementFilter = {
   readonly key: string
   readonly operator: string
   readonly value: unknown

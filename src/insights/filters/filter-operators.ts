@@ -3,15 +3,15 @@
  * flags/operators has theirs.
  */
 import { Refusal } from '../../errors.ts'
-import type { CompareOperator, Constant, Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
-import { and, call, compare, constant, or, tuple } from '../../hogql/nodes.ts'
-import { type DateContext, readDate } from '../dates.ts'
+import type { CompareOperator, Constant, Expr } from '../../hogql/syntax/ast.ts'
+import { and, call, compare, constant, or, tuple } from '../../hogql/syntax/nodes.ts'
+import { type DateContext, readDate } from '../dates/dates.ts'
 import { cleanPath } from './path-cleaning.ts'
 import { versionIn, versionIs } from './versions.ts'
 
 /** The left side of a filter: the operand, its property type, and the context of dates and refusals. */
-export type OperandSide = {
+type OperandSide = {
   readonly expr: Expr
   readonly type: KnownPropertyType | null
   readonly context: OperatorContext
@@ -24,7 +24,7 @@ export type OperatorContext = DateContext & {
   readonly path_cleaning_filters?: unknown
 }
 
-export type InsightOperator = (side: OperandSide, value: unknown) => Expr
+type InsightOperator = (side: OperandSide, value: unknown) => Expr
 
 /** The condition of an operator. Refuses unknown operators, and values it cannot compare. */
 export function applyOperator(operator: string, side: OperandSide, value: unknown): Expr {

@@ -3,8 +3,8 @@
  * become `/user/:id`.
  */
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { call, constant } from '../../hogql/nodes.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, constant } from '../../hogql/syntax/nodes.ts'
 
 /** One rule: matches of `regex` become `alias`. */
 type CleaningRule = { readonly regex: string; readonly alias: string; readonly order: number }

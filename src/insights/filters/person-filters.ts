@@ -1,12 +1,13 @@
 /** Conditions on tables of persons and groups: properties, cohorts, and search. */
 
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
-import { and, call, compare, constant, field, joinOf, or, selectOf } from '../../hogql/nodes.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { and, call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
 import { escapeLike } from '../../like.ts'
-import type { DateContext } from '../dates.ts'
-import { readExpression } from '../expression.ts'
+import type { DateContext } from '../dates/dates.ts'
+import { readExpression } from '../members/expression.ts'
 import { filterCondition } from './property-filters.ts'
 
 /** The context of conditions on a table of actors. */
@@ -27,11 +28,8 @@ export function isPerson(uuid: string, prefix: readonly string[] = []): Expr {
 
 /** The condition that a person has a distinct id. */
 export function hasDistinctId(distinct_id: string, prefix: readonly string[] = []): Expr {
-  const owners = {
-    ...selectOf([field(['person_id'])]),
-    select_from: joinOf(field(['person_distinct_ids'])),
-    where: compare(field(['distinct_id']), '==', constant(distinct_id)),
-  }
+  const owners = select`
+    select person_id from person_distinct_ids where distinct_id = ${constant(distinct_id)}`
   return compare(field([...prefix, 'id']), 'in', owners)
 }
 

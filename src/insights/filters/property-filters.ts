@@ -1,8 +1,9 @@
 /** TYPES: property filters as conditions of a tree, never as text. Queries and flags differ in details. */
-import type { Expr } from '../../hogql/ast.ts'
+
 import type { KnownPropertyType } from '../../hogql/context.ts'
-import { and, compare, constant, field, or } from '../../hogql/nodes.ts'
-import { readExpression } from '../expression.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { and, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { readExpression } from '../members/expression.ts'
 import { behavioralCondition } from './behavioral-filters.ts'
 import { elementCondition } from './element-filters.ts'
 import {
@@ -110,6 +111,10 @@ const TYPES: Readonly<Record<string, PropertyFilterType>> = {
   person: (filter, context) => onProperty(filter, context, 'person', ['person', 'properties']),
   group: (filter, context) => {
     const owner = `group_${filter.group_type_index}`
+    // Also groups of which nothing but the key is known.
+    if (filter.key === '$group_key') {
+      return onColumn(filter, context, [...context.prefix, 'properties', `$${owner}`])
+    }
     return onProperty(filter, context, owner, [owner, 'properties'])
   },
   session: (filter, context) => onProperty(filter, context, 'session', ['session']),

@@ -3,8 +3,8 @@
  * in flags.
  */
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { call, compare, constant, NOWHERE } from '../../hogql/nodes.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, compare, constant, NOWHERE } from '../../hogql/syntax/nodes.ts'
 
 type VersionNumbers = readonly [bigint, bigint, bigint]
 type VersionNumberRange = { readonly from: VersionNumbers; readonly until: VersionNumbers }

@@ -7,11 +7,10 @@ import {
   ScalarRefusal,
   type ScalarValue,
 } from '../../hogql/scalars/definition.ts'
-import { type Entrance, foldEntrances } from './entrances.ts'
-import { foldSteps, type TakenSteps } from './steps.ts'
+import { foldEntrancesByOrder, foldStepsByOrder } from './by-order.ts'
+import type { Entrance } from './entrances.ts'
+import type { TakenSteps } from './steps.ts'
 import { FUNNEL_STEPS_MAX, type Timeline, withValue } from './timeline.ts'
-import { foldUnordered } from './unordered.ts'
-import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
 /** Events as parallel lists; steps count from 1, exclusions are negative. */
 type FunnelRows = {
@@ -77,8 +76,7 @@ function withAttribution(timeline: Timeline, request: FunnelArguments, value: st
 
 function foldStepsOf(all: Timeline, request: FunnelArguments, value: string): TakenSteps | null {
   const { timeline, attribution } = withAttribution(all, request, value)
-  if (request.order === 'unordered') return foldUnordered(timeline, { ...request, attribution })
-  return foldSteps(timeline, { ...request, is_strict: request.order === 'strict', attribution })
+  return foldStepsByOrder(timeline, { ...request, attribution })
 }
 
 function foldEntrancesOf(
@@ -87,9 +85,7 @@ function foldEntrancesOf(
   value: string,
 ): readonly Entrance[] {
   const { timeline, attribution } = withAttribution(all, request, value)
-  const funnel = { ...request, attribution, buckets: [] }
-  if (request.order === 'unordered') return foldUnorderedEntrances(timeline, funnel)
-  return foldEntrances(timeline, { ...funnel, is_strict: request.order === 'strict' })
+  return foldEntrancesByOrder(timeline, { ...request, attribution, buckets: [] })
 }
 
 function requireSteps(step_count: bigint): number {

@@ -11,7 +11,7 @@ export type BucketRun = {
 }
 
 /** An ordered funnel counted by entrance time. */
-export type EntranceFunnel = OrderedFunnel & {
+type EntranceFunnel = OrderedFunnel & {
   /** Reaching this step (0 the first) counts as entering. */
   readonly from_step: number
   readonly buckets: readonly BucketRun[]

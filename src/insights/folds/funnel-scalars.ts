@@ -4,12 +4,9 @@ import {
   ScalarRefusal,
   type ScalarType,
 } from '../../hogql/scalars/definition.ts'
+import { foldEntrancesByOrder, foldStepsByOrder } from './by-order.ts'
 import { type FunnelFold, readFunnelFold, readOnce } from './definition.ts'
-import { type Entrance, foldEntrances } from './entrances.ts'
-import { foldSteps, type TakenSteps } from './steps.ts'
 import { type Packing, readTimeline, type Timeline } from './timeline.ts'
-import { foldUnordered } from './unordered.ts'
-import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
 const readFold = readOnce(readFunnelFold)
 
@@ -29,19 +26,10 @@ type FoldedStep = { readonly step: number; readonly value: string } | null
  * steps not taken.
  */
 function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: FoldedStep): readonly number[] {
-  const taken = takenSteps(timeline, fold, attribution)
+  const taken = foldStepsByOrder(timeline, { ...fold, attribution })
   return taken === null
     ? NO_STEPS
     : [taken.furthest, taken.bits, ...taken.at_us.map((at_us) => at_us ?? -1)]
-}
-
-function takenSteps(
-  timeline: Timeline,
-  fold: FunnelFold,
-  attribution: FoldedStep,
-): TakenSteps | null {
-  if (fold.order === 'unordered') return foldUnordered(timeline, { ...fold, attribution })
-  return foldSteps(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
 
 /** Per entrance: twice the bucket, plus one if it converted. */
@@ -50,18 +38,9 @@ function entrancesOf(
   fold: FunnelFold,
   attribution: FoldedStep,
 ): readonly number[] {
-  return entrances(timeline, fold, attribution).map(
+  return foldEntrancesByOrder(timeline, { ...fold, attribution }).map(
     ({ bucket, is_through }) => 2 * bucket + (is_through ? 1 : 0),
   )
-}
-
-function entrances(
-  timeline: Timeline,
-  fold: FunnelFold,
-  attribution: FoldedStep,
-): readonly Entrance[] {
-  if (fold.order === 'unordered') return foldUnorderedEntrances(timeline, { ...fold, attribution })
-  return foldEntrances(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
 
 const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): Packing => ({

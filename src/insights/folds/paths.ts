@@ -17,7 +17,7 @@ export type PathFold = {
  * Items in order. A code is four times the item's number, plus one for a start point, two for an
  * end point.
  */
-export type ActorPath = {
+type ActorPath = {
   readonly at_us: readonly number[]
   readonly codes: readonly number[]
 }

@@ -12,7 +12,7 @@ import {
 } from './unordered.ts'
 
 /** An unordered funnel counted by entrance time. */
-export type UnorderedEntranceFunnel = UnorderedFunnel & {
+type UnorderedEntranceFunnel = UnorderedFunnel & {
   /** Taking more steps than this counts as entering. */
   readonly from_step: number
   readonly buckets: readonly BucketRun[]

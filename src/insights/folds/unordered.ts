@@ -12,7 +12,7 @@ export type UnorderedFunnel = {
 }
 
 /** Events in order of time; those before `from` are removed. */
-export type StepQueue = { readonly events: number[]; from: number }
+type StepQueue = { readonly events: number[]; from: number }
 
 /** Per step the events that may still be used, oldest first. */
 export type GatheredSteps = { readonly by_step: readonly StepQueue[] }

@@ -2,26 +2,26 @@
  * Funnels as a tree: one row per actor, with the events packed into one sorted list, folded in
  * TypeScript.
  */
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, compare, constant, field, or } from '../../hogql/nodes.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
+import { type InsightDateRange, withinRange } from '../dates/date-range.ts'
+import type { FunnelFold } from '../folds/definition.ts'
+import { type BucketRun, bucketRuns } from '../folds/entrances.ts'
+import { fitsNumbers } from '../folds/timeline.ts'
 import {
   type BreakdownItem,
   breakdownText,
   breakdownValue,
   NO_VALUE,
   OTHER_VALUES,
-} from '../breakdown.ts'
-import { bucketsOf, inWholeSteps } from '../buckets.ts'
-import { allOf, eventsOf, queryCondition } from '../conditions.ts'
-import { type InsightDateRange, withinRange } from '../date-range.ts'
-import type { FunnelFold } from '../folds/definition.ts'
-import { type BucketRun, bucketRuns } from '../folds/entrances.ts'
-import { fitsNumbers } from '../folds/timeline.ts'
-import { expr, select } from '../tree.ts'
+} from '../members/breakdown.ts'
+import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
 import { type Funnel, isRelevant } from './definition.ts'
 
 /** The result of the fold. */
-export type FoldKind = 'entrances' | 'steps'
+type FoldKind = 'entrances' | 'steps'
 
 /** The cohort of a cohort breakdown. */
 export type FunnelCohort = number | 'all'

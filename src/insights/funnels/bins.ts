@@ -1,8 +1,9 @@
 /** Histogram breakdowns of funnels: bins queried before the funnel, or given by an actors query. */
-import { queryBins } from '../bins.ts'
-import { edgesOfBin } from '../breakdown.ts'
-import { eventsOf } from '../conditions.ts'
+
 import type { RunTree } from '../insight.ts'
+import { queryBins } from '../members/bins.ts'
+import { edgesOfBin } from '../members/breakdown.ts'
+import { eventsOf } from '../members/conditions.ts'
 import { funnelCondition } from './actors-tree.ts'
 import { type Funnel, refuseFunnel } from './definition.ts'
 import { findValues } from './groups.ts'

@@ -1,22 +1,22 @@
 /** Parses a funnel: checked members, and steps as conditions on events. */
 import type { FunnelsFilter, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { constant, or } from '../../hogql/nodes.ts'
-import { actorOf, hasActor } from '../actor.ts'
-import { type Breakdowns, readBreakdowns } from '../breakdown.ts'
-import { type InsightDateRange, readRange } from '../date-range.ts'
-import { readExpression } from '../expression.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { constant, or } from '../../hogql/syntax/nodes.ts'
+import { expr } from '../../hogql/template.ts'
+import { type InsightDateRange, readRange } from '../dates/date-range.ts'
 import { FUNNEL_STEPS_MAX } from '../folds/timeline.ts'
 import type { InsightContext } from '../insight.ts'
-import { requireActions, seriesCondition } from '../series.ts'
-import { expr } from '../tree.ts'
+import { actorOf, hasActor } from '../members/actor.ts'
+import { type Breakdowns, readBreakdowns } from '../members/breakdown.ts'
+import { readExpression } from '../members/expression.ts'
+import { requireActions, seriesCondition } from '../members/series.ts'
 import { readExclusions } from './exclusions.ts'
 
-export type FunnelOrder = 'ordered' | 'strict' | 'unordered'
+type FunnelOrder = 'ordered' | 'strict' | 'unordered'
 
 /** Which of an actor's values is the breakdown. */
-export type Attribution =
+type Attribution =
   | { readonly kind: 'all_events' | 'first_touch' | 'last_touch' }
   | { readonly kind: 'step'; readonly step: number }
 

@@ -2,10 +2,10 @@
 import type { FunnelExclusion, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { constant, or } from '../../hogql/nodes.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { constant, or } from '../../hogql/syntax/nodes.ts'
 import type { InsightContext } from '../insight.ts'
-import { seriesCondition } from '../series.ts'
+import { seriesCondition } from '../members/series.ts'
 
 const MEMBER = 'funnelsFilter__exclusions'
 

@@ -1,9 +1,9 @@
 /** Groups of a funnel: breakdown values and cohorts, queried, ranked, and named in answers. */
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { call, constant, field } from '../../hogql/nodes.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import type { RunTree } from '../insight.ts'
 import { unionOfLines } from '../printed-lines.ts'
-import { expr, select } from '../tree.ts'
 import type { FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 
@@ -25,13 +25,13 @@ export type GroupRanking = {
 }
 
 /** A query per group: the columns after the value, and the ranking of groups. */
-export type GroupedFunnel = GroupRanking & {
+type GroupedFunnel = GroupRanking & {
   readonly columns: readonly Expr[]
   /** Whether the groups beyond the limit are one more group. */
   readonly has_others: boolean
 }
 
-export type GroupedRows = { readonly groups: readonly FunnelGroup[]; readonly hogql: string }
+type GroupedRows = { readonly groups: readonly FunnelGroup[]; readonly hogql: string }
 
 /** Queries all groups: the largest first, finally, where wanted, all beyond the limit together. */
 export async function queryGroups(

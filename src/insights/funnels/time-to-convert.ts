@@ -1,8 +1,8 @@
 /** Time to convert between two steps of a funnel, as a histogram. */
-import { alias, and, constant } from '../../hogql/nodes.ts'
-import { scaleSample } from '../conditions.ts'
+import { alias, and, constant } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
-import { expr, select } from '../tree.ts'
+import { scaleSample } from '../members/conditions.ts'
 import { actorsTree } from './actors-tree.ts'
 import { type Funnel, refuseFunnel } from './definition.ts'
 import { takenAt, tookStep } from './steps.ts'

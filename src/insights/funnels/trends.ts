@@ -1,10 +1,10 @@
 /** Funnel conversion over time, by the bucket of entrance. */
 
-import { alias, constant } from '../../hogql/nodes.ts'
-import { bucketsOf, type TimeBucket } from '../buckets.ts'
+import { alias, constant } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { bucketsOf, type TimeBucket } from '../dates/buckets.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { requireNumbers } from '../numbers.ts'
-import { expr, select } from '../tree.ts'
 import { actorsTree, type FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 import { type FunnelGroup, queryGroups } from './groups.ts'

@@ -1,14 +1,14 @@
 /** Paths of a funnel's actors: after one of its steps, before it, or between it and the one before. */
 import type { FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { constant } from '../../hogql/nodes.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { constant } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import { requiredBefore, stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readInnerFunnel, refuseFunnel, windowOf } from '../funnels/definition.ts'
 import { takenAt } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
-import { expr, select } from '../tree.ts'
 
 /** Half an hour without an item ends a visit. */
 const VISIT_GAP_US = 30 * 60 * 1_000_000

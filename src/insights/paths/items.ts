@@ -1,11 +1,11 @@
 /** Path items: an event's page, screen, name or custom expression, cleaned and grouped. */
 import type { PathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { call, compare, constant, field, or } from '../../hogql/nodes.ts'
-import { readExpression } from '../expression.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { expr } from '../../hogql/template.ts'
 import { cleanPath } from '../filters/path-cleaning.ts'
 import type { InsightContext } from '../insight.ts'
-import { expr } from '../tree.ts'
+import { readExpression } from '../members/expression.ts'
 
 const FILTER = 'query__pathsFilter'
 const isEvent = (name: string): Expr => compare(field(['event']), '==', constant(name))

@@ -1,19 +1,19 @@
 /** Paths as trees: items as hashes, one sorted list per actor, folded to steps, aggregated to edges. */
 import type { PathsQuery } from '../../contract/insights/paths.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, constant, field, NOWHERE } from '../../hogql/nodes.ts'
-import { actorOf, hasActor } from '../actor.ts'
-import { allOf, eventsOf, queryCondition } from '../conditions.ts'
-import { type InsightDateRange, withinRange } from '../date-range.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, call, constant, field, NOWHERE } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { type InsightDateRange, withinRange } from '../dates/date-range.ts'
 import { PATH_STEP_BITS } from '../folds/path-scalars.ts'
 import type { PathFold } from '../folds/paths.ts'
 import type { InsightContext } from '../insight.ts'
-import { expr, select } from '../tree.ts'
+import { actorOf, hasActor } from '../members/actor.ts'
+import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
 import { funnelPaths, pathGap } from './funnel-paths.ts'
 import { isPathEvent, pathItem, pathPoint } from './items.ts'
 
 /** A paths query with its context. */
-export type PathsRequest = {
+type PathsRequest = {
   readonly query: PathsQuery
   readonly context: InsightContext
   readonly range: InsightDateRange

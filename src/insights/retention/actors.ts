@@ -1,17 +1,17 @@
 /** The actors behind a RetentionQuery: those who start in a period, with the periods in which they return. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import { Refusal } from '../../errors.ts'
-import { compare, constant, field } from '../../hogql/nodes.ts'
+import { compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import {
   type ActorsPoint,
   type ActorsTree,
   NO_OPTIONS,
   type PointOptions,
 } from '../actors/point.ts'
-import { hasBreakdown, readBreakdowns } from '../breakdown.ts'
-import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
-import { expr, select } from '../tree.ts'
+import { hasBreakdown, readBreakdowns } from '../members/breakdown.ts'
+import { allOf } from '../members/conditions.ts'
 import { planRetention } from './plan.ts'
 import { type RetentionSplit, retentionTree } from './tree.ts'
 

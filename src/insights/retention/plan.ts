@@ -7,8 +7,8 @@ import {
   type RetentionQuery,
 } from '../../contract/insights/retention.ts'
 import { Refusal } from '../../errors.ts'
-import { stepAfter, stepStart } from '../buckets.ts'
-import { type InsightDateRange, readRange } from '../date-range.ts'
+import { stepAfter, stepStart } from '../dates/buckets.ts'
+import { type InsightDateRange, readRange } from '../dates/date-range.ts'
 import type { InsightDates } from '../insight.ts'
 
 /** Default number of periods. */

@@ -3,16 +3,16 @@
  * without a join.
  */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, constant, field } from '../../hogql/nodes.ts'
-import { actorOf, hasActor } from '../actor.ts'
-import { bucketOf } from '../buckets.ts'
-import { allOf, eventsOf, queryCondition } from '../conditions.ts'
-import { isoLocal } from '../date-range.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { bucketOf } from '../dates/buckets.ts'
+import { isoLocal } from '../dates/date-range.ts'
 import { instant } from '../filters/property-filters.ts'
 import type { InsightContext } from '../insight.ts'
-import { seriesCondition } from '../series.ts'
-import { expr, select } from '../tree.ts'
+import { actorOf, hasActor } from '../members/actor.ts'
+import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
+import { seriesCondition } from '../members/series.ts'
 import type { RetentionPlan } from './plan.ts'
 
 /** The breakdown's expressions, and its condition on events. */

@@ -1,10 +1,13 @@
 /** The actors behind a number of trends. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, compare, constant } from '../../hogql/nodes.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, compare, constant } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
 import type { ActorsPoint, ActorsTree } from '../actors/point.ts'
-import type { SplitBy } from '../bins.ts'
+import { requireStep } from '../dates/buckets.ts'
+import type { InsightContext } from '../insight.ts'
+import type { SplitBy } from '../members/bins.ts'
 import {
   type Breakdowns,
   breakdownText,
@@ -12,12 +15,9 @@ import {
   hasBreakdown,
   NO_VALUE,
   OTHER_VALUES,
-} from '../breakdown.ts'
-import { requireStep } from '../buckets.ts'
-import { allOf, eventsOf } from '../conditions.ts'
-import type { InsightContext } from '../insight.ts'
-import { getSeries } from '../series.ts'
-import { select } from '../tree.ts'
+} from '../members/breakdown.ts'
+import { allOf, eventsOf } from '../members/conditions.ts'
+import { getSeries } from '../members/series.ts'
 import { firstTimesTree } from './first-time.ts'
 import { actorOfSeries, mathOf } from './math.ts'
 import {

@@ -1,11 +1,11 @@
 /** First-time math: actors per bucket who performed the event for the first time ever. */
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, compare, field } from '../../hogql/nodes.ts'
-import { bucketOf, inWholeSteps } from '../buckets.ts'
-import { allOf, eventsOf, queryCondition } from '../conditions.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, call, compare, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { bucketOf, inWholeSteps } from '../dates/buckets.ts'
 import { filterCondition, instant } from '../filters/property-filters.ts'
-import { seriesCondition } from '../series.ts'
-import { expr, select } from '../tree.ts'
+import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
+import { seriesCondition } from '../members/series.ts'
 import { actorOfSeries } from './math.ts'
 import { cohortCondition, splitColumns, splitNames, type TrendsPlan } from './plan.ts'
 

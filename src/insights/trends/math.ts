@@ -1,15 +1,15 @@
 /** MATHS: how a series' events become numbers, per bucket and breakdown value. */
 import type { Interval, Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { call, constant, field } from '../../hogql/nodes.ts'
-import { actorOf } from '../actor.ts'
-import { readExpression } from '../expression.ts'
-import type { SeriesAt } from '../series.ts'
-import { expr } from '../tree.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr } from '../../hogql/template.ts'
+import { actorOf } from '../members/actor.ts'
+import { readExpression } from '../members/expression.ts'
+import type { SeriesAt } from '../members/series.ts'
 
 /** How a series is counted. */
-export type SeriesMath =
+type SeriesMath =
   /** An aggregate of the events. */
   | { readonly kind: 'events'; readonly value: Expr; readonly is_scaled: boolean }
   /** Unique actors. */

@@ -1,14 +1,14 @@
 /** The numbers of trends that an actors query can choose from. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { COMPARED, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
-import { breakdownLabel } from '../breakdown.ts'
-import { bucketsOf } from '../buckets.ts'
-import { firstEvent, type InsightDateRange } from '../date-range.ts'
+import { bucketsOf } from '../dates/buckets.ts'
+import { firstEvent, type InsightDateRange } from '../dates/date-range.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
-import { seriesLabel } from '../series.ts'
-import { queryAll, splitOf } from '../trends.ts'
+import { breakdownLabel } from '../members/breakdown.ts'
+import { seriesLabel } from '../members/series.ts'
 import { isTotal, planLines, trendsBreakdowns, trendsRange } from './plan.ts'
 import { trendsTree } from './trees.ts'
+import { queryAll, splitOf } from './trends.ts'
 import { linesOfRows } from './values.ts'
 
 /** The buckets, series, periods and breakdown values of a query; the values are queried. */

@@ -1,16 +1,26 @@
 /** TrendsPlan: the lines of a trends query, one per series, period and cohort; each is one tree. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { alias, compare, constant, field } from '../../hogql/nodes.ts'
-import { hasActor } from '../actor.ts'
-import type { SplitBy } from '../bins.ts'
-import { type Breakdowns, breakdownText, COUNTRIES_MAX, readBreakdowns } from '../breakdown.ts'
-import { bucketOf, inWholeSteps } from '../buckets.ts'
-import { allOf, queryCondition } from '../conditions.ts'
-import { type InsightDateRange, previousRange, readRange, withinRange } from '../date-range.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { alias, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { bucketOf, inWholeSteps } from '../dates/buckets.ts'
+import {
+  type InsightDateRange,
+  previousRange,
+  readRange,
+  withinRange,
+} from '../dates/date-range.ts'
 import type { InsightContext, InsightDates } from '../insight.ts'
-import { getSeries, type SeriesAt, seriesCondition } from '../series.ts'
+import { hasActor } from '../members/actor.ts'
+import type { SplitBy } from '../members/bins.ts'
+import {
+  type Breakdowns,
+  breakdownText,
+  COUNTRIES_MAX,
+  readBreakdowns,
+} from '../members/breakdown.ts'
+import { allOf, queryCondition } from '../members/conditions.ts'
+import { getSeries, type SeriesAt, seriesCondition } from '../members/series.ts'
 import { groupTypeOf } from './math.ts'
 
 /** Displays of one number per line instead of one per bucket. */

@@ -1,11 +1,11 @@
 /** Active actors: unique actors within some days before the end of each bucket. */
-import type { SelectQuery } from '../../hogql/ast.ts'
-import { alias, constant, field, tuple } from '../../hogql/nodes.ts'
-import { bucketsOf, stepAfter, stepStart } from '../buckets.ts'
-import { eventsOf } from '../conditions.ts'
-import type { InsightDateRange } from '../date-range.ts'
-import { stepIndex } from '../step-masks.ts'
-import { expr, select } from '../tree.ts'
+import type { SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { stepIndex } from '../activity/step-masks.ts'
+import { bucketsOf, stepAfter, stepStart } from '../dates/buckets.ts'
+import type { InsightDateRange } from '../dates/date-range.ts'
+import { eventsOf } from '../members/conditions.ts'
 import { actorOfSeries } from './math.ts'
 import { eventsCondition, splitColumns, splitNames, type TrendsPlan } from './plan.ts'
 

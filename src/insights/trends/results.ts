@@ -1,8 +1,9 @@
 /** Lines of trends as results: with days, labels and breakdown values. */
-import { breakdownLabel, OTHER_VALUES } from '../breakdown.ts'
-import { bucketsOf } from '../buckets.ts'
-import { resolvedRange } from '../date-range.ts'
-import { actionOf, seriesLabel } from '../series.ts'
+
+import { bucketsOf } from '../dates/buckets.ts'
+import { resolvedRange } from '../dates/date-range.ts'
+import { breakdownLabel, OTHER_VALUES } from '../members/breakdown.ts'
+import { actionOf, seriesLabel } from '../members/series.ts'
 import { type TrendsPlan, trendsBreakdowns } from './plan.ts'
 import { sumOf, type TrendsLine } from './values.ts'
 

@@ -1,5 +1,5 @@
 /** Trends as trees: one pass over the events per line, for all breakdown values. */
-import type { Expr, JoinExpr, SelectQuery } from '../../hogql/ast.ts'
+import type { Expr, JoinExpr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import {
   alias,
   call,
@@ -10,10 +10,10 @@ import {
   or,
   order,
   tuple,
-} from '../../hogql/nodes.ts'
-import { NO_VALUE, OTHER_VALUES } from '../breakdown.ts'
-import { allOf, eventsOf } from '../conditions.ts'
-import { expr, select } from '../tree.ts'
+} from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { NO_VALUE, OTHER_VALUES } from '../members/breakdown.ts'
+import { allOf, eventsOf } from '../members/conditions.ts'
 import { firstTimeTree } from './first-time.ts'
 import { actorOfSeries, mathOf, type SeriesAggregate } from './math.ts'
 import {

@@ -1,8 +1,8 @@
 /** Rows of trends → numbers: a list over the buckets per value, smoothed, summed and scaled. */
 
-import { NO_VALUE, OTHER_VALUES } from '../breakdown.ts'
-import { bucketFinder, bucketsOf, type TimeBucket } from '../buckets.ts'
-import { scaleSample } from '../conditions.ts'
+import { bucketFinder, bucketsOf, type TimeBucket } from '../dates/buckets.ts'
+import { NO_VALUE, OTHER_VALUES } from '../members/breakdown.ts'
+import { scaleSample } from '../members/conditions.ts'
 import { requireNumbers } from '../numbers.ts'
 import { isScaled, mathOf } from './math.ts'
 import { isCumulative, type TrendsPlan } from './plan.ts'

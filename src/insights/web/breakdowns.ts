@@ -1,7 +1,7 @@
 /** WEB_BREAKDOWNS: the breakdowns of web tables. Adding one means adding a line. */
 import type { WebBreakdown } from '../../contract/insights/web.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { expr } from '../tree.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { expr } from '../../hogql/template.ts'
 
 /** One breakdown of a web table. */
 export type WebSplit = {

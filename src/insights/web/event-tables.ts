@@ -3,13 +3,13 @@ import type {
   WebExternalClicksTableQuery,
   WebStatsTableQuery,
 } from '../../contract/insights/web.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { alias, field, order } from '../../hogql/nodes.ts'
-import { allOf, queryCondition } from '../conditions.ts'
-import { freshnessOf, sinceFirstEvent } from '../date-range.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { alias, field, order } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { freshnessOf, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
+import { allOf, queryCondition } from '../members/conditions.ts'
 import { queryPage, readRowPage, serializePage } from '../page.ts'
-import { expr, select } from '../tree.ts'
 import { sampledEvents, scaledCount } from './sampling.ts'
 import { inAnyPeriod, isWithin, pathColumn, periodsOf, TIMES } from './sessions.ts'
 

@@ -1,10 +1,10 @@
 /** WebOverviewQuery: visitors, views, sessions, session duration and bounce rate. */
 import type { WebOverviewQuery } from '../../contract/insights/web.ts'
-import type { Expr } from '../../hogql/ast.ts'
-import { alias } from '../../hogql/nodes.ts'
-import { freshnessOf, isoLocal, sinceFirstEvent } from '../date-range.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { alias } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { freshnessOf, isoLocal, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
-import { expr, select } from '../tree.ts'
 import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
   goalCondition,

@@ -1,10 +1,10 @@
 /** Time on page and scroll depth, which the following view's event carries. */
 import type { WebStatsTableQuery } from '../../contract/insights/web.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, field } from '../../hogql/nodes.ts'
-import { allOf, queryCondition } from '../conditions.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import type { InsightContext } from '../insight.ts'
-import { expr, select } from '../tree.ts'
+import { allOf, queryCondition } from '../members/conditions.ts'
 import { sampledEvents } from './sampling.ts'
 import { inAnyPeriod, isWithin, pathColumn, TIMES, type WebPeriods } from './sessions.ts'
 

@@ -1,13 +1,13 @@
 /** Sampling of web queries: whole users, with counts scaled up. */
 import type { WebQueryMembers } from '../../contract/insights/web.ts'
 import { Refusal } from '../../errors.ts'
-import type { JoinExpr } from '../../hogql/ast.ts'
-import { eventsOf, scaleSample } from '../conditions.ts'
+import type { JoinExpr } from '../../hogql/syntax/ast.ts'
+import { eventsOf, scaleSample } from '../members/conditions.ts'
 
 type SampledQuery = Pick<WebQueryMembers, 'sampling'>
 
 /** The sampling rate of an answer: `denominator` is null without sampling. */
-export type SamplingRate = {
+type SamplingRate = {
   readonly numerator: number
   readonly denominator: number | null
 }

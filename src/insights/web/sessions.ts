@@ -5,20 +5,25 @@ import type {
   WebStatsTableQuery,
 } from '../../contract/insights/web.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, compare, constant, field, tuple } from '../../hogql/nodes.ts'
-import { actionCondition } from '../actions.ts'
-import { allOf, queryCondition } from '../conditions.ts'
-import { type InsightDateRange, previousRange, readRange, withinRange } from '../date-range.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, call, compare, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import {
+  type InsightDateRange,
+  previousRange,
+  readRange,
+  withinRange,
+} from '../dates/date-range.ts'
 import { cleanPath } from '../filters/path-cleaning.ts'
 import { instant } from '../filters/property-filters.ts'
 import type { InsightContext, InsightDates } from '../insight.ts'
-import { findAction } from '../series.ts'
-import { expr, select } from '../tree.ts'
+import { actionCondition } from '../members/actions.ts'
+import { allOf, queryCondition } from '../members/conditions.ts'
+import { findAction } from '../members/series.ts'
 import type { WebSplit } from './breakdowns.ts'
 import { sampledEvents } from './sampling.ts'
 
-export type WebQuery = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
+type WebQuery = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
 
 /** The range and the comparison period. */
 export type WebPeriods = {
@@ -62,7 +67,7 @@ export const TIMES = ['now', 'then'] as const
 export type WebPeriod = (typeof TIMES)[number]
 
 /** The breakdown, and further session columns: `session.$session_duration as duration`. */
-export type VisitColumns = {
+type VisitColumns = {
   readonly split: WebSplit | null
   readonly more: readonly Expr[]
 }

@@ -1,5 +1,5 @@
 /** One compilation as plain data, so that it can run on any thread. */
-import type { Select } from '../../hogql/ast.ts'
+
 import { type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
 import { compileText } from '../../hogql/compile-cache.ts'
@@ -10,10 +10,11 @@ import type {
   KnownPropertyType,
   PlaceholderValue,
 } from '../../hogql/context.ts'
-import { ACTION_WORD, FILTERS_WORD, wordsOfTree } from '../../hogql/named-words.ts'
-import { parseSelect } from '../../hogql/parser.ts'
+import { parseSelect } from '../../hogql/parser/parser.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import { ACTION_WORD, FILTERS_WORD, wordsOfTree } from '../../hogql/syntax/named-words.ts'
 import type { ResourceName, ResourceRow } from '../../hogql/tables/resources.ts'
-import type { SavedAction } from '../../insights/actions.ts'
+import type { SavedAction } from '../../insights/members/actions.ts'
 import { refusalFromData, type SentRefusal } from '../../threads/messages.ts'
 import { compileContext } from '../kinds/compile-context.ts'
 import { type Filters, fillFilters } from '../kinds/filters.ts'
@@ -75,7 +76,7 @@ export function compileTreeWithin(
 }
 
 /** A text with its parsed tree. */
-export type ParsedSubject = Extract<CompileSubject, { kind: 'text' }> & { readonly tree: Select }
+type ParsedSubject = Extract<CompileSubject, { kind: 'text' }> & { readonly tree: Select }
 
 /** Compiles a text within a budget. */
 export function compileTextWithin(

@@ -1,9 +1,9 @@
 /** Compiles queries: small ones inline, larger ones on the compile thread with a deadline, so that no other request waits. */
 import { Refusal } from '../../errors.ts'
-import type { Select } from '../../hogql/ast.ts'
 import { BudgetExceeded, INLINE_BUDGET } from '../../hogql/budget.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits } from '../../hogql/context.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
 import { DeadlineWorker } from '../../threads/deadline-worker.ts'
 import { requireVariables } from '../kinds/hogql-inputs.ts'
 import { parseText } from '../kinds/parse-cache.ts'
@@ -34,7 +34,7 @@ const worker = new DeadlineWorker<ThreadJob, ThreadJobs[ThreadJob['kind']]['outp
 })
 
 /** The terms of a compilation besides its subject and context. */
-export type CompileTerms = { readonly now: Date; readonly limits: CompileLimits }
+type CompileTerms = { readonly now: Date; readonly limits: CompileLimits }
 
 /** Parses and compiles a text. Refuses what the parser and the compiler refuse, and `throttled` when the queue is full. */
 export function compileTextQuery(

@@ -1,9 +1,14 @@
 /** QueryContext → SentContext: copies the definitions that one compilation may read, to send them to the compile thread. */
 
 import { Refusal } from '../../errors.ts'
-import type { Select } from '../../hogql/ast.ts'
 import { BudgetExceeded, FULL_BUDGET } from '../../hogql/budget.ts'
-import { ACTION_WORD, COHORT_WORD, wordsOfText, wordsOfTree } from '../../hogql/named-words.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import {
+  ACTION_WORD,
+  COHORT_WORD,
+  wordsOfText,
+  wordsOfTree,
+} from '../../hogql/syntax/named-words.ts'
 import {
   RESOURCE_NAMES,
   type ResourceName,

@@ -1,14 +1,15 @@
 /** The tables that queries can name, with fields and types as the API's editors show them. */
 import { compileSelect } from '../../hogql/compile.ts'
-import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
-import { printHogQL } from '../../hogql/print-hogql.ts'
+import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import { SCHEMA_TABLES } from '../../hogql/resolve/from/schema.ts'
+import { field } from '../../hogql/syntax/nodes.ts'
 import type { TableFields } from '../../hogql/tables/definition.ts'
 import { RESOURCE_NAMES } from '../../hogql/tables/resources.ts'
-import { TABLES } from '../../hogql/tables.ts'
+import { TABLES } from '../../hogql/tables/tables.ts'
+import { select } from '../../hogql/template.ts'
 
 /** The field types of the API. */
-export type FieldType =
+type FieldType =
   | 'array'
   | 'boolean'
   | 'date'
@@ -96,8 +97,8 @@ export function hasTableField(table: string, name: string, group_types: EventGro
 
 /** Reads the fields of a table from the columns of `select *`. */
 function starFields(name: string): CatalogueFields {
-  const select = { ...selectOf([field(['*'])]), select_from: joinOf(field(name.split('.'))) }
-  const { columns, types } = compileSelect(select, TYPING_CONTEXT)
+  const all = select`select * from ${field(name.split('.'))}`
+  const { columns, types } = compileSelect(all, TYPING_CONTEXT)
   return new Map(
     columns.map((column, index) => {
       const type = fieldType(column, types[index] ?? '')
@@ -146,11 +147,8 @@ function typesOf(
   { table, path }: CatalogPosition,
 ): ReadonlyMap<string, FieldType> {
   if (names.length === 0) return new Map()
-  const select = {
-    ...selectOf(names.map((name) => field([...path, name]))),
-    select_from: joinOf(field([table])),
-  }
-  const { types } = compileSelect(select, TYPING_CONTEXT)
+  const fields = names.map((name) => field([...path, name]))
+  const { types } = compileSelect(select`select ${fields} from ${field([table])}`, TYPING_CONTEXT)
   return new Map(names.map((name, index) => [name, fieldType(name, types[index] ?? '')]))
 }
 

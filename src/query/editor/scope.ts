@@ -1,9 +1,9 @@
 /** Reads the scope at a position in an unfinished query from its tokens: names before the cursor, tables of the SELECT. */
 import { Refusal } from '../../errors.ts'
-import type { Select } from '../../hogql/ast.ts'
-import { parseSelect } from '../../hogql/parser.ts'
+import { parseSelect } from '../../hogql/parser/parser.ts'
+import { type HogQLToken, scanToken } from '../../hogql/parser/tokens.ts'
 import { columnName } from '../../hogql/resolve/names.ts'
-import { type HogQLToken, scanToken } from '../../hogql/tokens.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
 
 /** A table in scope. */
 export type ScopeTable = {

@@ -1,13 +1,13 @@
 /** Analyses one text of an editor: validity, tables, columns. No I/O, so that it can run on any thread. */
 import type { HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { Refusal } from '../../errors.ts'
-import type { Expr, Field, Select, SelectQuery } from '../../hogql/ast.ts'
 import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
-import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
-import { parseExpr, parseSelect, parseTemplate } from '../../hogql/parser.ts'
-import { mapExpr, visitNodes } from '../../hogql/walk.ts'
+import { parseExpr, parseSelect, parseTemplate } from '../../hogql/parser/parser.ts'
+import type { Expr, Field, Select } from '../../hogql/syntax/ast.ts'
+import { mapExpr, visitNodes } from '../../hogql/syntax/walk.ts'
+import { select } from '../../hogql/template.ts'
 import { receiveContext, type SentContext } from '../compiling/compile-job.ts'
 import { compileContext } from '../kinds/compile-context.ts'
 import { fillFilters } from '../kinds/filters.ts'
@@ -29,7 +29,7 @@ export type NamedProperty = {
   readonly end: number
 }
 
-export type SentText = Pick<HogQLMetadata, 'language' | 'query'> & {
+type SentText = Pick<HogQLMetadata, 'language' | 'query'> & {
   readonly sourceQuery?: object | null | undefined
 }
 
@@ -173,7 +173,7 @@ function treeOf({ language, query, sourceQuery }: SentText): Select {
 
 /** Wraps an expression in a query over its source, or over events. */
 function withExpression(expr: Expr, source: object | null | undefined): Select {
-  const events: SelectQuery = { ...selectOf([]), select_from: joinOf(field(['events'])) }
+  const events = select`select 1 from events`
   const text = textOf(source)
   const tree = text === null ? null : parseSelect(text)
   return { ...(tree?.kind === 'SelectQuery' ? tree : events), select: [expr], order_by: [] }

@@ -43,12 +43,12 @@ export type QuerySettings = {
 }
 
 /** The part of a pino logger that the engine uses. */
-export type EngineLog = {
+type EngineLog = {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
 }
 
-export type EngineOptions = {
+type EngineOptions = {
   readonly data_dir: string
   readonly settings: QuerySettings
   readonly log: EngineLog
@@ -58,7 +58,7 @@ export type EngineOptions = {
   readonly is_confined?: boolean
 }
 
-export type RunOptions = {
+type RunOptions = {
   /** Counted from the call, waiting included. */
   readonly timeout_ms: number
   /** Aborting cancels the query. */

@@ -1,5 +1,6 @@
 /** Answers too long for one body: a stream of rows with backpressure from the reader to the worker. */
 
+import { Refusal } from '../../errors.ts'
 import type { BuildQuery } from '../kinds/prepared-query.ts'
 import { whenAborted } from '../scheduling/abort-signal.ts'
 import type { BackgroundSlot } from '../scheduling/scheduler.ts'
@@ -7,8 +8,10 @@ import type { QueryEngine } from './engine.ts'
 import { cancelled } from './engine-refusals.ts'
 import type { WorkerQuery } from './protocol.ts'
 
-export type RowExportOptions = {
+type RowExportOptions = {
   readonly timeout_ms: number
+  /** Bytes after which the stream breaks off. */
+  readonly bytes_max: number
   /** Aborting ends the stream. */
   readonly signal: AbortSignal
   /** Called at the end of the computation, however the stream ended. */
@@ -50,12 +53,14 @@ export async function exportWithBackpressure(
 export async function exportRows(
   engine: Pick<QueryEngine, 'ask'>,
   query: WorkerQuery,
-  { timeout_ms, signal, onEnd, stall_ms = STALL_MS }: RowExportOptions,
+  { timeout_ms, bytes_max, signal, onEnd, stall_ms = STALL_MS }: RowExportOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const leave = new AbortController()
   const first_bytes = Promise.withResolvers<void>()
   const reader = readerOf(stall_ms, () => leave.abort())
   let has_left = false
+  let sent_bytes = 0
+  let fault: Refusal | null = null
   let execution: Promise<unknown> = Promise.resolve()
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -66,6 +71,12 @@ export async function exportRows(
             signal: AbortSignal.any([signal, leave.signal]),
             onPart: async (bytes) => {
               if (leave.signal.aborted) throw cancelled()
+              sent_bytes += bytes.length
+              if (sent_bytes > bytes_max) {
+                fault = tooManyBytes(bytes_max)
+                leave.abort()
+                throw fault
+              }
               controller.enqueue(bytes)
               first_bytes.resolve()
               if ((controller.desiredSize ?? 0) <= 0) await reader.wait()
@@ -77,8 +88,8 @@ export async function exportRows(
           })
           .then(() => controller.close())
           .catch((error: unknown) => {
-            first_bytes.reject(error)
-            if (!has_left) controller.error(error)
+            first_bytes.reject(fault ?? error)
+            if (!has_left) controller.error(fault ?? error)
           })
       },
       pull: () => reader.take(),
@@ -92,6 +103,11 @@ export async function exportRows(
   void execution.then(() => first_bytes.resolve())
   await first_bytes.promise
   return stream
+}
+
+function tooManyBytes(bytes_max: number): Refusal {
+  const detail = `The export has more than ${bytes_max} bytes. Ask for less at a time.`
+  return new Refusal('query_too_large', detail)
 }
 
 type ExportReader = {

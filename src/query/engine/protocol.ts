@@ -70,6 +70,8 @@ export type WorkerQuery = {
   readonly rows_max: number
   /** True when more rows than `rows_max` are an error, not the end of a page. */
   readonly more_is_too_many: boolean
+  /** True asks for the plan of the statement instead of its rows: rows of a name and a text. */
+  readonly is_plan?: true
   /** The format of rows sent in parts; when missing, the answer is one JSON array. */
   readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
 }
@@ -90,7 +92,7 @@ export type QueryProgressCounts = {
 /** A bound value: the engine's type name, and the value as text (null stays null) so that no digit is lost. */
 export type WorkerValue = { readonly type: string; readonly text: string | null }
 
-export type AnswerHead = {
+type AnswerHead = {
   readonly row_count: number
   /** True when the query has more rows than its `rows_max`. */
   readonly has_more: boolean
@@ -104,7 +106,7 @@ export type WorkerAnswer = AnswerHead & {
   readonly rows_json: Uint8Array
 }
 
-export type AnswerTimings = {
+type AnswerTimings = {
   readonly follow_ms: number
   readonly execute_ms: number
   readonly read_ms: number
@@ -126,7 +128,7 @@ export function encodeFrame(head: object, rest: readonly Uint8Array[] = []): rea
   return [Buffer.concat([prefix, text]), ...rest]
 }
 
-export type ProtocolFrame<Head> = { readonly head: Head; readonly rest: Uint8Array }
+type ProtocolFrame<Head> = { readonly head: Head; readonly rest: Uint8Array }
 
 /** Makes a reader that cuts a byte stream into frames. Bytes may come in pieces of any length; a frame is returned when complete. */
 export function frameReader<Head>(): (bytes: Uint8Array) => readonly ProtocolFrame<Head>[] {

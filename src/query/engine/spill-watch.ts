@@ -12,7 +12,7 @@ const RESERVE_SHARE = 0.1
 const STAT_BLOCK_BYTES = 512
 const RETRY_AFTER_S = 30
 
-export type SpillLimits = {
+type SpillLimits = {
   /** The data folder, whose disk the event log needs as well. */
   readonly data_dir: string
   /** Limit of all queries together, in MiB. */
@@ -20,7 +20,7 @@ export type SpillLimits = {
 }
 
 /** The project with the most spilled bytes, and the refusal of its queries. */
-export type SpillFault = { readonly project_id: number; readonly refusal: Refusal }
+type SpillFault = { readonly project_id: number; readonly refusal: Refusal }
 
 /** Finds the project to stop; null below the limits. `spill_dir` has a folder `<project id>-<number>` per open project. */
 export function findSpillFault(spill_dir: string, limits: SpillLimits): SpillFault | null {

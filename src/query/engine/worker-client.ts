@@ -26,7 +26,7 @@ export type ChildExit = {
   readonly last_words: string
 }
 
-export type ChildEvents = {
+type ChildEvents = {
   readonly onMessage: (head: FromQueryProcess, rest: Uint8Array) => void
   /** Called once, after its last message was received. */
   readonly onDeath: (death: ChildExit) => void

@@ -1,6 +1,6 @@
 /** The project's actions in the form that the compiler takes. */
 import type { ActionReference } from '../../hogql/context.ts'
-import { actionCondition } from '../../insights/actions.ts'
+import { actionCondition } from '../../insights/members/actions.ts'
 import type { QueryContext } from './prepared-query.ts'
 
 /** Maps saved actions to id, name and the condition that an event matches them. */

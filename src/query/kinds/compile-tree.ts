@@ -1,6 +1,7 @@
 /** Prepares queries that code builds as trees (lists) for the query service. */
-import type { Select } from '../../hogql/ast.ts'
-import { printHogQL } from '../../hogql/print-hogql.ts'
+
+import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
 import { compileTree } from '../compiling/compiler.ts'
 import { cacheKey } from '../service/cache-key.ts'
 import { workerQuery } from './hogql.ts'

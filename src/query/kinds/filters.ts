@@ -1,11 +1,11 @@
 /** Replaces `{filters}` and its bounds in a query's tree by conditions, before the tree is compiled. */
 import { Refusal } from '../../errors.ts'
-import type { Expr, JoinExpr, Placeholder, Select, SelectQuery } from '../../hogql/ast.ts'
 import { BudgetExceeded, type CompileBudget } from '../../hogql/budget.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
-import { and, compare, constant, field } from '../../hogql/nodes.ts'
-import { mapExpr, mapSelect, visitNodes } from '../../hogql/walk.ts'
-import { readDate } from '../../insights/dates.ts'
+import type { Expr, JoinExpr, Placeholder, Select, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { and, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { mapExpr, mapSelect, visitNodes } from '../../hogql/syntax/walk.ts'
+import { readDate } from '../../insights/dates/dates.ts'
 import { filterCondition, instant } from '../../insights/filters/property-filters.ts'
 
 /** The filters of a query and its dashboard, merged. */
@@ -19,7 +19,7 @@ export type Filters = {
   readonly path_cleaning_filters: unknown
 }
 
-export type FiltersContext = {
+type FiltersContext = {
   readonly filters: Filters | null
   readonly timezone: string
   readonly now: Date

@@ -1,8 +1,8 @@
 /** The inputs of a HogQL query's placeholders: values, variables and filters, merged with a dashboard's overrides. */
 import { Refusal } from '../../errors.ts'
-import type { Select } from '../../hogql/ast.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
-import { visitNodes } from '../../hogql/walk.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import { visitNodes } from '../../hogql/syntax/walk.ts'
 import type { Filters } from './filters.ts'
 import { placeholderValue, requireFew } from './placeholder-values.ts'
 import type { Overrides, QueriedProject, QueryContext, SavedVariable } from './prepared-query.ts'
@@ -66,7 +66,7 @@ type Variables = Readonly<Record<string, QueryVariable>>
 export function variableValues(
   input: Variables | null | undefined,
   overrides: Overrides['variables'],
-  context: Pick<QueryContext, 'variables'>,
+  context: Pick<QueryContext, 'findVariable'>,
 ): ReadonlyMap<string, PlaceholderValue> {
   const values = new Map<string, PlaceholderValue>()
   for (const [id, variable] of Object.entries(input ?? {})) {
@@ -84,11 +84,8 @@ export function variableValues(
   return values
 }
 
-function findSaved(
-  context: Pick<QueryContext, 'variables'>,
-  id: string,
-): SavedVariable | undefined {
-  return context.variables?.find((saved) => saved.id === id)
+function findSaved(context: Pick<QueryContext, 'findVariable'>, id: string): SavedVariable | null {
+  return context.findVariable?.(id) ?? null
 }
 
 function isVariable(value: unknown): value is QueryVariable {

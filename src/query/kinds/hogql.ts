@@ -1,7 +1,7 @@
 /** Prepares, compiles and exports a HogQLQuery. */
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits, PlaceholderValue } from '../../hogql/context.ts'
-import type { BoundValue } from '../../hogql/parameters.ts'
+import type { BoundValue } from '../../hogql/sql/parameters.ts'
 import { compileTextQuery, isShort } from '../compiling/compiler.ts'
 import type { RowForm, WorkerAnswer, WorkerQuery, WorkerValue } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'

@@ -1,11 +1,10 @@
 /** Prepares, computes and exports insight queries: the insight's kind builds trees, which are compiled like any query. */
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
 import { Refusal } from '../../errors.ts'
-import type { Select } from '../../hogql/ast.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
-import { constant } from '../../hogql/nodes.ts'
-import { printHogQL } from '../../hogql/print-hogql.ts'
-import type { SavedAction } from '../../insights/actions.ts'
+import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import { constant } from '../../hogql/syntax/nodes.ts'
 import type {
   InsightAnswer,
   InsightContext,
@@ -13,6 +12,7 @@ import type {
   InsightRows,
 } from '../../insights/insight.ts'
 import { type InsightName, insightOf, listOfInsight, rangeOfInsight } from '../../insights/kinds.ts'
+import type { SavedAction } from '../../insights/members/actions.ts'
 import { tableOfInsight } from '../../insights/table.ts'
 import { parseRows, writeArray } from '../../threads/sliced-json.ts'
 import { compileTree } from '../compiling/compiler.ts'

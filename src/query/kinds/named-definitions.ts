@@ -1,7 +1,7 @@
 /** Which of a project's definitions an insight query names: its answer depends on these besides the query. */
-import { ACTION_WORD, wordsOfText } from '../../hogql/named-words.ts'
+import { ACTION_WORD, wordsOfText } from '../../hogql/syntax/named-words.ts'
 
-export type NamedDefinitions = {
+type NamedDefinitions = {
   readonly test_accounts: boolean
   readonly actions: boolean
   readonly path_cleaning: boolean

@@ -2,12 +2,13 @@
  * A cache of parsed HogQL texts: dashboards repeat the same ones. Gain: a text of 120 characters takes 50 µs of processor
  * time to parse and print, one of 300 takes 62; a hit takes 0.01.
  */
-import type { Select } from '../../hogql/ast.ts'
-import { parseSelect } from '../../hogql/parser.ts'
-import { printHogQL } from '../../hogql/print-hogql.ts'
+
+import { parseSelect } from '../../hogql/parser/parser.ts'
+import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
 import { ClockCache } from '../../storage/clock-cache.ts'
 
-export type ParsedText = {
+type ParsedText = {
   readonly tree: Select
   /** The tree printed as HogQL: equal for texts that differ only in spelling. */
   readonly canonical: string

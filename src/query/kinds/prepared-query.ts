@@ -1,7 +1,7 @@
 /** The common form of every kind of query before it is computed, and the context it is prepared in. */
 import type { CohortReference, CompileContext, KnownPropertyType } from '../../hogql/context.ts'
-import type { SavedAction } from '../../insights/actions.ts'
 import type { ExperimentDefinition } from '../../insights/experiments/known-experiment.ts'
+import type { SavedAction } from '../../insights/members/actions.ts'
 import type { RowForm, WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
 import type { Freshness } from '../service/refresh.ts'
@@ -44,8 +44,8 @@ export type QueryContext = {
   readonly cohorts?: readonly CohortReference[]
   /** The project's actions. */
   readonly actions?: readonly SavedAction[]
-  /** The project's saved variables. */
-  readonly variables?: readonly SavedVariable[]
+  /** Returns the project's saved variable with this id; null when there is none. */
+  readonly findVariable?: (id: string) => SavedVariable | null
   /** Returns the project's experiment with this id; null when there is none. */
   readonly findExperiment?: (id: number) => ExperimentDefinition | null
   /** Rows of the `system.*` tables, which are not stored in the engine. */

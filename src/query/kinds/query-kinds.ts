@@ -21,7 +21,7 @@ const WRAPPERS: ReadonlySet<unknown> = new Set([
 const WRAPPERS_MAX = 3
 
 /** The query inside its wrappers, and the number of wrappers. */
-export type UnwrappedQuery = {
+type UnwrappedQuery = {
   readonly kind: QueryKind
   readonly query: object
   readonly depth: number

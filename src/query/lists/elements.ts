@@ -1,7 +1,7 @@
 /** The tree of a list of clicked elements: stored elements chains with counts, the most frequent first. */
-import type { Expr, Select } from '../../hogql/ast.ts'
-import { and, constant } from '../../hogql/nodes.ts'
-import { expr, select } from '../../insights/tree.ts'
+import type { Expr, Select } from '../../hogql/syntax/ast.ts'
+import { and, constant } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 
 /** Rows: elements chain, event, count. One row beyond the limit shows that there are more. */
 export function clickedTree(

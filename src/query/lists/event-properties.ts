@@ -1,7 +1,7 @@
 /** The tree that lists the property names of recent events; limited, because reading whole `properties` is slow. */
-import type { Select } from '../../hogql/ast.ts'
-import { constant, tuple } from '../../hogql/nodes.ts'
-import { select } from '../../insights/tree.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import { constant, tuple } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
 
 /** Older events are not read. */
 const DAYS = constant(30n)

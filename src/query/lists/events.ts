@@ -1,8 +1,10 @@
 /** The trees of event lists. */
-import type { Expr, Select } from '../../hogql/ast.ts'
+
 import type { KnownPropertyType } from '../../hogql/context.ts'
-import { and, call, compare, constant, field, joinOf, order, selectOf } from '../../hogql/nodes.ts'
-import type { DateContext } from '../../insights/dates.ts'
+import type { Expr, Select } from '../../hogql/syntax/ast.ts'
+import { and, compare, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import type { DateContext } from '../../insights/dates/dates.ts'
 import { filterCondition, instant } from '../../insights/filters/property-filters.ts'
 
 /** Filters of an event list; null for none. Times are microseconds since 1970 UTC, exclusive. */
@@ -29,35 +31,20 @@ type EventListCondition = (request: EventListRequest, context: EventContext) => 
 const CONDITIONS: readonly EventListCondition[] = [
   ({ after_us }) => (after_us === null ? null : compare(TIME, '>', instant(after_us))),
   ({ before_us }) => (before_us === null ? null : compare(TIME, '<', instant(before_us))),
-  ({ uuid }) =>
-    uuid === undefined ? null : compare(field(['uuid']), '==', call('toUUID', [constant(uuid)])),
-  ({ event }) => (event === null ? null : compare(field(['event']), '==', constant(event))),
-  ({ distinct_id }) =>
-    distinct_id === null ? null : compare(field(['distinct_id']), '==', constant(distinct_id)),
-  ({ person_id }) =>
-    person_id === null
-      ? null
-      : compare(field(['person_id']), '==', call('toUUID', [constant(person_id)])),
+  ({ uuid }) => (uuid === undefined ? null : expr`uuid = toUUID(${constant(uuid)})`),
+  ({ event }) => (event === null ? null : expr`event = ${constant(event)}`),
+  ({ distinct_id }) => (distinct_id === null ? null : expr`distinct_id = ${constant(distinct_id)}`),
+  ({ person_id }) => (person_id === null ? null : expr`person_id = toUUID(${constant(person_id)})`),
   ({ properties }, context) =>
     filterCondition(properties, { ...context, prefix: [], attr: 'properties' }),
 ]
 
 const TIME = field(['timestamp'])
+const UUID = field(['uuid'])
 
-/** The columns of a list, in this order; JSON stays text. The person's columns come last. */
-const COLUMNS = [
-  ['uuid'],
-  ['event'],
-  ['distinct_id'],
-  ['timestamp'],
-  ['properties'],
-  ['elements_chain'],
-  ['person_id'],
-] as const
-const PERSON_COLUMNS = [
-  ['person', 'properties'],
-  ['person', 'is_identified'],
-] as const
+const COLUMNS = 'uuid event distinct_id timestamp properties elements_chain person_id'
+  .split(' ')
+  .map((name) => field([name]))
 
 /** The page of a list, and whether events include their persons. */
 export type EventsPage = {
@@ -72,20 +59,44 @@ export function eventConditions(request: EventListRequest, context: EventContext
   return CONDITIONS.flatMap((condition) => condition(request, context) ?? [])
 }
 
-/** Rows of events, by default the newest first. One row beyond the limit shows that there are more. */
+/** Rows of events, by default the newest first; JSON stays text, the person's columns come last. One row beyond the limit shows that there are more. */
 export function eventsTree(
   request: EventListRequest,
   page: EventsPage,
   context: EventContext,
 ): Select {
-  const direction = page.is_oldest_first ? 'ASC' : 'DESC'
-  const columns = [...COLUMNS, ...(page.has_persons ? PERSON_COLUMNS : [])]
+  const { is_oldest_first, has_persons, limit, offset } = page
+  const columns = has_persons
+    ? [...COLUMNS, expr`person.properties`, expr`person.is_identified`]
+    : COLUMNS
+  const rows = is_oldest_first
+    ? select`select ${columns} from events order by timestamp, uuid`
+    : select`select ${columns} from events order by timestamp desc, uuid desc`
   return {
-    ...selectOf(columns.map((chain) => field(chain))),
-    select_from: joinOf(field(['events'])),
+    ...rows,
     where: and(eventConditions(request, context)),
-    order_by: [order(TIME, direction), order(field(['uuid']), direction)],
-    limit: constant(BigInt(page.limit + 1)),
-    offset: constant(BigInt(page.offset)),
+    limit: constant(BigInt(limit + 1)),
+    offset: constant(BigInt(offset)),
   }
+}
+
+/** The ids of those of some events, named by their ids, that a list would have. */
+export function matchingEventsTree(
+  request: EventListRequest,
+  uuids: readonly string[],
+  context: EventContext,
+): Select {
+  const named = compare(UUID, 'in', tuple(uuids.map((uuid) => constant(uuid))))
+  return {
+    ...select`select uuid from events`,
+    where: and([...eventConditions(request, context), named]),
+    limit: constant(BigInt(uuids.length)),
+  }
+}
+
+/** One row: how many events a person has, and how many of them are of some of its distinct ids. */
+export function personEventCountsTree(person_id: string, distinct_ids: readonly string[]): Select {
+  const ids = tuple(distinct_ids.map((id) => constant(id)))
+  return select`select count(), countIf(distinct_id in ${ids}) from events
+    where person_id = toUUID(${constant(person_id)})`
 }

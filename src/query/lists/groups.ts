@@ -1,8 +1,8 @@
 /** The trees of group lists, newest first. */
 
-import type { Expr, Select } from '../../hogql/ast.ts'
-import { and, compare, constant, field, joinOf, or, order, selectOf } from '../../hogql/nodes.ts'
-import { select } from '../../insights/tree.ts'
+import type { Expr, Select } from '../../hogql/syntax/ast.ts'
+import { and, constant } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import { escapeLike } from '../../like.ts'
 
 export type GroupListRequest = {
@@ -13,10 +13,6 @@ export type GroupListRequest = {
   readonly search: string | null
 }
 
-const KEY = field(['key'])
-const CREATED_AT = field(['created_at'])
-const PROPERTIES = field(['properties'])
-
 /** Rows: key, creation time, properties as JSON text. One row beyond the limit shows that there are more. */
 export function groupsTree(
   { group_type_index, group_key, search }: GroupListRequest,
@@ -24,32 +20,26 @@ export function groupsTree(
 ): Select {
   const conditions = [
     hasType(group_type_index),
-    ...(group_key === null ? [] : [compare(KEY, '==', constant(group_key))]),
-    ...(search === null
-      ? []
-      : [or([contains(KEY, search), contains(PROPERTIES, search)])].flatMap(
-          (condition) => condition ?? [],
-        )),
+    ...(group_key === null ? [] : [expr`key = ${constant(group_key)}`]),
+    ...(search === null ? [] : [hasText(search)]),
   ]
-  return {
-    ...selectOf([KEY, CREATED_AT, PROPERTIES]),
-    select_from: joinOf(field(['groups'])),
-    where: and(conditions),
-    order_by: [order(CREATED_AT, 'DESC'), order(KEY)],
-    limit: constant(BigInt(limit + 1)),
-    offset: constant(BigInt(offset)),
-  }
+  const rows = select`
+    select key, created_at, properties
+    from groups
+    order by created_at desc, key
+    limit ${constant(BigInt(limit + 1))} offset ${constant(BigInt(offset))}`
+  return { ...rows, where: and(conditions) }
 }
 
 /** Builds the condition that a group is of a type. */
 export function hasType(group_type_index: number): Expr {
-  return compare(field(['index']), '==', constant(BigInt(group_type_index)))
+  return expr`index = ${constant(BigInt(group_type_index))}`
 }
 
 /** A case-insensitive search; wildcards in the text are escaped. */
-function contains(expr: Expr, text: string): Expr {
-  const pattern = escapeLike(text)
-  return compare(expr, 'ilike', constant(`%${pattern}%`))
+function hasText(text: string): Expr {
+  const pattern = constant(`%${escapeLike(text)}%`)
+  return expr`key ilike ${pattern} or properties ilike ${pattern}`
 }
 
 /** Maximum number of rows; projects have far fewer. */

@@ -1,8 +1,10 @@
 /** The trees of person lists, newest first. */
-import type { Expr, Select, SelectQuery } from '../../hogql/ast.ts'
+
 import type { KnownPropertyType } from '../../hogql/context.ts'
-import { alias, and, call, constant, field, joinOf, order, selectOf } from '../../hogql/nodes.ts'
-import type { DateContext } from '../../insights/dates.ts'
+import type { Expr, Select } from '../../hogql/syntax/ast.ts'
+import { and, constant } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
+import type { DateContext } from '../../insights/dates/dates.ts'
 import {
   type ActorFilterContext,
   hasDistinctId,
@@ -63,33 +65,22 @@ export function personsTree(
   { limit, offset }: PersonPage,
   context: PersonContext,
 ): Select {
-  const names = ['id', 'created_at', 'properties', 'is_identified']
-  return {
-    ...selectPersons(
-      names.map((name) => field([name])),
-      request,
-      context,
-    ),
-    order_by: [order(field(['created_at']), 'DESC'), order(field(['id']), 'DESC')],
-    limit: constant(BigInt(limit + 1)),
-    offset: constant(BigInt(offset)),
-  }
+  const rows = select`
+    select id, created_at, properties, is_identified
+    from persons
+    order by created_at desc, id desc
+    limit ${constant(BigInt(limit + 1))} offset ${constant(BigInt(offset))}`
+  return { ...rows, where: personConditions(request, context) }
 }
 
 /** One row with the number of persons. */
 export function personCountTree(request: PersonListRequest, context: PersonContext): Select {
-  return selectPersons([alias(call('count', []), 'count')], request, context)
+  return {
+    ...select`select count() as count from persons`,
+    where: personConditions(request, context),
+  }
 }
 
-function selectPersons(
-  exprs: readonly Expr[],
-  request: PersonListRequest,
-  context: PersonContext,
-): SelectQuery {
-  const conditions = CONDITIONS.flatMap((condition) => condition(request, context) ?? [])
-  return {
-    ...selectOf(exprs),
-    select_from: joinOf(field(['persons'])),
-    where: and(conditions),
-  }
+function personConditions(request: PersonListRequest, context: PersonContext): Expr | null {
+  return and(CONDITIONS.flatMap((condition) => condition(request, context) ?? []))
 }

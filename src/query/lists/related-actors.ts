@@ -1,7 +1,7 @@
 /** The trees of related actors: persons and groups that share recent events with an actor. */
-import type { Expr, Select } from '../../hogql/ast.ts'
-import { call, compare, constant, field } from '../../hogql/nodes.ts'
-import { expr, select } from '../../insights/tree.ts'
+import type { Expr, Select } from '../../hogql/syntax/ast.ts'
+import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import { hasType } from './groups.ts'
 
 /** An actor: a person by id, or a group by type and key. */

@@ -1,8 +1,8 @@
 /** SESSION_PROPERTIES, and the tree of a session property's most frequent values. */
 
-import type { Select } from '../../hogql/ast.ts'
-import { compare, constant, field } from '../../hogql/nodes.ts'
-import { select } from '../../insights/tree.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import { compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { select } from '../../hogql/template.ts'
 import { escapeLike } from '../../like.ts'
 
 const ENTRY_NAMES = [

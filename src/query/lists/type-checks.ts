@@ -1,14 +1,14 @@
 /** The tree that counts the values of properties that their types cannot hold. */
-import type { Expr, Select, SelectQuery } from '../../hogql/ast.ts'
-import { alias, constant, field } from '../../hogql/nodes.ts'
-import { expr, select } from '../../insights/tree.ts'
+import type { Expr, Select, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
 import type { DetectedOwner } from '../definitions.ts'
 
 /** A type that not every text fits. */
 type StrictType = 'Boolean' | 'DateTime' | 'Numeric'
 
 /** A property that is read with such a type. */
-export type CheckedProperty = { readonly name: string; readonly property_type: StrictType }
+type CheckedProperty = { readonly name: string; readonly property_type: StrictType }
 
 /** The values of one property, and those among them that its type cannot hold. */
 export type TypeCheck = {

@@ -2,7 +2,7 @@
 
 export type QueueEntry = { readonly id: number; readonly project_id: number }
 
-export type QueueLimits = {
+type QueueLimits = {
   readonly running_max: number
   readonly waiting_max: number
   /** Entries that may run beyond `running_max` when none of their project runs: no project keeps the others waiting. */

@@ -48,7 +48,7 @@ export async function readProgress(
   }
 }
 
-export type WaitLimits = {
+type WaitLimits = {
   readonly timeout_ms: number
   /** Aborted when the caller has left. */
   readonly signal: AbortSignal

@@ -41,10 +41,10 @@ export type RunningExecution = {
 }
 
 /** Computes a query; `now` is the value of now() in it. */
-export type ComputeAnswer = (now: Date, running: RunningExecution) => Promise<ComputedAnswer>
+type ComputeAnswer = (now: Date, running: RunningExecution) => Promise<ComputedAnswer>
 
 /** The query to execute, and how old a running execution may be to be shared. */
-export type ScheduleRequest = {
+type ScheduleRequest = {
   /** Has the project, and the id under which the query is found and cancelled. */
   readonly status: QueryStatus
   /** Queries with the same key share an execution. */
@@ -157,6 +157,11 @@ export class Scheduler {
   /** Finds the queries under an id. */
   find(key: StatusKey): readonly ScheduledQuery[] {
     return this.#queries.get(statusKeyText(key)) ?? []
+  }
+
+  /** All queries that run or wait, in the order in which they were asked. */
+  list(): readonly ScheduledQuery[] {
+    return [...this.#queries.values()].flat()
   }
 
   /** Cancels the queries under an id; an execution that others share goes on. Ignores an unknown id. */

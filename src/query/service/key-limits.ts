@@ -4,7 +4,7 @@ import { Refusal } from '../../errors.ts'
 import { HOUR_MS, MINUTE_MS } from '../../time.ts'
 
 /** Zero means no limit. */
-export type KeyLimitSettings = {
+type KeyLimitSettings = {
   readonly running_max: number
   readonly per_minute: number
   readonly per_hour: number

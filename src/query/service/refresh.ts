@@ -3,13 +3,13 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../time.ts'
 
 /** What the cache has for a query, by the maximum age of one refresh mode. */
-export type CacheState = 'none' | 'fresh' | 'stale'
+type CacheState = 'none' | 'fresh' | 'stale'
 
 /**
  * What the service does: compute while the caller waits, start a background query, answer from the cache (and also
  * start a background query), or answer that there is nothing.
  */
-export type RefreshMove = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'
+type RefreshMove = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'
 
 /** Which maximum age applies: the usual one for the query's interval, a longer one, or zero. */
 type WaitPolicy = 'lazy' | 'none' | 'usual'

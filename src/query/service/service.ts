@@ -3,11 +3,12 @@
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../../errors.ts'
 import { resumeWork } from '../../threads/this-thread.ts'
+import { secondsSince, type Timings } from '../../threads/timings.ts'
 import type { QueryEngine } from '../engine/engine.ts'
 import { stopping } from '../engine/engine-refusals.ts'
 import { exportWithBackpressure } from '../engine/exports.ts'
 import type { RowForm } from '../engine/protocol.ts'
-import type { PreparedQuery } from '../kinds/prepared-query.ts'
+import type { PreparedQuery, RunQuery } from '../kinds/prepared-query.ts'
 import {
   awaitAnswer,
   readProgress,
@@ -19,6 +20,7 @@ import { AnswerCache, type ComputedAnswer, openCacheDB } from './cache.ts'
 import { EndedStatuses } from './ended-statuses.ts'
 import { type AnswerParts, answerParts, joinParts, noAnswerParts, statusBody } from './envelope.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
+import { SlowQueries, type SlowQuerySettings } from './slow-queries.ts'
 import {
   isComplete,
   LOST,
@@ -32,26 +34,36 @@ import {
 } from './status.ts'
 import { StatusStore } from './status-store.ts'
 
-export type ServiceSettings = SchedulerLimits & {
-  /** How long a caller waits for an answer. */
-  readonly timeout_ms: number
-  /** How long a query may take in the background. */
-  readonly background_timeout_ms: number
-  /** Bytes of cached answers, and as many again for results of background queries. */
-  readonly cache_bytes_max: number
-  readonly export_rows_max: number
-}
+type ServiceSettings = SchedulerLimits &
+  SlowQuerySettings & {
+    /** How long a caller waits for an answer. */
+    readonly timeout_ms: number
+    /** How long a query may take in the background. */
+    readonly background_timeout_ms: number
+    /** Bytes of cached answers, and as many again for results of background queries. */
+    readonly cache_bytes_max: number
+    /** Rows of an export; 0 for no limit. */
+    readonly export_rows_max: number
+    /** Bytes that an export may send. */
+    readonly export_bytes_max: number
+    /** How long an export may take, its reader included. */
+    readonly export_timeout_ms: number
+  }
 
-export type ServiceContext = {
+type ServiceContext = {
   readonly data_dir: string
   readonly engine: Pick<QueryEngine, 'ask'>
   readonly settings: ServiceSettings
-  readonly log: { error(fields: object, message: string): void }
+  readonly timings: Pick<Timings, 'queries' | 'query_waits'>
+  readonly log: {
+    error(fields: object, message: string): void
+    warn(fields: object, message: string): void
+  }
   readonly now: () => Date
 }
 
 /** How a request wants its query run. */
-export type QueryRequestOptions = {
+type QueryRequestOptions = {
   readonly mode: RefreshMode
   /** The id under which the query's status is read and the query is cancelled; null lets the service choose one. */
   readonly client_query_id: string | null
@@ -59,7 +71,7 @@ export type QueryRequestOptions = {
   readonly signal: AbortSignal
 }
 
-export type ExportRequestOptions = {
+type ExportRequestOptions = {
   /** Aborted when the reader has left. */
   readonly signal: AbortSignal
   /** Called when the stream has ended; not when the export is refused. */
@@ -68,12 +80,27 @@ export type ExportRequestOptions = {
 
 type ServiceBody = Uint8Array<ArrayBuffer>
 
+/** A LIMIT that no export reaches: one row more is still a whole number without loss. */
+const UNLIMITED_ROWS = Number.MAX_SAFE_INTEGER - 1
+
+/** A query as an operator sees it, without its text. */
+type RunningQuery = {
+  readonly id: string
+  readonly project_id: number
+  readonly lane: Lane
+  /** Its kind, and the name that its caller gave it. */
+  readonly labels: readonly string[]
+  readonly state: QueryStatus['state']
+  readonly elapsed_ms: number
+}
+
 /** A refusal repeats an unknown id up to this length. */
 const SHOWN_ID_LENGTH_MAX = 100
 
 export class QueryService {
   readonly #engine: Pick<QueryEngine, 'ask'>
   readonly #settings: ServiceSettings
+  readonly #timings: ServiceContext['timings']
   readonly #log: ServiceContext['log']
   readonly #now: () => Date
   readonly #db: Database
@@ -81,11 +108,13 @@ export class QueryService {
   readonly #statuses: StatusStore
   readonly #scheduler: Scheduler
   readonly #ended = new EndedStatuses()
+  readonly #slow: SlowQueries
   #is_closed = false
 
-  constructor({ data_dir, engine, settings, log, now }: ServiceContext) {
+  constructor({ data_dir, engine, settings, timings, log, now }: ServiceContext) {
     this.#engine = engine
     this.#settings = settings
+    this.#timings = timings
     this.#log = log
     this.#now = now
     this.#db = openCacheDB(data_dir)
@@ -93,6 +122,8 @@ export class QueryService {
     this.#statuses = new StatusStore(this.#db, settings.cache_bytes_max)
     this.#statuses.restart(this.#now().getTime())
     this.#scheduler = new Scheduler(settings, now)
+    const limits = { timeout_ms: settings.timeout_ms, is_patient: true }
+    this.#slow = new SlowQueries(settings, log, (query) => engine.ask(query, limits))
   }
 
   /** For health checks and tests. */
@@ -145,11 +176,12 @@ export class QueryService {
   ): Promise<ReadableStream<Uint8Array>> {
     if (buildExport === null)
       throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
-    const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
-    const input = buildExport(form, export_rows_max, this.#now())
+    const { export_timeout_ms: timeout_ms, export_bytes_max: bytes_max } = this.#settings
+    const input = buildExport(form, this.#settings.export_rows_max || UNLIMITED_ROWS, this.#now())
     // Readers may be slow: as background queries, exports never take all of the engine's capacity.
     const slot = this.#scheduler.takeSlot(project_id)
-    return exportWithBackpressure(this.#engine, input, { timeout_ms, signal, onEnd, slot })
+    const options = { timeout_ms, bytes_max, signal, onEnd, slot }
+    return exportWithBackpressure(this.#engine, input, options)
   }
 
   /** Builds the body with the status of a query; refuses an unknown id with `not_found`. */
@@ -175,6 +207,25 @@ export class QueryService {
     if (status !== null)
       this.#tryCache(() => this.#statuses.move(status, { kind: 'cancel' }, now_ms))
     this.#scheduler.cancel(key)
+  }
+
+  /** Every query that runs or waits, of all projects, in the order in which they were asked. For operators. */
+  listRunning(): readonly RunningQuery[] {
+    const now_ms = this.#now().getTime()
+    return this.#scheduler.list().map((query) => {
+      const { task_id, project_id, query_async, labels, state, start_ms } = statusOf(query)
+      const lane = query_async ? 'background' : 'interactive'
+      return { id: task_id, project_id, lane, labels, state, elapsed_ms: now_ms - start_ms }
+    })
+  }
+
+  /** Cancels the query with an id of `listRunning`; false when there is none. */
+  cancelRunning(id: string): boolean {
+    const query = this.#scheduler.list().find(({ status }) => status.task_id === id)
+    if (query === undefined) return false
+    const { project_id, caller, id: own_id } = query.status
+    this.cancel({ project_id, caller, id: own_id })
+    return true
   }
 
   /** Invalidates every answer about a project that was computed until now, as when a person's events are deleted. */
@@ -315,22 +366,41 @@ export class QueryService {
     const { background_timeout_ms: timeout_ms } = this.#settings
     const is_patient = lane === 'background'
     const options = { id, project_id, caller, labels, query_async: is_patient, task_id: newId() }
+    const scheduled_ms = performance.now()
     return this.#scheduler.schedule({
       status: newStatus(options, this.#now().getTime()),
       cache_key,
       patience_ms: patienceMs(mode, freshness, Number.NEGATIVE_INFINITY),
       lane,
       compute: async (now, { signal, onBegin }) => {
-        const computed = await query.compute(async (before) => {
+        this.#timings.query_waits.with(lane).record(secondsSince(scheduled_ms))
+        const ask: RunQuery = async (before) => {
           const limits = { timeout_ms, signal, onBegin, is_patient }
           const answer = await this.#engine.ask(before, limits)
           resumeWork()
           return answer
-        }, now)
+        }
+        const computed = await this.#timeExecution(lane, () => this.#slow.watch(query, ask, now))
         this.#cacheAnswer(project_id, cache_key, computed, signal)
         return computed
       },
     })
+  }
+
+  /** Records how long an execution takes. Its outcome is `done`, a refusal's code, or `failed`. */
+  async #timeExecution<T>(lane: Lane, execute: () => Promise<T>): Promise<T> {
+    const started_ms = performance.now()
+    let outcome = 'failed'
+    try {
+      const result = await execute()
+      outcome = 'done'
+      return result
+    } catch (error) {
+      if (error instanceof Refusal) outcome = error.code
+      throw error
+    } finally {
+      this.#timings.queries.with(lane, outcome).record(secondsSince(started_ms))
+    }
   }
 
   #cacheAnswer(

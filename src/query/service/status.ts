@@ -63,7 +63,7 @@ export const STATUS_MOVES: readonly StatusMove[] = [
 ]
 
 /** The members of a status that the request determines. */
-export type NewStatus = Pick<
+type NewStatus = Pick<
   QueryStatus,
   'caller' | 'id' | 'labels' | 'project_id' | 'query_async' | 'task_id'
 >

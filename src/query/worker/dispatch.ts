@@ -12,9 +12,9 @@ import type { AddressSpace } from './limits/memory-limit.ts'
 import { ResourceUsage } from './limits/resource-usage.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 
-export type DispatcherOptions = ProjectsOptions & { readonly result_bytes_max: number }
+type DispatcherOptions = ProjectsOptions & { readonly result_bytes_max: number }
 
-export type SendFrame = (head: FromQueryProcess, rest?: readonly Uint8Array[]) => void
+type SendFrame = (head: FromQueryProcess, rest?: readonly Uint8Array[]) => void
 
 const INTERRUPT_AGAIN_MS = 50
 /** With a smaller share of the address space left, running out of memory is not the query's fault. */

@@ -29,17 +29,43 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   storage_unavailable: 'A file that the query needs cannot be read.',
 }
 
+const OUT_OF_RANGE = 'A number or a time of the query goes beyond the range of its type.'
+
 /** Details that replace DuckDB's message, by its beginning, where the message would not help a caller. */
 const WORDS: readonly (readonly [beginning: string, detail: string])[] = [
-  ['Out of Range Error', 'A number or a time of the query goes beyond the range of its type.'],
+  ['Out of Range Error', OUT_OF_RANGE],
   ['micros out of int64 range', 'A time of the query is out of range.'],
   ['days out of int32 range', 'A date of the query is out of range.'],
   ['Conversion Error', 'A value cannot be turned into the type that the query needs.'],
   ['Binder Error', 'The query uses a function or an operator with types that it does not take.'],
   ['Catalog Error', 'The query uses something that the engine does not have.'],
   ['Parser Error', 'The query cannot be given to the engine.'],
+  ['Failed to extract statements', 'The query cannot be given to the engine.'],
+  ['The map key list does not align', 'A map needs as many values as keys.'],
+  ['Map keys can not be NULL', 'A key of a map is NULL.'],
+  ['MAP_CONCAT only takes map arguments', 'mapConcat takes maps only.'],
+  ['Failed to parse format specifier', 'A format of the query cannot be read.'],
+  ['Invalid input for hex digit', 'A text that should be hexadecimal has another character.'],
   ['Not implemented Error', 'The query uses something that the engine does not have.'],
 ]
+
+/** What the engine's regular expressions say about a pattern that they cannot read: before a colon and the pattern. */
+const PATTERN_FAULTS: ReadonlySet<string> = new Set([
+  'invalid escape sequence',
+  'invalid character class',
+  'invalid character class range',
+  'missing ]',
+  'missing )',
+  'unexpected )',
+  'trailing \\',
+  'no argument for repetition operator',
+  'invalid repetition size',
+  'bad repetition operator',
+  'invalid perl operator',
+  'invalid UTF-8',
+  'invalid named capture group',
+  'pattern too large - compile failed',
+])
 
 /** Beginnings of messages of internal errors, after which DuckDB refuses everything. */
 const FAULTS = ['INTERNAL Error', 'FATAL Error'] as const
@@ -69,7 +95,7 @@ export type SentCode =
   | typeof OPENING_FAILED
 
 /** The refusal that is sent instead of an answer. */
-export type WorkerRefusal = {
+type WorkerRefusal = {
   readonly code: SentCode
   readonly detail: string
 }
@@ -99,10 +125,20 @@ function codeOf(message: string): ErrorCode {
 
 const LENGTH_MAX = 300
 
-/** The detail from WORDS; else the message's first line without DuckDB's prefix, quoted values and paths. */
+/** The detail from WORDS, or what is wrong with a pattern; else the message's first line without DuckDB's prefix, quoted values and paths. */
 function firstLine(message: string): string {
-  const words = WORDS.find(([beginning]) => message.startsWith(beginning))
+  if (message.startsWith('Conversion Error') && /out of range|overflow/i.test(message)) {
+    return OUT_OF_RANGE
+  }
+  const without_kind = message.replace(/^[A-Z][A-Za-z ]* Error: /, '')
+  const words = WORDS.find(
+    ([beginning]) => message.startsWith(beginning) || without_kind.startsWith(beginning),
+  )
   if (words !== undefined) return words[1]
+  const pattern_fault = without_kind.split(': ', 1)[0] ?? ''
+  if (PATTERN_FAULTS.has(pattern_fault)) {
+    return `A regular expression of the query cannot be read: ${pattern_fault}.`
+  }
   const line = message.split('\n', 1)[0]?.split(/Input: ?"/, 1)[0] ?? ''
   const clean = line
     .replace(/^[A-Z][A-Za-z ]* Error: /, '')

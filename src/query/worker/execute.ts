@@ -14,7 +14,7 @@ import { ROW_FORMS } from './formats/row-forms.ts'
 import { rowWriter } from './formats/rows.ts'
 import type { ReaderConnection } from './reader-connections.ts'
 
-export type WrittenRows = {
+type WrittenRows = {
   readonly bytes: readonly Uint8Array[]
   readonly row_count: number
   readonly has_more: boolean
@@ -81,7 +81,10 @@ async function requireWhole(connection: DuckDBConnection): Promise<void> {
 }
 
 async function begin(reader: ReaderConnection, query: WorkerQuery): Promise<DuckDBResult> {
-  const prepared = await reader.begin(query.sql)
+  const statement = await reader.begin(query.sql)
+  // `begin` has refused all but a single SELECT: what is explained is not run.
+  const prepared =
+    query.is_plan === true ? await reader.connection.prepare(`explain ${query.sql}`) : statement
   query.values.forEach((value, index) => bindValue(prepared, index + 1, value))
   return prepared.stream()
 }

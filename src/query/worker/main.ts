@@ -17,6 +17,7 @@ import {
 } from '../engine/protocol.ts'
 import { queryPathRules } from './limits/confined-paths.ts'
 import { limitMemory } from './limits/memory-limit.ts'
+import { findMacroFile, macroFolders } from './macro-file.ts'
 
 /** DuckDB spills at this share of the memory, well below the kernel's limit. */
 const ENGINE_SHARE = 0.7
@@ -35,10 +36,20 @@ export async function enterConfinement(
   const landlock = readConfinedArgument(args)
   if (landlock === null) {
     await unpackDuckDB(data_dir)
+    await ensureMacroFile(data_dir)
     const spill_dir = join(work_dir, 'spill')
     restartConfined(command, args, queryPathRules(data_dir, { work_dir, spill_dir }))
   }
   return { landlock: landlock ?? 0, seccomp: confineCalls() }
+}
+
+/** Loads DuckDB only when there is no file, since a confined process loads it again. */
+async function ensureMacroFile(data_dir: string): Promise<void> {
+  const folders = macroFolders(data_dir)
+  if (findMacroFile(folders) !== null) return
+  prepareDuckDB(data_dir)
+  const { makeMacroFile } = await import('./make-macro-file.ts')
+  await makeMacroFile(folders)
 }
 
 /** Runs until the server closes the pipe or dies. */
@@ -50,6 +61,7 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
   mkdirSync(spill_dir, { recursive: true })
   const confinement = options.is_confined ? await enterConfinement(args, options) : UNCONFINED
   prepareDuckDB(options.data_dir)
+  if (!options.is_confined) await ensureMacroFile(options.data_dir)
   const { QueryDispatcher } = await import('./dispatch.ts')
 
   const out = Bun.stdout.writer()
@@ -63,7 +75,8 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
     spill_dir,
     spill_mb: options.spill_mb,
   }
-  const dispatcher = new QueryDispatcher({ ...options, instance }, send)
+  const macro_file = findMacroFile(macroFolders(options.data_dir))
+  const dispatcher = new QueryDispatcher({ ...options, instance, macro_file }, send)
   const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
   const addresses = limitMemory(address_mb)
   dispatcher.watchAddresses(addresses)

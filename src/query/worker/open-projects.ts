@@ -16,6 +16,8 @@ export type ProjectsOptions = {
   readonly spare_slots: number
   /** `spill_dir` gets a folder for each open project. */
   readonly instance: InstanceOptions
+  /** The file of macros; null runs their statements. */
+  readonly macro_file: string | null
 }
 
 /** Maximum number of properties that one query may name: each becomes a column. */
@@ -94,7 +96,7 @@ export class OpenProjects {
   }
 
   #openProject(project_id: number): OpenProject {
-    const { data_dir, work_dir, spare_slots, instance } = this.#options
+    const { data_dir, work_dir, spare_slots, instance, macro_file } = this.#options
     this.#opened += 1
     const name = `${project_id}-${this.#opened}`
     const opening = ProjectStore.open({
@@ -104,6 +106,7 @@ export class OpenProjects {
       // Spill files of all instances have the same names: in one folder they would overwrite each other.
       instance: { ...instance, spill_dir: join(instance.spill_dir, name) },
       project_id,
+      macro_file,
     })
     const project: OpenProject = { opening, users: 0, is_retired: false }
     opening.catch(() => this.#retire(project_id, project))

@@ -20,7 +20,7 @@ import { listMirrorFiles } from '../../storage/files/replica-files.ts'
 import { CREATE_STAGED, TAIL } from '../../storage/files/replication-sources.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { CREATE_REMOVED } from '../../storage/log/pending-removals.ts'
-import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../../storage/sqlite/sql-files.ts'
+import { DUCKDB_RELATIONS } from '../../storage/sqlite/sql-files.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import { type MacroState, updateEventMacros } from './columns/event-macros.ts'
 import {
@@ -35,6 +35,7 @@ import {
   readPersonOverrides,
 } from './columns/person-overrides.ts'
 import { FileSlots, requireReadable } from './file-slots.ts'
+import { createMacros } from './macro-file.ts'
 import { type ReaderConnection, ReaderConnections } from './reader-connections.ts'
 import {
   areReplicasCurrent,
@@ -47,7 +48,7 @@ import {
 } from './replicas/replica-feed.ts'
 import { registerScalars } from './scalar-functions.ts'
 
-export type ProjectStoreOptions = {
+type ProjectStoreOptions = {
   readonly data_dir: string
   /** A folder for this store, deleted when it closes, as is the instance's `spill_dir`. */
   readonly folder: string
@@ -55,6 +56,8 @@ export type ProjectStoreOptions = {
   /** Files that may be added before the store has to be reopened. */
   readonly spare_slots: number
   readonly instance: InstanceOptions
+  /** The file of macros; null runs their statements. */
+  readonly macro_file: string | null
 }
 
 type StoreResources = {
@@ -127,7 +130,7 @@ export class ProjectStore {
     const connection = await instance.connect()
     await connection.run(`create macro project_id() as ${project_id}::bigint`)
     registerScalars(connection)
-    await connection.run(DUCKDB_MACROS)
+    await createMacros(connection, options.macro_file)
     await connection.run(DUCKDB_RELATIONS)
     await connection.run(CREATE_STAGED)
     await connection.run(TAIL.create)

@@ -24,7 +24,7 @@ import {
   type ScalarType,
   type ScalarValue,
 } from '../../hogql/scalars/definition.ts'
-import { HOGQL_SCALARS } from '../../hogql/scalars.ts'
+import { HOGQL_SCALARS } from '../../hogql/scalars/scalars.ts'
 import { AGGREGATE_FUNNELS } from '../../insights/folds/aggregate-funnel.ts'
 import { FUNNEL_SCALARS } from '../../insights/folds/funnel-scalars.ts'
 import { PATH_SCALARS } from '../../insights/folds/path-scalars.ts'

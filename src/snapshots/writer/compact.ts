@@ -39,8 +39,8 @@ export async function compactFiles(
   const [first] = files
   if (first === undefined) throw new Error('no files to put together')
   const { project_id } = first
-  const held = storedShape(files, (file) => filePath(data_dir, file))
-  const whole = relation(held.map((group) => selectEvents(group)))
+  const groups = storedShape(files, (file) => filePath(data_dir, file))
+  const whole = relation(groups.map((group) => selectEvents(group)))
   const columns = sortColumns(
     await chooseColumns(db, connection, {
       project_id,
@@ -52,14 +52,16 @@ export async function compactFiles(
   const is_packed = files.every(
     (file) => file.layout === 'packed' && file.columns === writeColumns(columns),
   )
-  const rows = is_packed ? relation(held.map(selectStored)) : whole
+  const rows = is_packed ? relation(groups.map(selectStored)) : whole
   const source = (await hasRepeated(connection, rows))
     ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
     : rows
-  for (const { rows: search_text, month } of await listMonths(connection, source, options)) {
-    const part = await measure(connection, search_text, { project_id, month })
-    send(await publishRows(part, { source: search_text, columns, is_packed }, connection, options))
-    reachFaultPoint('told', fault)
+  for (const { rows: rows_of_month, month } of await listMonths(connection, source, options)) {
+    const part = await measure(connection, rows_of_month, { project_id, month })
+    send(
+      await publishRows(part, { source: rows_of_month, columns, is_packed }, connection, options),
+    )
+    reachFaultPoint('reported', fault)
   }
 }
 

@@ -1,6 +1,7 @@
 /** The Landlock rules of the snapshot process: the event log to read, files to write, and nothing else of the data folder. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { nativeFolder } from '../../storage/duckdb/duckdb-native.ts'
 import { filesFolder, temporaryFolder } from '../../storage/files/parquet.ts'
 import type { PathRule, Right } from '../../storage/process/confinement/landlock.ts'
 
@@ -25,7 +26,7 @@ export function snapshotPathRules(data_dir: string): readonly PathRule[] {
     { path: `${log}-wal`, rights: READ },
     // A SQLite reader writes its read mark there, so that a checkpoint waits for it.
     { path: `${log}-shm`, rights: [...READ, ...WRITE] },
-    { path: join(data_dir, 'native'), rights: READ },
+    { path: nativeFolder(data_dir), rights: READ },
     ...folders.map((path) => ({ path, rights: [...READ, ...WRITE, ...CHANGE_ENTRIES] })),
   ]
 }

@@ -72,14 +72,14 @@ export type PublishOptions = {
 }
 
 /** Writes a file at the path, and throws when it does not read back correctly. */
-export type FileWriter = {
+type FileWriter = {
   readonly project_id: number
   readonly write: (path: string) => Promise<void>
   readonly readBack: (path: string) => Promise<void>
 }
 
 /** A published file. */
-export type PublishedFile = {
+type PublishedFile = {
   readonly id: string
   readonly byte_count: number
   readonly sha256: string

@@ -59,7 +59,7 @@ export async function writeWithoutRemoved(
     if (part.row_count === 0) continue
     const content = { source, columns: readColumns(file.columns), is_packed }
     send(await publishRows(part, content, connection, options))
-    reachFaultPoint('told', fault)
+    reachFaultPoint('reported', fault)
   }
 }
 

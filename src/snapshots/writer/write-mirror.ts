@@ -83,7 +83,7 @@ export async function writeMirror(
   const last = [rowsOf(work), ...small.map((file) => survivorsOf(work, file))]
   const files = [...pieces, ...added, ...(await writeRows(work, last.join(' union all '), columns))]
   send({ added: files, removed })
-  reachFaultPoint('told', options.fault)
+  reachFaultPoint('reported', options.fault)
   return end
 }
 

@@ -43,7 +43,7 @@ export async function writeFiles(
 }
 
 /** The options of a snapshot's files. */
-export type StagedOptions = PublishOptions & Pick<WriteOptions, 'columns_max'>
+type StagedOptions = PublishOptions & Pick<WriteOptions, 'columns_max'>
 
 /** Writes the rows of the table `log` into files, and reports each as `writeFiles` does. */
 export async function writeStaged(
@@ -69,7 +69,7 @@ export async function writeStaged(
     chosen.set(project_id, columns)
     const source = `log where project_id = ${project_id} and month = ${textLiteral(month)}`
     send(await publishRows(part, { source, columns }, connection, options))
-    reachFaultPoint('told', options.fault)
+    reachFaultPoint('reported', options.fault)
   }
 }
 

@@ -5,7 +5,7 @@ import { ClockCache } from '../clock-cache.ts'
 import { openReader } from '../sqlite/sqlite.ts'
 
 /** A plugin configuration of a project as it is stored. */
-export type CapturePlugin = {
+type CapturePlugin = {
   readonly id: number
   readonly plugin_id: number
   readonly enabled: boolean

@@ -22,7 +22,12 @@ let native_dir: string | null = null
  * The data folder belongs to this program, is writable, and is not cleaned by the system.
  */
 export function prepareDuckDB(data_dir: string): void {
-  native_dir = join(data_dir, 'native')
+  native_dir = nativeFolder(data_dir)
+}
+
+/** The folder for what processes make once per version and then only read: the unpacked library, the file of macros. */
+export function nativeFolder(data_dir: string): string {
+  return join(data_dir, 'native')
 }
 
 /**
@@ -40,7 +45,7 @@ export function loadEmbeddedLibrary(embedded: EmbeddedLibrary): unknown {
 /** Unpacks the library, if there is one to unpack, for a process that may not write there when it loads it. */
 export async function unpackDuckDB(data_dir: string): Promise<void> {
   const { EMBEDDED } = await import('./embedded-library.ts')
-  if (EMBEDDED !== null) unpackLibrary(EMBEDDED, join(data_dir, 'native'))
+  if (EMBEDDED !== null) unpackLibrary(EMBEDDED, nativeFolder(data_dir))
 }
 
 /** Returns the folder, one per version, that holds the library and the addon. */

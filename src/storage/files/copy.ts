@@ -18,7 +18,7 @@ export type CopySource = {
 }
 
 /** The range of rows; `after` (exclusive) and `up_to` are sequence or change numbers. */
-export type CopyRange = {
+type CopyRange = {
   /** Required exactly when the source's `select` names it. */
   readonly project_id?: number
   readonly after: number

@@ -5,10 +5,10 @@ import { ClockCache } from '../clock-cache.ts'
 import { openReader } from '../sqlite/sqlite.ts'
 
 /** The type of a property, detected from its first typed value or chosen later. */
-export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
+type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 
 /** Property → detected type, under `event:price`, `person:age` or `group_0:seats`. */
-export type PropertyTypes = ReadonlyMap<string, DetectedType>
+type PropertyTypes = ReadonlyMap<string, DetectedType>
 
 /** A detected event name. Times are microseconds since 1970 UTC. */
 export type EventDefinition = {
@@ -39,7 +39,7 @@ type DetectedRow = {
 }
 
 /** The index of each group type by name. */
-export type GroupTypes = ReadonlyMap<string, number>
+type GroupTypes = ReadonlyMap<string, number>
 
 const NO_GROUPS: GroupTypes = new Map()
 

@@ -35,14 +35,14 @@ function isText(json: string): string {
 }
 
 /** The common shape of rows with one signature. */
-export type RowShape = {
+type RowShape = {
   /** For each key in order, its 1-based index in the list of column values followed by the members of `rest`. */
   readonly shape: string
   /** The members without a column; null when there are none. */
   readonly rest: ShapeRest | null
 }
 
-export type ShapeRest = {
+type ShapeRest = {
   /** A JSON merge patch that removes the columns' members from the properties. */
   readonly patch: string
   /** 1-based indexes of the other members among the members of the properties. */

@@ -1,6 +1,7 @@
 /** The writer of events.db in the data thread: the clock, event rows, the exactly-once index and the manifest. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
+import { Histogram } from '../../threads/histogram.ts'
 import { readColumns } from '../files/property-columns.ts'
 import type { FileLayout } from '../files/property-layout.ts'
 import { type NewReplicaFiles, writeMirror } from '../files/replica-files.ts'
@@ -75,6 +76,8 @@ insert into files (
 /** The writer of events.db. Opened once, by the data thread. */
 export class EventLog {
   readonly db: Database
+  /** What the running transaction writes, estimated: rows, and bytes of properties. */
+  #written = { rows: 0, bytes: 0 }
   /** The last sequence number of an event, and the last change number of a replicated row. */
   #seq = 0
   #change = 0
@@ -83,8 +86,11 @@ export class EventLog {
   readonly #rows: EventRows
   readonly #uuids: DedupIndex
   readonly #update_clock: Statement
+  readonly #times: Histogram
 
-  constructor(data_dir: string) {
+  /** `times` records how long each transaction takes. */
+  constructor(data_dir: string, times = new Histogram()) {
+    this.#times = times
     this.db = openWriter(join(data_dir, 'events.db'))
     // LogSync syncs the write-ahead log before a request is answered; no commit waits for the sync of the previous one.
     this.db.run('pragma synchronous = normal')
@@ -113,13 +119,16 @@ export class EventLog {
 
   /** Runs `work` in one transaction, which includes the clock. An error of `work` rolls all of it back. */
   transact(work: () => void): void {
+    const started_ms = performance.now()
     this.#begin.run()
+    this.#written = { rows: 0, bytes: 0 }
     try {
       work()
       this.#rows.flush()
       this.#uuids.flush()
       this.#update_clock.run(this.#seq, this.#change)
       this.#commit.run()
+      this.#times.record((performance.now() - started_ms) / 1000)
     } catch (error) {
       this.#rows.clear()
       this.#uuids.clear()
@@ -128,6 +137,17 @@ export class EventLog {
       this.readClock()
       throw error
     }
+  }
+
+  /** Charges the running transaction with rows that it will write, and the bytes of their properties. */
+  noteWrite(rows: number, bytes: number): void {
+    this.#written.rows += rows
+    this.#written.bytes += bytes
+  }
+
+  /** Rows and bytes that the running transaction was charged with. */
+  get written(): { readonly rows: number; readonly bytes: number } {
+    return this.#written
   }
 
   /** The last sequence number of an event. */
@@ -153,6 +173,7 @@ export class EventLog {
 
   append(row: EventRow): void {
     this.#seq += 1
+    this.noteWrite(1, row.properties.length + row.elements_chain.length)
     const values = [
       this.#seq,
       row.project_id,

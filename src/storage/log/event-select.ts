@@ -66,7 +66,7 @@ export function selectStored({ relation, own, columns }: StoredFileShape): strin
 }
 
 /** The columns to read of each event. */
-export type EventReading = {
+type EventReading = {
   /** Property columns. */
   readonly columns: readonly NeededColumn[]
   /** Without `properties`: reading all their parts takes longer than many queries. */

@@ -4,6 +4,7 @@
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { Histogram } from '../../threads/histogram.ts'
 
 /** Called when everything committed before its registration is durable. */
 type SyncCallback = () => void
@@ -12,6 +13,7 @@ type SyncCallback = () => void
 type SyncFile = {
   /** A descriptor for this call: the kernel reports each failure once per descriptor, so two calls must not share one. */
   readonly fd: number
+  readonly started_ms: number
   readonly waiting: readonly SyncCallback[]
 }
 
@@ -25,6 +27,7 @@ const SYNCS_MAX = 2
 export class LogSync {
   readonly #path: string
   readonly #fail: (message: string) => void
+  readonly #times: Histogram
   readonly #free_fds: number[] = []
   #waiting: SyncCallback[] = []
   /** Calls with callbacks left, in the order of their start. */
@@ -33,10 +36,14 @@ export class LogSync {
   #has_failed = false
   #is_closed = false
 
-  /** `fail` is called once when a sync fails: writes since the last sync may be lost, and their callbacks are never called. */
-  constructor(data_dir: string, fail: (message: string) => void) {
+  /**
+   * `fail` is called once when a sync fails: writes since the last sync may be lost, and their callbacks are never called.
+   * `times` records how long each sync takes.
+   */
+  constructor(data_dir: string, fail: (message: string) => void, times = new Histogram()) {
     this.#path = join(data_dir, 'events.db-wal')
     this.#fail = fail
+    this.#times = times
   }
 
   /** Calls `then` when everything committed by now is durable. */
@@ -58,7 +65,7 @@ export class LogSync {
     if (this.#waiting.length === 0 || this.#running_count >= SYNCS_MAX) return
     // The write-ahead log exists as long as the database is open, so it is always the same file.
     const fd = this.#free_fds.pop() ?? openSync(this.#path, 'r')
-    const sync = { fd, waiting: this.#waiting }
+    const sync = { fd, started_ms: performance.now(), waiting: this.#waiting }
     this.#waiting = []
     this.#unsettled.push(sync)
     this.#running_count += 1
@@ -75,6 +82,7 @@ export class LogSync {
       this.#fail(`events.db-wal cannot be synced: ${error.message}`)
       return
     }
+    this.#times.record((performance.now() - sync.started_ms) / 1000)
     // The writes of earlier calls preceded this call's start, so they are durable too.
     const settled = this.#unsettled.splice(0, this.#unsettled.indexOf(sync) + 1)
     for (const then of settled.flatMap(({ waiting }) => waiting)) {

@@ -5,7 +5,7 @@ import type { Database } from 'bun:sqlite'
 export type SliceTexts = { readonly heads: string; readonly texts: string }
 
 /** How far a request is applied. */
-export type JournalProgress = {
+type JournalProgress = {
   /** Events of it that are new in the log. */
   readonly accepted: number
   /** Events of its first slice that are applied. */

@@ -3,7 +3,7 @@ import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from '../log/event-log.ts'
 
 /** A distinct id of a person. */
-export type OwnedDistinctId = {
+type OwnedDistinctId = {
   readonly distinct_id: string
   /** The person that had it before any merge; null for the current one. */
   readonly home_id: Uint8Array | null
@@ -80,6 +80,32 @@ on conflict (project_id, distinct_id) do update set
   person_id = excluded.person_id,
   change = excluded.change`
 
+const RELEASE_SOME = `
+update distinct_ids
+set person_id = ?1, home_id = null, is_main = 0, version = version + 100, change = ?2
+where project_id = ?3 and person_id = ?4 and distinct_id in (
+  select distinct_id from distinct_ids where project_id = ?3 and person_id = ?4 limit ?5
+)
+returning distinct_id`
+
+const COUNT_IDS = `
+select count(*) as count
+from (select 1 from distinct_ids where project_id = ? and person_id = ? limit ?)`
+
+const SELECT_IDS_AFTER = `
+select distinct_id
+from distinct_ids
+where project_id = ? and person_id = ? and distinct_id > ?
+order by distinct_id
+limit ?`
+
+const SELECT_STORED_UNDER = `
+select old_person_id
+from person_overrides
+where project_id = ? and person_id = ? and old_person_id > ?
+order by old_person_id
+limit ?`
+
 /** The owner of an id whose person was deleted. */
 const NO_PERSON = new Uint8Array(0)
 
@@ -145,6 +171,7 @@ export class DistinctIdStore {
 
   /** Gives a distinct id to a person. Existing overrides of the id follow. */
   attach(project_id: number, distinct_id: string, person_id: Uint8Array): void {
+    this.#log.noteWrite(1, 0)
     this.#upsert_id.run(project_id, distinct_id, person_id, 0, this.#log.nextChange())
     if (!this.#has_id_overrides) return
     this.#db
@@ -161,7 +188,8 @@ export class DistinctIdStore {
 
   /** Moves all ids and events of one person to another. */
   moveAll(project_id: number, from: Uint8Array, into: Uint8Array): void {
-    this.#move_all.run(into, this.#log.nextChange(), project_id, from)
+    const { changes } = this.#move_all.run(into, this.#log.nextChange(), project_id, from)
+    this.#log.noteWrite(changes, 0)
     for (const table of ['person_overrides', 'distinct_id_overrides'] as const) {
       this.#db
         .query(
@@ -179,13 +207,36 @@ export class DistinctIdStore {
     this.#db.query(UPSERT_FOLLOWED).run(project_id, distinct_id, person_id, this.#log.nextChange())
   }
 
-  /** Takes all ids from a person, so that they have no owner. Past events keep the person. */
-  releaseAll(project_id: number, person_id: Uint8Array): void {
-    this.#db
-      .query(
-        'update distinct_ids set person_id = ?, home_id = null, is_main = 0, version = version + 100, change = ? where project_id = ? and person_id = ?',
+  /** Takes up to `ids_max` ids from a person, so that they have no owner, and lists them. Past events keep the person. */
+  releaseSome(project_id: number, person_id: Uint8Array, ids_max: number): readonly string[] {
+    return this.#db
+      .query<{ distinct_id: string }, [Uint8Array, number, number, Uint8Array, number]>(
+        RELEASE_SOME,
       )
-      .run(NO_PERSON, this.#log.nextChange(), project_id, person_id)
+      .all(NO_PERSON, this.#log.nextChange(), project_id, person_id, ids_max)
+      .map((row) => row.distinct_id)
+  }
+
+  /** Counts a person's ids, at most `limit`. */
+  countIds(project_id: number, person_id: Uint8Array, limit: number): number {
+    return (
+      this.#db
+        .query<{ count: number }, [number, Uint8Array, number]>(COUNT_IDS)
+        .get(project_id, person_id, limit)?.count ?? 0
+    )
+  }
+
+  /** Lists up to `ids_max` of a person's ids after `after` in the order of their bytes. */
+  listIdsAfter(
+    project_id: number,
+    person_id: Uint8Array,
+    after: string,
+    ids_max: number,
+  ): readonly string[] {
+    return this.#db
+      .query<{ distinct_id: string }, [number, Uint8Array, string, number]>(SELECT_IDS_AFTER)
+      .all(project_id, person_id, after, ids_max)
+      .map((row) => row.distinct_id)
   }
 
   /** Makes one of a person's ids the main id, which lists begin with. */
@@ -205,13 +256,18 @@ export class DistinctIdStore {
     this.#end_override.run(this.#log.nextChange(), project_id, id)
   }
 
-  /** Lists the person ids that a person's events may be stored under: its id, and all overridden to it. */
-  listStoredUnder(project_id: number, person_id: Uint8Array): readonly Uint8Array[] {
-    const rows = this.#db
-      .query<{ old_person_id: Uint8Array }, [number, Uint8Array]>(
-        'select old_person_id from person_overrides where project_id = ? and person_id = ?',
+  /** Lists up to `ids_max` other person ids that a person's events may be stored under, after `after` in their order. */
+  listStoredUnder(
+    project_id: number,
+    person_id: Uint8Array,
+    after: Uint8Array,
+    ids_max: number,
+  ): readonly Uint8Array[] {
+    return this.#db
+      .query<{ old_person_id: Uint8Array }, [number, Uint8Array, Uint8Array, number]>(
+        SELECT_STORED_UNDER,
       )
-      .all(project_id, person_id)
-    return [person_id, ...rows.map((row) => row.old_person_id)]
+      .all(project_id, person_id, after, ids_max)
+      .map((row) => row.old_person_id)
   }
 }

@@ -22,7 +22,7 @@ on conflict (project_id, group_type_index, group_key) do update set
   change = excluded.change`
 
 /** What identifies a group within a project. */
-export type GroupName = {
+type GroupName = {
   readonly project_id: number
   readonly group_type_index: number
   readonly group_key: string
@@ -32,6 +32,8 @@ export type GroupName = {
 export type OpenGroup = {
   readonly name: GroupName
   readonly properties: PersonProperties
+  /** Whether the group is stored, or will be by the next flush. */
+  is_stored: boolean
   size: PropertiesSize
   /** Times of the earliest and the last event that changed it, µs; null before the first. */
   times: { readonly created_at: number; readonly updated_at: number } | null
@@ -63,8 +65,8 @@ export class GroupStore {
   /** Finds or assigns the index of a group type; null for a type beyond the fifth. */
   typeIndex(project_id: number, group_type: string): GroupTypeIndex | null {
     const types = this.#typesOf(project_id)
-    const known = types.get(group_type)
-    if (known !== undefined) return known
+    const known = this.findTypeIndex(project_id, group_type)
+    if (known !== null) return known
     const index = INDEXES[types.size]
     if (index === undefined) return null
     this.#db
@@ -72,6 +74,11 @@ export class GroupStore {
       .run(project_id, group_type, index)
     types.set(group_type, index)
     return index
+  }
+
+  /** Finds the index of a group type; null for a type that has none. */
+  findTypeIndex(project_id: number, group_type: string): GroupTypeIndex | null {
+    return this.#typesOf(project_id).get(group_type) ?? null
   }
 
   /** Opens a group, which is read once until the next flush. */
@@ -88,22 +95,30 @@ export class GroupStore {
     const size = measure(properties, text ?? null)
     const is_full = this.#open.size >= OPEN_MAX || this.#open_bytes + size.bytes > OPEN_BYTES_MAX
     if (is_full) this.flush()
-    const group: OpenGroup = { name, properties, size, times: null }
+    const is_stored = text !== undefined
+    const group: OpenGroup = { name, properties, is_stored, size, times: null }
     this.#open.set(key, group)
     this.#open_bytes += size.bytes
     return group
   }
 
   /**
-   * Changes an open group, to be written by `flush`. `at` is the time of the event that says so (µs), and the earliest
+   * Changes an open group, to be written by `flush`: sets, then takes away. `at` is the time of the event that says so (µs), and the earliest
    * one is its creation.
    */
   save(
     group: OpenGroup,
-    change: { readonly set: PersonProperties; readonly size: PropertiesSize },
+    change: {
+      readonly set: PersonProperties
+      readonly gone: ReadonlySet<string>
+      readonly size: PropertiesSize
+    },
     at: number,
   ): void {
     for (const name of Object.keys(change.set)) setOwn(group.properties, name, change.set[name])
+    for (const name of change.gone) delete group.properties[name]
+    group.is_stored = true
+    if (group.times === null) this.#log.noteWrite(1, change.size.bytes)
     this.#open_bytes += change.size.bytes - group.size.bytes
     group.size = change.size
     group.times = { created_at: Math.min(at, group.times?.created_at ?? at), updated_at: at }

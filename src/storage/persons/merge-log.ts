@@ -40,7 +40,7 @@ export type PersonMerge = {
 }
 
 /** One merge of a person's family, with the bytes of data that an undo would restore. */
-export type FamilyMerge = Pick<PersonMerge, 'id' | 'other_id'> & { readonly length: number }
+type FamilyMerge = Pick<PersonMerge, 'id' | 'other_id'> & { readonly length: number }
 
 type MergeRow = Omit<
   PersonMerge,
@@ -83,12 +83,22 @@ from merges
 where project_id = ?1 and into_id in (select id from parts)
 order by id desc`
 
-const DELETE_FAMILY = `
-delete from merges
-where id in (
-  ${FAMILY}
-  select id from merges where project_id = ?1 and into_id in (select id from parts)
-)`
+/** Counts a family's merges, which are one fewer than its persons, up to a limit. */
+const COUNT_FAMILY = `
+with recursive parts(id) as (
+  values (?2)
+  union
+  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+  limit ?3
+)
+select count(*) - 1 as count from parts`
+
+const SELECT_INTO = `
+select id, other_id
+from merges
+where project_id = ? and into_id = ? and id > ?
+order by id
+limit ?`
 
 /** Reads and writes inside the data thread's transactions; has no cache. */
 export class MergeLog {
@@ -140,9 +150,37 @@ export class MergeLog {
       .all(project_id, person_id)
   }
 
-  /** Deletes all of them, so that they cannot be undone. */
-  removeFamily(project_id: number, person_id: Uint8Array): void {
-    this.#db.query(DELETE_FAMILY).run(project_id, person_id)
+  /** Counts them, up to `limit`. */
+  countFamily(project_id: number, person_id: Uint8Array, limit: number): number {
+    return (
+      this.#db
+        .query<{ count: number }, [number, Uint8Array, number]>(COUNT_FAMILY)
+        .get(project_id, person_id, limit + 1)?.count ?? 0
+    )
+  }
+
+  /** Lists up to `merges_max` merges that a person survived after the one with the number `after_id`, oldest first. */
+  listInto(
+    project_id: number,
+    person_id: Uint8Array,
+    after_id: number,
+    merges_max: number,
+  ): readonly { readonly id: number; readonly other_id: Uint8Array }[] {
+    return this.#db
+      .query<{ id: number; other_id: Uint8Array }, [number, Uint8Array, number, number]>(
+        SELECT_INTO,
+      )
+      .all(project_id, person_id, after_id, merges_max)
+  }
+
+  /** Finds the number of the last merge that a person survived, or null. Those before a later merge of it are older. */
+  findLastId(project_id: number, person_id: Uint8Array): number | null {
+    const row = this.#db
+      .query<{ id: number | null }, [number, Uint8Array]>(
+        'select max(id) as id from merges where project_id = ? and into_id = ?',
+      )
+      .get(project_id, person_id)
+    return row?.id ?? null
   }
 
   /** The merges that the same person survived after this one, oldest first. */

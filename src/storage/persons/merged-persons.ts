@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 
 /** A merge that can be undone. `merged_at` is in µs since 1970 UTC. */
-export type ListedMerge = {
+type ListedMerge = {
   readonly id: number
   readonly into_id: Uint8Array
   readonly other_id: Uint8Array

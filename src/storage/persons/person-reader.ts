@@ -14,7 +14,7 @@ export type ListedPerson = PersonRead & {
   readonly is_identified: boolean
 }
 
-export type GroupTypeRow = { readonly group_type: string; readonly group_type_index: number }
+type GroupTypeRow = { readonly group_type: string; readonly group_type_index: number }
 
 type ReadPersonRow = {
   readonly id: Uint8Array
@@ -46,6 +46,13 @@ select id, properties, created_at, is_identified
 from persons
 where project_id = ? and id = ? and is_deleted = 0`
 
+const SELECT_PERSON_SIZES = `
+select octet_length(properties) as bytes
+from persons
+where project_id = ? and id > ? and is_deleted = 0
+order by id
+limit ?`
+
 const SELECT_MEMBERS = `
 select p.id, p.properties, p.created_at, p.is_identified
 from cohort_people c
@@ -53,6 +60,21 @@ join persons p on p.project_id = c.project_id and p.id = c.person_id
 where c.project_id = ? and c.cohort_id = ? and p.is_deleted = 0
 order by p.id
 limit ? offset ?`
+
+const SELECT_MEMBER_SIZES = `
+select octet_length(p.properties) as bytes
+from cohort_people c
+join persons p on p.project_id = c.project_id and p.id = c.person_id
+where c.project_id = ? and c.cohort_id = ? and p.is_deleted = 0
+order by p.id
+limit ? offset ?`
+
+const SELECT_GROUP_SIZES = `
+select octet_length(properties) as bytes
+from groups
+where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?3)
+order by group_key
+limit ?4`
 
 const SELECT_GROUPS = `
 select group_key, properties
@@ -69,6 +91,8 @@ order by is_main desc, distinct_id
 limit ?`
 /** No limit. */
 const ALL = -1
+/** Bytes of properties that a list reads at once: 10 ms. One person alone may have more. */
+const LISTED_BYTES_MAX = 512 * 1024
 
 /** Reads events.db, which the data thread has made and writes. */
 export class PersonReader {
@@ -162,11 +186,16 @@ export class PersonReader {
     return this.#member.get(project_id, person_id, cohort_id) !== null
   }
 
-  /** Up to `limit` persons after the given one, in the order of their ids; null begins with the first. */
+  /**
+   * Up to `limit` persons after the given one, in the order of their ids; null begins with the first. Fewer where their
+   * properties are large, but none only at the end.
+   */
   listPersons(project_id: number, after: Uint8Array | null, limit: number): ListedPerson[] {
+    const start = after ?? BEFORE_ALL
+    const count = this.#countListed(SELECT_PERSON_SIZES, [project_id, start, limit])
     return this.#db
       .query<ReadPersonRow, [number, Uint8Array, number]>(SELECT_PERSONS)
-      .all(project_id, after ?? BEFORE_ALL, limit)
+      .all(project_id, start, count)
       .map(listedPerson)
   }
 
@@ -177,29 +206,34 @@ export class PersonReader {
     )
   }
 
-  /** Up to `limit` groups of a type after the given key, in the order of their keys. */
+  /** Up to `limit` groups of a type after the given key, in the order of their keys; fewer as `listPersons` does. */
   listGroups(
     at: { readonly project_id: number; readonly group_type_index: number },
     after: string | null,
     limit: number,
   ): { readonly group_key: string; readonly properties: PersonProperties }[] {
+    const { project_id, group_type_index } = at
+    const values = [project_id, group_type_index, after, limit] as const
+    const count = this.#countListed(SELECT_GROUP_SIZES, values)
     return this.#db
       .query<{ group_key: string; properties: string }, [number, number, string | null, number]>(
         SELECT_GROUPS,
       )
-      .all(at.project_id, at.group_type_index, after, limit)
+      .all(project_id, group_type_index, after, count)
       .map((row) => ({ ...row, properties: JSON.parse(row.properties) as PersonProperties }))
   }
 
-  /** A page of a cohort's members, in the order of their ids. */
+  /** A page of a cohort's members, in the order of their ids; fewer as `listPersons` does. */
   listMembers(
     at: { readonly project_id: number; readonly cohort_id: number },
     limit: number,
     offset: number,
   ): ListedPerson[] {
+    const { project_id, cohort_id } = at
+    const count = this.#countListed(SELECT_MEMBER_SIZES, [project_id, cohort_id, limit, offset])
     return this.#db
       .query<ReadPersonRow, [number, number, number, number]>(SELECT_MEMBERS)
-      .all(at.project_id, at.cohort_id, limit, offset)
+      .all(project_id, cohort_id, count, offset)
       .map(listedPerson)
   }
 
@@ -281,6 +315,22 @@ export class PersonReader {
     this.#change = this.#clock.get()?.change ?? 0
     this.#is_reading = true
     setImmediate(() => this.refresh())
+  }
+
+  /** How many of the next rows are read at once. Their sizes are known without reading them. */
+  #countListed(
+    sizes_sql: string,
+    values: readonly (number | string | Uint8Array | null)[],
+  ): number {
+    const rows = this.#db
+      .query<{ bytes: number }, (number | string | Uint8Array | null)[]>(sizes_sql)
+      .all(...values)
+    let bytes = 0
+    const end = rows.findIndex((row) => {
+      bytes += row.bytes
+      return bytes > LISTED_BYTES_MAX
+    })
+    return end === -1 ? rows.length : Math.max(1, end)
   }
 
   #count(sql: string, values: (number | Uint8Array)[]): number {

@@ -88,6 +88,12 @@ export class PersonCache {
     this.#strangers.delete(id_key)
   }
 
+  /** Forgets whose a distinct id is. */
+  unbind(id_key: string): void {
+    this.#ids.delete(id_key)
+    this.#senders.forget(id_key)
+  }
+
   remove(person: StoredPerson): void {
     person.is_cached = false
     this.#persons.delete(person.key)
@@ -165,7 +171,7 @@ const UNSEEN = {
 }
 
 /** The values of a new person. */
-export type NewPerson = Pick<StoredPerson, 'project_id' | 'id' | 'created_at' | 'is_identified'> & {
+type NewPerson = Pick<StoredPerson, 'project_id' | 'id' | 'created_at' | 'is_identified'> & {
   readonly properties: PersonProperties
 }
 
@@ -384,9 +390,15 @@ export class PersonStore {
     this.#markDeleted(other)
   }
 
-  /** Deletes a person: its distinct ids have no owner, its past events keep its id. */
+  /** Takes up to `ids_max` distinct ids from a person, so that they have no owner. Returns how many it took. */
+  release(project_id: number, person_id: Uint8Array, ids_max: number): number {
+    const ids = this.owners.releaseSome(project_id, person_id, ids_max)
+    for (const id of ids) this.cache.unbind(`${project_id}:${id}`)
+    return ids.length
+  }
+
+  /** Deletes a person whose distinct ids have been released. Its past events keep its id. */
   remove(person: StoredPerson): void {
-    this.owners.releaseAll(person.project_id, person.id)
     writeFlagRows(this.#log.db, ownerOf(person), { flags: {}, cohorts: {} })
     // Readers that compare versions must never take an older row for the newer one.
     person.version += DELETED_VERSIONS
@@ -433,7 +445,11 @@ export class PersonStore {
 
   #keep(person: StoredPerson): void {
     this.cache.invalidate(person)
-    if (!this.#unsaved.has(person.key)) this.#unsaved_bytes += person.properties_bytes ?? 0
+    if (!this.#unsaved.has(person.key)) {
+      const bytes = person.properties_bytes ?? 0
+      this.#unsaved_bytes += bytes
+      this.#log.noteWrite(1, bytes)
+    }
     this.#unsaved.set(person.key, person)
     const is_full = this.#unsaved.size >= UNSAVED_MAX || this.#unsaved_bytes >= UNSAVED_BYTES_MAX
     if (is_full) this.flush()

@@ -4,10 +4,16 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { isIncomplete } from './incomplete-marker.ts'
 
-/** The process that serves a data folder. `url` is null until it listens. */
+/**
+ * The process that serves a data folder. `url` and `operator_key` are null until it listens: with the key, users who may
+ * read the folder call the server as its operator.
+ */
 export type LockHolder = {
   readonly pid: number
   readonly url: string | null
+  /** The address on this machine, without a proxy between. */
+  readonly local_url: string | null
+  readonly operator_key: string | null
   readonly started_at: string
 }
 
@@ -15,8 +21,8 @@ export type LockHolder = {
 export type FolderLock = {
   /** True when the previous holder ended without `release`: it was killed, or the power failed. */
   readonly was_abandoned: boolean
-  /** Writes the holder's URL into the note. */
-  announce(url: string): void
+  /** Writes the holder's addresses and its operator's key into the note. */
+  announce(access: Pick<LockHolder, 'local_url' | 'operator_key' | 'url'>): void
   release(): void
 }
 
@@ -55,10 +61,10 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   held.add(db)
   const was_abandoned = existsSync(notePath(data_dir))
   const started_at = now.toISOString()
-  writeNote(data_dir, { pid, url: null, started_at })
+  writeNote(data_dir, { pid, url: null, local_url: null, operator_key: null, started_at })
   return {
     was_abandoned,
-    announce: (url) => writeNote(data_dir, { pid, url, started_at }),
+    announce: (access) => writeNote(data_dir, { pid, ...access, started_at }),
     release() {
       rmSync(notePath(data_dir), { force: true })
       held.delete(db)
@@ -71,7 +77,9 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
 export function findHolder(data_dir: string): LockHolder | null {
   try {
     const note: unknown = JSON.parse(readFileSync(notePath(data_dir), 'utf8'))
-    return isHolder(note) ? note : null
+    if (!isHolder(note)) return null
+    const { url, local_url = url, operator_key = null } = note
+    return { ...note, local_url, operator_key }
   } catch {
     return null
   }
@@ -79,7 +87,7 @@ export function findHolder(data_dir: string): LockHolder | null {
 
 function writeNote(data_dir: string, holder: LockHolder): void {
   const fresh = `${notePath(data_dir)}.new`
-  writeFileSync(fresh, `${JSON.stringify(holder)}\n`)
+  writeFileSync(fresh, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
   renameSync(fresh, notePath(data_dir))
 }
 
@@ -89,8 +97,8 @@ function notePath(data_dir: string): string {
 
 function describe(holder: LockHolder | null): string {
   if (holder === null) return 'another tidemark'
-  const place = holder.url === null ? '' : `, serving ${holder.url}`
-  return `tidemark process ${holder.pid}${place}, since ${holder.started_at}`
+  const serving = holder.url === null ? '' : `, serving ${holder.url}`
+  return `tidemark process ${holder.pid}${serving}, since ${holder.started_at}`
 }
 
 /** True for SQLite's error that another connection holds the lock. */
@@ -98,9 +106,20 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY'
 }
 
-function isHolder(note: unknown): note is LockHolder {
+/** A server of an earlier version writes no key and one address. */
+type Note = Omit<LockHolder, 'local_url' | 'operator_key'> &
+  Partial<Pick<LockHolder, 'local_url' | 'operator_key'>>
+
+function isHolder(note: unknown): note is Note {
   if (typeof note !== 'object' || note === null) return false
-  const { pid, url, started_at } = note as Partial<Record<keyof LockHolder, unknown>>
-  const placed = url === null || typeof url === 'string'
-  return typeof pid === 'number' && placed && typeof started_at === 'string'
+  const { pid, url, local_url, operator_key, started_at } = note as Partial<
+    Record<keyof LockHolder, unknown>
+  >
+  const are_texts =
+    isTextOrNull(url) && isTextOrNull(local_url ?? null) && isTextOrNull(operator_key ?? null)
+  return typeof pid === 'number' && are_texts && typeof started_at === 'string'
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return value === null || typeof value === 'string'
 }

@@ -6,7 +6,7 @@ const GROUP_AND_OTHERS = 0o077
 const RIGHTS = 0o777
 
 /** The number of changed paths, and the paths that this user may not change. */
-export type Tightened = { readonly changed: number; readonly kept: readonly string[] }
+type Tightened = { readonly changed: number; readonly kept: readonly string[] }
 
 /**
  * Takes the rights of group and others from a folder and all that is in it. Links are neither followed nor changed; what

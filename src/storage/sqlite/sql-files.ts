@@ -31,6 +31,7 @@ import sharedDashboards from '../../../sql/control/0022_sharing.sql' with { type
 import exportDashboards from '../../../sql/control/0023_export_dashboards.sql' with { type: 'text' }
 import alerts from '../../../sql/control/0024_alerts.sql' with { type: 'text' }
 import subscriptions from '../../../sql/control/0025_subscriptions.sql' with { type: 'text' }
+import edgeDefinitions from '../../../sql/control/0026_edge_definitions.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -52,6 +53,8 @@ import sliceProgress from '../../../sql/events/0016_slice_progress.sql' with { t
 import plannerStatistics from '../../../sql/events/0017_planner_statistics.sql' with {
   type: 'text',
 }
+import edges from '../../../sql/events/0018_edges.sql' with { type: 'text' }
+import edgeBacklog from '../../../sql/events/0019_edge_backlog.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -73,6 +76,8 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0015_request_slices', sql: requestSlices },
   { name: '0016_slice_progress', sql: sliceProgress },
   { name: '0017_planner_statistics', sql: plannerStatistics },
+  { name: '0018_edges', sql: edges },
+  { name: '0019_edge_backlog', sql: edgeBacklog },
 ]
 
 /** The schema of control.db, oldest step first. */
@@ -102,6 +107,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0023_export_dashboards', sql: exportDashboards },
   { name: '0024_alerts', sql: alerts },
   { name: '0025_subscriptions', sql: subscriptions },
+  { name: '0026_edge_definitions', sql: edgeDefinitions },
 ]
 
 /** The schema of cache.db, oldest step first. */

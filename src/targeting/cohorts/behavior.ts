@@ -5,7 +5,7 @@ import { asText } from '../../flags/operators/value.ts'
 import { isObject } from '../../json.ts'
 
 /** One behavioral condition, as a query for the persons who meet it. */
-export type Behavior = {
+type Behavior = {
   /** HogQL that returns person ids in order; `{after}` is the last person of the previous page. */
   readonly query: string
   readonly values: Readonly<Record<string, unknown>>

@@ -163,7 +163,7 @@ export class CohortCalculator extends PeriodicTask {
         persons.refresh()
       }
       after = slice.at(-1)?.id ?? null
-      if (slice.length < SLICE) return count
+      if (after === null) return count
       await slices.end()
       if (!this.is_open) return null
     }

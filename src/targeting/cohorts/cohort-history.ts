@@ -10,7 +10,7 @@ export type Calculation = typeof cohort_calculations.$inferSelect
 const CALCULATIONS_MAX = 100
 
 /** The outcome of a calculation. */
-export type CalculationEnd = Pick<Calculation, 'count' | 'error'>
+type CalculationEnd = Pick<Calculation, 'count' | 'error'>
 
 /** Records the start of a calculation, and returns its id for `endCalculation`. */
 export function beginCalculation(

@@ -9,7 +9,7 @@ import { type CohortRow, setCount } from './cohort.ts'
 import type { PersonList } from './persons-table.ts'
 
 /** Writes members; resolves after the commit. */
-export type MemberWriter = { changeCohort(change: CohortChange): Promise<void> }
+type MemberWriter = { changeCohort(change: CohortChange): Promise<void> }
 
 /** Dependencies of changes to static cohorts. */
 export type MemberContext = {
@@ -54,7 +54,7 @@ async function addMembersByEmail(
       if (typeof email === 'string' && allowed.has(email.toLowerCase())) found.push(id)
     }
     after = slice.at(-1)?.id ?? null
-    if (slice.length < SLICE) break
+    if (after === null) break
     await Bun.sleep(0)
   }
   await change(context, cohort, found, 'added')

@@ -21,7 +21,7 @@ import { filtersOfGroups } from './condition-groups.ts'
 export type CohortRow = typeof cohorts.$inferSelect
 
 /** Members that an edit can set; undefined ones stay. */
-export type CohortChanges = {
+type CohortChanges = {
   readonly name?: string | null | undefined
   readonly description?: string | null | undefined
   readonly filters?: unknown

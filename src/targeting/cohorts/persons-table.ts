@@ -81,11 +81,11 @@ class TableReader {
   readonly #separator: Separator
   #is_at_end = false
 
-  /** The separator is the most frequent candidate in the first line. */
+  /** The separator is the most frequent candidate in the first line, as far as a cell may reach. */
   constructor(text: string, start: number) {
     this.#text = text
     this.position = start
-    this.#separator = separatorOf(text.slice(start, endOfLine(text, start)))
+    this.#separator = separatorOf(firstLine(text.slice(start, start + CELL_CHARS_MAX)))
   }
 
   /** Returns the cells of the next row; null at the end. Refuses a row with too many cells. */
@@ -137,10 +137,8 @@ class TableReader {
   }
 }
 
-function endOfLine(text: string, start: number): number {
-  let end = start
-  while (end < text.length && text[end] !== '\n' && text[end] !== '\r') end += 1
-  return end
+function firstLine(text: string): string {
+  return /^[^\n\r]*/.exec(text)?.[0] ?? ''
 }
 
 function separatorOf(line: string): Separator {

@@ -11,7 +11,7 @@ import { variantsOf } from './experiment-flag.ts'
 import { listLinks, type MetricLinkRequest } from './experiment-metrics.ts'
 
 /** The copy's name and flag; undefined members are copied. */
-export type ExperimentCopyRequest = {
+type ExperimentCopyRequest = {
   readonly name?: string | undefined
   readonly feature_flag_key?: string | undefined
 }
@@ -31,8 +31,8 @@ export function copyExperiment(
   const is_here = project.id === source.project_id
   const flag = getFlag(control, source.project_id, source.feature_flag_id)
   const key = feature_flag_key || flag.key
-  const there = findFlagByKey(control, project.id, key)
-  const variants = variantsOf(there ?? flag)
+  const existing_flag = findFlagByKey(control, project.id, key)
+  const variants = variantsOf(existing_flag ?? flag)
   const parameters = {
     ...(isObject(source.parameters) ? source.parameters : {}),
     ...(variants === null ? {} : { feature_flag_variants: variants }),
@@ -90,7 +90,7 @@ function withoutUuids(metrics: Json): Json {
 function freeName(db: ControlDB, project_id: number, name: string): string {
   const taken = new Set(listExperimentHeads(db, project_id).map((one) => one.name))
   const plain = `${name} (Copy)`
-  let search_text = plain
-  for (let number = 1; taken.has(search_text); number += 1) search_text = `${plain} ${number}`
-  return search_text
+  let candidate = plain
+  for (let number = 1; taken.has(candidate); number += 1) candidate = `${plain} ${number}`
+  return candidate
 }

@@ -21,7 +21,7 @@ const VARIANTS_MIN = 2
 const VARIANTS_MAX = 20
 
 /** The members of an experiment that change its flag; undefined ones stay. */
-export type ExperimentFlagRequest = {
+type ExperimentFlagRequest = {
   readonly parameters?: unknown
   readonly holdout_id?: number | null | undefined
   /** Whether the flag is active. */

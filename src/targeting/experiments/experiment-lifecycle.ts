@@ -6,7 +6,7 @@ import { type Experiment, type ExperimentChanges, updateExperiment } from './exp
 import { requireFit, shipVariant } from './experiment-flag.ts'
 
 /** The state of an experiment; it is paused when it runs and its flag is off. */
-export type ExperimentStatus = 'draft' | 'paused' | 'running' | 'stopped'
+type ExperimentStatus = 'draft' | 'paused' | 'running' | 'stopped'
 
 /** The conclusion that an end records. */
 export type Conclusion = Pick<ExperimentChanges, 'conclusion' | 'conclusion_comment'>
@@ -111,7 +111,7 @@ export function endExperiment(
 }
 
 /** The variant to ship, and the conclusion to record. */
-export type Shipping = Conclusion & {
+type Shipping = Conclusion & {
   readonly variant_key: string
   /** To all persons, whatever the flag's conditions. */
   readonly to_everyone: boolean

@@ -10,7 +10,7 @@ import { experiment_holdouts, experiments } from '../tables.ts'
 
 export type ExperimentHoldout = typeof experiment_holdouts.$inferSelect
 
-export type HoldoutChanges = {
+type HoldoutChanges = {
   readonly name?: string | undefined
   readonly description?: string | null | undefined
   /** One set: `[{properties: [], rollout_percentage}]`, the percentage of persons held out. */

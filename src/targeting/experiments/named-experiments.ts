@@ -9,7 +9,7 @@ import type { Experiment } from './experiment.ts'
 import { comparedKeys } from './experiment-flag.ts'
 
 /** An experiment as plain data. */
-export type ExperimentById = {
+type ExperimentById = {
   readonly id: number
   readonly flag_key: string
   /** The compared variants, control first. */

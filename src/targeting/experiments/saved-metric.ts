@@ -11,7 +11,7 @@ import { experiment_metric_links, experiment_saved_metrics } from '../tables.ts'
 export type SavedMetric = typeof experiment_saved_metrics.$inferSelect
 
 /** Members that an edit can set; undefined ones stay. The caller has validated the query. */
-export type SavedMetricChanges = {
+type SavedMetricChanges = {
   readonly name?: string | undefined
   readonly description?: string | null | undefined
   readonly query?: object | undefined
@@ -132,14 +132,14 @@ function requireFreeName(
   name: string,
   own_id: number | null,
 ): void {
-  const search_text = name.toLowerCase()
+  const lowered_name = name.toLowerCase()
   const metrics = experiment_saved_metrics
   const is_taken = db
     .select({ id: metrics.id, name: metrics.name })
     .from(metrics)
     .where(eq(metrics.project_id, project_id))
     .all()
-    .some((one) => one.id !== own_id && one.name.toLowerCase() === search_text)
+    .some((one) => one.id !== own_id && one.name.toLowerCase() === lowered_name)
   if (!is_taken) return
   const detail = 'A shared metric with this name already exists.'
   throw new Refusal('unique', detail, { attr: 'name' })

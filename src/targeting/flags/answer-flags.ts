@@ -11,7 +11,7 @@ import type { PersonRead, PersonSource } from '../shared/person-reads.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
 /** A request for flags; values have whatever JSON type was sent. */
-export type FlagQuery = {
+type FlagQuery = {
   readonly distinct_id: unknown
   readonly device_id: string | null
   readonly anon_distinct_id: string | null
@@ -76,10 +76,11 @@ export function findFlagPerson(
 
 function personOf(
   persons: PersonSource,
-  { project_id }: ProjectFlags,
+  flags: ProjectFlags,
   { query, stored }: { readonly query: FlagQuery; readonly stored: StoredFlagInputs },
   now: Date,
 ): FlagPerson {
+  const { project_id } = flags
   const { person } = stored
   const existing = query.nearby === null ? null : { ...query.nearby, ...person?.properties }
   return {
@@ -98,6 +99,9 @@ function personOf(
       person !== null && persons.isInCohort(project_id, person.id, cohort_id),
     now: now.getTime(),
     is_store_unavailable: stored.fault !== null,
+    ...(persons.unknownOf === undefined
+      ? {}
+      : { unknown: persons.unknownOf(project_id, personNeeded(flags, query)) }),
   }
 }
 
@@ -127,6 +131,11 @@ function needsPerson({ reads }: ProjectFlags, query: FlagQuery): boolean {
   if (!isObject(person_properties)) return reads.person_keys.length > 0
   for (const key of reads.person_keys) if (!Object.hasOwn(person_properties, key)) return true
   return false
+}
+
+/** The id of the person whose stored properties are needed; null if the request says enough. */
+function personNeeded(flags: ProjectFlags, query: FlagQuery): string | null {
+  return needsPerson(flags, query) ? identifierOf(query.distinct_id) : null
 }
 
 function readGroups(

@@ -12,7 +12,7 @@ import type { PersonSource } from '../shared/person-reads.ts'
 import { compileInSlices } from './compile-in-slices.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
-export type BlastRadius = { readonly users_affected: number; readonly total_users: number }
+type BlastRadius = { readonly users_affected: number; readonly total_users: number }
 
 /** Persons per slice. */
 const SLICE = 500
@@ -96,7 +96,7 @@ async function countPeople(
     }
     total_users += slice.length
     after = slice.at(-1)?.id ?? null
-    if (slice.length < SLICE) return { users_affected, total_users }
+    if (after === null) return { users_affected, total_users }
     await slices.end()
   }
 }
@@ -126,7 +126,7 @@ async function countGroups(
     }
     total_users += slice.length
     after = slice.at(-1)?.group_key ?? null
-    if (slice.length < SLICE) return { users_affected, total_users }
+    if (after === null) return { users_affected, total_users }
     await slices.end()
   }
 }

@@ -25,7 +25,7 @@ export type EvaluatedProperty = {
 }
 
 /** The outcome of one condition set. */
-export type EvaluatedSet = {
+type EvaluatedSet = {
   readonly index: number
   /** Whether this set decided the flag's value. */
   readonly matched: boolean
@@ -65,30 +65,31 @@ export function explainFlag(
   }
   const raw = setsOf(isObject(flag.filters) ? flag.filters : {})
   const sets = compiled.plan.sets.map((set, index) =>
-    trySet(isObject(raw[index]) ? raw[index] : {}, {
+    evaluateSet(isObject(raw[index]) ? raw[index] : {}, {
       filters: set.filters,
       subject,
       index,
       result,
     }),
   )
-  return { result, sets, person_properties: propertiesAsked(sets) }
+  return { result, sets, person_properties: personPropertiesIn(sets) }
 }
 
-type EvaluatedFlag = {
+/** One condition set as compiled, and what its evaluation needs. */
+type CompiledSet = {
   readonly filters: readonly CompiledFilter[]
   readonly subject: Subject
   readonly index: number
   readonly result: FlagResult | null
 }
 
-function trySet(
-  raw: RawProperty,
-  { filters, subject, index, result }: EvaluatedFlag,
+function evaluateSet(
+  raw: StoredSet,
+  { filters, subject, index, result }: CompiledSet,
 ): EvaluatedSet {
   const listed: unknown = raw['properties']
   const stored: readonly unknown[] = Array.isArray(listed) ? listed : []
-  const properties = filters.map((filter, place) => tryFilter(stored[place], filter, subject))
+  const properties = filters.map((filter, at) => evaluateFilter(stored[at], filter, subject))
   const properties_matched = properties.every(({ matched }) => matched)
   const { variant, rollout_percentage } = raw
   const matched =
@@ -108,7 +109,8 @@ function trySet(
   }
 }
 
-type RawProperty = Readonly<Record<string, unknown>>
+/** A condition set as stored. */
+type StoredSet = Readonly<Record<string, unknown>>
 
 function explain(set: Pick<EvaluatedSet, 'matched' | 'properties_matched' | 'rollout_excluded'>) {
   if (set.matched) return 'This condition set decided the value'
@@ -118,7 +120,11 @@ function explain(set: Pick<EvaluatedSet, 'matched' | 'properties_matched' | 'rol
     : 'The properties hold, but an earlier condition set decided the value'
 }
 
-function tryFilter(stored: unknown, filter: CompiledFilter, subject: Subject): EvaluatedProperty {
+function evaluateFilter(
+  stored: unknown,
+  filter: CompiledFilter,
+  subject: Subject,
+): EvaluatedProperty {
   const raw = isObject(stored) ? stored : {}
   const tried = tryToMatch(filter, subject)
   const actual_value = actualValue(filter, subject)
@@ -170,7 +176,7 @@ function actualValue(filter: CompiledFilter, subject: Subject): unknown {
   }
 }
 
-function propertiesAsked(sets: readonly EvaluatedSet[]): Readonly<Record<string, unknown>> {
+function personPropertiesIn(sets: readonly EvaluatedSet[]): Readonly<Record<string, unknown>> {
   const stored = sets
     .flatMap(({ properties }) => properties)
     .filter(({ type, actual_value }) => type === 'person' && actual_value !== null)

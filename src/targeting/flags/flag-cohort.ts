@@ -11,7 +11,7 @@ import type { ListedPerson } from '../shared/person-reads.ts'
 import type { Flag } from './flag.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
-export type FlagCohortContext = MemberContext & {
+type FlagCohortContext = MemberContext & {
   readonly editor: TargetingEditor
   readonly flags: ProjectFlags
   readonly now: Date
@@ -37,7 +37,7 @@ export async function createFlagCohort(context: FlagCohortContext, flag: Flag): 
     }
     if (reached.length > 0) await addMemberIds(context, cohort, reached)
     after = slice.at(-1)?.id ?? null
-    if (slice.length < SLICE) return getCohort(context.control, cohort.project_id, cohort.id)
+    if (after === null) return getCohort(context.control, cohort.project_id, cohort.id)
     await slices.end()
   }
 }

@@ -9,7 +9,7 @@ import type { TargetingEditor } from '../shared/editor.ts'
 import { cohorts } from '../tables.ts'
 import { createFlag, type Flag, findFlagByKey, getFlag, updateFlag } from './flag.ts'
 
-export type FlagCopyContext = {
+type FlagCopyContext = {
   readonly control: ControlDB
   /**
    * Creates an editor of the target project; called for each object, since its definitions must include those

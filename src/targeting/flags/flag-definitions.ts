@@ -6,12 +6,12 @@ import { and, asc, count, eq, gt, sql } from 'drizzle-orm'
 import { ResultCache } from '../../flags/decision-cache/result-cache.ts'
 import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
 import type { GroupType, StoredCohort, StoredFlag } from '../../flags/definition-types.ts'
-import type { ControlDB } from '../../projects/access.ts'
-import { findProjectByToken, type Project } from '../../projects/project.ts'
+import type { ControlDB } from '../../projects/rights/access.ts'
+import { findProjectByToken, type Project } from '../../projects/settings/project.ts'
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { ControlChanges } from '../../storage/control/control-changes.ts'
 import type { PersonReader } from '../../storage/persons/person-reader.ts'
-import { Slices } from '../../threads/slices.ts'
+import { readPages } from '../../threads/sliced-json.ts'
 import { cohorts, definition_versions, feature_flags } from '../tables.ts'
 import { compileInSlices } from './compile-in-slices.ts'
 import { type FlagInputs, readsOf } from './flag-inputs.ts'
@@ -163,9 +163,13 @@ export class FlagDefinitions {
     const { control } = this.#sources
     for (let tries = 1; ; tries += 1) {
       const version = this.#versionOf(project_id)
-      const flags = await readPages((after) => listStoredFlags(control, project_id, after))
-      const stored_cohorts = await readPages((after) =>
-        listStoredCohorts(control, project_id, after),
+      const flags = await readPages<StoredFlag>(
+        (last) => listStoredFlags(control, project_id, last?.id ?? 0),
+        PAGE_ROWS,
+      )
+      const stored_cohorts = await readPages<StoredCohort>(
+        (last) => listStoredCohorts(control, project_id, last?.id ?? 0),
+        PAGE_ROWS,
       )
       if (tries < READS_MAX && this.#versionOf(project_id) !== version) continue
       return { flags, cohorts: stored_cohorts }
@@ -297,19 +301,4 @@ function listStoredCohorts(
     .where(its)
     .orderBy(asc(id))
   return after === null ? rows.all() : rows.limit(PAGE_ROWS).all()
-}
-
-/** Reads all rows, a page per turn of the event loop. */
-async function readPages<Row extends { readonly id: number }>(
-  pageAfter: (id: number) => readonly Row[],
-): Promise<readonly Row[]> {
-  const rows: Row[] = []
-  const slices = new Slices()
-  for (let after = 0; ; ) {
-    const page = pageAfter(after)
-    rows.push(...page)
-    if (page.length < PAGE_ROWS) return rows
-    after = page.at(-1)?.id ?? 0
-    if (slices.isOver()) await slices.end()
-  }
 }

@@ -5,7 +5,7 @@ import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { Flag } from './flag.ts'
 
 /** One version of a flag. */
-export type FlagVersion = {
+type FlagVersion = {
   readonly flag: Flag
   readonly is_historical: boolean
   readonly version_timestamp: Date

@@ -1,6 +1,7 @@
 /** Links of a project's flags: experiments, surveys, early access features. */
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
 import type { ControlDB } from '../../storage/control/control-db.ts'
+import { readPages } from '../../threads/sliced-json.ts'
 import { early_access_features, experiments, surveys } from '../tables.ts'
 
 export type FlagLinks = {
@@ -17,55 +18,103 @@ export type FlagLinks = {
 
 const NO_LINKS: FlagLinks = { experiment_set: [], surveys: [], features: [], is_of_survey: false }
 
-/** Reads a project's links once, from narrow columns, and returns a lookup by flag. */
-export function readLinks(db: ControlDB, project_id: number): (flag_id: number) => FlagLinks {
-  const by_flag = new Map<number, FlagLinks>()
-  const add = (flag_id: number | null, change: (links: FlagLinks) => FlagLinks): void => {
-    if (flag_id !== null) by_flag.set(flag_id, change(by_flag.get(flag_id) ?? NO_LINKS))
+/** The links of a flag while they are collected: added to, since copies would cost the square of their number. */
+type CollectedLinks = {
+  experiment_set: number[]
+  surveys: FlagLinks['surveys'][number][]
+  features: FlagLinks['features'][number][]
+  is_of_survey: boolean
+}
+
+/** Rows of narrow columns per read. */
+const PAGE_ROWS = 500
+
+/** Reads a project's links once, from narrow columns in slices of the event loop, and returns a lookup by flag. */
+export async function readLinks(
+  db: ControlDB,
+  project_id: number,
+): Promise<(flag_id: number) => FlagLinks> {
+  const by_flag = new Map<number, CollectedLinks>()
+  const linksOf = (flag_id: number): CollectedLinks => {
+    const stored = by_flag.get(flag_id)
+    if (stored !== undefined) return stored
+    const links = { experiment_set: [], surveys: [], features: [], is_of_survey: false }
+    by_flag.set(flag_id, links)
+    return links
   }
-  for (const row of experimentsOf(db, project_id)) {
-    add(row.feature_flag_id, (links) => ({
-      ...links,
-      experiment_set: [...links.experiment_set, row.id],
-    }))
+  for (const { id, feature_flag_id } of await experimentsOf(db, project_id)) {
+    linksOf(feature_flag_id).experiment_set.push(id)
   }
-  for (const row of surveysOf(db, project_id)) {
-    const { id, name } = row
-    add(row.linked_flag_id, (links) => ({ ...links, surveys: [...links.surveys, { id, name }] }))
+  for (const row of await surveysOf(db, project_id)) {
+    const { id, name, linked_flag_id } = row
+    if (linked_flag_id !== null) linksOf(linked_flag_id).surveys.push({ id, name })
     for (const flag_id of [row.targeting_flag_id, row.internal_targeting_flag_id]) {
-      add(flag_id, (links) => ({ ...links, is_of_survey: true }))
+      if (flag_id !== null) linksOf(flag_id).is_of_survey = true
     }
   }
-  for (const row of featuresOf(db, project_id)) {
-    const { id, name, stage } = row
-    add(row.feature_flag_id, (links) => ({
-      ...links,
-      features: [...links.features, { id, name, stage }],
-    }))
+  for (const { id, name, stage, feature_flag_id } of await featuresOf(db, project_id)) {
+    if (feature_flag_id !== null) linksOf(feature_flag_id).features.push({ id, name, stage })
   }
   return (flag_id) => by_flag.get(flag_id) ?? NO_LINKS
 }
 
+type LinkedExperiment = Pick<typeof experiments.$inferSelect, 'feature_flag_id' | 'id'>
+
 function experimentsOf(db: ControlDB, project_id: number) {
   const present = and(eq(experiments.project_id, project_id), eq(experiments.deleted, false))
   const { id, feature_flag_id } = experiments
-  return db.select({ id, feature_flag_id }).from(experiments).where(present).all()
+  return readPages<LinkedExperiment>(
+    (last) =>
+      db
+        .select({ id, feature_flag_id })
+        .from(experiments)
+        .where(and(present, gt(id, last?.id ?? 0)))
+        .orderBy(asc(id))
+        .limit(PAGE_ROWS)
+        .all(),
+    PAGE_ROWS,
+  )
 }
 
+type LinkedSurvey = Pick<
+  typeof surveys.$inferSelect,
+  'id' | 'internal_targeting_flag_id' | 'linked_flag_id' | 'name' | 'targeting_flag_id'
+>
+
+/** In the order of their names, which are unique in a project and indexed. */
 function surveysOf(db: ControlDB, project_id: number) {
   const { id, name, linked_flag_id, targeting_flag_id, internal_targeting_flag_id } = surveys
-  return db
-    .select({ id, name, linked_flag_id, targeting_flag_id, internal_targeting_flag_id })
-    .from(surveys)
-    .where(eq(surveys.project_id, project_id))
-    .all()
+  return readPages<LinkedSurvey>(
+    (last) =>
+      db
+        .select({ id, name, linked_flag_id, targeting_flag_id, internal_targeting_flag_id })
+        .from(surveys)
+        .where(
+          and(eq(surveys.project_id, project_id), last === null ? undefined : gt(name, last.name)),
+        )
+        .orderBy(asc(name))
+        .limit(PAGE_ROWS)
+        .all(),
+    PAGE_ROWS,
+  )
 }
+
+type LinkedFeature = Pick<
+  typeof early_access_features.$inferSelect,
+  'feature_flag_id' | 'id' | 'name' | 'stage'
+>
 
 function featuresOf(db: ControlDB, project_id: number) {
   const { id, name, stage, feature_flag_id } = early_access_features
-  return db
-    .select({ id, name, stage, feature_flag_id })
-    .from(early_access_features)
-    .where(eq(early_access_features.project_id, project_id))
-    .all()
+  return readPages<LinkedFeature>(
+    (last) =>
+      db
+        .select({ id, name, stage, feature_flag_id })
+        .from(early_access_features)
+        .where(and(eq(early_access_features.project_id, project_id), gt(id, last?.id ?? '')))
+        .orderBy(asc(id))
+        .limit(PAGE_ROWS)
+        .all(),
+    PAGE_ROWS,
+  )
 }

@@ -1,8 +1,8 @@
 /** Applies scheduled changes of flags at their time. */
 import { and, asc, eq, isNull, lte } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { findProject } from '../../projects/project.ts'
-import { rightsOfUser } from '../../projects/rights.ts'
+import { rightsOfUser } from '../../projects/rights/rights.ts'
+import { findProject } from '../../projects/settings/project.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { editorFor, type TargetingEditor } from '../shared/editor.ts'
 import { PeriodicTask } from '../shared/periodic-task.ts'
@@ -12,7 +12,7 @@ import type { FlagDefinitions } from './flag-definitions.ts'
 import { nextTime } from './recurrence.ts'
 import { isPaused, type ScheduledChange, scheduledChanges } from './scheduled-change.ts'
 
-export type FlagScheduleContext = {
+type FlagScheduleContext = {
   readonly control: ControlDB
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }

@@ -115,7 +115,7 @@ export function updateFlag(
 /** Deletes a flag's row, for flags that belong to another object. Refuses a flag in use. */
 export function removeFlag(editor: TargetingEditor, flag: Flag, now: Date): void {
   requireUnused(editor, flag)
-  const removed = { scope: 'FeatureFlag', item_id: flag.id, name: flag.key, thing: flag } as const
+  const removed = { scope: 'FeatureFlag', item_id: flag.id, name: flag.key, item: flag } as const
   editor.control.transaction((tx) => {
     tx.delete(feature_flags).where(eq(feature_flags.id, flag.id)).run()
     recordRemoval(tx, editor, removed, now)

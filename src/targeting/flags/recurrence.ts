@@ -3,7 +3,7 @@ import { Cron } from 'croner'
 import type { RecurrenceInterval } from '../tables.ts'
 
 /** A recurrence; interval and cron expression are null without one. */
-export type Recurrence = {
+type Recurrence = {
   readonly recurrence_interval: RecurrenceInterval | null
   readonly cron_expression: string | null
   /** Null for no end. */

@@ -1,11 +1,12 @@
 /** Scheduled changes of flags: create, change, pause, delete. */
 
-import { and, desc, eq } from 'drizzle-orm'
+import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import { requireRoom } from '../../projects/quota.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
+import { readOneByOne } from '../../threads/sliced-json.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import { scheduled_changes } from '../tables.ts'
 import { type Flag, type FlagChanges, getFlag } from './flag.ts'
@@ -147,24 +148,40 @@ export function getPlan(db: ControlDB, project_id: number, id: number): Schedule
   return change
 }
 
-/** Lists a project's scheduled changes, executed ones included, newest first; of one flag if it is given. */
-export function listPlans(
+/**
+ * Reads a project's scheduled changes, executed ones included, newest first, of one flag if it is given; one by one in
+ * slices of the event loop.
+ */
+export async function readPlans(
   db: ControlDB,
   project_id: number,
   flag_id: number | null,
-): readonly ScheduledChange[] {
+): Promise<readonly ScheduledChange[]> {
+  const { id } = scheduled_changes
   const its = and(
     eq(scheduled_changes.project_id, project_id),
     flag_id === null ? undefined : eq(scheduled_changes.flag_id, flag_id),
   )
-  return db.select().from(scheduled_changes).where(its).orderBy(desc(scheduled_changes.id)).all()
+  const ids = db.select({ id }).from(scheduled_changes).where(its).orderBy(desc(id)).all()
+  const one = db
+    .select()
+    .from(scheduled_changes)
+    .where(eq(id, sql.placeholder('id')))
+    .prepare()
+  return readOneByOne(ids, (row) => one.get(row))
 }
 
-/** Lists a flag's pending changes, oldest first, without paused ones. */
+/** Lists a flag's scheduled changes that are still to come, oldest first. */
 export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly ScheduledChange[] {
-  return listPlans(db, project_id, id)
-    .filter((change) => change.executed_at === null && !isPaused(change))
-    .toReversed()
+  const { flag_id, executed_at } = scheduled_changes
+  const its = and(eq(scheduled_changes.project_id, project_id), eq(flag_id, id))
+  return db
+    .select()
+    .from(scheduled_changes)
+    .where(and(its, isNull(executed_at)))
+    .orderBy(asc(scheduled_changes.id))
+    .all()
+    .filter((change) => !isPaused(change))
 }
 
 /** Whether a recurring change is paused. */

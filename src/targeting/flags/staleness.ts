@@ -2,7 +2,7 @@
 import { isObject } from '../../json.ts'
 import type { Flag } from './flag.ts'
 
-export type FlagStatus = {
+type FlagStatus = {
   readonly status: 'ACTIVE' | 'ARCHIVED' | 'DELETED' | 'INACTIVE' | 'STALE'
   readonly reason: string
 }

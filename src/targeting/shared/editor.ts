@@ -8,7 +8,7 @@ import {
 } from '../../projects/activity.ts'
 import { getOrganizationOwner } from '../../projects/organization.ts'
 import { type LimitedTable, requireRoom, requireSize } from '../../projects/quota.ts'
-import { ALL_RIGHTS, type Rights, requireEdit } from '../../projects/rights.ts'
+import { ALL_RIGHTS, type Rights, requireEdit } from '../../projects/rights/rights.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { FlagDefinitions } from '../flags/flag-definitions.ts'
 import {
@@ -22,7 +22,7 @@ import {
   surveys,
 } from '../tables.ts'
 
-export type TargetingEditorContext = {
+type TargetingEditorContext = {
   readonly control: ControlDB
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
 }
@@ -65,12 +65,12 @@ export async function editorFor(
 }
 
 /** One change for the activity log; null for an object that does not exist before or after. */
-export type TargetingEdit<Thing> = {
+type TargetingEdit<Item> = {
   readonly scope: ActivityScope
   readonly item_id: number | string
   readonly name: string
-  readonly before: Thing | null
-  readonly after: Thing
+  readonly before: Item | null
+  readonly after: Item
 }
 
 /** Members that change with every edit and are not logged. */
@@ -108,16 +108,16 @@ const BYTES_SHARE = 1 / 16
  * Records an edit in the activity log, in the transaction of the edit. An edit without changes is not logged.
  * Refuses edits that the editor has no right to, and one object more than the project may have.
  */
-export function recordEdit<Thing extends object>(
+export function recordEdit<Item extends object>(
   db: Pick<ControlDB, 'insert' | 'select'>,
   editor: TargetingEditor,
-  edit: TargetingEdit<Thing>,
+  edit: TargetingEdit<Item>,
   now: Date,
 ): void {
   const { scope, before, after } = edit
   const changes: readonly ActivityChange[] = before === null ? [] : changesOf(scope, before, after)
   const is_edit = before === null || changes.length > 0
-  if (is_edit) requireEdit(editor.rights, { scope, thing: before ?? after })
+  if (is_edit) requireEdit(editor.rights, { scope, item: before ?? after })
   const is_more = !isDeleted(after) && (before === null || isDeleted(before))
   const table = LIMITED_TABLES[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
@@ -154,10 +154,10 @@ function isDeleted(item: object | null): boolean {
 export function recordRemoval(
   db: Pick<ControlDB, 'insert'>,
   editor: TargetingEditor,
-  gone: Pick<TargetingEdit<object>, 'scope' | 'item_id' | 'name'> & { readonly thing?: object },
+  gone: Pick<TargetingEdit<object>, 'scope' | 'item_id' | 'name'> & { readonly item?: object },
   now: Date,
 ): void {
-  requireEdit(editor.rights, { scope: gone.scope, thing: gone.thing ?? gone })
+  requireEdit(editor.rights, { scope: gone.scope, item: gone.item ?? gone })
   editor.expectChange()
   recordActivity(
     db,

@@ -1,6 +1,6 @@
 /** A periodic task: rounds of work, one at a time, from `start` to `close`. */
 
-export type PeriodicTaskOptions = {
+type PeriodicTaskOptions = {
   readonly every_ms: number
   /** Log message for a failed round. The next round comes all the same. */
   readonly failure: string

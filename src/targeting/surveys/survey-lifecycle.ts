@@ -3,7 +3,7 @@
  * responses.
  */
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
-import { findProject } from '../../projects/project.ts'
+import { findProject } from '../../projects/settings/project.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { AskEvents } from '../cohorts/behavioral-cohort.ts'
 import type { FlagDefinitions } from '../flags/flag-definitions.ts'
@@ -19,7 +19,7 @@ import {
   updateSurvey,
 } from './survey.ts'
 
-export type SurveyLifecycleContext = {
+type SurveyLifecycleContext = {
   readonly control: ControlDB
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }

@@ -115,7 +115,7 @@ export function findSurvey(db: ControlDB, project_id: number, id: string): Surve
 }
 
 /** The members by which lists of surveys are filtered. */
-export type SurveyHead = Pick<Survey, 'archived' | 'description' | 'id' | 'name' | 'type'>
+type SurveyHead = Pick<Survey, 'archived' | 'description' | 'id' | 'name' | 'type'>
 
 /** A project's surveys without what is long in them, newest first. */
 export function listSurveyHeads(db: ControlDB, project_id: number): readonly SurveyHead[] {

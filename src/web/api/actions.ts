@@ -1,9 +1,9 @@
 /** Saved actions: named conditions on events. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
+import { type ApiError, call } from './calls/call.ts'
 
-export type ActionName = { readonly id: number; readonly name: string | null }
+type ActionName = { readonly id: number; readonly name: string | null }
 
 const ACTIONS_MAX = 500
 

@@ -1,12 +1,12 @@
 /** Alerts on insights. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, type CallMethod, call } from './call.ts'
-import { queryClient } from './client.ts'
+import { type ApiError, type CallMethod, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 
-export type ShownAlertState = 'Firing' | 'Not firing' | 'Errored' | 'Snoozed'
+type ShownAlertState = 'Firing' | 'Not firing' | 'Errored' | 'Snoozed'
 
-export type ShownAlertCheck = {
+type ShownAlertCheck = {
   readonly id: number
   readonly created_at: string
   readonly calculated_value: number | null

@@ -2,8 +2,8 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
-import { queryClient } from './client.ts'
+import { type ApiError, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 import type { StoredInsight } from './insights.ts'
 
 export type BoardListed = {

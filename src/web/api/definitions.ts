@@ -2,12 +2,12 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
+import { type ApiError, call } from './calls/call.ts'
 
 /** Whose property it is; `group` needs the index of the group type. */
 export type PropertyOwner = 'event' | 'person' | 'group' | 'session'
 
-export type EventName = { readonly name: string; readonly description: string | null }
+type EventName = { readonly name: string; readonly description: string | null }
 
 export type PropertyName = {
   readonly name: string
@@ -17,7 +17,7 @@ export type PropertyName = {
 }
 
 export type ListedGroupType = { readonly group_type: string; readonly group_type_index: number }
-export type CohortName = {
+type CohortName = {
   readonly id: number
   readonly name: string
   readonly count: number | null
@@ -109,7 +109,7 @@ export function usePropertyNames(
   return useNames({ path: 'property_definitions/', query, is_wanted: is_asked }, search)
 }
 
-export type CountedValue = { readonly name: unknown; readonly count: number }
+type CountedValue = { readonly name: unknown; readonly count: number }
 
 /** The most frequent values of a property that contain a text, at most twenty. */
 export function usePropertyValues(

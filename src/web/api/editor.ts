@@ -2,13 +2,19 @@
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { HogQLAutocomplete, HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
+import { type ApiError, call } from './calls/call.ts'
 
 export type HogQLSuggestion = {
   readonly label: string
   readonly insertText: string
   readonly kind: string
   readonly detail?: string | null
+}
+
+export type HogQLCompletions = {
+  readonly suggestions: readonly HogQLSuggestion[]
+  /** Whether there are more than these: a longer word may have others. */
+  readonly incomplete_list: boolean
 }
 
 type HogQLFault = {
@@ -39,11 +45,11 @@ const post = <Answer>(project_id: number, query: unknown, signal?: AbortSignal):
   call<Answer>('POST', `/api/projects/${project_id}/query/`, { body: { query }, signal })
 
 /** Asks for completions of the word between two positions. */
-export async function completeText(
+export function completeText(
   project_id: number,
   text: string,
   [startPosition, endPosition]: readonly [from: number, to: number],
-): Promise<readonly HogQLSuggestion[]> {
+): Promise<HogQLCompletions> {
   const query: HogQLAutocomplete = {
     kind: 'HogQLAutocomplete',
     language: 'hogQL',
@@ -51,8 +57,7 @@ export async function completeText(
     startPosition,
     endPosition,
   }
-  const answer = await post<{ readonly suggestions: readonly HogQLSuggestion[] }>(project_id, query)
-  return answer.suggestions
+  return post<HogQLCompletions>(project_id, query)
 }
 
 /** Asks what is wrong with a text. */

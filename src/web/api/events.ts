@@ -8,7 +8,8 @@ import {
 } from '@tanstack/preact-query'
 import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call, download } from './call.ts'
+import type { AnyQuery } from './calls/ask.ts'
+import { type ApiError, call } from './calls/call.ts'
 
 export type ListedEvent = {
   readonly id: string
@@ -23,31 +24,37 @@ export type ListedEvent = {
   } | null
 }
 
+/** The person of an event in words: e-mail, name, or the id that was sent. */
+export function senderOf({ person, distinct_id }: ListedEvent): string {
+  const { name, email } = person?.properties ?? {}
+  return textOf(email) ?? textOf(name) ?? distinct_id
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : null
+
 export type EventList = { readonly next: string | null; readonly results: readonly ListedEvent[] }
 
 export type EventListFilters = {
   readonly event: string | null
+  /** The UUID of a person. */
+  readonly person: string | null
   readonly properties: readonly PropertyCondition[]
 }
 
 const PAGE_SIZE = 100
 
-/** Asks for one page of events, the newest first. */
-export function readEvents(
-  project_id: number,
-  filters: EventListFilters,
-  more: { readonly before?: string; readonly after?: string; readonly signal: AbortSignal },
-): Promise<EventList> {
-  const { before, after, signal } = more
-  const { event, properties } = filters
-  const query = {
+/** The parameters of a list, or of a stream, of events. */
+export function queryOfFilters({
+  event,
+  person,
+  properties,
+}: EventListFilters): Readonly<Record<string, string | null>> {
+  return {
     event,
-    before,
-    after,
-    limit: PAGE_SIZE,
+    person_id: person,
     properties: properties.length === 0 ? null : JSON.stringify(properties),
   }
-  return call('GET', `/api/projects/${project_id}/events/`, { query, signal })
 }
 
 /** Events, the newest first, page by page into the past. */
@@ -57,8 +64,35 @@ export function useEventList(
   const { id } = useProject()
   return useInfiniteQuery({
     queryKey: ['events', id, filters],
-    queryFn: ({ pageParam, signal }) =>
-      readEvents(id, filters, { signal, ...(pageParam !== null && { before: pageParam }) }),
+    queryFn: ({ pageParam, signal }) => {
+      const query = { ...queryOfFilters(filters), before: pageParam, limit: PAGE_SIZE }
+      return call<EventList>('GET', `/api/projects/${id}/events/`, { query, signal })
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next, results }) =>
+      next === null ? null : (results.at(-1)?.timestamp ?? null),
+  })
+}
+
+/** Without it a list has the last day only. */
+const LONG_AGO = '2000-01-01T00:00:00Z'
+
+/** Whose events: a person's, or those with a property. */
+type EventsOf = Partial<Pick<EventListFilters, 'person' | 'properties'>>
+
+/** Events of a person or a group from the first one on, the newest first, page by page into the past. */
+export function useEventsOf({
+  person = null,
+  properties = [],
+}: EventsOf): UseInfiniteQueryResult<InfiniteData<EventList>, ApiError> {
+  const { id } = useProject()
+  const filters = queryOfFilters({ event: null, person, properties })
+  return useInfiniteQuery({
+    queryKey: [person === null ? 'groups' : 'persons', id, 'events', filters],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { ...filters, before: pageParam, limit: PAGE_SIZE, after: LONG_AGO }
+      return call<EventList>('GET', `/api/projects/${id}/events/`, { query, signal })
+    },
     initialPageParam: null as string | null,
     getNextPageParam: ({ next, results }) =>
       next === null ? null : (results.at(-1)?.timestamp ?? null),
@@ -76,29 +110,13 @@ export function useEvent(id: string | null): UseQueryResult<ListedEvent, ApiErro
   })
 }
 
-/** Saves every event of a list as a file, without a limit of rows. Throws ApiError. */
-export async function saveEvents(
-  project_id: number,
-  { event, properties }: EventListFilters,
-  { format, ending }: { readonly format: string; readonly ending: string },
-): Promise<void> {
+/** The question for every event of a list, for a file of them. */
+export function eventsQuery({ event, person, properties }: EventListFilters): AnyQuery {
   const named = event === null ? '' : ' and event = {event}'
-  const query = `select uuid, event, distinct_id, person_id, timestamp, properties from events where {filters}${named} order by timestamp desc`
-  const answer = await download('POST', `/api/projects/${project_id}/query/`, {
-    query: { format },
-    body: {
-      query: { kind: 'HogQLQuery', query, values: { event }, filters: { properties } },
-    },
-  })
-  const address = URL.createObjectURL(await answer.blob())
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `events.${ending}`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(address), REVOKE_AFTER_MS)
+  const sent = person === null ? '' : ' and person_id = toUUID({person})'
+  const query = `select uuid, event, distinct_id, person_id, timestamp, properties from events where {filters}${named}${sent} order by timestamp desc`
+  return { kind: 'HogQLQuery', query, values: { event, person }, filters: { properties } }
 }
-
-const REVOKE_AFTER_MS = 60_000
 
 export type IngestionWarning = {
   readonly id: number

@@ -7,7 +7,7 @@ import {
   useQuery,
 } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
+import { type ApiError, call } from './calls/call.ts'
 import { useSettled } from './definitions.ts'
 
 export type GroupListed = {
@@ -77,4 +77,17 @@ export function useRelated(
       return call('GET', `/api/projects/${id}/groups/related/`, { query, signal })
     },
   })
+}
+
+/** The address of a group's page. */
+export const groupAddress = (group_type_index: number, group_key: string): string =>
+  `/persons/group/${group_type_index}/${encodeURIComponent(group_key)}`
+
+/** What a group is called: by its property `name`, else by its key. */
+export function nameOfGroup(
+  group_key: string,
+  properties: Readonly<Record<string, unknown>>,
+): string {
+  const name = properties['name']
+  return typeof name === 'string' && name !== '' ? name : group_key
 }

@@ -1,7 +1,7 @@
 /** Logging in and out, the first setup, links that set a password, invites. */
 import { announceSession, type Session } from '../state/session.ts'
-import { call } from './call.ts'
-import { queryClient } from './client.ts'
+import { call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 
 export type SetupForm = {
   readonly code: string
@@ -19,7 +19,7 @@ export type InviteOffer = {
   readonly first_name: string
 }
 
-export type NewcomerForm = {
+type NewcomerForm = {
   readonly first_name: string
   readonly email: string
   readonly password: string

@@ -7,10 +7,9 @@ import {
   useQuery,
 } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
-import { queryClient } from './client.ts'
+import { type ApiError, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 import { useSettled } from './definitions.ts'
-import type { EventList } from './events.ts'
 
 export type PersonListed = {
   readonly uuid: string
@@ -54,7 +53,7 @@ function usePersonCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
 export const usePerson = (uuid: string): UseQueryResult<PersonListed, ApiError> =>
   usePersonCall(`persons/${encodeURIComponent(uuid)}/`)
 
-export type PersonCohort = {
+type PersonCohort = {
   readonly id: number
   readonly name: string | null
   readonly count: number | null
@@ -66,7 +65,7 @@ export const usePersonCohorts = (
 ): UseQueryResult<{ readonly results: readonly PersonCohort[] }, ApiError> =>
   usePersonCall(`persons/cohorts/?person_id=${encodeURIComponent(uuid)}`)
 
-export type FlagReason = {
+type FlagReason = {
   readonly value: boolean | string
   readonly evaluation: { readonly reason: string; readonly description: string }
 }
@@ -90,27 +89,41 @@ export const usePersonMerges = (
 ): UseQueryResult<{ readonly results: readonly PersonMergeListed[] }, ApiError> =>
   usePersonCall(`persons/${encodeURIComponent(uuid)}/merges/`)
 
-/** Without it the list has the last day only. */
-const LONG_AGO = '2000-01-01T00:00:00Z'
+/** A person as it would be after a merge is undone. */
+export type ListedAfterUndo = {
+  readonly distinct_ids: readonly string[]
+  readonly distinct_id_count: number
+  /** Null where the ids are too many to count the events of each. */
+  readonly event_count: number | null
+  readonly property_count: number
+  readonly cohort_count: number
+}
 
-/** The person's events, the newest first, page by page into the past. */
-export function usePersonEvents(
+export type ListedUndo = {
+  readonly survivor: ListedAfterUndo
+  readonly restored: ListedAfterUndo
+  readonly properties_lost: readonly string[]
+  readonly cohorts_lost_count: number
+}
+
+/** What undoing a merge would change, as of now. It is not asked again when persons change: the merge may be gone. */
+export function useUndoPreview(
   uuid: string,
-): UseInfiniteQueryResult<InfiniteData<EventList>, ApiError> {
+  merge_id: number,
+): UseQueryResult<ListedUndo, ApiError> {
   const { id } = useProject()
-  return useInfiniteQuery({
-    queryKey: ['persons', id, 'events', uuid],
-    queryFn: ({ pageParam, signal }) => {
-      const query = { person_id: uuid, before: pageParam, limit: PAGE_SIZE, after: LONG_AGO }
-      return call<EventList>('GET', `/api/projects/${id}/events/`, { query, signal })
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next, results }) =>
-      next === null ? null : (results.at(-1)?.timestamp ?? null),
+  const path = `/api/projects/${id}/persons/${encodeURIComponent(uuid)}/merges/${merge_id}/`
+  return useQuery<ListedUndo, ApiError>({
+    queryKey: ['undo-preview', path],
+    queryFn: ({ signal }) => call('GET', path, { signal }),
+    gcTime: 0,
   })
 }
 
-/** Calls below the project's persons, and asks for what is shown of persons again. */
+/**
+ * Calls below the project's persons, and asks for what is shown of persons again. After a deletion only when it is shown
+ * next: the page of the person, which is about to close, would request the deleted person.
+ */
 export async function changePerson(
   project_id: number,
   method: 'POST' | 'DELETE',
@@ -119,5 +132,6 @@ export async function changePerson(
   await call(method, `/api/projects/${project_id}/persons/${path}`, {
     ...(body !== undefined && { body }),
   })
-  await queryClient.invalidateQueries({ queryKey: ['persons', project_id] })
+  const refetchType = method === 'DELETE' ? 'none' : 'active'
+  await queryClient.invalidateQueries({ queryKey: ['persons', project_id], refetchType })
 }

@@ -1,14 +1,14 @@
 /** Finds stored things by name: insights, boards, flags, persons, events. */
 import { keepPreviousData, useQueries } from '@tanstack/preact-query'
 import { PROJECT_PAGES } from '../pages.ts'
-import type { ComboOption } from '../parts/combobox.tsx'
+import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
 import { useProject } from '../state/project.tsx'
-import { call } from './call.ts'
+import { call } from './calls/call.ts'
 import { useSettled } from './definitions.ts'
 
 /** A thing that was found, and its address within the project. */
-export type FoundThing = ComboOption & { readonly href: string }
+type FoundThing = ComboOption & { readonly href: string }
 
 type Fields = Readonly<Record<string, unknown>>
 

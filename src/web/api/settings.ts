@@ -1,8 +1,8 @@
 /** What Settings shows and changes: the project, members, invites, personal API keys, sessions. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { refreshSession } from '../state/session.ts'
-import { type ApiError, type CallMethod, call } from './call.ts'
-import { queryClient } from './client.ts'
+import { type ApiError, type CallMethod, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 
 type PageOf<Item> = { readonly results: readonly Item[] }
 
@@ -82,7 +82,7 @@ async function change<Answer>(method: CallMethod, path: string, body?: object): 
   return answer
 }
 
-export type ProjectSettings = {
+type ProjectSettings = {
   readonly name: string
   readonly timezone: string
   readonly week_start_day: number

@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'
 import { refreshSession } from '../state/session.ts'
-import { type ApiError, call } from './call.ts'
+import { type ApiError, call } from './calls/call.ts'
 import type { EventList, ListedEvent } from './events.ts'
 
 /** A run of the demo data generator. */

@@ -1,8 +1,8 @@
 /** Saved variables, which texts name as `{variables.code_name}`. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './call.ts'
-import { queryClient } from './client.ts'
+import { type ApiError, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 
 export type ListedVariable = {
   readonly id: string

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, type ButtonLook, IconButton } from './button.tsx'
-import { Dialog } from './dialog.tsx'
+import { Dialog } from './overlays/dialog.tsx'
 
 /** Copies a text; returns whether it is in the clipboard now. */
 export async function copyText(text: string): Promise<boolean> {

@@ -85,11 +85,20 @@ export function readProjectTime(text: string): Date | null {
 export function formatMoment(iso: string, timezone: string): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return iso
-  return momentFormat(timezone).format(date)
+  return momentFormat(timezone, MOMENT).format(date)
 }
 
-function momentFormat(timezone: string): Intl.DateTimeFormat {
-  const options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'medium' }
+/** The time of day of a moment in a time zone, with seconds. A text that is no date stays. */
+export function formatTime(iso: string, timezone: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  return momentFormat(timezone, TIME).format(date)
+}
+
+const MOMENT: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'medium' }
+const TIME: Intl.DateTimeFormatOptions = { timeStyle: 'medium' }
+
+function momentFormat(timezone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: timezone })
   } catch {

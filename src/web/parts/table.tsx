@@ -17,7 +17,7 @@ export type TableColumn<Item> = {
   readonly width?: string
 }
 
-export type TableOrder = { readonly column: string; readonly is_descending: boolean }
+type TableOrder = { readonly column: string; readonly is_descending: boolean }
 
 type TableProps<Item> = {
   /** Says what the rows are, to screen readers. */

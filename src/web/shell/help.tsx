@@ -1,8 +1,8 @@
 /** The help: all keyboard shortcuts of the current page, and the switch that turns single letters off. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Toggle } from '../parts/choice.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Toggle } from '../parts/fields/choice.tsx'
+import { Dialog } from '../parts/overlays/dialog.tsx'
 import { hasLetterKeys, keyNames, listKeys, setLetterKeys } from '../state/keys.ts'
 import style from './help.module.css'
 

@@ -2,8 +2,8 @@
 import type { VNode } from 'preact'
 import { Redirect, useSearch } from 'wouter-preact'
 import { PROJECT_PAGES } from '../pages.ts'
-import { EmptyNote } from '../parts/empty-note.tsx'
-import { Loaded } from '../parts/loaded.tsx'
+import { EmptyNote } from '../parts/notes/empty-note.tsx'
+import { Loaded } from '../parts/notes/loaded.tsx'
 import { type Session, useSession } from '../state/session.ts'
 import { readStored } from '../state/store.ts'
 

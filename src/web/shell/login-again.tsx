@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { LoginForm } from '../pages/login/login-form.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/overlays/dialog.tsx'
 import type { SessionUser } from '../state/session.ts'
 
 type LoginAgainProps = {

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { Link, useLocation } from 'wouter-preact'
 import { PROJECT_PAGES, type ProjectPage } from '../pages.ts'
 import { Icon } from '../parts/icon.tsx'
-import { Menu } from '../parts/menu.tsx'
+import { Menu } from '../parts/overlays/menu.tsx'
 import style from './shell.module.css'
 
 /** The phone's bar has room for these and one more button. */

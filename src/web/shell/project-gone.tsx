@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ButtonLink } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/overlays/dialog.tsx'
 
 /** Draws the dialog, until it is closed. */
 export function ProjectGone({ name }: { readonly name: string }): VNode | null {

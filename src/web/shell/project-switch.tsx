@@ -1,8 +1,8 @@
 /** The current project, and the way to another. */
 import type { VNode } from 'preact'
 import { useLocation } from 'wouter-preact'
-import { Combobox, type ComboOption } from '../parts/combobox.tsx'
-import { Popover } from '../parts/popover.tsx'
+import { Combobox, type ComboOption } from '../parts/fields/combobox.tsx'
+import { Popover } from '../parts/overlays/popover.tsx'
 import { useProject } from '../state/project.tsx'
 import type { Session } from '../state/session.ts'
 

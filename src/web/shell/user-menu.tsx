@@ -1,11 +1,12 @@
 /** The user's own menu: theme, help, logging out. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { call } from '../api/call.ts'
-import { queryClient } from '../api/client.ts'
-import { errorText } from '../parts/error-note.tsx'
-import { Menu } from '../parts/menu.tsx'
-import { showToast } from '../parts/toast.tsx'
+import { call } from '../api/calls/call.ts'
+import { queryClient } from '../api/calls/client.ts'
+import { errorText } from '../parts/notes/error-note.tsx'
+import { Menu } from '../parts/overlays/menu.tsx'
+import { showToast } from '../parts/overlays/toast.tsx'
+import { BASE_PATH } from '../state/base-path.ts'
 import { announceSession, type SessionUser } from '../state/session.ts'
 import { chooseTheme, readTheme, type Theme } from '../state/theme.ts'
 
@@ -39,7 +40,7 @@ export function UserMenu({ user, is_named = false, onHelp }: UserMenuProps): VNo
     ...themes,
     null,
     { text: 'Keyboard shortcuts', icon: 'help', hint: '?', onSelect: onHelp },
-    { text: 'API', icon: 'link', onSelect: () => location.assign('/docs') },
+    { text: 'API', icon: 'link', onSelect: () => location.assign(`${BASE_PATH}/docs`) },
     null,
     { text: 'Log out', icon: 'logout', onSelect: () => void logOut() },
   ] as const
@@ -53,7 +54,7 @@ export async function logOut(): Promise<void> {
     await call('POST', '/api/logout/')
     announceSession()
     queryClient.clear()
-    location.assign('/login')
+    location.assign(`${BASE_PATH}/login`)
   } catch (error) {
     showToast({ text: errorText(error) })
   }

@@ -1,7 +1,7 @@
 /** Notices that the server does not answer, says so once, and asks again what failed when it is back. */
-import { ApiError, call } from '../api/call.ts'
-import { queryClient } from '../api/client.ts'
-import { showToast } from '../parts/toast.tsx'
+import { ApiError, call } from '../api/calls/call.ts'
+import { queryClient } from '../api/calls/client.ts'
+import { showToast } from '../parts/overlays/toast.tsx'
 import { isOutdated } from './version.ts'
 
 const PAUSE_MS = 3000

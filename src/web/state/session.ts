@@ -1,7 +1,7 @@
 /** The session: who uses this browser, and which projects they see. Every page asks for it first. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import { type ApiError, call, onApiError } from '../api/call.ts'
-import { queryClient } from '../api/client.ts'
+import { type ApiError, call, onApiError } from '../api/calls/call.ts'
+import { queryClient } from '../api/calls/client.ts'
 
 /** A project as the session lists it. */
 export type SessionProject = {

@@ -1,7 +1,7 @@
 /** The theme: light, dark, or as the system says. */
 import { readStored, store } from './store.ts'
 
-export const THEMES = ['system', 'light', 'dark'] as const
+const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
 /** Returns the chosen theme. */

@@ -1,6 +1,7 @@
 /** State in the address: what a page shows can be linked, reloaded and undone with the back button. */
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation, useSearch } from 'wouter-preact'
+import { withoutBase } from './base-path.ts'
 
 export type ChangeOptions = {
   /** Replaces the history's entry instead of adding one: for typing. Choices add one, so that Back undoes them. */
@@ -36,7 +37,9 @@ export function useParamsChange(): (
       else params.set(name, value)
     }
     const text = params.toString()
-    navigate(`~${pathname}${text === '' ? '' : `?${text}`}${hash}`, { replace: is_typing })
+    navigate(`~${withoutBase(pathname)}${text === '' ? '' : `?${text}`}${hash}`, {
+      replace: is_typing,
+    })
   }
 }
 
@@ -44,7 +47,7 @@ export function useParamsChange(): (
 const PLAIN_LENGTH_MAX = 8000
 
 /** The question in the fragment; `undefined` while a deflated one is being read, null when there is none. */
-export type HashQuery<Query> = Query | null | undefined
+type HashQuery<Query> = Query | null | undefined
 
 /**
  * The question of a page, as JSON in the fragment: `#q=…`, or deflated `#z=…`. `read` checks what came from outside

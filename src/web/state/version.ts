@@ -1,4 +1,5 @@
 /** Whether the server still has the version of the interface that this tab runs. */
+import { BASE_PATH } from './base-path.ts'
 
 /** Names the files of its version, by their hashes; every page has the same one. */
 function entryOf(page: Document): string | null {
@@ -10,7 +11,7 @@ function entryOf(page: Document): string | null {
 export async function isOutdated(): Promise<boolean> {
   const own = entryOf(document)
   try {
-    const answer = await fetch('/', { cache: 'no-cache' })
+    const answer = await fetch(`${BASE_PATH}/`, { cache: 'no-cache' })
     const text = await answer.text()
     return answer.ok && own !== null && !text.includes(`"${own}"`)
   } catch {

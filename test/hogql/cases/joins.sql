@@ -96,17 +96,6 @@ ORDER BY 1
 LIMIT $2::BIGINT
 -- [["d1","2"],["d2","1"],["d3","1"]]
 
--- ANY JOIN takes one row per key
-select p.properties.email, e.event = '$pageview' or e.event = 'purchase' from persons p any left join events e on e.distinct_id = p.properties.email order by 1
-SELECT json_extract_string(t1."properties", $1::VARCHAR) AS c20, (((t3."c2" IS NOT DISTINCT FROM $2::VARCHAR) OR (t3."c2" IS NOT DISTINCT FROM $3::VARCHAR)))::UTINYINT AS c21
-FROM persons_of($4::BIGINT) AS t1
-LEFT JOIN (SELECT t2."uuid" AS c1, t2."event" AS c2, t2."properties" AS c3, t2."timestamp" AS c4, t2."distinct_id" AS c5, t2."elements_chain" AS c6, t2."created_at" AS c7, coalesce(json_extract_string(t2."properties", $5::VARCHAR), '') AS c8, coalesce(json_extract_string(t2."properties", $6::VARCHAR), '') AS c9, coalesce(t2."group_0", '') AS c10, coalesce(t2."group_1", '') AS c11, coalesce(t2."group_2", '') AS c12, coalesce(t2."group_3", '') AS c13, coalesce(t2."group_4", '') AS c14, regexp_extract(t2."elements_chain", $7::VARCHAR, 1, 's') AS c15, ch_array_distinct(list_filter(regexp_extract_all(t2."elements_chain", $8::VARCHAR, 1, 's'), lambda e: e IS NOT NULL)) AS c16, ch_array_distinct(list_filter(regexp_extract_all(t2."elements_chain", $9::VARCHAR, 1, 's'), lambda e: e IS NOT NULL)) AS c17, ch_array_distinct(list_filter(regexp_extract_all(t2."elements_chain", $10::VARCHAR, 1, 's'), lambda e: e IS NOT NULL)) AS c18, t2."person_mode" AS c19
-  FROM events_of($4::BIGINT) AS t2
-  QUALIFY (row_number() OVER (PARTITION BY t2."distinct_id") > $11::BIGINT AND row_number() OVER (PARTITION BY t2."distinct_id") <= $11::BIGINT + $12::BIGINT)) AS t3 ON (t3."c5" = json_extract_string(t1."properties", $1::VARCHAR))
-ORDER BY 1
-LIMIT $13::BIGINT
--- [["ann@x.org",0],["bob@x.org",0]]
-
 -- the event's own person at its time
 select uniq(poe.id) from events
 SELECT count(DISTINCT t1."person_id") AS c1

@@ -73,6 +73,14 @@ ORDER BY t1."timestamp" DESC
 LIMIT $4::BIGINT
 -- [["Acme","acme"],[null,""]]
 
+-- the key of an event's group is a property that is a column
+select event from events where properties.$group_0 = 'acme' and properties['$group_1'] is null
+SELECT t1."event" AS c1
+FROM events_lean_of($1::BIGINT) AS t1
+WHERE ((t1."group_0" = $2::VARCHAR) AND (t1."group_1" IS NULL))
+LIMIT $3::BIGINT
+-- [["$pageview"]]
+
 -- properties of a sub-select's column
 select p.$browser from (select properties as p, timestamp from events) order by timestamp limit 2
 SELECT json_extract_string(t2."c1", $1::VARCHAR) AS c3

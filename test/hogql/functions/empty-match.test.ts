@@ -1,7 +1,7 @@
 /** Whether a pattern may match an empty text: examples, a law beside the engine of this runtime, and patterns that grow. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { mayMatchEmpty } from '../../../src/hogql/functions/empty-match.ts'
+import { mayMatchEmpty } from '../../../src/hogql/functions/text/empty-match.ts'
 
 test.each([
   ['a', false],

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { judgePoint } from '../../../src/dashboards/alert-verdict.ts'
-import { AlertChecks } from '../../../src/http/analytics/alert-checks.ts'
+import { AlertChecks } from '../../../src/http/analytics/alerts/alert-checks.ts'
 import { Addresses } from '../../../src/plugins/addresses.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'

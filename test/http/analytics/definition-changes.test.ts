@@ -1,6 +1,6 @@
 /** What people say of names of events and properties, through the management API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { createProject } from '../../../src/projects/project.ts'
+import { createProject } from '../../../src/projects/settings/project.ts'
 import { manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 

@@ -1,6 +1,6 @@
 /** What was clicked, and what is known of sessions, through the management API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { createProject } from '../../../src/projects/project.ts'
+import { createProject } from '../../../src/projects/settings/project.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 

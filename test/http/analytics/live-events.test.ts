@@ -40,6 +40,7 @@ async function follow(search = '', headers: Readonly<Record<string, string>> = {
     },
     signal: stop.signal,
   })
+  if (!answer.ok) return { answer, next: () => Promise.resolve(null), end: () => undefined }
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   const next = async (): Promise<{ readonly id: string; readonly body: LiveBody } | null> => {
@@ -115,6 +116,78 @@ describe('a stream', () => {
     expect(abroad.body['events']).toEqual([])
   })
 
+  test('with conditions has the events that every list with them has', async () => {
+    const { last_id } = await readOnce()
+    const conditions = (filters: readonly object[]): string =>
+      encodeURIComponent(JSON.stringify(filters))
+    const pro = conditions([{ key: 'plan', value: ['pro'], operator: 'exact', type: 'event' }])
+    const live = await follow(`?properties=${pro}`, { 'Last-Event-ID': last_id })
+    await capture(
+      world,
+      { event: 'free', distinct_id: 'a', properties: { plan: 'free' } },
+      // Long ago by its own clock, and new nevertheless.
+      {
+        event: 'late',
+        distinct_id: 'b',
+        timestamp: '2024-01-01T00:00:00Z',
+        properties: { plan: 'pro', $set: { email: 'b@x.example' } },
+      },
+      { event: 'pro', distinct_id: 'a', properties: { plan: 'pro' } },
+    )
+    const message = await live.next()
+    expect([names(message), message?.body.missed]).toEqual([['pro', 'late'], 0])
+    await capture(
+      world,
+      { event: 'free again', distinct_id: 'a', properties: { plan: 'free' } },
+      { event: 'pro again', distinct_id: 'a', properties: { plan: 'pro' } },
+    )
+    expect(names(await live.next())).toEqual(['pro again'])
+    await live.end()
+    const after = `?after=${last_id}`
+    const shown = async (search: string) =>
+      (await readOnce(`${after}${search}`)).events.map(({ event }) => event)
+    const person = conditions([
+      { key: 'email', value: 'b@x', operator: 'icontains', type: 'person' },
+    ])
+    expect(await shown(`&properties=${person}`)).toEqual(['late'])
+    expect(await shown(`&properties=${pro}&event=pro`)).toEqual(['pro'])
+    expect(await shown('&distinct_id=b')).toEqual(['late'])
+    const { body } = await manage(world, 'GET', '/api/projects/1/persons/?distinct_id=b')
+    const [{ uuid }] = body['results'] as [{ readonly uuid: string }]
+    expect(await shown(`&person_id=${uuid}`)).toEqual(['late'])
+  })
+
+  test('with conditions says about how many of a flood it has not', async () => {
+    const { last_id } = await readOnce()
+    const flood = Array.from({ length: 1000 }, (_, index) => ({
+      event: 'flood',
+      distinct_id: 'a',
+      properties: { side: index % 2 === 0 ? 'even' : 'odd' },
+    }))
+    await capture(world, ...flood)
+    const even = [{ key: 'side', value: 'even', operator: 'exact', type: 'event' }]
+    const search = `?after=${last_id}&properties=${encodeURIComponent(JSON.stringify(even))}`
+    const { events, missed } = await readOnce(search)
+    expect([events.length, missed]).toEqual([50, 450])
+  })
+
+  test('with conditions that are none is refused before it begins', async () => {
+    const search = async (conditions: unknown) => {
+      const text = typeof conditions === 'string' ? conditions : JSON.stringify(conditions)
+      const { answer } = await follow(`?properties=${encodeURIComponent(text)}`)
+      const { attr } = (await answer.json()) as { readonly attr: string }
+      return [answer.status, attr]
+    }
+    expect(await search('[')).toEqual([400, 'properties'])
+    expect(await search([{ key: 'a', value: 1, type: 'no such type' }])).toEqual([
+      400,
+      'properties',
+    ])
+    expect(await search([{ key: "sleep('", type: 'hogql' }])).toEqual([400, 'query'])
+    const wrong = await follow('?person_id=7')
+    expect(wrong.answer.status).toBe(400)
+  })
+
   test('shows the newest of a flood, and says about how many it has not', async () => {
     const { last_id } = await readOnce()
     const flood = Array.from({ length: 600 }, (_, index) => ({
@@ -163,7 +236,12 @@ describe('a stream', () => {
     const refused = await follow()
     expect([refused.answer.status, refused.answer.headers.get('retry-after')]).toEqual([429, '10'])
     await open[0]?.end()
-    const again = await follow()
+    let again = await follow()
+    // The server learns of the end a moment later.
+    while (again.answer.status === 429) {
+      await Bun.sleep(20)
+      again = await follow()
+    }
     expect(again.answer.status).toBe(200)
     for (const { end } of [...open.slice(1), again]) await end()
   })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { nextDelivery } from '../../../src/dashboards/subscription.ts'
-import { Deliveries } from '../../../src/http/analytics/deliveries.ts'
+import { Deliveries } from '../../../src/http/analytics/alerts/deliveries.ts'
 import { Addresses } from '../../../src/plugins/addresses.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'

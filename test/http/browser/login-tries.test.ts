@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { readConfig } from '../../../src/config.ts'
 import { LoginTries } from '../../../src/http/browser/login-tries.ts'
 import { openLog } from '../../../src/logs.ts'
-import { type Server, startServer } from '../../../src/serve.ts'
+import type { Server } from '../../../src/serve/listening.ts'
+import { startServer } from '../../../src/serve.ts'
 
 setDefaultTimeout(60_000)
 

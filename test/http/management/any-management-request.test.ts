@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { ROUTES } from '../../../src/app.ts'
+import { bodiesOf, GOOD_BODIES } from '../bodies/good-bodies.ts'
+import { type Json, ODD, placesIn, withOdd } from '../bodies/odd-values.ts'
 import { untold } from '../described.ts'
-import { bodiesOf, GOOD_BODIES } from '../good-bodies.ts'
-import { type Json, ODD, placesIn, withOdd } from '../odd-values.ts'
 import { openTwoPlaces, type Place, readAll, SECRET } from '../two-places.ts'
 import { openWorld, type World } from '../world.ts'
 

@@ -54,6 +54,35 @@ describe('groups', () => {
     })
   })
 
+  test('have events, found by their key as a property of the event or of the group', async () => {
+    const opened = (name: string, $groups: object) => ({
+      event: name,
+      distinct_id: 'ann',
+      properties: { $groups },
+    })
+    await capture(
+      world,
+      opened('at acme', { company: 'acme', team: 'red' }),
+      opened('at nobody', { company: 'no profile' }),
+      opened('alone', {}),
+    )
+    const named = async (filter: object) => {
+      const filters = encodeURIComponent(JSON.stringify([filter]))
+      const { body } = (await ask(`events/?properties=${filters}&after=-1d`)) as {
+        readonly body: { readonly results: readonly { readonly event: string }[] }
+      }
+      return body.results.map(({ event }) => event).filter((event) => !event.startsWith('$'))
+    }
+    const key = { key: '$group_0', type: 'event' }
+    expect(await named({ ...key, operator: 'exact', value: ['acme'] })).toEqual(['at acme'])
+    expect(await named({ ...key, operator: 'is_not_set', value: '' })).toEqual(['alone'])
+    expect(await named({ ...key, operator: 'icontains', value: 'NO' })).toEqual(['at nobody'])
+    const own = { key: '$group_key', type: 'group', group_type_index: 0 }
+    expect(await named({ ...own, operator: 'exact', value: 'no profile' })).toEqual(['at nobody'])
+    const other = { ...own, group_type_index: 1, operator: 'exact', value: 'red' }
+    expect(await named(other)).toEqual(['at acme'])
+  })
+
   test('have types that are named, by their name or by their number', async () => {
     const name = (body: unknown) =>
       world.send('/api/projects/1/groups_types/update_metadata/', {

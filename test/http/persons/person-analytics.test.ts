@@ -1,6 +1,6 @@
 /** Person analytics at the front door: what is empty as documented, what is answered, and what is refused. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { createApiKey } from '../../../src/projects/api-key.ts'
+import { createApiKey } from '../../../src/projects/keys/api-key.ts'
 import { getOrganizationOwner } from '../../../src/projects/organization.ts'
 import { capture } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'

@@ -172,12 +172,39 @@ describe('a person of several', () => {
       },
     ])
     const [merge] = listed['results'] as { id: number }[]
+    const merged = [await personOf('user'), await eventsBy()]
+    const path = `${PERSONS}${user?.id}/merges/${merge?.id}/`
+    const { body: preview } = await manage(world, 'GET', path)
+    expect([await personOf('user'), await eventsBy()]).toEqual(merged)
     const undone = await change('user', 'undo_merge/', { merge_id: merge?.id })
     expect([undone.status, undone.body]).toEqual([
       201,
       { success: true, persons: [user?.id, anon?.id] },
     ])
     expect([await personOf('anon'), await personOf('user')]).toEqual([anon, user])
+    const count = (person: Person | undefined) => Object.keys(person?.properties ?? {}).length
+    expect(preview).toEqual({
+      survivor: {
+        person: user?.id,
+        distinct_ids: [own('user')],
+        distinct_id_count: 1,
+        // The event that merged them is the user's.
+        event_count: 2,
+        property_count: count(user),
+        cohort_count: 0,
+      },
+      restored: {
+        person: anon?.id,
+        distinct_ids: [own('anon')],
+        distinct_id_count: 1,
+        event_count: 2,
+        property_count: count(anon),
+        cohort_count: 0,
+      },
+      properties_lost: ['a'],
+      cohorts_lost_count: 0,
+    })
+    expect((await manage(world, 'GET', path)).status).toBe(404)
     expect(await eventsBy()).toEqual([
       [own('anon'), anon?.id, 2],
       [own('user'), user?.id, 1],
@@ -192,6 +219,45 @@ describe('a person of several', () => {
         },
       },
     ])
+  })
+
+  test('shows what undoing one merge of several would change, cohorts too', async () => {
+    await capture(world, seen('a', { a: 1, plan: 'x' }), seen('b', { b: 1 }), seen('c', { c: 1 }))
+    const [a, b] = [await idOf('a'), await idOf('b')]
+    const { body: cohort } = await manage(world, 'POST', '/api/projects/1/cohorts/', {
+      name: 'of ids',
+      is_static: true,
+      filters: {},
+    })
+    const members = `/api/projects/1/cohorts/${String(cohort['id'])}/add_persons_to_static_cohort/`
+    await manage(world, 'PATCH', members, { person_ids: [a] })
+    await capture(world, identify('b', 'a'))
+    const properties = { alias: own('b') }
+    await capture(world, { event: '$merge_dangerously', distinct_id: own('c'), properties })
+    await capture(world, seen('c', { plan: 'y' }), seen('a'))
+    const survivor = await personOf('c')
+    const { body: listed } = await manage(world, 'GET', `${PERSONS}${survivor?.id}/merges/`)
+    const merges = listed['results'] as { readonly id: number; readonly merged_person: string }[]
+    const idOfMerge = (merged: string) => merges.find((one) => one.merged_person === merged)?.id
+    const shown = async (merged: string) =>
+      (await manage(world, 'GET', `${PERSONS}${survivor?.id}/merges/${idOfMerge(merged)}/`)).body
+    expect(await shown(a)).toMatchObject({
+      survivor: { distinct_id_count: 2, cohort_count: 0 },
+      restored: { person: a, distinct_ids: [own('a')], event_count: 2, cohort_count: 1 },
+      // A value set since stays.
+      properties_lost: ['a'],
+      cohorts_lost_count: 1,
+    })
+    expect(await shown(b)).toMatchObject({
+      survivor: { distinct_ids: [own('c')], event_count: 3 },
+      restored: { person: b, distinct_id_count: 2, event_count: 4, cohort_count: 1 },
+      cohorts_lost_count: 1,
+    })
+    expect(await personOf('c')).toEqual(survivor)
+    for (const wrong of ['0', 'x', '9007199254740993', '1e3']) {
+      const { status } = await manage(world, 'GET', `${PERSONS}${survivor?.id}/merges/${wrong}/`)
+      expect([wrong, status]).toEqual([wrong, 404])
+    }
   })
 
   test('is split into those it was', async () => {
@@ -336,6 +402,7 @@ describe('a person', () => {
       ['POST', `${other}split/`, {}],
       ['POST', `${other}undo_merge/`, {}],
       ['GET', `${other}merges/`, undefined],
+      ['GET', `${other}merges/1/`, undefined],
       ['POST', `${other}update_property/`, { key: 'a', value: 2 }],
     ] as const) {
       expect([path, (await manage(world, method, path, body)).status]).toEqual([path, 404])

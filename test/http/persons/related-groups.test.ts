@@ -1,6 +1,6 @@
 /** Who came together with a group, and with which groups a person came. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { createProject } from '../../../src/projects/project.ts'
+import { createProject } from '../../../src/projects/settings/project.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 

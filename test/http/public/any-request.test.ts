@@ -3,11 +3,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { openWorld, type World } from '../world.ts'
 
-setDefaultTimeout(120_000)
+const REQUESTS = Number(Bun.env['REQUESTS'] ?? 600)
+
+setDefaultTimeout(120_000 + 20 * REQUESTS)
 
 /** The same requests in every run; another number tries others. */
 const SEED = Number(Bun.env['SEED'] ?? 1)
-const REQUESTS = 600
 
 let world: World
 beforeAll(async () => {

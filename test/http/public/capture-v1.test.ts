@@ -1,5 +1,5 @@
 /** The newer capture protocol: an answer for each event, through the published client and by hand. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import { PostHog } from 'posthog-node'
 import { openWorld, type World } from '../world.ts'
@@ -178,6 +178,20 @@ describe('a batch', () => {
   test('that unpacks to more than it may is refused before it is unpacked', async () => {
     const answer = await send(gzipSync(' '.repeat(50_000_000)), { 'content-encoding': 'gzip' })
     expect(answer.status).toBe(413)
+  })
+
+  test('that is long, packed or not, is read on a thread: this one parses 64 KiB at most', async () => {
+    const events = Array.from({ length: 500 }, () => event({ properties: { a: 'x'.repeat(500) } }))
+    const parse = spyOn(JSON, 'parse')
+    const answers = [await send(batchOf(...events)), await send(gzipSync(batchOf(...events)))]
+    const lengths = parse.mock.calls.map(([text]) => text.length)
+    parse.mockRestore()
+    for (const answer of answers) {
+      expect(answer.status).toBe(200)
+      const { results } = (await answer.json()) as { readonly results: object }
+      expect(Object.keys(results).toSorted()).toEqual(events.map(({ uuid }) => uuid).toSorted())
+    }
+    expect(Math.max(0, ...lengths)).toBeLessThanOrEqual(64 * 1024)
   })
 
   test('may come from pages', async () => {

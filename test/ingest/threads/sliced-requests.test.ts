@@ -68,6 +68,7 @@ function start(slice_ms_max = 0) {
   return {
     answers,
     committer,
+    countEvents: () => stores.log.seq,
     turns(count: number) {
       for (let turn = 0; turn < count && committer.has_work; turn += 1) committer.turn()
     },
@@ -141,6 +142,47 @@ describe('a large request', () => {
     expect(Object.fromEntries(process.answers)).toEqual({ 2: STORED_ONE })
     process.kill()
   })
+
+  test.each([
+    ['new persons', (index: number) => ({ distinct_id: `new ${index}` }), 700],
+    ['known persons', () => ({}), 2000],
+    ['large events', (index: number) => ({ properties: { index, text: 'x'.repeat(4000) } }), 550],
+    [
+      'large persons',
+      (index: number) => ({
+        properties: { index, $set: { [`p${index % 60}`]: 'x'.repeat(4000) } },
+      }),
+      550,
+    ],
+  ])(
+    'of %s is stored in transactions of bounded rows and bytes, however much time there is',
+    (_, more, events_max) => {
+      // Time bounds nothing here.
+      const process = start(600_000)
+      const small = (id: number) =>
+        capture(id, { api_key: OTHER_TOKEN, event: 'e', distinct_id: 'd' })
+      process.committer.receive([large(1, more)])
+      const stored: number[] = []
+      let passed = 0
+      for (let id = 2; process.answers.get(1) === undefined; id += 1) {
+        const before = process.countEvents()
+        process.turns(1)
+        stored.push(process.countEvents() - before)
+        process.committer.receive([small(id)])
+        if (process.answers.get(id - 1) !== undefined && process.answers.get(1) === undefined)
+          passed += 1
+      }
+      process.turns(FOREVER)
+      process.kill()
+      expect(process.answers.get(1)).toMatchObject({ kind: 'stored', accepted: EVENTS })
+      expect(Math.max(...stored)).toBeLessThanOrEqual(events_max)
+      expect(stored.filter((count) => count > 100).length).toBeGreaterThanOrEqual(
+        EVENTS / events_max,
+      )
+      expect(passed).toBeGreaterThan(0)
+    },
+    60_000,
+  )
 
   test.each([1, 2])(
     'that is not all written down at a crash (after turn %d) is not stored',

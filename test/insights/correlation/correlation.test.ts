@@ -1,7 +1,10 @@
 /** Correlations: an example worked by hand, and the arithmetic of odds. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { FunnelCorrelationQuery } from '../../../src/contract/insights/correlation.ts'
-import { computeCorrelations, correlationActors } from '../../../src/insights/correlation.ts'
+import {
+  computeCorrelations,
+  correlationActors,
+} from '../../../src/insights/correlation/correlation.ts'
 import { InsightWorld, insightContext } from '../world.ts'
 
 setDefaultTimeout(120_000)

@@ -1,6 +1,8 @@
 /** Posteriors against closed forms and against one another, and verdicts against their limits. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { resultOf } from '../../../src/insights/experiments/results.ts'
+import { readSettings } from '../../../src/insights/experiments/settings.ts'
 import {
   compare,
   meanPosterior,
@@ -8,11 +10,9 @@ import {
   ratePosterior,
   ratioPosterior,
   sharePosterior,
-} from '../../../src/insights/experiments/posterior.ts'
-import { resultOf } from '../../../src/insights/experiments/results.ts'
-import type { FigureSums } from '../../../src/insights/experiments/samples.ts'
-import { readSettings } from '../../../src/insights/experiments/settings.ts'
-import { figuresOf } from '../../../src/insights/experiments/variant-figures.ts'
+} from '../../../src/insights/experiments/statistics/posterior.ts'
+import type { FigureSums } from '../../../src/insights/experiments/statistics/samples.ts'
+import { figuresOf } from '../../../src/insights/experiments/statistics/variant-figures.ts'
 
 const USUAL = readSettings(null, 'stats_config')
 const PLAIN = { has_covariate: false }

@@ -1,6 +1,7 @@
 /** Tests and intervals against published figures, tables, and what raw numbers say. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { readSettings, type StatsSettings } from '../../../src/insights/experiments/settings.ts'
 import {
   adjustForCovariate,
   effectOf,
@@ -9,9 +10,8 @@ import {
   meanSample,
   ratioSample,
   shareSample,
-} from '../../../src/insights/experiments/samples.ts'
-import { readSettings, type StatsSettings } from '../../../src/insights/experiments/settings.ts'
-import { testSignificance } from '../../../src/insights/experiments/significance.ts'
+} from '../../../src/insights/experiments/statistics/samples.ts'
+import { testSignificance } from '../../../src/insights/experiments/statistics/significance.ts'
 
 const TESTED: StatsSettings = readSettings({ method: 'frequentist' }, 'stats_config')
 const ABSOLUTE: StatsSettings = { ...TESTED, difference: 'absolute' }

@@ -1,9 +1,9 @@
 /** Trends, lifecycles and stickiness of any history, in any zone, equal what a plain count over its rows says. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { lifecycleActors } from '../../../src/insights/activity/lifecycle.ts'
+import { stickinessActors } from '../../../src/insights/activity/stickiness.ts'
 import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
-import { lifecycleActors } from '../../../src/insights/lifecycle.ts'
-import { stickinessActors } from '../../../src/insights/stickiness.ts'
 import { trendsActors } from '../../../src/insights/trends/actors.ts'
 import { randomRuns } from '../../random-runs.ts'
 import {

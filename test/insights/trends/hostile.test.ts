@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { INSIGHT_QUERIES } from '../../../src/contract/insights/kinds.ts'
 import { ERRORS, Refusal } from '../../../src/errors.ts'
-import { validatorOf } from '../../../src/http/shape.ts'
+import { validatorOf } from '../../../src/http/bodies/shape.ts'
 import { trendsWorld } from './world.ts'
 
 setDefaultTimeout(300_000)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { Refusal } from '../../../src/errors.ts'
 import { FULL_BUDGET } from '../../../src/hogql/budget.ts'
 import type { CompiledQuery } from '../../../src/hogql/compile.ts'
-import { parseSelect } from '../../../src/hogql/parser.ts'
+import { parseSelect } from '../../../src/hogql/parser/parser.ts'
 import {
   type CompileSubject,
   compileTextWithin,

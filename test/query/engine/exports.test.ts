@@ -17,11 +17,12 @@ afterAll(() => world[Symbol.asyncDispose]())
 const ROWS = 1_000_000
 const SQL = `select a, 'some text to fill the parts with' from range(${ROWS}) t(a) where $1 = 1`
 
-async function begin(stall_ms: number) {
+async function begin(stall_ms: number, bytes_max = Number.POSITIVE_INFINITY) {
   const over = Promise.withResolvers<void>()
   const asked = question(SQL, { rows_max: ROWS, parts: { form: 'ndjson', columns: ['a', 'b'] } })
   const stream = await exportRows(engine, asked, {
     timeout_ms: 50_000,
+    bytes_max,
     signal: new AbortController().signal,
     onEnd: over.resolve,
     stall_ms,
@@ -55,6 +56,21 @@ test('a reader who takes their time gets all of it', async () => {
   }
   await over
   expect(lines).toBe(ROWS)
+})
+
+test('breaks off when it has sent as many bytes as it may, and frees the engine', async () => {
+  const { reader, over } = await begin(50_000, 1_000_000)
+  let bytes = 0
+  const read = async (): Promise<string> => {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes += part.value.length
+    }
+    return 'whole'
+  }
+  expect(await read().catch((error) => error.code)).toBe('query_too_large')
+  expect(bytes).toBeLessThanOrEqual(1_000_000)
+  await over
+  await untilFree()
 })
 
 test('a reader who leaves frees the engine', async () => {

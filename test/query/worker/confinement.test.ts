@@ -28,6 +28,7 @@ const ALLOWED = [
   'read the event log',
   'link a snapshot file',
   'list the snapshot files',
+  'read the file of macros',
   'spill to disk',
   'read its own accounts',
   'start a thread',

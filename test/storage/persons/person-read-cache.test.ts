@@ -75,7 +75,9 @@ const HAPPENINGS: readonly ((
   },
   (project_id, [one]) => {
     const person = persons.find(project_id, one)
-    if (person !== null) persons.remove(person)
+    if (person === null) return
+    persons.release(project_id, person.id, 100)
+    persons.remove(person)
   },
 ]
 

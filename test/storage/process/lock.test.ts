@@ -46,6 +46,8 @@ describe('the lock of a data folder', () => {
     expect(findHolder(data_dir)).toEqual({
       pid: process.pid,
       url: null,
+      local_url: null,
+      operator_key: null,
       started_at: '2026-01-02T03:04:05.000Z',
     })
     lock.release()

@@ -32,6 +32,14 @@ describe('a table of people', () => {
     },
   )
 
+  test('has the separator that its first 100,000 characters have: no more are searched for it', async () => {
+    const note = ' '.repeat(99_990)
+    expect(await readPeopleTable(`distinct_id,${note};;;;\nann,\n`)).toEqual({
+      by: 'id',
+      names: ['ann'],
+    })
+  })
+
   test('is read as it was written, whatever stands in it', async () => {
     const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
     const cell = string({ unit: constantFrom('a', ',', ';', '\t', '"', '\n', '\r', ' ', 'ä') })

@@ -1,7 +1,7 @@
 /** `matchesAction(…)`: the condition of one of the project's actions, by id or name. */
 
-import type * as ast from '../../ast.ts'
 import type { ActionReference, CompileContext } from '../../context.ts'
+import type * as ast from '../../syntax/ast.ts'
 import { refuse, suggestName } from '../refusals.ts'
 
 /** Expands a call to the condition of its action. Refuses actions that do not exist. */

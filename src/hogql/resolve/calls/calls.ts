@@ -3,16 +3,16 @@
  * resolved, typed.
  */
 
-import type * as ast from '../../ast.ts'
 import { withPlace } from '../../functions/argument-errors.ts'
-import { unitNamed } from '../../functions/date-parts.ts'
+import { unitNamed } from '../../functions/dates/date-parts.ts'
+import { subsecondUnit } from '../../functions/dates/subsecond-units.ts'
 import type { FunctionDef } from '../../functions/definition.ts'
-import { lambdaParameters } from '../../functions/higher-order.ts'
+import { lambdaParameters } from '../../functions/lists/higher-order.ts'
 import { findFunction, functionNames } from '../../functions/registry.ts'
-import { subsecondUnit } from '../../functions/subsecond-units.ts'
 import { isImpossible } from '../../functions/unsupported.ts'
-import type { Apply, Gathering, ResolvedExpr } from '../../ir.ts'
 import { someExpr } from '../../passes/walk.ts'
+import type { Apply, Gathering, ResolvedExpr } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
 import { starOf } from '../columns.ts'
 import { nearestName, refuse } from '../refusals.ts'
 import type { NameScope, Resolver } from '../scope.ts'

@@ -1,10 +1,10 @@
 /** Casts: the conversion a type name asks for. */
 
-import type * as ast from '../../ast.ts'
-import type { ResolvedExpr } from '../../ir.ts'
-import { applyFragment } from '../../sql-fragments.ts'
-import { findType, typeNames } from '../../type-names.ts'
-import { isText, withNull } from '../../types.ts'
+import type { ResolvedExpr } from '../../sql/ir.ts'
+import { applyFragment } from '../../sql/sql-fragments.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { findType, typeNames } from '../../types/type-names.ts'
+import { isText, withNull } from '../../types/types.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import type { NameScope, Resolver } from '../scope.ts'
 

@@ -1,10 +1,11 @@
 /** `x IN COHORT`: membership of a person in a cohort, by the cohort's id or name. */
 
-import type * as ast from '../../ast.ts'
 import type { CohortReference } from '../../context.ts'
-import { queryColumns, type ResolvedExpr } from '../../ir.ts'
-import { compare, constant, field, joinOf, selectOf } from '../../nodes.ts'
-import { TRUTH } from '../../types.ts'
+import { queryColumns, type ResolvedExpr } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { constant, field } from '../../syntax/nodes.ts'
+import { select } from '../../template.ts'
+import { TRUTH } from '../../types/types.ts'
 import { requireShown } from '../from/sources.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import type { NameScope, Resolver } from '../scope.ts'
@@ -17,12 +18,9 @@ export function resolveInCohort(
 ): ResolvedExpr {
   const cohort = cohortNamed(node, resolver)
   const left = resolver.expr(node.left, scope)
-  const table = cohort.is_static ? 'static_cohort_people' : 'cohort_people'
-  const members = {
-    ...selectOf([field(['person_id'])]),
-    select_from: joinOf(field([table])),
-    where: compare(field(['cohort_id']), '==', constant(BigInt(cohort.id))),
-  }
+  const table = field([cohort.is_static ? 'static_cohort_people' : 'cohort_people'])
+  const members = select`
+    select person_id from ${table} where cohort_id = ${constant(BigInt(cohort.id))}`
   // Resolved in the root scope: the query's CTE names must not shadow the catalog's tables.
   const { query } = resolver.query(members, resolver.root)
   const [column] = queryColumns(query)

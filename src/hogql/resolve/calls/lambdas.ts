@@ -1,8 +1,8 @@
 /** Lambdas: parameters are typed by the function that takes the lambda, then the body is resolved. */
 
-import type * as ast from '../../ast.ts'
-import type { LocalExpr, ResolvedLambda } from '../../ir.ts'
-import { type Type, UNKNOWN } from '../../types.ts'
+import type { LocalExpr, ResolvedLambda } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { type Type, UNKNOWN } from '../../types/types.ts'
 import { innerScope, type NameScope, type Resolver } from '../scope.ts'
 
 /** Resolves a lambda whose parameters have the given types, in order. */

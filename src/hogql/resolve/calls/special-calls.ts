@@ -1,9 +1,9 @@
 /** Special calls: they inspect their unresolved arguments, or change the select around them. */
 
-import type * as ast from '../../ast.ts'
-import type { ResolvedExpr } from '../../ir.ts'
 import { someExpr } from '../../passes/walk.ts'
-import { elementType } from '../../types.ts'
+import type { ResolvedExpr } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { elementType } from '../../types/types.ts'
 import { resolveIn } from '../collections-and-in.ts'
 import { groupKeyLikeness } from '../grouping.ts'
 import { refuse } from '../refusals.ts'

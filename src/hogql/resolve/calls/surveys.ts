@@ -1,8 +1,8 @@
 /** Survey macros: events store an answer by its question's id; older ones by its index. */
 
-import type * as ast from '../../ast.ts'
-import { and, call, compare, constant, field, joinOf, or, selectOf } from '../../nodes.ts'
-import { parseExpr } from '../../parser.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { and, call, compare, constant, field } from '../../syntax/nodes.ts'
+import { expr, select } from '../../template.ts'
 import { refuse } from '../refusals.ts'
 
 const PROPERTIES = field(['properties'])
@@ -63,9 +63,7 @@ function chosen(by_id: ast.Expr, by_index: ast.Expr): ast.Expr {
   return call('if', [call('notEmpty', [listAt(by_id)]), listAt(by_id), listAt(by_index)])
 }
 
-const SUBMISSION = parseExpr(
-  "if(coalesce(properties.$survey_submission_id, '') = '', toString(uuid), properties.$survey_submission_id)",
-)
+const SUBMISSION = expr`if(coalesce(properties.$survey_submission_id, '') = '', toString(uuid), properties.$survey_submission_id)`
 
 /** `uniqueSurveySubmissionsFilter(id, from, to)`: of each submission's events only the last one. */
 export function uniqueSubmissions(node: ast.Call): ast.Expr {
@@ -80,11 +78,9 @@ export function uniqueSubmissions(node: ast.Call): ast.Expr {
     ...(from === undefined ? [] : [compare(timestamp, '>=', from)]),
     ...(to === undefined ? [] : [compare(timestamp, '<=', to)]),
   ]
-  const last: ast.SelectQuery = {
-    ...selectOf([call('argMax', [field(['uuid']), timestamp])]),
-    select_from: joinOf(field(['events'])),
+  const last = {
+    ...select`select argMax(uuid, timestamp) from events group by ${SUBMISSION}`,
     where: and(conditions),
-    group_by: [SUBMISSION],
   }
-  return or([compare(field(['uuid']), 'in', last)]) ?? constant(false)
+  return expr`uuid in ${last}`
 }

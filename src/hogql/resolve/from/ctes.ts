@@ -1,7 +1,7 @@
 /** CTEs: names from WITH, resolved once when first used, and hoisted to the front of the statement. */
 
-import type * as ast from '../../ast.ts'
-import { queryColumns } from '../../ir.ts'
+import { queryColumns } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
 import { refuse } from '../refusals.ts'
 import {
   type CteRows,

@@ -1,12 +1,12 @@
 /** FROM: tables, sub-selects, CTEs and table functions as scope entries, and their joins. */
 
-import type * as ast from '../../ast.ts'
-import { tableOfExtension } from '../../extensions/extensions.ts'
-import type { NamesOf } from '../../extensions/pivots.ts'
-import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../../ir.ts'
-import { field, tuple } from '../../nodes.ts'
+import type { NamesOf } from '../../extensions/expand-pivots.ts'
+import { tableOfExtension } from '../../extensions/rewrites.ts'
+import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { field, tuple } from '../../syntax/nodes.ts'
 import { RESOURCE_NAMES } from '../../tables/resources.ts'
-import { TABLES } from '../../tables.ts'
+import { TABLES } from '../../tables/tables.ts'
 import { queryOfTag } from '../query-tags.ts'
 import { nearestName, refuse } from '../refusals.ts'
 import {

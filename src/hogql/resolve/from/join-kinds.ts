@@ -1,7 +1,7 @@
 /** Kinds of joins, from the words of the query. */
 
-import type * as ast from '../../ast.ts'
-import type { JoinKind, ResolvedExpr } from '../../ir.ts'
+import type { JoinKind, ResolvedExpr } from '../../sql/ir.ts'
+import type * as ast from '../../syntax/ast.ts'
 import { refuse } from '../refusals.ts'
 
 /** Refuses a join without a condition that it needs, or with one it cannot have. */

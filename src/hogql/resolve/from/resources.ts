@@ -1,7 +1,7 @@
 /** Tables whose rows come with the compile context: each column is bound as one list. */
 
-import type { LocalExpr, ResolvedExpr } from '../../ir.ts'
-import { applyFragment, bindInt, bindText } from '../../sql-fragments.ts'
+import type { LocalExpr, ResolvedExpr } from '../../sql/ir.ts'
+import { applyFragment, bindInt, bindText } from '../../sql/sql-fragments.ts'
 import {
   type ResourceKind,
   type ResourceName,
@@ -17,7 +17,7 @@ import {
   type Type,
   UNKNOWN,
   withNull,
-} from '../../types.ts'
+} from '../../types/types.ts'
 import type { Resolver, ScopeEntry } from '../scope.ts'
 import { openColumns, requireShown } from './sources.ts'
 

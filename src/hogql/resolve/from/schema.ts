@@ -1,11 +1,11 @@
 /** `system.information_schema`: the catalog as tables. */
 
-import type { ResolvedExpr } from '../../ir.ts'
-import { bindInt, bindText } from '../../sql-fragments.ts'
+import type { ResolvedExpr } from '../../sql/ir.ts'
+import { bindInt, bindText } from '../../sql/sql-fragments.ts'
 import type { FieldDef } from '../../tables/definition.ts'
 import { RESOURCE_NAMES, type ResourceName, resourceColumns } from '../../tables/resources.ts'
-import { TABLES } from '../../tables.ts'
-import { INT64, STRING, type Type, type TypeKind } from '../../types.ts'
+import { TABLES } from '../../tables/tables.ts'
+import { INT64, STRING, type Type, type TypeKind } from '../../types/types.ts'
 import { type NamedColumn, type Resolver, type ScopeEntry } from '../scope.ts'
 import { resourceType } from './resources.ts'
 import { openColumns, openTable } from './sources.ts'

@@ -14,8 +14,8 @@ import {
   type ResolvedSelect,
   type Scan,
   type SpanEnd,
-} from '../../ir.ts'
-import { field } from '../../nodes.ts'
+} from '../../sql/ir.ts'
+import { field } from '../../syntax/nodes.ts'
 import type {
   FieldDef,
   JoinDef,
@@ -24,7 +24,7 @@ import type {
   TableSource,
   ViewDef,
 } from '../../tables/definition.ts'
-import { dateTimeType, type Type, withNull } from '../../types.ts'
+import { dateTimeType, type Type, withNull } from '../../types/types.ts'
 import {
   innerScope,
   type NamedColumn,
@@ -262,8 +262,8 @@ export function openColumns(
     name,
     merged: new Set(),
     united: new Map(),
-    find: (search_text) => {
-      const column = by_name.get(search_text)
+    find: (column_name) => {
+      const column = by_name.get(column_name)
       return column === undefined ? null : { kind: 'value', expr: read(column) }
     },
     star: () => columns.map((column) => ({ name: column.name, expr: read(column) })),

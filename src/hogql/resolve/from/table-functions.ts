@@ -1,10 +1,10 @@
 /** Table functions numbers() and generateSeries(), ARRAY JOIN, and SAMPLE. */
 
-import type * as ast from '../../ast.ts'
-import type { Join, ResolvedExpr } from '../../ir.ts'
-import { applyFragment, bindBool, bindInt, constantInt } from '../../sql-fragments.ts'
-import { superType } from '../../type-unify.ts'
-import { arrayType, elementType, STRING, TRUTH, UINT64, withNull } from '../../types.ts'
+import type { Join, ResolvedExpr } from '../../sql/ir.ts'
+import { applyFragment, bindBool, bindInt, constantInt } from '../../sql/sql-fragments.ts'
+import type * as ast from '../../syntax/ast.ts'
+import { superType } from '../../types/type-unify.ts'
+import { arrayType, elementType, STRING, TRUTH, UINT64, withNull } from '../../types/types.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import type { NamedColumn, NameScope, Resolver, ScopeEntry } from '../scope.ts'
 import { openColumns } from './sources.ts'

@@ -1,7 +1,7 @@
 /** USING: columns of one name on both sides of a join are merged. */
 
-import type { JoinConstraint } from '../../ast.ts'
-import type { JoinKind, ResolvedExpr } from '../../ir.ts'
+import type { JoinKind, ResolvedExpr } from '../../sql/ir.ts'
+import type { JoinConstraint } from '../../syntax/ast.ts'
 import { applyFunction } from '../calls/calls.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import { bareColumns, findBare, type NameScope, type Resolver, type ScopeEntry } from '../scope.ts'

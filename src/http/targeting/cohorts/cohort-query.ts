@@ -3,8 +3,8 @@
 import { Refusal } from '../../../errors.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import { uuidBytes } from '../../../uuid.ts'
-import { prepareSaved } from '../../analytics/query.ts'
-import type { TreeCall } from '../../analytics/run-tree.ts'
+import { prepareSaved } from '../../analytics/queries/query.ts'
+import type { TreeCall } from '../../analytics/queries/run-tree.ts'
 import type { AppContext } from '../../app-context.ts'
 
 /** The most persons that one query adds to a cohort. */

@@ -1,12 +1,12 @@
 /** Serializes cohorts, and filters lists of them. */
-import { isYes } from '../../../insights/legacy-filters.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { hasBehavior } from '../../../targeting/cohorts/behavior.ts'
 import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
 import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
 import { listExperimentHeads } from '../../../targeting/experiments/experiment.ts'
+import { queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder, type FindAuthor } from '../../authors.ts'
-import { queryValue } from '../../pages.ts'
+import { authorFinder, type FindAuthor } from '../../callers/authors.ts'
 
 /** FILTERS of a list of cohorts. */
 export function filterCohorts(

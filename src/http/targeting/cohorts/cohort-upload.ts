@@ -4,16 +4,16 @@ import { CohortBody } from '../../../contract/targeting/cohorts.ts'
 import { type PersonList, readPeopleTable } from '../../../targeting/cohorts/persons-table.ts'
 import { resumeWork } from '../../../threads/this-thread.ts'
 import type { AppContext } from '../../app-context.ts'
-import { readBody } from '../../body.ts'
+import { readBody } from '../../bodies/body.ts'
+import { isFormType, readForm } from '../../bodies/form.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { readFields } from '../../bodies/text-values.ts'
 import type { ClientSocket } from '../../endpoint.ts'
-import { isFormType, readForm } from '../../form.ts'
-import { validatorOf } from '../../shape.ts'
-import { readFields } from '../../text-values.ts'
 
 const COHORT = validatorOf(CohortBody)
 
 /** The cohort's members, and its persons; null when the body lists none. */
-export type UploadedCohort = {
+type UploadedCohort = {
   readonly body: Static<typeof CohortBody>
   readonly named: PersonList | null
 }

@@ -1,7 +1,6 @@
 /** Cohorts of a project: list, create, upload, change; their persons. */
 
 import { PageQuery } from '../../../contract/common.ts'
-import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import {
   CalculationPage,
   CohortAnswer,
@@ -12,7 +11,7 @@ import {
   CohortsQuery,
 } from '../../../contract/targeting/cohorts.ts'
 import { Refusal } from '../../../errors.ts'
-import type { Project } from '../../../projects/project.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import {
   type CohortRow,
   createCohort,
@@ -33,19 +32,19 @@ import type { ListedPerson } from '../../../targeting/shared/person-reads.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { Slices } from '../../../threads/slices.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
-import { readFilterParameters } from '../../analytics/filter-parameters.ts'
-import type { TreeCall } from '../../analytics/run-tree.ts'
-import { answerJson, answerResults } from '../../answers.ts'
+import { readFilterParameters } from '../../analytics/queries/filter-parameters.ts'
+import type { TreeCall } from '../../analytics/queries/run-tree.ts'
+import { answerJson, answerResults } from '../../answers/answers.ts'
+import { answerPage, type PageRequest, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
-import { projectActivity } from '../../management/activity.ts'
-import { answerPage, type PageRequest, queryValue, readPage } from '../../pages.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { answerCsv, listFormat } from '../../persons/lists-as-csv.ts'
 import { serializePerson } from '../../persons/person-serializer.ts'
 import { findPersons, NO_PERSON_FILTERS } from '../../persons/persons.ts'
+import { resource } from '../../resource.ts'
 import { projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 import { personsInQuery } from './cohort-query.ts'
 import { cohortSerializer, filterCohorts, serializeCalculation } from './cohort-serializer.ts'
 import { readCohort } from './cohort-upload.ts'
@@ -54,6 +53,110 @@ const COHORT_PEOPLE = validatorOf(CohortPeople)
 /** The most persons per page. */
 const PAGE_MAX = 10_000
 
+/** Routes of one cohort that only cohorts have. */
+const MEMBER_ROUTES = [
+  projectRoute({
+    method: 'PATCH',
+    path: 'cohorts/:id/',
+    scope: 'cohort:write',
+    summary: 'Change a cohort; an uploaded table adds people to a list.',
+    answers: { 200: CohortAnswer },
+    answer: async (app, call) => {
+      const { params, project, caller } = call
+      const before = getCohort(app.control, project.id, parseNumberId(params))
+      const { body, named } = await readCohort(app, call)
+      const cohort = updateCohort(targetingEditor(app, project, caller), before, body, app.now())
+      if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
+      return answerJson(serializeNow(app, cohort))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/persons/',
+    scope: 'cohort:read',
+    summary: 'List the people in a cohort, all or those that filters select.',
+    query: CohortMembersQuery,
+    answers: { 200: CohortMembers },
+    answer: (app, call) =>
+      answerMembers(app, call, getCohort(app.control, call.project.id, parseNumberId(call.params))),
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'cohorts/:id/add_persons_to_static_cohort/',
+    scope: 'cohort:write',
+    summary: 'Add people to a list.',
+    answers: { 200: CohortAnswer },
+    body: COHORT_PEOPLE,
+    answer: async (app, { body, params, project }) => {
+      const cohort = getList(app, project, parseNumberId(params))
+      const names = [...(body.person_ids ?? []), ...(body.distinct_ids ?? [])]
+      requireNames(names, 'person_ids')
+      await addMembers(membersOf(app), cohort, names)
+      return answerJson(serializeNow(app, getCohort(app.control, project.id, cohort.id)))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'cohorts/:id/remove_person_from_static_cohort/',
+    scope: 'cohort:write',
+    summary: 'Take people out of a list.',
+    answers: { 200: CohortAnswer },
+    body: COHORT_PEOPLE,
+    answer: async (app, { body, params, project }) => {
+      const cohort = getList(app, project, parseNumberId(params))
+      const { person_ids = [], distinct_ids = [], person_id } = body
+      const names = [
+        ...person_ids,
+        ...distinct_ids,
+        ...(person_id === undefined ? [] : [person_id]),
+      ]
+      requireNames(names, 'person_id')
+      await removeMembers(membersOf(app), cohort, names)
+      return answerJson(serializeNow(app, getCohort(app.control, project.id, cohort.id)))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/duplicate_as_static_cohort/',
+    scope: 'cohort:write',
+    summary: 'Make a list of the people who are in a cohort now.',
+    answers: { 200: CohortAnswer },
+    answer: async (app, { params, project, caller }) => {
+      const from = getCohort(app.control, project.id, parseNumberId(params))
+      const name = `${from.name ?? ''} (static copy)`.trim()
+      const editor = targetingEditor(app, project, caller)
+      const copy = createCohort(editor, { name, is_static: true }, app.now())
+      await copyMembers(membersOf(app), from, copy)
+      return answerJson(serializeNow(app, copy))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/calculation_history/',
+    scope: 'cohort:read',
+    summary: 'List how a cohort was worked out, the last time first.',
+    query: PageQuery,
+    answers: { 200: CalculationPage },
+    answer: (app, { request, params, project }) => {
+      const { id } = getCohort(app.control, project.id, parseNumberId(params))
+      const calculations = listCalculations(app.control, id)
+      return answerPage(request, app.publicUrl(), calculations, serializeCalculation)
+    },
+  }),
+] as const
+
+const COHORT_FAMILY = resource({
+  path: 'cohorts/',
+  resource: 'cohort',
+  answer: CohortAnswer,
+  find: (app, project, params) => getCohort(app.control, project.id, parseNumberId(params)),
+  serializer: (app) => (cohort) => serializeNow(app, cohort),
+  read: { summary: 'Read a cohort.' },
+  more: MEMBER_ROUTES,
+  activity: { summary: 'List what happened to a cohort.', scope: 'Cohort' },
+})
+
+/** A list and a body that may be an uploaded table are declared here, what every family has by `resource`. */
 export const COHORT_ROUTES = [
   projectRoute({
     method: 'GET',
@@ -88,128 +191,19 @@ export const COHORT_ROUTES = [
       const cohort = createCohort(editor, body, app.now())
       if (query !== null) await addMemberIds(membersOf(app), cohort, result)
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
-      return answerCohort(app, cohort, 201)
+      return answerJson(serializeNow(app, cohort), 201)
     },
   }),
-  projectRoute({
-    method: 'GET',
-    path: 'cohorts/:id/',
-    scope: 'cohort:read',
-    summary: 'Read a cohort.',
-    answers: { 200: CohortAnswer },
-    answer: (app, { params, project }) =>
-      answerCohort(app, getCohort(app.control, project.id, parseNumberId(params))),
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'cohorts/:id/',
-    scope: 'cohort:write',
-    summary: 'Change a cohort; an uploaded table adds people to a list.',
-    answers: { 200: CohortAnswer },
-    answer: async (app, call) => {
-      const { params, project, caller } = call
-      const before = getCohort(app.control, project.id, parseNumberId(params))
-      const { body, named } = await readCohort(app, call)
-      const cohort = updateCohort(targetingEditor(app, project, caller), before, body, app.now())
-      if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
-      return answerCohort(app, cohort)
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'cohorts/:id/persons/',
-    scope: 'cohort:read',
-    summary: 'List the people in a cohort, all or those that filters select.',
-    query: CohortMembersQuery,
-    answers: { 200: CohortMembers },
-    answer: (app, call) =>
-      answerMembers(app, call, getCohort(app.control, call.project.id, parseNumberId(call.params))),
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'cohorts/:id/add_persons_to_static_cohort/',
-    scope: 'cohort:write',
-    summary: 'Add people to a list.',
-    answers: { 200: CohortAnswer },
-    body: COHORT_PEOPLE,
-    answer: async (app, { body, params, project }) => {
-      const cohort = getList(app, project, parseNumberId(params))
-      const names = [...(body.person_ids ?? []), ...(body.distinct_ids ?? [])]
-      requireNames(names, 'person_ids')
-      await addMembers(membersOf(app), cohort, names)
-      return answerCohort(app, getCohort(app.control, project.id, cohort.id))
-    },
-  }),
-  projectRoute({
-    method: 'PATCH',
-    path: 'cohorts/:id/remove_person_from_static_cohort/',
-    scope: 'cohort:write',
-    summary: 'Take people out of a list.',
-    answers: { 200: CohortAnswer },
-    body: COHORT_PEOPLE,
-    answer: async (app, { body, params, project }) => {
-      const cohort = getList(app, project, parseNumberId(params))
-      const { person_ids = [], distinct_ids = [], person_id } = body
-      const names = [
-        ...person_ids,
-        ...distinct_ids,
-        ...(person_id === undefined ? [] : [person_id]),
-      ]
-      requireNames(names, 'person_id')
-      await removeMembers(membersOf(app), cohort, names)
-      return answerCohort(app, getCohort(app.control, project.id, cohort.id))
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'cohorts/:id/duplicate_as_static_cohort/',
-    scope: 'cohort:write',
-    summary: 'Make a list of the people who are in a cohort now.',
-    answers: { 200: CohortAnswer },
-    answer: async (app, { params, project, caller }) => {
-      const from = getCohort(app.control, project.id, parseNumberId(params))
-      const name = `${from.name ?? ''} (static copy)`.trim()
-      const editor = targetingEditor(app, project, caller)
-      const copy = createCohort(editor, { name, is_static: true }, app.now())
-      await copyMembers(membersOf(app), from, copy)
-      return answerCohort(app, copy)
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'cohorts/:id/calculation_history/',
-    scope: 'cohort:read',
-    summary: 'List how a cohort was worked out, the last time first.',
-    query: PageQuery,
-    answers: { 200: CalculationPage },
-    answer: (app, { request, params, project }) => {
-      const { id } = getCohort(app.control, project.id, parseNumberId(params))
-      const calculations = listCalculations(app.control, id)
-      return answerPage(request, app.publicUrl(), calculations, serializeCalculation)
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'cohorts/:id/activity/',
-    scope: 'activity_log:read',
-    summary: 'List what happened to a cohort.',
-    query: ActivityQuery,
-    answers: { 200: ItemActivityAnswer },
-    answer: (app, call) => {
-      const { params, project } = call
-      const item_id = String(getCohort(app.control, project.id, parseNumberId(params)).id)
-      return answerJson(projectActivity(app, call, { scope: 'Cohort', item_id }))
-    },
-  }),
+  ...COHORT_FAMILY,
 ] as const
 
-/** Answers a cohort as stored now; its calculation may still run. */
-function answerCohort(app: AppContext, cohort: CohortRow, status = 200): Response {
+/** Serializes a cohort as stored now, and has it calculated where it has changed; the calculation may still run. */
+function serializeNow(app: AppContext, cohort: CohortRow): object {
   if (!cohort.is_static && cohort.version !== cohort.calculated_version && !cohort.deleted) {
     void app.cohorts.look()
   }
   const now = getCohort(app.control, cohort.project_id, cohort.id)
-  return answerJson(cohortSerializer(app, cohort.project_id)(now), status)
+  return cohortSerializer(app, cohort.project_id)(now)
 }
 
 function requireNames(names: readonly string[], attr: string): void {
@@ -277,7 +271,7 @@ async function listMembers(
     const wanted = Math.min(MEMBERS_PER_READ, limit - result.length)
     const found = app.persons.listMembers(at, wanted, offset + result.length)
     result.push(...found)
-    if (found.length < wanted) return result
+    if (found.length === 0) return result
     if (slices.isOver()) await slices.end()
   }
   return result

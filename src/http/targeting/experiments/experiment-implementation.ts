@@ -4,12 +4,12 @@ import {
   ImplementationQuery,
 } from '../../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../../errors.ts'
-import { stepsOf } from '../../../insights/actions.ts'
+import { stepsOf } from '../../../insights/members/actions.ts'
 import { listActions } from '../../../targeting/action.ts'
-import { queryEvents } from '../../analytics/event-queries.ts'
-import { answerJson } from '../../answers.ts'
+import { queryEvents } from '../../analytics/queries/event-queries.ts'
+import { answerJson } from '../../answers/answers.ts'
+import { queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { queryValue } from '../../pages.ts'
 import { projectRoute } from '../../route.ts'
 
 /** The most events that one check covers. */

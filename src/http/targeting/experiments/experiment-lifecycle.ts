@@ -8,9 +8,9 @@ import {
   VariantShipment,
 } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
-import { type Caller, getVisibleProject } from '../../../projects/access.ts'
-import type { Project } from '../../../projects/project.ts'
-import { requireRight, rightsAt } from '../../../projects/rights.ts'
+import { type Caller, getVisibleProject } from '../../../projects/rights/access.ts'
+import { requireRight, rightsAt } from '../../../projects/rights/rights.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import { type Experiment, getPresentExperiment } from '../../../targeting/experiments/experiment.ts'
 import { makeExposureCohort } from '../../../targeting/experiments/experiment-cohort.ts'
 import { copyExperiment } from '../../../targeting/experiments/experiment-copy.ts'
@@ -21,14 +21,14 @@ import {
   TRANSITIONS,
   transitionExperiment,
 } from '../../../targeting/experiments/experiment-lifecycle.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder } from '../../authors.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { authorFinder } from '../../callers/authors.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 import { serializeCohort } from '../cohorts/cohort-serializer.ts'
 import { experimentSerializer, requireMetrics } from './experiment-serializer.ts'
 
@@ -149,7 +149,7 @@ function experimentIn(app: AppContext, project: Project, params: PathParams): Ex
 
 /** The target project of a copy. Refuses projects of other organizations, and those without write access. */
 function targetProject(app: AppContext, caller: Caller, from: Project, id: number): Project {
-  const { thing: target, level } = visibleProject(app, caller, id)
+  const { item: target, level } = visibleProject(app, caller, id)
   if (target.organization_id !== from.organization_id) throw notThere()
   const rights = rightsAt(app.control, caller, { project: target, level })
   requireRight(rights, { scope: 'experiment:write', by: 'level' })

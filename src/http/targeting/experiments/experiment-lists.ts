@@ -6,11 +6,11 @@ import {
   ExperimentStats,
 } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
-import { stepsOf } from '../../../insights/actions.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
-import { isYes } from '../../../insights/legacy-filters.ts'
-import type { Project } from '../../../projects/project.ts'
-import { findUser } from '../../../projects/user.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
+import { stepsOf } from '../../../insights/members/actions.ts'
+import type { Project } from '../../../projects/settings/project.ts'
+import { findUser } from '../../../projects/users/user.ts'
 import { listActions } from '../../../targeting/action.ts'
 import {
   type Experiment,
@@ -26,9 +26,9 @@ import { readLinks } from '../../../targeting/flags/flag-links.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { DAY_MS } from '../../../time.ts'
 import { queryOf } from '../../addresses.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
+import { readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { readPage } from '../../pages.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { projectRoute } from '../../route.ts'
 
@@ -77,10 +77,10 @@ type ExperimentFilter = (stored: ListedExperiment) => boolean
 /** FILTERS of a list: the parameter, and a predicate for its value. */
 const FILTERS: Readonly<Record<string, (value: string) => ExperimentFilter>> = {
   status: (value) => {
-    const search_text = value.toLowerCase() === 'complete' ? 'stopped' : value.toLowerCase()
+    const status = value.toLowerCase() === 'complete' ? 'stopped' : value.toLowerCase()
     return (stored) =>
-      !STATUSES.has(search_text) ||
-      statusOfExperiment({ experiment: stored.experiment, flag: stored.flag() }) === search_text
+      !STATUSES.has(status) ||
+      statusOfExperiment({ experiment: stored.experiment, flag: stored.flag() }) === status
   },
   search: (value) => {
     const search_text = value.toLowerCase()
@@ -227,7 +227,7 @@ async function findEligible(
   project: Project,
   query: URLSearchParams,
 ): Promise<readonly Flag[]> {
-  const linksOf = readLinks(app.control, project.id)
+  const linksOf = await readLinks(app.control, project.id)
   const order = query.get('order') || '-created_at'
   const rankOf = findOrder(FLAG_ORDERS, order)
   const sign = order.startsWith('-') ? -1 : 1

@@ -1,18 +1,18 @@
 /** Results of an experiment, per metric: exposures from `$feature_flag_called`, Bayesian statistics. */
 import { ExposuresAnswer, ResultsAnswer } from '../../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../../errors.ts'
-import { figuresIn } from '../../../insights/experiments/comparison.ts'
+import { methodOf } from '../../../insights/experiments/method.ts'
+import { readMetric, savedMetrics } from '../../../insights/experiments/metric.ts'
+import { resultOf } from '../../../insights/experiments/results.ts'
+import { figuresIn } from '../../../insights/experiments/statistics/comparison.ts'
 import {
   type ExperimentTrial,
   experimentTrial,
   exposuresTree,
-} from '../../../insights/experiments/exposure.ts'
-import { methodOf } from '../../../insights/experiments/method.ts'
-import { readMetric, savedMetrics } from '../../../insights/experiments/metric.ts'
-import { resultOf } from '../../../insights/experiments/results.ts'
-import { metricTree } from '../../../insights/experiments/trees.ts'
+} from '../../../insights/experiments/trees/exposure.ts'
+import { metricTree } from '../../../insights/experiments/trees/trees.ts'
 import type { InsightContext } from '../../../insights/insight.ts'
-import type { Project } from '../../../projects/project.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import { listActions } from '../../../targeting/action.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { type Experiment, getPresentExperiment } from '../../../targeting/experiments/experiment.ts'
@@ -20,8 +20,8 @@ import { isSecondary, listLinks } from '../../../targeting/experiments/experimen
 import { nameExperiment } from '../../../targeting/experiments/named-experiments.ts'
 import { uuidOf } from '../../../targeting/experiments/saved-metric.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
-import { runTree, type TreeCall } from '../../analytics/run-tree.ts'
-import { answerJson } from '../../answers.ts'
+import { runTree, type TreeCall } from '../../analytics/queries/run-tree.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { parseNumberId } from '../../path-ids.ts'
@@ -95,7 +95,7 @@ function ordered(metrics: readonly unknown[], order: unknown): readonly unknown[
 
 type TestedExperiment = { readonly trial: ExperimentTrial }
 
-export type ExperimentCall = TreeCall & { readonly params: PathParams }
+type ExperimentCall = TreeCall & { readonly params: PathParams }
 
 /** Returns the experiment of the path. Refuses one without a start. */
 export function experimentInPath(

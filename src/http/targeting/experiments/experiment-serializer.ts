@@ -3,9 +3,9 @@
 import type { Static } from 'elysia'
 import type { ExperimentChange } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
-import { readCriteria } from '../../../insights/experiments/exposure.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { readSettings } from '../../../insights/experiments/settings.ts'
+import { readCriteria } from '../../../insights/experiments/trees/exposure.ts'
 import { isObject } from '../../../json.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { listActionNames } from '../../../targeting/action.ts'
@@ -20,9 +20,9 @@ import {
 import { findHoldout, getHoldout } from '../../../targeting/experiments/holdout.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder } from '../../authors.ts'
-import { sentMembers } from '../../sent-members.ts'
-import { parseTimestamp } from '../../timestamps.ts'
+import { sentMembers } from '../../bodies/sent-members.ts'
+import { parseTimestamp } from '../../bodies/timestamps.ts'
+import { authorFinder } from '../../callers/authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
 
 /** The most metrics of one kind; each is a query. */

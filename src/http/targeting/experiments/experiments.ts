@@ -15,10 +15,10 @@ import {
   updateExperiment,
 } from '../../../targeting/experiments/experiment.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { resource } from '../../resource.ts'
-import { validatorOf } from '../../shape.ts'
 import { findExperiments } from './experiment-lists.ts'
 import { experimentSerializer, readExperimentChanges } from './experiment-serializer.ts'
 

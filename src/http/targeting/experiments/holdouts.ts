@@ -19,11 +19,11 @@ import {
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder } from '../../authors.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { authorFinder } from '../../callers/authors.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { resource } from '../../resource.ts'
-import { validatorOf } from '../../shape.ts'
 
 const NEW_HOLDOUT = validatorOf(NewHoldout)
 const HOLDOUT_CHANGE = validatorOf(HoldoutChange)

@@ -15,11 +15,11 @@ import {
   updateSavedMetric,
 } from '../../../targeting/experiments/saved-metric.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder } from '../../authors.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { authorFinder } from '../../callers/authors.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { resource } from '../../resource.ts'
-import { validatorOf } from '../../shape.ts'
 import { requireMetric } from './experiment-serializer.ts'
 
 const NEW_METRIC = validatorOf(NewSavedMetric)

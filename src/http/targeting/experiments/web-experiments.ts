@@ -8,7 +8,7 @@ import {
   WebExperimentPage,
 } from '../../../contract/targeting/web-experiments.ts'
 import { Refusal } from '../../../errors.ts'
-import type { Project } from '../../../projects/project.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import type { Json } from '../../../projects/tables.ts'
 import {
   createExperiment,
@@ -19,13 +19,13 @@ import {
 } from '../../../targeting/experiments/experiment.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import { uniqueKey } from '../../../targeting/shared/unique-key.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
+import { answerPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
-import { answerPage } from '../../pages.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 
 const NEW = validatorOf(NewWebExperiment)
 const CHANGE = validatorOf(WebExperimentChange)

@@ -12,15 +12,15 @@ import {
   updateFlag,
 } from '../../../targeting/flags/flag.ts'
 import { queryOf } from '../../addresses.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
+import { sentMembers } from '../../bodies/sent-members.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { resource } from '../../resource.ts'
 import { type OfProject, projectRoute, type RouteCall } from '../../route.ts'
-import { sentMembers } from '../../sent-members.ts'
-import { validatorOf } from '../../shape.ts'
 import { findFlags, sortFlags } from './flag-filters.ts'
 
 const NEW_FLAG = validatorOf(NewFlag)

@@ -15,7 +15,7 @@ import {
 import { Refusal } from '../../../errors.ts'
 import type { Evaluation } from '../../../flags/result.ts'
 import { type FlagResult, valueOf } from '../../../flags/result.ts'
-import { findUser } from '../../../projects/user.ts'
+import { findUser } from '../../../projects/users/user.ts'
 import { answerFlags } from '../../../targeting/flags/answer-flags.ts'
 import { blastRadius } from '../../../targeting/flags/blast-radius.ts'
 import {
@@ -29,15 +29,15 @@ import { readLinks } from '../../../targeting/flags/flag-links.ts'
 import { rolloutOf, statusOf } from '../../../targeting/flags/staleness.ts'
 import { writeArray } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
-import { answerBytes, answerJson, JSON_HEADERS } from '../../answers.ts'
+import { answerBytes, answerJson, JSON_HEADERS } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { projectActivity } from '../../management/activity.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { readUsage } from '../../public/flag-usage.ts'
 import { projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 import { cohortSerializer } from '../cohorts/cohort-serializer.ts'
 
 const BLAST_QUESTION = validatorOf(BlastQuestion)
@@ -59,7 +59,7 @@ export const FLAG_ACTION_ROUTES = [
       })
       const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
       const serialize = await flagSerializer(app, { caller, project })
-      const linksOf = readLinks(app.control, project.id)
+      const linksOf = await readLinks(app.control, project.id)
       const keys = readFlagKeys(request)
       const all = await readFlags(app.control, project.id)
       const flags = all.filter(

@@ -12,8 +12,8 @@ import {
 } from '../../../contract/targeting/flag-lists.ts'
 import { Refusal } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
-import type { Caller } from '../../../projects/access.ts'
-import type { Project } from '../../../projects/project.ts'
+import type { Caller } from '../../../projects/rights/access.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import {
   type Flag,
   findFlag,
@@ -26,11 +26,11 @@ import { rolloutOf } from '../../../targeting/flags/staleness.ts'
 import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
 import { mapInSlices, readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 import { FLAG_FILTERS, findFlags, hasFilters } from './flag-filters.ts'
 
 const KEYS_QUESTION = validatorOf(FlagKeysQuestion)
@@ -157,7 +157,7 @@ async function flagsToDelete(
   const { ids, strange } = idsIn(wanted)
   const present = await readFlags(app.control, requested.project.id, new Set(ids))
   const stored = new Map(present.map((flag) => [flag.id, flag]))
-  const linksOf = readLinks(app.control, requested.project.id)
+  const linksOf = await readLinks(app.control, requested.project.id)
   const result = (id: number) => {
     const flag = stored.get(id)
     return flag === undefined || linksOf(id).is_of_survey ? undefined : flag

@@ -1,19 +1,19 @@
 /** Flags across the projects of an organization: a key's flags in each, and copies into others. */
 import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../../../contract/targeting/flags.ts'
 import { Refusal } from '../../../errors.ts'
-import { type Caller, listProjectsWithLevel } from '../../../projects/access.ts'
-import type { Project } from '../../../projects/project.ts'
-import { hasRight, requireRight, rightsAt, rightsIn } from '../../../projects/rights.ts'
+import { type Caller, listProjectsWithLevel } from '../../../projects/rights/access.ts'
+import { hasRight, requireRight, rightsAt, rightsIn } from '../../../projects/rights/rights.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import { type Flag, findFlagByKey } from '../../../targeting/flags/flag.ts'
 import { copyFlag } from '../../../targeting/flags/flag-copy.ts'
 import { listWaiting, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder } from '../../authors.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { authorFinder } from '../../callers/authors.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { organizationRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 
 const FLAG_COPY = validatorOf(FlagCopy)
 
@@ -85,7 +85,7 @@ function shownProjects(
   organization_id: string,
 ): readonly Project[] {
   const { control } = app
-  return listProjectsWithLevel(control, caller).flatMap(({ thing: item, level }) => {
+  return listProjectsWithLevel(control, caller).flatMap(({ item, level }) => {
     if (item.organization_id !== organization_id) return []
     const rights = rightsAt(control, caller, { project: item, level })
     return hasRight(rights, { scope: 'feature_flag:read', by: 'level' }) ? [item] : []

@@ -1,12 +1,12 @@
 /** FILTERS and ORDERS of a list of flags: one line per parameter. */
 
 import { Refusal } from '../../../errors.ts'
-import { isYes } from '../../../insights/legacy-filters.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { listExperimentHeads } from '../../../targeting/experiments/experiment.ts'
 import { type Flag, readFlags } from '../../../targeting/flags/flag.ts'
 import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.ts'
 import { statusOf } from '../../../targeting/flags/staleness.ts'
-import type { EventListCall } from '../../analytics/event-queries.ts'
+import type { EventListCall } from '../../analytics/queries/event-queries.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readUsage } from '../../public/flag-usage.ts'
 
@@ -99,7 +99,7 @@ export async function findFlags(
   const { id: project_id } = call.project
   const is_usage_asked = provided_fields.get('active')?.toUpperCase() === STALE
   const lastUse = is_usage_asked ? await readUsage(app, call) : () => undefined
-  const linksOf = readLinks(app.control, project_id)
+  const linksOf = await readLinks(app.control, project_id)
   const names = provided_fields.has('search') ? experimentNames(app, project_id) : NO_NAMES
   const now = app.now()
   const filters = Object.entries(FILTERS).flatMap(([name, wishFor]) => {

@@ -9,7 +9,7 @@ import {
 import { FlagAnswer } from '../../../contract/targeting/flags.ts'
 import { Refusal } from '../../../errors.ts'
 import { valueOf } from '../../../flags/result.ts'
-import { isShown, type Rights, rightsAt } from '../../../projects/rights.ts'
+import { isShown, type Rights, rightsAt } from '../../../projects/rights/rights.ts'
 import { findFlagPerson } from '../../../targeting/flags/answer-flags.ts'
 import {
   type EvaluatedProperty,
@@ -25,13 +25,13 @@ import {
 } from '../../../targeting/flags/flag.ts'
 import { flagAt } from '../../../targeting/flags/flag-history.ts'
 import { uuidBytes } from '../../../uuid.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { pathNames, projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 
 const EVALUATION_BODY = validatorOf(FlagTrialQuestion)
 

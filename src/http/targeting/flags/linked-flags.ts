@@ -1,12 +1,12 @@
 /** Serializes flags inside the objects that link to them. */
-import type { Caller } from '../../../projects/access.ts'
-import type { Project } from '../../../projects/project.ts'
-import { mayReadFlag, rightsIn } from '../../../projects/rights.ts'
+import type { Caller } from '../../../projects/rights/access.ts'
+import { mayReadFlag, rightsIn } from '../../../projects/rights/rights.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import { type Flag, findFlag } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
 
 /** Serializes a flag by id; null for null. */
-export type SerializeLinkedFlag = (flag_id: number | null) => object | null
+type SerializeLinkedFlag = (flag_id: number | null) => object | null
 
 /** The caller and the project of a serialized object. */
 export type ShownTo = { readonly caller: Caller; readonly project: Project }

@@ -12,22 +12,22 @@ import { type Flag, getFlag } from '../../../targeting/flags/flag.ts'
 import {
   deleteSchedule,
   getPlan,
-  listPlans,
+  readPlans,
   type ScheduleChanges,
   type ScheduledChange,
   scheduleChange,
   updateSchedule,
 } from '../../../targeting/flags/scheduled-change.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
+import { answerPage, queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder, type FindAuthor } from '../../authors.ts'
-import { targetingEditor } from '../../editors.ts'
-import { answerPage, queryValue } from '../../pages.ts'
+import { sentMembers } from '../../bodies/sent-members.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { parseTimestamp } from '../../bodies/timestamps.ts'
+import { authorFinder, type FindAuthor } from '../../callers/authors.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
-import { sentMembers } from '../../sent-members.ts'
-import { validatorOf } from '../../shape.ts'
-import { parseTimestamp } from '../../timestamps.ts'
 
 const NEW = validatorOf(NewScheduledChange)
 const CHANGE = validatorOf(ScheduledChangeChange)
@@ -43,11 +43,11 @@ export const SCHEDULED_CHANGE_ROUTES = [
       'List the planned changes of flags, those that have happened too, the latest made first.',
     query: ScheduledChangesQuery,
     answers: { 200: ScheduledChangePage },
-    answer: (app, { request, project }) => {
+    answer: async (app, { request, project }) => {
       const record_id = queryValue(request, 'record_id')
       const model = queryValue(request, 'model_name') ?? MODEL
       const flag_id = record_id === null || record_id === '' ? null : numberOf(record_id)
-      const plans = model === MODEL ? listPlans(app.control, project.id, flag_id) : []
+      const plans = model === MODEL ? await readPlans(app.control, project.id, flag_id) : []
       const nameAuthor = authorFinder(app)
       return answerPage(request, app.publicUrl(), plans, (one) => onWire(one, nameAuthor))
     },

@@ -1,8 +1,8 @@
 /** Survey actions: launch, stop, and copies into other projects. */
 import { SurveyAnswer, SurveyCopies, SurveyCopy } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
-import { type Caller, getVisibleProject } from '../../../projects/access.ts'
-import { requireRight, rightsAt } from '../../../projects/rights.ts'
+import { type Caller, getVisibleProject } from '../../../projects/rights/access.ts'
+import { requireRight, rightsAt } from '../../../projects/rights/rights.ts'
 import {
   getSurvey,
   type Survey,
@@ -10,12 +10,12 @@ import {
   updateSurvey,
 } from '../../../targeting/surveys/survey.ts'
 import { copySurvey } from '../../../targeting/surveys/survey-copy.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
-import { validatorOf } from '../../shape.ts'
 import { surveySerializer } from './survey-serializer.ts'
 
 const SURVEY_COPY = validatorOf(SurveyCopy)
@@ -99,7 +99,7 @@ function editorThere(
   { id, organization_id }: { readonly id: number; readonly organization_id: string },
 ) {
   try {
-    const { thing: item, level } = getVisibleProject(app.control, caller, String(id))
+    const { item, level } = getVisibleProject(app.control, caller, String(id))
     if (item.organization_id !== organization_id) throw notThere()
     const rights = rightsAt(app.control, caller, { project: item, level })
     requireRight(rights, { scope: 'survey:write', by: 'level' })

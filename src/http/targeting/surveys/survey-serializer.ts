@@ -2,7 +2,7 @@
 import { listFlagKeys } from '../../../targeting/flags/flag.ts'
 import type { Survey } from '../../../targeting/surveys/survey.ts'
 import type { AppContext } from '../../app-context.ts'
-import { authorFinder } from '../../authors.ts'
+import { authorFinder } from '../../callers/authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
 
 /** Returns a function that serializes surveys of one project during one request. */

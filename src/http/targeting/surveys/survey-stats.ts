@@ -10,8 +10,8 @@ import {
   SurveyStatsQuery,
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
-import { isYes } from '../../../insights/legacy-filters.ts'
-import type { Project } from '../../../projects/project.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
+import type { Project } from '../../../projects/settings/project.ts'
 import {
   findSurvey,
   getSurvey,
@@ -20,14 +20,14 @@ import {
 } from '../../../targeting/surveys/survey.ts'
 import { archiveResponse, listArchived } from '../../../targeting/surveys/survey-responses.ts'
 import { readOneByOne } from '../../../threads/sliced-json.ts'
-import { queryEvents } from '../../analytics/event-queries.ts'
-import { answerJson } from '../../answers.ts'
+import { queryEvents } from '../../analytics/queries/event-queries.ts'
+import { answerJson } from '../../answers/answers.ts'
+import { pageAddress, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
-import { pageAddress, queryValue, readPage } from '../../pages.ts'
+import { parseTimestamp } from '../../bodies/timestamps.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { pathNames, projectRoute } from '../../route.ts'
-import { parseTimestamp } from '../../timestamps.ts'
 
 const PAGE_MAX = 1000
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i

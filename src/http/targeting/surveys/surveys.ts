@@ -9,7 +9,7 @@ import {
   SurveysQuery,
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
-import { isYes } from '../../../insights/legacy-filters.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { isObject } from '../../../json.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
@@ -26,14 +26,14 @@ import {
   storedQuestions,
   storedTranslations,
 } from '../../../targeting/surveys/survey-questions.ts'
+import { queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { targetingEditor } from '../../editors.ts'
-import { queryValue } from '../../pages.ts'
+import { sentMembers } from '../../bodies/sent-members.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { parseTimestamp } from '../../bodies/timestamps.ts'
+import { targetingEditor } from '../../callers/editors.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { resource } from '../../resource.ts'
-import { sentMembers } from '../../sent-members.ts'
-import { validatorOf } from '../../shape.ts'
-import { parseTimestamp } from '../../timestamps.ts'
 import { surveySerializer } from './survey-serializer.ts'
 
 const NEW_SURVEY = validatorOf(NewSurvey)

@@ -1,6 +1,6 @@
 /** An LRU of what queries need (columns, macros): entries in use stay, unused ones stay up to a weight. */
 
-export type ColumnDemandOptions<Thing> = {
+type ColumnDemandOptions<Thing> = {
   /** Identifies a thing; things without a name are ignored. */
   readonly nameOf: (thing: Thing) => string | undefined
   /** By default 1. */

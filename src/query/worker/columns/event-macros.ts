@@ -1,8 +1,8 @@
 /** Table macros over a project's events: one per query shape, with the files of its days, the tail, and the columns it names. */
 
 import type { EventDays } from '../../../hogql/event-days.ts'
-import type { EventForm } from '../../../hogql/ir.ts'
 import type { EventMacro } from '../../../hogql/query-reads.ts'
+import type { EventForm } from '../../../hogql/sql/ir.ts'
 import type { FileRow } from '../../../storage/log/event-log.ts'
 import { selectEvents, selectFiles, wholeRows } from '../../../storage/log/event-select.ts'
 import { withoutRemoved } from '../../../storage/log/pending-removals.ts'

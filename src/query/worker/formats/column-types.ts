@@ -8,7 +8,7 @@ import {
   type DuckDBType,
   DuckDBTypeId,
 } from '@duckdb/node-api'
-import type { ClickHouseType } from '../clickhouse-types.ts'
+import type { ClickHouseType } from '../../engine/clickhouse-types.ts'
 
 /** Every value may be null. */
 export type ColumnType =
@@ -27,7 +27,7 @@ export type ColumnType =
   | { readonly kind: 'tuple'; readonly items: readonly TupleItem[] }
   | { readonly kind: 'map'; readonly key: ColumnType; readonly value: ColumnType }
 
-export type TupleItem = { readonly name: string; readonly type: ColumnType }
+type TupleItem = { readonly name: string; readonly type: ColumnType }
 
 const TEXT: ColumnType = { kind: 'text' }
 const TRUTH_NUMBER: ColumnType = { kind: 'integer', bits: 8, is_signed: false }
@@ -95,7 +95,7 @@ const PLAIN_TYPES: Readonly<Partial<Record<DuckDBTypeId, ColumnType>>> = {
   [DuckDBTypeId.USMALLINT]: integer(16, false),
   [DuckDBTypeId.UINTEGER]: integer(32, false),
   [DuckDBTypeId.UBIGINT]: integer(64, false),
-  // No form has integers of 128 bits.
+  // Neither Arrow nor Parquet has integers of 128 bits.
   [DuckDBTypeId.HUGEINT]: { kind: 'decimal', width: DECIMAL_WIDTH_MAX, scale: 0 },
   [DuckDBTypeId.UHUGEINT]: { kind: 'decimal', width: DECIMAL_WIDTH_MAX, scale: 0 },
   [DuckDBTypeId.FLOAT]: { kind: 'float', bits: 32 },

@@ -14,6 +14,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { Refusal } from '../../../errors.ts'
+import { saturateDay, saturateInstant } from '../../../time.ts'
 import { type ColumnType, DECIMAL_WIDTH_MAX } from './column-types.ts'
 
 /**
@@ -107,7 +108,7 @@ function plainValue(value: DuckDBValue, type: ColumnType): PlainValue {
     case 'uuid':
       return value instanceof DuckDBUUIDValue ? uuidBytes(value) : null
     case 'date':
-      return value instanceof DuckDBDateValue && value.isFinite ? value.days : null
+      return value instanceof DuckDBDateValue && value.isFinite ? saturateDay(value.days) : null
     case 'instant':
       return instantOf(value)
     case 'array':
@@ -140,7 +141,7 @@ function nestedValue(value: DuckDBValue, type: NestedType): PlainValue {
 function instantOf(value: DuckDBValue): bigint | null {
   const is_instant =
     value instanceof DuckDBTimestampValue || value instanceof DuckDBTimestampTZValue
-  return is_instant && value.isFinite ? value.micros : null
+  return is_instant && value.isFinite ? saturateInstant(value.micros) : null
 }
 
 const DECIMAL_END = 10n ** BigInt(DECIMAL_WIDTH_MAX)

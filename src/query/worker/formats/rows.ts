@@ -13,11 +13,16 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { ROW_END } from '../../../threads/sliced-json.ts'
-import { DAY_US } from '../../../time.ts'
-import { type ClickHouseType, readClickHouseType, type ZoneClock } from '../clickhouse-types.ts'
+import { saturateDay } from '../../../time.ts'
+import {
+  type ClickHouseType,
+  readClickHouseType,
+  type ZoneClock,
+} from '../../engine/clickhouse-types.ts'
+import { dateText, instantText } from '../../engine/instant-text.ts'
 
 /** A writer of one answer's chunks. */
-export type RowWriter = {
+type RowWriter = {
   /** The rows of a chunk as JSON arrays with `ROW_END` between them; at most `rows_max` of them. */
   readonly writeChunk: (chunk: DuckDBDataChunk, rows_max: number) => string
   /** Writes at most `rows_max` rows of a chunk, each formatted by `row` from its values as JSON. */
@@ -98,46 +103,12 @@ function mapText(map: DuckDBMapValue, type: ClickHouseType): string {
   return `{${members.join(',')}}`
 }
 
-/** ISO 8601 as Python formats it: no fraction when it is zero, six digits otherwise, `Z` for UTC. */
+/** ISO 8601; an infinite time is null. */
 function timestampText(value: DuckDBTimestampValue, clock: ZoneClock | null): string {
-  if (!value.isFinite) return 'null'
-  if (!isNamedDay(Number(value.micros / DAY_US))) return JSON.stringify(value.toString())
-  const offset_s = clock === null ? 0 : clock(value.micros)
-  const local_us = value.micros + BigInt(offset_s) * 1_000_000n
-  const day = local_us / DAY_US - (local_us % DAY_US < 0n ? 1n : 0n)
-  const time_us = Number(local_us - day * DAY_US)
-  return `"${dateText(Number(day))}T${timeText(time_us)}${offsetText(offset_s)}"`
-}
-
-function timeText(time_us: number): string {
-  const seconds = Math.floor(time_us / 1e6)
-  const fraction = time_us % 1e6
-  const clock = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
-  const text = clock.map((part) => String(part).padStart(2, '0')).join(':')
-  return fraction === 0 ? text : `${text}.${String(fraction).padStart(6, '0')}`
-}
-
-function offsetText(offset_s: number): string {
-  if (offset_s === 0) return 'Z'
-  const size = Math.abs(offset_s)
-  const parts = [Math.floor(size / 3600), Math.floor(size / 60) % 60, size % 60]
-  const shown = parts[2] === 0 ? parts.slice(0, 2) : parts
-  const text = shown.map((part) => String(part).padStart(2, '0')).join(':')
-  return `${offset_s < 0 ? '-' : '+'}${text}`
+  return value.isFinite ? instantText(value.micros, clock) : 'null'
 }
 
 function wholeDateText(value: DuckDBDateValue): string {
   if (!value.isFinite) return 'null'
-  return isNamedDay(value.days) ? `"${dateText(value.days)}"` : JSON.stringify(value.toString())
-}
-
-/** True within JavaScript's calendar; times outside of it are written as DuckDB formats them. */
-function isNamedDay(days: number): boolean {
-  return Math.abs(days) < 100_000_000
-}
-
-/** Formats days since 1970 as `YYYY-MM-DD`; years beyond four digits have a sign, as ISO 8601 requires. */
-function dateText(days: number): string {
-  const text = new Date(days * 86_400_000).toISOString()
-  return text.slice(0, text.indexOf('T'))
+  return `"${dateText(saturateDay(value.days))}"`
 }

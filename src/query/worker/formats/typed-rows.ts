@@ -1,6 +1,6 @@
 /** Common parts of the typed formats (Arrow, Parquet): column names, types and batches. */
 
-import { readClickHouseType } from '../clickhouse-types.ts'
+import { readClickHouseType } from '../../engine/clickhouse-types.ts'
 import { type ColumnType, columnType } from './column-types.ts'
 import type { ColumnBatch, PlainValue } from './column-values.ts'
 import type { RowSink, RowsHead } from './row-sink.ts'

@@ -1,5 +1,6 @@
 /** A row sink for XLSX: a workbook with a header line, zipped while the rows arrive. */
 import { Zip, ZipDeflate } from 'fflate'
+import { Refusal } from '../../../errors.ts'
 import type { OpenSink } from './row-sink.ts'
 import { rowWriter } from './rows.ts'
 
@@ -8,6 +9,9 @@ const SHEET_ROWS_MAX = 1_048_576
 const CELL_LENGTH_MAX = 32_767
 /** Digits that a workbook keeps of a number; longer whole numbers, such as ids, are written as text. */
 const DIGITS_MAX = 15
+
+/** The sizes in a ZIP file have 32 bits; some room is left for its directory. */
+const ZIP_BYTES_MAX = 4_000_000_000
 
 const PART_LENGTH = 256 * 1024
 const LEVEL = 6
@@ -23,17 +27,25 @@ const SHEET_END = '</sheetData></worksheet>'
 
 /** Numbers and booleans are cells of their type, null is an empty cell, everything else is text, which no program evaluates. */
 export const openXlsx: OpenSink = ({ columns, types, timezone }) =>
-  xlsxSink({ columns, types, timezone, sheet_rows_max: SHEET_ROWS_MAX })
+  xlsxSink({
+    columns,
+    types,
+    timezone,
+    sheet_rows_max: SHEET_ROWS_MAX,
+    bytes_max: ZIP_BYTES_MAX,
+  })
 
 type XlsxOptions = Pick<Parameters<OpenSink>[0], 'columns' | 'types' | 'timezone'> & {
   readonly sheet_rows_max: number
+  /** Bytes of all files of the workbook before compression. */
+  readonly bytes_max: number
 }
 
 /** Makes the sink with a limit of rows per sheet, the header line included. */
 export function xlsxSink(options: XlsxOptions): ReturnType<OpenSink> {
-  const { columns, types, timezone, sheet_rows_max } = options
+  const { columns, types, timezone, sheet_rows_max, bytes_max } = options
   const writer = rowWriter(types, timezone)
-  const file = openZip()
+  const file = openZip(bytes_max)
   const head = rowText(columns.map((column) => JSON.stringify(column)))
   let sheets = 0
   let rows = 0
@@ -74,7 +86,8 @@ export function xlsxSink(options: XlsxOptions): ReturnType<OpenSink> {
 }
 
 /** A ZIP file whose bytes are taken while it is written. */
-function openZip() {
+function openZip(bytes_max: number) {
+  let written_bytes = 0
   let ready: Uint8Array[] = []
   const zip = new Zip((error, bytes) => {
     if (error !== null) throw error
@@ -91,7 +104,15 @@ function openZip() {
       file = new ZipDeflate(name, { level: LEVEL })
       zip.add(file)
     },
-    write: (text: string, is_last: boolean): void => file?.push(Buffer.from(text), is_last),
+    write: (text: string, is_last: boolean): void => {
+      const bytes = Buffer.from(text)
+      written_bytes += bytes.length
+      if (written_bytes > bytes_max) {
+        const detail = 'A workbook holds at most 4 GB. Take another format, or less at a time.'
+        throw new Refusal('query_too_large', detail)
+      }
+      file?.push(bytes, is_last)
+    },
     take,
     end: (): readonly Uint8Array[] => {
       zip.end()

@@ -13,13 +13,14 @@ import { filesFolder } from '../../../storage/files/parquet.ts'
 import { systemCall } from '../../../storage/process/confinement/libc.ts'
 import { callNumber } from '../../../storage/process/confinement/seccomp.ts'
 import { openReader } from '../../../storage/sqlite/sqlite.ts'
+import { findMacroFile, macroFolders } from '../macro-file.ts'
 import { enterConfinement } from '../main.ts'
 
 /** Its hidden command in `main.ts`. */
 const COMMAND = 'query-confinement-probe'
 
 /** The options, given as one JSON text. */
-export type ProbeOptions = {
+type ProbeOptions = {
   readonly data_dir: string
   readonly work_dir: string
   /** A port that a server listens on at 127.0.0.1. */
@@ -63,6 +64,8 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   },
   'link a snapshot file': (options) => readFileSync(join(options.work_dir, 'linked')).length,
   'list the snapshot files': ({ data_dir }) => readdirSync(filesFolder(data_dir)),
+  'read the file of macros': ({ data_dir }) =>
+    readFileSync(findMacroFile(macroFolders(data_dir)) ?? 'missing'),
   'spill to disk': ({ work_dir }) => {
     mkdirSync(join(work_dir, 'spill', '1-1'))
     writeFileSync(join(work_dir, 'spill', '1-1', 'block'), 'spilled')

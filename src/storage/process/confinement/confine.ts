@@ -1,5 +1,5 @@
 /** Confines a process of ours: files by Landlock, which lasts through a new start of the same program, calls by seccomp. */
-import { openSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ownCommand, sourceFolder } from '../spawn-self.ts'
 import { landlockVersion, type PathRule, type Right, restrictThread } from './landlock.ts'
@@ -94,20 +94,31 @@ function refuseNewPrivileges(): boolean {
 function systemRules(): readonly PathRule[] {
   const loaded = listLoadedFiles()
   const source = sourceFolder()
-  const own = source === null ? [] : ['src', 'sql', 'package.json', 'tsconfig.json', 'node_modules']
+  const own = source === null ? [] : ['src', 'sql', 'package.json', 'tsconfig.json']
+  const packages = source === null ? [] : packageFolders(source)
   const read = [
     ...SYSTEM_PATHS,
     ...loaded.filter((path) => path.includes('.so')).map((path) => dirname(path)),
     ...own.map((name) => realPath(join(source ?? '', name))),
+    ...packages.map((folder) => realPath(join(folder, 'node_modules'))),
   ]
   return [
     { path: '/dev/null', rights: ['read_file', 'write_file'] },
     // Where packages are looked for from source.
-    ...(source === null ? [] : [{ path: source, rights: ['read_dir'] } satisfies PathRule]),
+    ...packages.map((path): PathRule => ({ path, rights: ['read_dir'] })),
     // The program and its loader are what the new start executes.
     ...loaded.map((path): PathRule => ({ path, rights: ['read_file', 'execute'] })),
     ...[...new Set(read)].map((path): PathRule => ({ path, rights: READ })),
   ]
+}
+
+/** The folders that have packages for the source: installed in another project, those above its own too. */
+function packageFolders(source: string): readonly string[] {
+  const folders: string[] = []
+  for (let folder = source; folder !== dirname(folder); folder = dirname(folder)) {
+    if (folder === source || existsSync(join(folder, 'node_modules'))) folders.push(folder)
+  }
+  return folders
 }
 
 function listLoadedFiles(): readonly string[] {

@@ -1,9 +1,9 @@
 /** Changes of a board, each stored at once; what can be undone is offered to be. */
 import { useLocation } from 'wouter-preact'
 import { type Board, type BoardTile, changeBoards, showTiles } from '../../api/boards.ts'
-import { call } from '../../api/call.ts'
-import { errorText } from '../../parts/error-note.tsx'
-import { showToast } from '../../parts/toast.tsx'
+import { call } from '../../api/calls/call.ts'
+import { errorText } from '../../parts/notes/error-note.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { orderTiles, placeTiles } from './layout.ts'
 

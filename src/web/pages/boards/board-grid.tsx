@@ -3,16 +3,18 @@ import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { useAlerts } from '../../api/alerts.ts'
-import { type AnyQuery, useAnswer } from '../../api/ask.ts'
 import type { BoardFilters, BoardTile, TileLayout } from '../../api/boards.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Menu, type MenuItem } from '../../parts/menu.tsx'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { type AnyQuery, useAnswer } from '../../api/calls/ask.ts'
+import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
+import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
+import { SERVER_URL } from '../../state/base-path.ts'
 import { useProject } from '../../state/project.tsx'
 import type { BoardEdit } from './board-edit.ts'
 import style from './boards.module.css'
 import { layoutOf, moveTile, ROW_PX, resizeTile, type TileSize, WIDTHS } from './layout.ts'
-import { insightName, NoChart, TileAnswer, TileFrame, tileQuery } from './tile.tsx'
+import { insightName, NoChart, TileAnswer, TileFrame, tileQuery, tileTable } from './tile.tsx'
 import { MoveHandle, SizeHandle } from './tile-tools.tsx'
 
 type BoardGridProps = {
@@ -48,7 +50,8 @@ export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps):
           filters={filters}
           is_target={target === tile.id}
           is_firing={tile.insight !== null && firing.has(tile.insight.id)}
-          actions={tileActions(tile, { tiles, index, edit, onEditText })}
+          actions={tileActions(tile, { tiles, index, edit })}
+          onEditText={() => onEditText(tile)}
           onStep={(step) => place(tile, index + step)}
           onOver={(id) => setTarget(id === tile.id ? null : id)}
           onDrop={() => {
@@ -76,23 +79,108 @@ type EditedTileProps = {
   /** An alert on its insight fires. */
   readonly is_firing: boolean
   readonly actions: readonly (MenuItem | null)[]
+  readonly onEditText: () => void
   readonly onStep: (step: number) => void
+  /** The tile below the pointer while this one is dragged. */
   readonly onOver: (tile_id: number | null) => void
   readonly onDrop: () => void
   readonly onResize: (size: TileSize) => void
 }
 
 function EditedTile(props: EditedTileProps): VNode {
-  const { tile, filters, is_target, is_firing, actions, onStep, onOver, onDrop, onResize } = props
+  const { tile, filters, actions, onEditText } = props
   const { insight, text } = tile
+  if (insight === null) {
+    const edit = { text: 'Edit the text', icon: 'note', onSelect: onEditText } as const
+    return (
+      <HandledTile
+        {...props}
+        name="Text"
+        menu={<Menu label="Actions of Text" items={[edit, null, ...actions]} />}
+      >
+        {() => <p class={style.text}>{text?.body}</p>}
+      </HandledTile>
+    )
+  }
+  const asked = tileQuery(insight.query)
+  if (asked !== null) {
+    return <AskedTile {...props} insight={insight} query={withBoardFilters(asked, filters)} />
+  }
+  const name = insightName(insight)
+  const items = [...insightActions(insight), null, ...actions]
+  return (
+    <HandledTile {...props} name={name} menu={<Menu label={`Actions of ${name}`} items={items} />}>
+      {() => <NoChart />}
+    </HandledTile>
+  )
+}
+
+type TileInsight = NonNullable<BoardTile['insight']>
+
+type AskedTileProps = EditedTileProps & {
+  readonly insight: TileInsight
+  readonly query: AnyQuery
+}
+
+/** A tile with an answer, and the menu of what can be done with it. */
+function AskedTile({ insight, query, ...props }: AskedTileProps): VNode {
+  const { id, timezone } = useProject()
+  const picture = useRef<HTMLDivElement>(null)
+  const answer = useAnswer(query)
+  const { data, isPlaceholderData } = answer
+  const name = insightName(insight)
+  const menu = (
+    <AnswerMenu
+      name={name}
+      label={`Actions of ${name}`}
+      link={`${SERVER_URL}/p/${id}/insights/${insight.short_id}`}
+      query={query}
+      hogql={isPlaceholderData ? null : data?.hogql}
+      tableOf={
+        data === undefined || isPlaceholderData ? undefined : () => tileTable(insight.query, data)
+      }
+      picture={picture}
+      items={insightActions(insight)}
+      items_below={props.actions}
+    />
+  )
+  return (
+    <HandledTile {...props} name={name} menu={menu}>
+      {(layout) => (
+        <Loaded of={answer} skeleton={<SkeletonBlock height={(layout.h - 1) * ROW_PX} />}>
+          {(shown) => (
+            <div ref={picture}>
+              <TileAnswer
+                query={insight.query}
+                answer={shown}
+                timezone={timezone}
+                layout={layout}
+              />
+            </div>
+          )}
+        </Loaded>
+      )}
+    </HandledTile>
+  )
+}
+
+type HandledTileProps = EditedTileProps & {
+  readonly name: string
+  readonly menu: VNode
+  readonly children: (layout: TileLayout) => VNode
+}
+
+/** A tile with its handles. */
+function HandledTile(props: HandledTileProps): VNode {
+  const { tile, name, menu, children, is_target, is_firing } = props
+  const { insight } = tile
   const [draft, setDraft] = useState<TileSize | null>(null)
   const stored = layoutOf(tile)
   const layout = { ...stored, ...draft }
-  const name = insight === null ? 'Text' : insightName(insight)
   const head = (
     <>
       <span data-handle>
-        <MoveHandle name={name} onStep={onStep} onOver={onOver} onDrop={onDrop} />
+        <MoveHandle name={name} onStep={props.onStep} onOver={props.onOver} onDrop={props.onDrop} />
       </span>
       {insight === null ? <span /> : <Link href={`/insights/${insight.short_id}`}>{name}</Link>}
       {is_firing && (
@@ -100,44 +188,22 @@ function EditedTile(props: EditedTileProps): VNode {
           Alert
         </Link>
       )}
-      <Menu label={`Actions of ${name}`} items={actions} />
+      {menu}
     </>
   )
   return (
     <TileFrame id={tile.id} label={name} layout={layout} head={head} is_target={is_target}>
-      {text !== null && <p class={style.text}>{text.body}</p>}
-      {insight !== null && <TileChart query={insight.query} filters={filters} layout={layout} />}
-      <SizeHandle name={name} size={stored} onDraft={setDraft} onResize={onResize} />
+      {children(layout)}
+      <SizeHandle name={name} size={stored} onDraft={setDraft} onResize={props.onResize} />
     </TileFrame>
   )
 }
 
-type TileChartProps = {
-  readonly query: unknown
-  readonly filters: BoardFilters
-  readonly layout: TileLayout
-}
-
-function TileChart({ query, filters, layout }: TileChartProps): VNode {
-  const asked = tileQuery(query)
-  if (asked === null) return <NoChart />
-  return <AskedChart query={withBoardFilters(asked, filters)} shown={query} layout={layout} />
-}
-
-type AskedChartProps = {
-  readonly query: AnyQuery
-  readonly shown: unknown
-  readonly layout: TileLayout
-}
-
-function AskedChart({ query, shown, layout }: AskedChartProps): VNode {
-  const { timezone } = useProject()
-  const height = (layout.h - 1) * ROW_PX
-  return (
-    <Loaded of={useAnswer(query)} skeleton={<SkeletonBlock height={height} />}>
-      {(answer) => <TileAnswer query={shown} answer={answer} timezone={timezone} layout={layout} />}
-    </Loaded>
-  )
+/** What a tile's menu has above what can be done with its answer. */
+function insightActions({ id, short_id, query }: TileInsight): readonly MenuItem[] {
+  const open: MenuItem = { text: 'Open', icon: 'explore', href: `/insights/${short_id}` }
+  if (tileQuery(query)?.kind !== 'TrendsQuery') return [open]
+  return [open, { text: 'Alert', icon: 'alert', href: `/alerts?insight=${id}` }]
 }
 
 /** The server changes insights by the filters; SQL takes them where its text says `{filters}`. */
@@ -160,22 +226,15 @@ type TilePlace = {
   readonly tiles: readonly BoardTile[]
   readonly index: number
   readonly edit: BoardEdit
-  readonly onEditText: (tile: BoardTile) => void
 }
 
+/** What can be done with a tile of any kind. */
 function tileActions(
   tile: BoardTile,
-  { tiles, index, edit, onEditText }: TilePlace,
+  { tiles, index, edit }: TilePlace,
 ): readonly (MenuItem | null)[] {
   const size = layoutOf(tile)
-  const asked = tile.insight === null ? null : tileQuery(tile.insight.query)
   return [
-    ...(asked?.kind === 'TrendsQuery'
-      ? [{ text: 'Alert', icon: 'alert' as const, href: `/alerts?insight=${tile.insight?.id}` }]
-      : []),
-    tile.insight === null
-      ? { text: 'Edit the text', icon: 'note' as const, onSelect: () => onEditText(tile) }
-      : { text: 'Open', icon: 'explore' as const, href: `/insights/${tile.insight.short_id}` },
     {
       text: 'Move earlier',
       is_disabled: index === 0,

@@ -2,10 +2,10 @@
 import { useQueryClient } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type AnswerOf, type AnyQuery, ask } from '../../api/ask.ts'
-import { errorText } from '../../parts/error-note.tsx'
+import { type AnswerOf, type AnyQuery, ask } from '../../api/calls/ask.ts'
 import { formatAgo } from '../../parts/format.ts'
-import { showToast } from '../../parts/toast.tsx'
+import { errorText } from '../../parts/notes/error-note.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import style from './boards.module.css'
 
@@ -32,17 +32,20 @@ export function useBoardRefresh(minutes: number): BoardRefresh {
   const refresh = async (): Promise<void> => {
     const shown = client.getQueryCache().findAll({ queryKey: ['query', id], type: 'active' })
     setRefreshing(true)
+    let failure: unknown = null
     const askNext = async (): Promise<void> => {
       for (let tile = shown.pop(); tile !== undefined; tile = shown.pop()) {
         const query = tile.queryKey[2] as AnyQuery
-        client.setQueryData(tile.queryKey, await ask(id, query, { is_forced: true }))
+        try {
+          client.setQueryData(tile.queryKey, await ask(id, query, { is_forced: true }))
+        } catch (error) {
+          // The others are asked all the same; this one keeps what it shows.
+          failure ??= error
+        }
       }
     }
-    try {
-      await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askNext))
-    } catch (error) {
-      showToast({ text: errorText(error) })
-    }
+    await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askNext))
+    if (failure !== null) showToast({ text: errorText(failure) })
     setRefreshing(false)
   }
   useEffect(() => {

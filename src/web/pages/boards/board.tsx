@@ -2,13 +2,14 @@
 import type { RefObject, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Board, type BoardFilters, type BoardTile, useBoard } from '../../api/boards.ts'
+import { lazyPage } from '../../lazy-page.tsx'
 import { Button, ButtonLink, IconButton } from '../../parts/button.tsx'
-import { DateRange } from '../../parts/date-range.tsx'
-import { EmptyNote } from '../../parts/empty-note.tsx'
+import { DateRange } from '../../parts/fields/date-range.tsx'
 import { type PropertyCondition, readConditions } from '../../parts/filters/conditions.ts'
 import { PropertyFilters } from '../../parts/filters/property-filters.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Menu, type MenuItem } from '../../parts/menu.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useParam, useParamsChange } from '../../state/url.ts'
 import { AddInsight, Rename, TextDialog } from './board-dialogs.tsx'
@@ -18,7 +19,12 @@ import { BoardAge, REFRESH_EVERY, useBoardRefresh } from './board-refresh.tsx'
 import style from './boards.module.css'
 import { orderTiles } from './layout.ts'
 import { ShareDialog } from './share-dialog.tsx'
-import { SubscribeDialog } from './subscribe-dialog.tsx'
+
+/** Loaded when it is opened: few boards are posted, and the page has little room. */
+const SubscribeDialog = lazyPage(
+  () => import('./subscribe-dialog.tsx').then(({ SubscribeDialog: Dialog }) => Dialog),
+  { is_part: true },
+)
 
 /** `?from=own`: each insight keeps its range, whatever the board says. */
 const OWN_RANGE = 'own'

@@ -3,11 +3,12 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Board, type BoardLink, changeBoards, useBoardLink } from '../../api/boards.ts'
 import { Button } from '../../parts/button.tsx'
-import { Toggle } from '../../parts/choice.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { ErrorNote, errorText } from '../../parts/error-note.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
+import { Toggle } from '../../parts/fields/choice.tsx'
+import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { Dialog } from '../../parts/overlays/dialog.tsx'
+import { SERVER_URL } from '../../state/base-path.ts'
 import { useProject } from '../../state/project.tsx'
 import style from './boards.module.css'
 
@@ -38,7 +39,7 @@ function LinkSettings({ board, link }: LinkSettingsProps): VNode {
       setError(failure)
     }
   }
-  const address = `${location.origin}/shared/${link.access_token ?? ''}`
+  const address = `${SERVER_URL}/shared/${link.access_token ?? ''}`
   return (
     <div class={style.form}>
       <p>

@@ -1,14 +1,17 @@
 /** One tile of a board: an insight with its chart, or a text. */
 import type { ComponentChildren, VNode } from 'preact'
-import type { AnswerOf, AnyQuery } from '../../api/ask.ts'
 import type { TileLayout } from '../../api/boards.ts'
-import { ChartHeight } from '../../parts/charts/height.ts'
-import { EmptyNote } from '../../parts/empty-note.tsx'
+import type { AnswerOf, AnyQuery } from '../../api/calls/ask.ts'
+import type { AnswerTable } from '../../parts/answer/answer-table.ts'
+import { ChartHeight } from '../../parts/charts/time/height.ts'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Table } from '../../parts/table.tsx'
 import { isObject, readQuestion } from '../explore/question.ts'
 import { derivedName } from '../explore/save-bar.tsx'
-import { KIND_VIEWS } from '../explore/views.ts'
-import { cellText, type SqlRow } from '../sql/cells.ts'
+import { KIND_VIEWS } from '../explore/views/views.ts'
+import { cellText, type SqlRow } from '../sql/results/cells.ts'
+import { ResultChart } from '../sql/results/result-chart.tsx'
+import { viewOfDisplay } from '../sql/results/views.ts'
 import style from './boards.module.css'
 import { ROW_PX } from './layout.ts'
 
@@ -74,7 +77,9 @@ export function TileAnswer({ query, answer, timezone, layout }: TileAnswerProps)
   const { results } = answer
   const height = Math.max(120, layout.h * ROW_PX - AROUND_PX)
   if (question === null) {
-    return <TileRows columns={answer.columns} rows={results as readonly SqlRow[]} height={height} />
+    const rows = { columns: answer.columns ?? [], rows: results as readonly SqlRow[], height }
+    const view = viewOfDisplay(isObject(query) ? query['display'] : null)
+    return view === 'table' ? <TileRows {...rows} /> : <ResultChart {...rows} view={view} />
   }
   const { View, isEmpty } = KIND_VIEWS[question.kind]
   if (isEmpty(results)) return <EmptyNote title="Nothing in this range" />
@@ -92,6 +97,17 @@ export function TileAnswer({ query, answer, timezone, layout }: TileAnswerProps)
   )
 }
 
+/** The rows of a tile's answer, for a file. */
+export function tileTable(query: unknown, { results, columns = [] }: AnswerOf): AnswerTable {
+  const question = readQuestion(query)
+  if (question !== null) return KIND_VIEWS[question.kind].tableOf(question, results)
+  const rows = results as readonly SqlRow[]
+  return { columns, rows: rows.map((row) => row.map((cell) => ({ value: cellValue(cell) }))) }
+}
+
+const cellValue = (cell: unknown): string | number | null =>
+  typeof cell === 'number' || cell === null ? cell : cellText(cell)
+
 /** In place of a chart that the interface does not draw. */
 export function NoChart(): VNode {
   return (
@@ -102,12 +118,12 @@ export function NoChart(): VNode {
 }
 
 type TileRowsProps = {
-  readonly columns: readonly string[] | undefined
+  readonly columns: readonly string[]
   readonly rows: readonly SqlRow[]
   readonly height: number
 }
 
-function TileRows({ columns = [], rows, height }: TileRowsProps): VNode {
+function TileRows({ columns, rows, height }: TileRowsProps): VNode {
   return (
     <Table
       label="Rows"

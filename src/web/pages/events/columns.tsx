@@ -1,11 +1,11 @@
 /** The columns of the list of events: those that are always there, and properties of one's choice. */
 import type { VNode } from 'preact'
-import type { ListedEvent } from '../../api/events.ts'
+import { type ListedEvent, senderOf } from '../../api/events.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { PropertyList } from '../../parts/filters/property-list.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { eventTitle, propertyTitle } from '../../parts/names.ts'
-import { Popover } from '../../parts/popover.tsx'
+import { Popover } from '../../parts/overlays/popover.tsx'
 import type { TableColumn } from '../../parts/table.tsx'
 import { readStored, store } from '../../state/store.ts'
 import { useParam } from '../../state/url.ts'
@@ -89,14 +89,6 @@ export function ColumnChoice({ columns, event_names, onChange }: ColumnsProps): 
 const nameOf = (column: ShownProperty): string => column.slice(column.indexOf(':') + 1)
 const titleOf = (column: ShownProperty): string => propertyTitle(nameOf(column))
 
-const textOf = (value: unknown): string | null =>
-  typeof value === 'string' && value !== '' ? value : null
-
-function personText({ person, distinct_id }: ListedEvent): string {
-  const { name, email } = person?.properties ?? {}
-  return textOf(email) ?? textOf(name) ?? distinct_id
-}
-
 function propertyText(event: ListedEvent, column: ShownProperty): string {
   const properties = column.startsWith('person:') ? event.person?.properties : event.properties
   const value = properties?.[nameOf(column)]
@@ -110,7 +102,7 @@ export function tableColumns(
 ): readonly TableColumn<ListedEvent>[] {
   return [
     { name: 'event', title: 'Event', cell: ({ event }) => eventTitle(event) },
-    { name: 'person', title: 'Person', cell: personText },
+    { name: 'person', title: 'Person', cell: senderOf },
     ...columns.map((column) => ({
       name: column,
       title: titleOf(column),

@@ -1,27 +1,30 @@
 /** The page of events: what comes in, live, with filters and everything that an event says. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { type LiveEventList, useLiveEvents } from '../../api/calls/live-events.ts'
 import {
   type EventListFilters,
+  eventsQuery,
   type ListedEvent,
-  saveEvents,
   useEventList,
 } from '../../api/events.ts'
-import { type LiveEventList, useLiveEvents } from '../../api/live-events.ts'
+import { ROW_FILES } from '../../api/exports.ts'
+import { usePerson } from '../../api/persons.ts'
+import { saveRows } from '../../parts/answer/save-file.ts'
+import { IconButton } from '../../parts/button.tsx'
 import { useWidth } from '../../parts/charts/use-width.ts'
-import { Toggle } from '../../parts/choice.tsx'
-import { EmptyNote } from '../../parts/empty-note.tsx'
-import { errorText } from '../../parts/error-note.tsx'
-import { EventPicker } from '../../parts/event-picker.tsx'
+import { Toggle } from '../../parts/fields/choice.tsx'
+import { EventPicker } from '../../parts/fields/event-picker.tsx'
 import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
 import { formatNumber } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Menu } from '../../parts/menu.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
+import { Menu } from '../../parts/overlays/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
 import { Table } from '../../parts/table.tsx'
-import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { ColumnChoice, tableColumns, useColumns } from './columns.tsx'
@@ -32,10 +35,11 @@ import { Warnings } from './warnings.tsx'
 /** Draws the list. */
 export function EventsPage(): VNode {
   const [event, setEvent] = useParam('event')
+  const [person, setPerson] = useParam('person')
   const [properties, setProperties] = useFilters()
   const [is_live, setLive] = useState(true)
   const [columns, setColumns] = useColumns()
-  const filters = { event: event === '' ? null : event, properties }
+  const filters = { event: event || null, person: person || null, properties }
   const list = useEventList(filters)
   const pages = list.data?.pages
   const newest = pages?.[0]?.results[0]?.timestamp
@@ -50,6 +54,7 @@ export function EventsPage(): VNode {
       </PageHead>
       <div class={style.filters}>
         <EventPicker value={filters.event} onChange={(name) => setEvent(name ?? '')} />
+        {person !== '' && <PersonChip uuid={person} onRemove={() => setPerson('')} />}
         <PropertyFilters
           filters={properties}
           onChange={setProperties}
@@ -63,7 +68,7 @@ export function EventsPage(): VNode {
           const listed = data.pages.flatMap(({ results }) => results)
           const events = joined(live.events, listed)
           return events.length === 0 ? (
-            <NoEvents is_filtered={event !== '' || properties.length > 0} />
+            <NoEvents is_filtered={[event, person, ...properties].some((one) => one !== '')} />
           ) : (
             <EventTable events={events} columns={columns} />
           )
@@ -71,6 +76,23 @@ export function EventsPage(): VNode {
       </Loaded>
       <ShowMore list={list} text="Show older" />
     </>
+  )
+}
+
+type PersonChipProps = { readonly uuid: string; readonly onRemove: () => void }
+
+/** The person whose events alone are listed, with the way to the person's page. */
+function PersonChip({ uuid, onRemove }: PersonChipProps): VNode {
+  const name = usePerson(uuid).data?.name ?? uuid
+  return (
+    <span class={style.person}>
+      <Link href={`/persons/${encodeURIComponent(uuid)}`}>{name}</Link>
+      <IconButton
+        icon="close"
+        label={`Show events of others than ${name} too`}
+        onClick={onRemove}
+      />
+    </span>
   )
 }
 
@@ -88,29 +110,15 @@ function LiveState({
   return <span class={style.state}>{is_connected ? `${came}${left}` : 'connecting …'}</span>
 }
 
-/** EXPORTS: files of everything that the filters leave. */
-const EXPORTS = [
-  { format: 'csv', ending: 'csv', text: 'CSV' },
-  { format: 'ndjson', ending: 'jsonl', text: 'JSON lines' },
-  { format: 'parquet', ending: 'parquet', text: 'Parquet' },
-] as const
-
 function ExportMenu({ filters }: { readonly filters: EventListFilters }): VNode {
   const { id } = useProject()
-  const save = async (file: (typeof EXPORTS)[number]): Promise<void> => {
-    try {
-      await saveEvents(id, filters, file)
-    } catch (error) {
-      showToast({ text: errorText(error) })
-    }
-  }
   return (
     <Menu
       label="Export"
       icon="download"
-      items={EXPORTS.map((file) => ({
+      items={ROW_FILES.map((file) => ({
         text: `Save as ${file.text}`,
-        onSelect: () => void save(file),
+        onSelect: () => void saveRows(id, eventsQuery(filters), { name: 'events', file }),
       }))}
     />
   )

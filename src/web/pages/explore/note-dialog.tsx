@@ -4,13 +4,13 @@ import { useState } from 'preact/hooks'
 import { type ChartAnnotation, createAnnotation, deleteAnnotation } from '../../api/insights.ts'
 import { Button } from '../../parts/button.tsx'
 import { inZone } from '../../parts/charts/chart-data.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { ErrorNote, errorText } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/field.tsx'
+import { TextField } from '../../parts/fields/field.tsx'
 import { formatMoment } from '../../parts/format.ts'
+import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { now } from '../../state/clock.ts'
 import { useProject } from '../../state/project.tsx'
-import { instantOf } from './zone.ts'
+import { instantOf } from './views/zone.ts'
 
 type NoteDialogProps = {
   /** Null for a new one. */

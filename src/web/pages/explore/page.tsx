@@ -4,13 +4,13 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { useRoute } from 'wouter-preact'
 import { useInsight } from '../../api/insights.ts'
 import { ButtonLink } from '../../parts/button.tsx'
-import { EmptyNote } from '../../parts/empty-note.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { Skeleton } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
 import { type ChangeOptions, useHashQuery } from '../../state/url.ts'
 import { readNode } from '../sql/node.ts'
-import { Editor } from './editor.tsx'
+import { Editor } from './editor/editor.tsx'
 import { Examples } from './examples.tsx'
 import style from './page.module.css'
 import {
@@ -20,8 +20,8 @@ import {
   readQuestion,
   wrapped,
 } from './question.ts'
-import { Result } from './result.tsx'
 import { SavedHead, SaveNew } from './save-bar.tsx'
+import { Result } from './views/result.tsx'
 
 /** A new question, in the address alone. */
 export function ExplorePage(): VNode {

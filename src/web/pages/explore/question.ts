@@ -1,6 +1,6 @@
 /** The question of Explore: what the editor edits, the address holds and the server is asked. */
-import type { AnyQuery } from '../../api/ask.ts'
-import type { DateRangeValue } from '../../parts/date-range.tsx'
+import type { AnyQuery } from '../../api/calls/ask.ts'
+import type { DateRangeValue } from '../../parts/fields/date-range.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import type { TimeInterval } from '../../parts/format.ts'
 

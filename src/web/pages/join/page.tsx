@@ -3,13 +3,14 @@ import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { ApiError } from '../../api/call.ts'
+import { ApiError } from '../../api/calls/call.ts'
 import { type InviteOffer, joinByInvite, readInvite } from '../../api/login.ts'
 import { ButtonLink } from '../../parts/button.tsx'
-import { fieldError, TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { PasswordField } from '../../parts/password-field.tsx'
+import { fieldError, TextField } from '../../parts/fields/field.tsx'
+import { Form } from '../../parts/fields/form.tsx'
+import { PasswordField } from '../../parts/fields/password-field.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { BASE_PATH } from '../../state/base-path.ts'
 import { useSession } from '../../state/session.ts'
 import { useHash } from '../../state/url.ts'
 import { OuterFrame } from '../outer/outer-frame.tsx'
@@ -61,7 +62,7 @@ function JoinAsNewcomer({ token, offer }: JoinProps): VNode {
       lead="You are invited to see its analytics."
       foot={
         <p>
-          You have an account here? <a href={`/login?next=${next}`}>Log in first</a>
+          You have an account here? <a href={`${BASE_PATH}/login?next=${next}`}>Log in first</a>
         </p>
       }
     >
@@ -113,7 +114,7 @@ function JoinAsUser({ token, offer, email }: JoinProps & { readonly email: strin
     <OuterFrame
       title={`Join ${offer.organization.name}`}
       lead={`You are logged in as ${email ?? 'a user without an address'}.`}
-      foot={<a href="/">Not now</a>}
+      foot={<a href={`${BASE_PATH}/`}>Not now</a>}
     >
       <Form action="Join" fields={[]} onSubmit={submit} is_wide>
         {() => null}

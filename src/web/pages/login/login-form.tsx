@@ -2,9 +2,9 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { logIn } from '../../api/login.ts'
-import { fieldError, TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
-import { PasswordField } from '../../parts/password-field.tsx'
+import { fieldError, TextField } from '../../parts/fields/field.tsx'
+import { Form } from '../../parts/fields/form.tsx'
+import { PasswordField } from '../../parts/fields/password-field.tsx'
 
 const FIELDS = ['email', 'password']
 

@@ -1,7 +1,7 @@
 /** The login, which leads back to where it was needed. */
 import type { VNode } from 'preact'
 import { Redirect, useSearch } from 'wouter-preact'
-import { Loaded } from '../../parts/loaded.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
 import { useSession } from '../../state/session.ts'
 import { CommandLine } from '../outer/command-line.tsx'
 import { OuterFrame } from '../outer/outer-frame.tsx'

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { ApiError } from '../../api/call.ts'
+import { ApiError } from '../../api/calls/call.ts'
 import {
   changePerson,
   type PersonListed,
@@ -12,21 +12,22 @@ import {
   usePersonCohorts,
   usePersonMerges,
 } from '../../api/persons.ts'
-import { Button } from '../../parts/button.tsx'
-import { Choice } from '../../parts/choice.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { EmptyNote } from '../../parts/empty-note.tsx'
+import { Choice } from '../../parts/fields/choice.tsx'
 import { formatAgo, formatMoment } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Menu } from '../../parts/menu.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
+import { Menu } from '../../parts/overlays/menu.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
-import { PersonProperties } from './person-properties.tsx'
 import style from './persons.module.css'
+import { Properties } from './properties.tsx'
 import { Timeline } from './timeline.tsx'
+import { UndoMerge } from './undo-merge.tsx'
 
 /** The person of a UUID. */
 export function PersonView({ uuid }: { readonly uuid: string }): VNode {
@@ -65,6 +66,9 @@ function Opened({ person }: PersonProps): VNode {
   return (
     <>
       <PageHead title={person.name}>
+        <ButtonLink href={`/events?person=${person.uuid}`} icon="events">
+          Live events
+        </ButtonLink>
         <Menu
           label="Actions of the person"
           items={[
@@ -85,7 +89,7 @@ function Opened({ person }: PersonProps): VNode {
             <View person={person} />
           </div>
         </section>
-        <PersonProperties person={person} />
+        <Properties holder={{ kind: 'person', uuid: person.uuid }} properties={person.properties} />
       </div>
       {is_deleting && <Delete person={person} onClose={() => setDeleting(false)} />}
     </>
@@ -179,8 +183,11 @@ function Merges({ person }: PersonProps): VNode {
       of={usePersonMerges(person.uuid)}
       isEmpty={({ results }) => results.length === 0}
       empty={
-        <EmptyNote title="Nobody was merged into this person" icon="persons">
-          <p>When a visitor logs in, the visitor before and the user after become one person.</p>
+        <EmptyNote title="No merge to undo" icon="persons">
+          <p>
+            When a visitor logs in, the visitor before and the user after become one person. An id
+            that was no person before is only added.
+          </p>
         </EmptyNote>
       }
     >
@@ -200,45 +207,6 @@ function Merges({ person }: PersonProps): VNode {
         </>
       )}
     </Loaded>
-  )
-}
-
-type UndoMergeProps = PersonProps & {
-  readonly merge: PersonMergeListed
-  readonly onClose: () => void
-}
-
-/** Says which ids would be whose before a merge is undone. */
-function UndoMerge({ person, merge, onClose }: UndoMergeProps): VNode {
-  const { id, timezone } = useProject()
-  const leaving = new Set(merge.distinct_ids)
-  const staying = person.distinct_ids.filter((one) => !leaving.has(one))
-  const undo = async (): Promise<void> => {
-    await changePerson(id, 'POST', [`${person.uuid}/undo_merge/`, { merge_id: merge.id }])
-    showToast({ text: 'The merge is undone' })
-  }
-  return (
-    <ConfirmDialog
-      title="Undo this merge"
-      action="Undo the merge"
-      onConfirm={undo}
-      onClose={onClose}
-    >
-      <p>
-        The merge of {formatMoment(merge.merged_at, timezone)} is taken back: there are two persons
-        again, each with its events.
-      </p>
-      <dl class={style.facts}>
-        <div>
-          <dt>{person.name} keeps</dt>
-          <dd>{staying.join(', ') || 'no id'}</dd>
-        </div>
-        <div>
-          <dt>The other person gets back</dt>
-          <dd>{merge.distinct_ids.join(', ')}</dd>
-        </div>
-      </dl>
-    </ConfirmDialog>
   )
 }
 

@@ -1,12 +1,11 @@
 /** The events of a person, grouped by session, the newest first. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ListedEvent } from '../../api/events.ts'
-import { usePersonEvents } from '../../api/persons.ts'
-import { EmptyNote } from '../../parts/empty-note.tsx'
-import { formatDuration, formatMoment } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
+import { type ListedEvent, useEventsOf } from '../../api/events.ts'
+import { formatDuration, formatMoment, formatTime } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { useProject } from '../../state/project.tsx'
 import { EventDetail } from '../events/event-detail.tsx'
@@ -14,7 +13,7 @@ import style from './persons.module.css'
 
 /** Draws the sessions; a click on an event shows all of it. */
 export function Timeline({ uuid }: { readonly uuid: string }): VNode {
-  const list = usePersonEvents(uuid)
+  const list = useEventsOf({ person: uuid })
   const [open, setOpen] = useState<ListedEvent | null>(null)
   const events = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
@@ -79,6 +78,7 @@ function SessionEvents({ events, onOpen }: SessionEventsProps): VNode {
             <button type="button" onClick={() => onOpen(event)}>
               <span>{eventTitle(event.event)}</span>
               <span>{pathOf(event)}</span>
+              <time dateTime={event.timestamp}>{formatTime(event.timestamp, timezone)}</time>
             </button>
           </li>
         ))}

@@ -2,7 +2,7 @@
 
 import type { ListedVariable } from '../../api/variables.ts'
 import { isObject } from '../explore/question.ts'
-import { cellText } from './cells.ts'
+import { cellText } from './results/cells.ts'
 
 /** What was typed for variables, by code name; an empty text leaves the value to the variable's default. */
 export type VariableTexts = Readonly<Record<string, string>>

@@ -1,19 +1,23 @@
 /** SQL: tabs with an editor, the tables beside it, the rows below. */
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { ROW_FILES } from '../../api/exports.ts'
 import { useVariables } from '../../api/variables.ts'
+import { CODE_FORMS, queryAddress } from '../../parts/answer/code-forms.ts'
+import { saveRows } from '../../parts/answer/save-file.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { copyText } from '../../parts/copy.tsx'
-import { errorText } from '../../parts/error-note.tsx'
-import { Menu } from '../../parts/menu.tsx'
+import { Progress } from '../../parts/notes/progress.tsx'
+import { Menu } from '../../parts/overlays/menu.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { Progress } from '../../parts/progress.tsx'
-import { showToast } from '../../parts/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { useHashQuery, useParam } from '../../state/url.ts'
-import { type EditorHandle, SqlEditor } from './editor.tsx'
+import { type EditorHandle, SqlEditor } from './editor/editor.tsx'
+import { Refusal } from './editor/refusal.tsx'
+import { SchemaTree } from './editor/schema-tree.tsx'
+import { VariableFields } from './editor/variables.tsx'
 import { EXAMPLES } from './examples.ts'
-import { CODE_FORMS, EXPORT_FORMATS, saveAsFile } from './exports.ts'
 import {
   type HogQLNode,
   isSameNode,
@@ -22,15 +26,12 @@ import {
   textsOfNode,
   variableNames,
 } from './node.ts'
-import { Refusal } from './refusal.tsx'
-import { Results } from './results.tsx'
-import { useRun } from './run.ts'
+import { Results } from './results/results.tsx'
+import { useRun } from './results/run.ts'
+import { readView } from './results/views.ts'
 import { SavedQueries } from './saved.tsx'
-import { SchemaTree } from './schema-tree.tsx'
 import style from './sql.module.css'
 import { type SqlTabs, tabName, useTabs } from './tabs.ts'
-import { VariableFields } from './variables.tsx'
-import { readView } from './views.ts'
 
 /** The page. What was run last is in the address, so that a link and the back button bring it back. */
 export function SqlPage(): VNode {
@@ -187,31 +188,20 @@ async function copyCode(code: string): Promise<void> {
 
 function TakeAway({ node }: { readonly node: HogQLNode }): VNode {
   const { id } = useProject()
-  const address = `${location.origin}/api/projects/${id}/query/`
-  const save = async (format: (typeof EXPORT_FORMATS)[number]): Promise<void> => {
-    const close = showToast({ text: `${format.text} is on its way…`, is_lasting: true })
-    try {
-      await saveAsFile(id, node, format)
-    } catch (error) {
-      showToast({ text: errorText(error) })
-    } finally {
-      close()
-    }
-  }
   return (
     <Menu
       label="Export and copy"
       text="Export"
       icon="download"
       items={[
-        ...EXPORT_FORMATS.map((format) => ({
-          text: `Save as ${format.text}`,
-          onSelect: () => void save(format),
+        ...ROW_FILES.map((file) => ({
+          text: `Save as ${file.text}`,
+          onSelect: () => void saveRows(id, node, { name: 'query', file }),
         })),
         null,
         ...CODE_FORMS.map(({ text: name, write }) => ({
           text: `Copy as ${name}`,
-          onSelect: () => void copyCode(write(address, node)),
+          onSelect: () => void copyCode(write(queryAddress(id), node)),
         })),
       ]}
     />

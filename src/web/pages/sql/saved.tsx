@@ -2,23 +2,23 @@
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type ApiError, call } from '../../api/call.ts'
-import { queryClient } from '../../api/client.ts'
+import { type ApiError, call } from '../../api/calls/call.ts'
+import { queryClient } from '../../api/calls/client.ts'
 import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
 import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { ErrorNote, errorText } from '../../parts/error-note.tsx'
-import { fieldError, TextField } from '../../parts/field.tsx'
+import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { formatMoment } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { showToast } from '../../parts/toast.tsx'
+import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { Dialog } from '../../parts/overlays/dialog.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import { isObject } from '../explore/question.ts'
 import { type HogQLNode, readNode } from './node.ts'
+import { displayOf, type ResultView, viewOfDisplay } from './results/views.ts'
 import style from './sql.module.css'
 import type { SavedSql } from './tabs.ts'
-import { type ResultView, readView } from './views.ts'
 
 const SAVED_MAX = 200
 
@@ -35,22 +35,14 @@ function useSavedQueries(): UseQueryResult<readonly StoredInsight[], ApiError> {
   })
 }
 
-/** The display of saved insights by the view of the rows. */
-const DISPLAYS: Readonly<Record<ResultView, string>> = {
-  table: 'ActionsTable',
-  line: 'ActionsLineGraph',
-  bar: 'ActionsBar',
-  number: 'BoldNumber',
-}
-
 const wrapped = (source: HogQLNode, view: ResultView): object => ({
   kind: 'DataVisualizationNode',
   source,
-  display: DISPLAYS[view],
+  display: displayOf(view),
 })
 
 /** What opening a saved query gives. */
-export type OpenedQuery = {
+type OpenedQuery = {
   readonly node: HogQLNode
   readonly view: ResultView
   readonly saved: SavedSql
@@ -60,8 +52,8 @@ function readSaved({ id, short_id, name, query }: StoredInsight): OpenedQuery | 
   const node = readNode(query)
   if (node === null) return null
   const display = isObject(query) ? query['display'] : null
-  const view = Object.entries(DISPLAYS).find(([, one]) => one === display)?.[0]
-  return { node, view: readView(view ?? ''), saved: { id, short_id, name: name || 'Query' } }
+  const saved = { id, short_id, name: name || 'Query' }
+  return { node, view: viewOfDisplay(display), saved }
 }
 
 type SavedQueriesProps = {

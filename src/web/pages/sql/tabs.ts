@@ -1,6 +1,6 @@
 /** The tabs of the page: their texts survive everything that happens to the page. */
 import { useEffect, useState } from 'preact/hooks'
-import { showToast } from '../../parts/toast.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { followStored, readStored, store } from '../../state/store.ts'
 import { isObject } from '../explore/question.ts'
@@ -9,7 +9,7 @@ import { type HogQLNode, readNode, type VariableTexts } from './node.ts'
 /** The saved insight that a tab was opened from. */
 export type SavedSql = { readonly id: number; readonly short_id: string; readonly name: string }
 
-export type SqlTab = {
+type SqlTab = {
   readonly id: string
   readonly text: string
   readonly values: VariableTexts

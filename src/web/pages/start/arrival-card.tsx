@@ -1,14 +1,14 @@
 /** Waits for the first event, and shows what arrived last. */
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
-import type { ApiError } from '../../api/call.ts'
+import type { ApiError } from '../../api/calls/call.ts'
 import type { ListedEvent } from '../../api/events.ts'
 import { ButtonLink } from '../../parts/button.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
 import { eventTitle } from '../../parts/names.ts'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import style from './start.module.css'
 
 type ArrivalCardProps = { readonly latest: UseQueryResult<ListedEvent | null, ApiError> }

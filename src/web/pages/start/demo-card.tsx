@@ -11,10 +11,10 @@ import {
   useDemoRun,
 } from '../../api/start.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
-import { ErrorNote, errorText } from '../../parts/error-note.tsx'
 import { formatNumber } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { useProject } from '../../state/project.tsx'
 import { refreshSession, useSession } from '../../state/session.ts'
 import style from './start.module.css'
@@ -94,9 +94,6 @@ function DemoRunning({ run }: { readonly run: DemoProgress }): VNode {
       <>
         <p class={style.hint}>{formatNumber(done_events)} demo events are here.</p>
         <div class={style.actions}>
-          <ButtonLink href="/web" look="main" icon="web">
-            Web analytics
-          </ButtonLink>
           <ButtonLink href="/explore" icon="explore">
             Explore
           </ButtonLink>

@@ -15,7 +15,7 @@ export function StartPage(): VNode {
     <>
       <PageHead title="Start" />
       <div class={style.start}>
-        <SendCard />
+        <SendCard has_events={has_events} />
         <div class={style.side}>
           <ArrivalCard latest={latest} />
           <DemoCard has_events={has_events} />

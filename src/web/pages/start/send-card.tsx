@@ -1,8 +1,9 @@
 /** How events are sent: the snippet of a web page, an SDK, curl, each with the project's token and this address. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Choice } from '../../parts/choice.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { Choice } from '../../parts/fields/choice.tsx'
+import { SERVER_URL } from '../../state/base-path.ts'
 import { useProject } from '../../state/project.tsx'
 import style from './start.module.css'
 
@@ -51,12 +52,12 @@ client.shutdown()`,
 
 type WayName = (typeof WAYS)[number]['value']
 
-/** Draws the card. */
-export function SendCard(): VNode {
+/** Draws the card. Its code is the page's main thing until events have come. */
+export function SendCard({ has_events }: { readonly has_events: boolean }): VNode {
   const { api_token } = useProject()
   const [name, setName] = useState<WayName>('web')
   const way = WAYS.find(({ value }) => value === name) ?? WAYS[0]
-  const code = way.code(location.origin, api_token)
+  const code = way.code(SERVER_URL, api_token)
   return (
     <section class={style.card} aria-labelledby="send">
       <h2 id="send">Send your first event</h2>
@@ -67,7 +68,12 @@ export function SendCard(): VNode {
         <pre tabIndex={0} aria-label="Code" role="region">
           <code>{code}</code>
         </pre>
-        <CopyButton text={code} label="Copy" is_named look="main" />
+        <CopyButton
+          text={code}
+          label="Copy"
+          is_named
+          {...(!has_events && { look: 'main' as const })}
+        />
       </div>
       <dl class={style.facts}>
         <div>
@@ -80,8 +86,8 @@ export function SendCard(): VNode {
         <div>
           <dt>Address</dt>
           <dd>
-            <code>{location.origin}</code>
-            <CopyButton text={location.origin} label="Copy address" />
+            <code>{SERVER_URL}</code>
+            <CopyButton text={SERVER_URL} label="Copy address" />
           </dd>
         </div>
       </dl>

@@ -2,17 +2,17 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { WebBreakdownAnswer, WebStatsRowAnswer } from '../../../contract/insights/answers.ts'
-import { useAnswer } from '../../api/ask.ts'
+import { useAnswer } from '../../api/calls/ask.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { Button } from '../../parts/button.tsx'
-import { EmptyNote } from '../../parts/empty-note.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { formatCompact, formatNumber } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { now } from '../../state/clock.ts'
 import { useParam } from '../../state/url.ts'
 import {
@@ -138,7 +138,7 @@ function Tabs({ tabs, chosen, onChoose }: TabsProps): VNode {
 
 /** Loaded when the card is drawn: its outlines weigh more than the rest of the page. */
 const WorldMap = lazyPage(() =>
-  import('../../parts/charts/world-map.tsx').then((module) => module.WorldMap),
+  import('../../parts/charts/map/world-map.tsx').then((module) => module.WorldMap),
 )
 
 type PlacesMapProps = Pick<RowsProps, 'tab' | 'rows' | 'onFilter'>

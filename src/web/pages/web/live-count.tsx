@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
-import { ask } from '../../api/ask.ts'
+import { ask } from '../../api/calls/ask.ts'
 import { formatCompact } from '../../parts/format.ts'
 import { useProject } from '../../state/project.tsx'
 import style from './web.module.css'

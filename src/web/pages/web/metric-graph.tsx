@@ -2,16 +2,16 @@
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
-import { type AnyQuery, useAnswer } from '../../api/ask.ts'
+import { type AnyQuery, useAnswer } from '../../api/calls/ask.ts'
 import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { ButtonLink } from '../../parts/button.tsx'
 import { type ChartSeries, isIncomplete, timeBuckets } from '../../parts/charts/chart-data.ts'
-import { TimeChart } from '../../parts/charts/time-chart.tsx'
+import { TimeChart } from '../../parts/charts/time/time-chart.tsx'
 import type { TimeInterval } from '../../parts/format.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { SkeletonBlock } from '../../parts/skeleton.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { now } from '../../state/clock.ts'
 import { useProject } from '../../state/project.tsx'
 import { graphQuery, visitorsSource, type WebMetric } from './metrics.ts'
@@ -84,7 +84,7 @@ export function MetricGraph({ metric, question, total, onPick }: MetricGraphProp
 }
 
 /** The address of a question in Explore, within the project. */
-export function exploreAddress(query: AnyQuery): string {
+function exploreAddress(query: AnyQuery): string {
   return `/explore#q=${encodeURIComponent(JSON.stringify(query))}`
 }
 

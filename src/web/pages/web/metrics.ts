@@ -1,5 +1,5 @@
 /** WEB_METRICS: the figures at the top of the page, and the graph that each of them opens. */
-import type { AnyQuery } from '../../api/ask.ts'
+import type { AnyQuery } from '../../api/calls/ask.ts'
 import {
   formatCompact,
   formatDuration,

@@ -1,7 +1,7 @@
 /** The figures at the top: each with its change, and a button that opens its graph. */
 import type { VNode } from 'preact'
 import type { WebFigureAnswer } from '../../../contract/insights/answers.ts'
-import type { AnswerOf, ResultsOf } from '../../api/ask.ts'
+import type { AnswerOf, ResultsOf } from '../../api/calls/ask.ts'
 import { formatPercent } from '../../parts/format.ts'
 import { WEB_METRICS, type WebMetric } from './metrics.ts'
 import style from './web.module.css'

@@ -1,16 +1,17 @@
 /** What can be done with any answer: read its HogQL, take it to SQL, a shell, a spreadsheet, a picture, another person. */
 import type { RefObject, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import type { AnyQuery } from '../../api/ask.ts'
+import type { AnyQuery } from '../../api/calls/ask.ts'
 import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import { Button } from '../button.tsx'
 import { CopyButton, copyText } from '../copy.tsx'
-import { Dialog } from '../dialog.tsx'
-import { Menu, type MenuItem } from '../menu.tsx'
-import { showToast } from '../toast.tsx'
+import { Dialog } from '../overlays/dialog.tsx'
+import { Menu, type MenuItem } from '../overlays/menu.tsx'
+import { showToast } from '../overlays/toast.tsx'
 import style from './answer-menu.module.css'
 import { type AnswerTable, csvOf } from './answer-table.ts'
+import { CURL, queryAddress } from './code-forms.ts'
 import { HogqlDialog } from './hogql-dialog.tsx'
 import { pictureOf } from './picture.ts'
 import { saveFile } from './save-file.ts'
@@ -29,11 +30,18 @@ type AnswerMenuProps = {
   readonly has_button?: boolean
   /** Above the others: what only this answer has. */
   readonly items?: readonly MenuItem[]
+  /** Below the others. */
+  readonly items_below?: readonly (MenuItem | null)[]
+  /** The menu's name; `More: …` without it. */
+  readonly label?: string
+  /** What "Copy link" copies; the page's address without it. */
+  readonly link?: string
 }
 
 /** Draws the menu, and what it opens. */
 export function AnswerMenu(props: AnswerMenuProps): VNode {
-  const { name, query, hogql, tableOf, picture, has_button = false, items = [] } = props
+  const { name, query, hogql, tableOf, picture, has_button = false } = props
+  const { items = [], items_below = [], label = `More: ${name}`, link = location.href } = props
   const { id } = useProject()
   const [text, setText] = useState<ShownText | null>(null)
   const [is_read, setRead] = useState(false)
@@ -42,12 +50,12 @@ export function AnswerMenu(props: AnswerMenuProps): VNode {
     else setText({ title, text: copied })
   }
   const read = { text: 'HogQL', icon: 'sql', is_disabled: !hogql } as const
-  const command = query === null ? null : curlOf(id, query)
+  const command = query === null ? null : CURL.write(queryAddress(id), query)
   const all: readonly (MenuItem | null)[] = [
     ...items,
     ...(has_button ? [] : [{ ...read, onSelect: () => setRead(true) }]),
     ...(items.length > 0 || !has_button ? [null] : []),
-    { text: 'Copy link', icon: 'link', onSelect: () => void copy('Link', location.href) },
+    { text: 'Copy link', icon: 'link', onSelect: () => void copy('Link', link) },
     {
       text: 'Copy as curl',
       icon: 'copy',
@@ -68,6 +76,7 @@ export function AnswerMenu(props: AnswerMenuProps): VNode {
       is_disabled: tableOf === undefined,
       onSelect: () => void savePicture(`${fileName(name)}.png`, picture.current),
     },
+    ...(items_below.length > 0 ? [null, ...items_below] : []),
   ]
   useKeys(
     has_button
@@ -81,7 +90,7 @@ export function AnswerMenu(props: AnswerMenuProps): VNode {
           HogQL
         </Button>
       )}
-      <Menu label={`More: ${name}`} items={all} />
+      <Menu label={label} items={all} />
       {is_read && hogql && <HogqlDialog hogql={hogql} onClose={() => setRead(false)} />}
       {text !== null && <TextDialog {...text} onClose={() => setText(null)} />}
     </div>
@@ -112,15 +121,4 @@ async function savePicture(name: string, element: HTMLElement | null): Promise<v
   } catch {
     showToast({ text: 'This browser cannot make a picture of the chart.' })
   }
-}
-
-/** A question as a command for a shell; the key is left for the reader to fill in. */
-function curlOf(project_id: number, query: AnyQuery): string {
-  const body = JSON.stringify({ query }).replaceAll("'", String.raw`'\''`)
-  return [
-    `curl ${location.origin}/api/projects/${project_id}/query/ \\`,
-    `  -H "Authorization: Bearer $TIDEMARK_API_KEY" \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '${body}'`,
-  ].join('\n')
 }

@@ -1,5 +1,5 @@
 /** A number of an answer that was clicked: what it is, and the question for the persons behind it. */
-import type { AnyQuery } from '../../api/ask.ts'
+import type { AnyQuery } from '../../api/calls/ask.ts'
 import type { PropertyCondition } from '../filters/conditions.ts'
 
 export type ClickedNumber = {

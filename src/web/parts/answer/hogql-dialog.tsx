@@ -1,11 +1,11 @@
 /** The HogQL of an answer: to read, to copy, to open in SQL where the server takes it as it is. */
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
-import { type ApiError, call } from '../../api/call.ts'
+import { type ApiError, call } from '../../api/calls/call.ts'
 import { useProject } from '../../state/project.tsx'
 import { ButtonLink } from '../button.tsx'
 import { CopyButton } from '../copy.tsx'
-import { Dialog } from '../dialog.tsx'
+import { Dialog } from '../overlays/dialog.tsx'
 import style from './answer-menu.module.css'
 import { brokenIntoLines } from './hogql-lines.ts'
 

@@ -25,7 +25,7 @@ export type ChartSeries = {
 /** A note at a bucket. */
 export type ChartMark = { readonly key: string; readonly bucket: number; readonly text: string }
 
-export const SERIES_COLOURS = 8
+const SERIES_COLOURS = 8
 
 /** The token of a series' colour. */
 export function seriesColour(index: number): string {

@@ -12,7 +12,7 @@ export type FunnelColumn = {
   readonly counts: readonly number[]
 }
 
-export type FunnelStepText = {
+type FunnelStepText = {
   readonly name: string
   /** Seconds since the step before; null for the first, and without conversions. */
   readonly average_s: number | null

@@ -9,7 +9,7 @@ import style from './paths-chart.module.css'
 import { useWidth } from './use-width.ts'
 
 /** How often one step led to the next; names are unique per step: `1_/pricing`. */
-export type PathLink = {
+type PathLink = {
   readonly source: string
   readonly target: string
   readonly value: number

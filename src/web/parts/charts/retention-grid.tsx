@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { formatNumber, formatPercent } from '../format.ts'
 import style from './retention-grid.module.css'
 
-export type RetentionGridRow = {
+type RetentionGridRow = {
   readonly key: string
   /** The period in which these began: in short, and in full. */
   readonly text: string

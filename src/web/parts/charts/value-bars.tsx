@@ -4,7 +4,7 @@ import { formatNumber, formatPercent } from '../format.ts'
 import { seriesColour } from './chart-data.ts'
 import style from './value-bars.module.css'
 
-export type ValueBar = {
+type ValueBar = {
   readonly key: string
   readonly name: string
   readonly value: number

@@ -22,7 +22,7 @@ export type ConditionValue =
 /** How the value of an operator is entered. */
 export type ValueInput = 'none' | 'many' | 'text' | 'number' | 'date'
 
-export type ConditionOperator = {
+type ConditionOperator = {
   readonly name: string
   readonly text: string
   readonly input: ValueInput
@@ -35,7 +35,7 @@ const NUMBERS = ['Numeric']
 const DATES = ['DateTime']
 
 /** CONDITION_OPERATORS: what an editor offers, the most used first. Adding an operator means adding a line. */
-export const CONDITION_OPERATORS: readonly ConditionOperator[] = [
+const CONDITION_OPERATORS: readonly ConditionOperator[] = [
   { name: 'exact', text: 'is', input: 'many', types: [...TEXTS, ...NUMBERS, 'Boolean'] },
   { name: 'is_not', text: 'is not', input: 'many', types: [...TEXTS, ...NUMBERS, 'Boolean'] },
   { name: 'icontains', text: 'contains', input: 'text', types: TEXTS },

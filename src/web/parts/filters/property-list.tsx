@@ -9,7 +9,7 @@ import {
   useGroupTypes,
   usePropertyNames,
 } from '../../api/definitions.ts'
-import { Combobox, type ComboOption } from '../combobox.tsx'
+import { Combobox, type ComboOption } from '../fields/combobox.tsx'
 import { propertyTitle, SESSION_PROPERTIES } from '../names.ts'
 import type { PropertyCondition } from './conditions.ts'
 

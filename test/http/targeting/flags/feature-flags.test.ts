@@ -1,6 +1,6 @@
 /** Feature flags through the management API: made, changed, found, judged, copied, and handed to clients. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { createProject } from '../../../../src/projects/project.ts'
+import { createProject } from '../../../../src/projects/settings/project.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
 

@@ -1,6 +1,6 @@
 /** Many flags at once, and one flag in one word: found, named, deleted, tagged, switched, archived, tried out. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { createProject } from '../../../../src/projects/project.ts'
+import { createProject } from '../../../../src/projects/settings/project.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
 

@@ -1,10 +1,10 @@
 /** Changes of flags at a time of their own: planned, held, done when their time has come, and told of. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { EVERYBODY, setAccessLevel } from '../../../../src/projects/access-controls.ts'
-import { createApiKey } from '../../../../src/projects/api-key.ts'
+import { createApiKey } from '../../../../src/projects/keys/api-key.ts'
+import { EVERYBODY, setAccessLevel } from '../../../../src/projects/rights/access-controls.ts'
 import { MEMBER, memberships } from '../../../../src/projects/tables.ts'
-import { createUser } from '../../../../src/projects/user.ts'
+import { createUser } from '../../../../src/projects/users/user.ts'
 import { FlagSchedule } from '../../../../src/targeting/flags/flag-schedule.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, manage, putFlag } from '../flag-world.ts'

@@ -1,7 +1,7 @@
 /** Surveys through the management API: whom they ask is decided by their flags, what came back by events. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { eventQueryContext } from '../../../../src/http/analytics/event-queries.ts'
+import { eventQueryContext } from '../../../../src/http/analytics/queries/event-queries.ts'
 import { SurveyLifecycle } from '../../../../src/targeting/surveys/survey-lifecycle.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'

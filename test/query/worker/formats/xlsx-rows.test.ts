@@ -5,6 +5,8 @@ import * as fc from 'fast-check'
 import { strFromU8, unzipSync } from 'fflate'
 import { xlsxSink } from '../../../../src/query/worker/formats/xlsx-rows.ts'
 
+const LIMITS = { sheet_rows_max: 100, bytes_max: 10_000_000 }
+
 type Sheets = Readonly<Record<string, string>>
 
 /** Writes the rows of a SELECT; returns the files of the workbook by name. */
@@ -16,7 +18,7 @@ async function bookOf(
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
   const result = await connection.run(sql)
   const columns = result.columnNames()
-  const sink = xlsxSink({ columns, types, timezone: 'UTC', sheet_rows_max })
+  const sink = xlsxSink({ ...LIMITS, columns, types, timezone: 'UTC', sheet_rows_max })
   const parts: Uint8Array[] = []
   for await (const chunk of result) parts.push(...sink.add(chunk, chunk.rowCount))
   parts.push(...sink.end())
@@ -84,6 +86,17 @@ describe('a workbook', () => {
     expect(cellsOf(book['xl/worksheets/sheet1.xml'])).toEqual([['n']])
   })
 
+  test('refuses more than a ZIP file holds', async () => {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect()
+    const result = await connection.run("select repeat('x', 1000) as t from range(400)")
+    const head = { columns: ['t'], types: ['String'], timezone: 'UTC' }
+    const sink = xlsxSink({ ...head, sheet_rows_max: 100, bytes_max: 300_000 })
+    const chunk = await result.fetchChunk()
+    if (chunk === null) throw new Error('no rows')
+    const write = (): unknown => [sink.add(chunk, chunk.rowCount), sink.end()]
+    expect(write).toThrow('A workbook holds at most 4 GB.')
+  })
+
   test('gives any texts back, and is XML whatever they are', async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect()
     const texts = fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 40 })
@@ -94,8 +107,7 @@ describe('a workbook', () => {
         const result = await connection.run('select unnest($1::json::varchar[]) as t', [
           JSON.stringify(rows),
         ])
-        const options = { columns: ['t'], types: ['String'], timezone: 'UTC', sheet_rows_max: 99 }
-        const sink = xlsxSink(options)
+        const sink = xlsxSink({ ...LIMITS, columns: ['t'], types: ['String'], timezone: 'UTC' })
         const parts: Uint8Array[] = []
         for await (const chunk of result) parts.push(...sink.add(chunk, chunk.rowCount))
         const book = unzipSync(Buffer.concat([...parts, ...sink.end()]))

@@ -34,6 +34,7 @@ const openStore = ({ data_dir }: World): Promise<ProjectStore> =>
     project_id: 1,
     spare_slots: 4,
     instance: { memory_mb: 512, threads: 1, spill_dir: join(data_dir, 'tmp', 'spill') },
+    macro_file: null,
   })
 
 async function rowsOf(store: ProjectStore, sql: string): Promise<unknown[]> {

@@ -1,0 +1,66 @@
+/** What a reader of another tool's export files does: one record in, events in the shape of `/batch/` out. */
+import { isObject } from '../../json.ts'
+
+export type JSONObject = Readonly<Record<string, unknown>>
+
+/** The events of a record, or why it cannot be brought over: these words are counted and printed. */
+export type MappedRecord = readonly JSONObject[] | string
+
+/** Maps one record. An event without `uuid` gets one from its file and position, so that it is stored once. */
+export type MapRecord = (record: JSONObject) => MappedRecord
+
+export const NO_NAME = 'no event name'
+export const NO_TIME = 'no time that can be read'
+
+/** The text of a value that identifies something: a non-empty string or a number; null for everything else. */
+export function readId(value: unknown): string | null {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** An object, also one that is written as JSON text; an empty one for everything else. */
+export function readObject(value: unknown): JSONObject {
+  if (isObject(value)) return value
+  if (typeof value !== 'string') return {}
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return isObject(parsed) ? parsed : {}
+  } catch {
+    return {}
+  }
+}
+
+/** ISO 8601 of milliseconds since 1970, or null for what is no time. */
+export function formatMillis(ms: number): string | null {
+  const time = new Date(ms)
+  return Number.isNaN(time.getTime()) ? null : time.toISOString()
+}
+
+/** Properties under our names: `names` maps those of the other tool; empty values are left out. */
+export function renameProperties(
+  properties: JSONObject,
+  names: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(names)
+      .map(([theirs, ours]) => [ours, properties[theirs]] as const)
+      .filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  )
+}
+
+/** The event that makes an anonymous id and a user's id one person. */
+export function identify(user_id: string, anonymous_id: string, timestamp: unknown): JSONObject {
+  return {
+    event: '$identify',
+    distinct_id: user_id,
+    timestamp,
+    uuid: uuidOf(JSON.stringify(['identify', user_id, anonymous_id])),
+    properties: { $anon_distinct_id: anonymous_id },
+  }
+}
+
+/** A UUID that is the same for the same text. */
+export function uuidOf(text: string): string {
+  const hex = new Bun.CryptoHasher('sha256').update(text).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -1,0 +1,83 @@
+/** A store of backups in a folder of this machine, such as a mounted disk. */
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { syncPath } from '../../storage/files/parquet.ts'
+import { BackupFault } from '../fill-folder.ts'
+import type { BackupStore } from './store.ts'
+
+/** What a file is called until all of it is stored. */
+const UNFINISHED = '.new'
+
+/** Opens the store of a folder, which is made by the first backup. */
+export function openFolderStore(folder: string): BackupStore {
+  return {
+    name: folder,
+    async list(name) {
+      const inner = join(folder, name)
+      if (!isPlainFolder(inner)) return new Map()
+      return new Map(
+        readdirSync(inner).flatMap((file) => {
+          const stat = lstatSync(join(inner, file), { throwIfNoEntry: false })
+          return stat?.isFile() === true ? [[file, stat.size] as const] : []
+        }),
+      )
+    },
+    async *read(key) {
+      const path = join(folder, key)
+      requirePlainFolder(dirname(path))
+      const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(
+        (error: Error) => {
+          throw new BackupFault(`${path} cannot be read: ${error.message}`)
+        },
+      )
+      try {
+        if (!(await file.stat()).isFile()) throw new BackupFault(`${path} is no plain file`)
+        for await (const bytes of file.createReadStream({ autoClose: false })) yield bytes
+      } finally {
+        await file.close()
+      }
+    },
+    async write(key, from) {
+      const path = join(folder, key)
+      requireNoData(folder)
+      mkdirSync(dirname(path), { recursive: true })
+      requirePlainFolder(dirname(path))
+      rmSync(`${path}${UNFINISHED}`, { force: true })
+      copyFileSync(from, `${path}${UNFINISHED}`, constants.COPYFILE_EXCL)
+      syncPath(`${path}${UNFINISHED}`)
+      renameSync(`${path}${UNFINISHED}`, path)
+      for (const changed of [dirname(path), folder]) syncPath(changed)
+    },
+    async remove(key) {
+      requirePlainFolder(dirname(join(folder, key)))
+      rmSync(join(folder, key), { force: true })
+    },
+  }
+}
+
+function requireNoData(folder: string): void {
+  if (!existsSync(join(folder, 'events.db'))) return
+  throw new BackupFault(`${folder} is a data folder or a backup: name another one for the store`)
+}
+
+/** A store contains no links: they could lead anywhere. */
+function isPlainFolder(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return false
+  if (stat.isDirectory()) return true
+  throw new BackupFault(`${path} is a link or no folder`)
+}
+
+function requirePlainFolder(path: string): void {
+  if (!isPlainFolder(path)) throw new BackupFault(`${path} is missing`)
+}

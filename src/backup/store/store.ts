@@ -1,0 +1,27 @@
+/** Where backups are kept: a folder or a bucket with files by checksum, and one list per backup. */
+/**
+ * A store of backups. Its keys are `files/<sha256>` and `backups/<time>.json`. All calls reject with a BackupFault that
+ * names the store when it cannot be reached or refuses.
+ */
+export type BackupStore = {
+  /** The store as its users write it. */
+  readonly name: string
+  /** The sizes in bytes of all that is kept in one folder of the store, by the name in that folder. */
+  list(folder: StoreFolder): Promise<ReadonlyMap<string, number>>
+  /** The bytes of one key. Neither links nor devices are read. */
+  read(key: string): AsyncIterable<Uint8Array>
+  /** Stores a local file; the key is there when all of it is stored, or is not there. */
+  write(key: string, path: string): Promise<void>
+  remove(key: string): Promise<void>
+}
+
+type StoreFolder = 'backups' | 'files'
+
+/** How a bucket is reached: an empty endpoint is Amazon's own, an empty session token none. */
+export type BucketAccess = {
+  readonly endpoint: string | null
+  readonly region: string
+  readonly key_id: string | null
+  readonly secret: string | null
+  readonly session_token: string | null
+}

@@ -1,0 +1,124 @@
+/** Keeps an edge's copies of what its projects define: asks the home every few seconds, with the ETag of the last answer. */
+import { isObject } from '../json.ts'
+import { EdgeCopies } from '../storage/control/edge-copies.ts'
+import { SECOND_MS } from '../time.ts'
+import { type CopiedDefinitions, type CopiedGroupType, EDGE_TABLES } from './definition-tables.ts'
+import { BackOff, type Home, HomeError, sleep } from './home.ts'
+import { WIRE_VERSION } from './report.ts'
+
+const TIMEOUT_MS = 30 * SECOND_MS
+const RETRY_MAX_MS = 30 * SECOND_MS
+
+type DefinitionsContext = {
+  readonly data_dir: string
+  readonly home: Home
+  readonly refresh_ms: number
+  /** Receives the group types of all projects: they are stored with persons. */
+  readonly takeGroupTypes: (types: readonly CopiedGroupType[]) => void
+  readonly log: { readonly warn: (fields: object, message: string) => void }
+  readonly now: () => Date
+}
+
+/** Runs from `start` until `close`. The copies are on disk: an edge that starts without its home answers from them. */
+export class EdgeDefinitions {
+  readonly #context: DefinitionsContext
+  readonly #copies: EdgeCopies
+  readonly #back_off: BackOff
+  readonly #stop = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #projects: readonly number[]
+  #etag: string | null
+  #checked_at: number | null
+
+  constructor(context: DefinitionsContext) {
+    this.#context = context
+    this.#copies = new EdgeCopies(context.data_dir)
+    this.#back_off = new BackOff(Math.min(SECOND_MS, context.refresh_ms), RETRY_MAX_MS)
+    const state = this.#copies.readState()
+    this.#etag = state?.etag ?? null
+    this.#checked_at = state?.checked_at ?? null
+    this.#projects = this.#copies.listProjects()
+  }
+
+  /** Whether the home has ever answered: before that no token is known, which must not look like a wrong one. */
+  get is_present(): boolean {
+    return this.#etag !== null
+  }
+
+  /** Time since the definitions were found to be the home's, in seconds; null before the first time. */
+  get age_s(): number | null {
+    if (this.#checked_at === null) return null
+    return Math.max(0, this.#context.now().getTime() - this.#checked_at) / 1000
+  }
+
+  get projects(): readonly number[] {
+    return this.#projects
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+    this.#copies.close()
+  }
+
+  async #run(): Promise<void> {
+    const { refresh_ms, log } = this.#context
+    while (!this.#stop.signal.aborted) {
+      let wait_ms = refresh_ms
+      try {
+        await this.#refresh()
+        this.#back_off.reset()
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        const reason = error instanceof Error ? error.message : String(error)
+        log.warn({ reason }, 'the home did not tell its definitions')
+        wait_ms = this.#back_off.next()
+      }
+      await sleep(wait_ms, this.#stop.signal)
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    const { home, now, takeGroupTypes } = this.#context
+    const headers: Record<string, string> =
+      this.#etag === null ? {} : { 'If-None-Match': this.#etag }
+    const init = { headers, signal: this.#stop.signal }
+    const answer = await home.call('/_edge/v1/definitions', init, TIMEOUT_MS)
+    const checked_at = now().getTime()
+    if (answer.status === 304) {
+      this.#copies.noteChecked(checked_at)
+      this.#checked_at = checked_at
+      return
+    }
+    const etag = answer.headers.get('etag')
+    const definitions = readDefinitions(await answer.json())
+    if (etag === null || definitions === null) {
+      throw new HomeError(answer.status, 'the home does not speak this wire')
+    }
+    const copies = EDGE_TABLES.map(({ name: table }) => ({
+      table,
+      rows: definitions.tables[table] ?? [],
+    }))
+    takeGroupTypes(definitions.group_types)
+    this.#copies.replace(copies, { etag, checked_at })
+    this.#etag = etag
+    this.#checked_at = checked_at
+    this.#projects = this.#copies.listProjects()
+  }
+}
+
+/** Reads the home's answer; null for what this version cannot read. */
+function readDefinitions(value: unknown): CopiedDefinitions | null {
+  if (!isObject(value) || value['wire'] !== WIRE_VERSION) return null
+  const { tables, group_types } = value
+  const has_rows = isObject(tables) && Object.values(tables).every(isRowList)
+  return has_rows && isRowList(group_types) ? (value as CopiedDefinitions) : null
+}
+
+function isRowList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isObject)
+}

@@ -1,0 +1,40 @@
+/** Opens an edge's data thread behind the interface of ingestion. */
+import { Capture, type CaptureSettings } from '../ingest/threads/capture.ts'
+import { type FromDataThread, THREAD_OPTIONS } from '../ingest/threads/messages.ts'
+import type { CopiedPerson } from '../storage/persons/edge-persons.ts'
+import type { CopiedGroupType } from './definition-tables.ts'
+import type { ToEdgeThread } from './messages.ts'
+
+export type EdgeCapture = {
+  readonly capture: Capture
+  /** Deletes entries that are at home. */
+  readonly confirm: (epoch: string, up_to_seq: number) => void
+  /** Stores copies of persons and group types. */
+  readonly replicate: (persons: readonly CopiedPerson[]) => void
+  readonly takeGroupTypes: (types: readonly CopiedGroupType[]) => void
+}
+
+/** `onStored` is called after each commit. */
+type EdgeCaptureSettings = CaptureSettings & {
+  /** The most bytes of entries that wait for the home. */
+  readonly bytes_max: number
+  readonly onStored: () => void
+}
+
+/** Opens events.db on the edge's data thread. control.db must exist. */
+export async function openEdgeCapture(settings: EdgeCaptureSettings): Promise<EdgeCapture> {
+  const worker = new Worker(new URL('./edge-thread.ts', import.meta.url).href, THREAD_OPTIONS)
+  const post = (message: ToEdgeThread): void => worker.postMessage(message, [])
+  post({ kind: 'limit', bytes_max: settings.bytes_max })
+  worker.addEventListener('message', ({ data }: MessageEvent<FromDataThread>) => {
+    if (data.kind === 'answers') settings.onStored()
+  })
+  const capture = new Capture(worker, settings)
+  await capture.opened
+  return {
+    capture,
+    confirm: (epoch, up_to_seq) => post({ kind: 'confirmed', epoch, up_to_seq }),
+    replicate: (persons) => post({ kind: 'replicate', persons }),
+    takeGroupTypes: (types) => post({ kind: 'group_types', types }),
+  }
+}

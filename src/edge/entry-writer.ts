@@ -1,0 +1,215 @@
+/** Group commit of an edge: requests pass the pipeline as at home, and what it accepts is appended as entries. */
+import { BatchDecoder, failureOf } from '../ingest/threads/decode-batch.ts'
+import {
+  type DecodeContext,
+  type DecodeJob,
+  finishDecodeJob,
+} from '../ingest/threads/decode-request.ts'
+import {
+  type PackedRequestRest,
+  type PackedSlice,
+  packSlice,
+  unpackRest,
+} from '../ingest/threads/event-packing.ts'
+import { printEntry } from '../ingest/threads/forwarded-entry.ts'
+import {
+  type CaptureAnswer,
+  type CommittedAnswers,
+  type NumberedAnswer,
+  type NumberedCapture,
+  UNAVAILABLE,
+} from '../ingest/threads/messages.ts'
+import { faultOf } from '../ingest/threads/storage-faults.ts'
+import type { EdgeEntries, NewEntry } from '../storage/log/edge-entries.ts'
+import type { EventLog } from '../storage/log/event-log.ts'
+import { makeUuid } from '../uuid.ts'
+
+/** Requests of one commit: bounds how long their answers wait. */
+const REQUESTS_MAX = 2000
+/** A commit takes no further request after this time. */
+const COMMIT_MS_MAX = 20
+/** Confirmed entries deleted per transaction: requests wait a few milliseconds for one. */
+const CONFIRMED_TOGETHER_MAX = 1000
+
+type EntryWriterContext = DecodeContext & {
+  readonly log: EventLog
+  readonly entries: EdgeEntries
+  /** The most bytes that may wait. */
+  readonly bytes_max: number
+  readonly answer: (committed: CommittedAnswers) => void
+  readonly breakDown: (message: string) => void
+}
+
+/** A decoded request: its slices, and what it is beside its events. */
+type DecodedRequest = {
+  readonly id: number
+  readonly slices: readonly PackedSlice[]
+  readonly rest: PackedRequestRest
+}
+
+type Confirmation = { readonly epoch: string; readonly up_to_seq: number }
+
+/** The requests that are not answered yet. `turn` does a bounded amount of work on them. */
+export class EntryWriter {
+  readonly #context: EntryWriterContext
+  readonly #decoder: BatchDecoder
+  /** Slices of requests of which more are to come. */
+  readonly #arriving = new Map<number, PackedSlice[]>()
+  #waiting: DecodedRequest[] = []
+  #confirmed: Confirmation[] = []
+  /** Bytes that wait for the home. */
+  #bytes: number
+  #is_broken = false
+
+  constructor(context: EntryWriterContext) {
+    this.#context = context
+    this.#bytes = context.entries.readBacklog().bytes
+    this.#decoder = new BatchDecoder({
+      ...context,
+      takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
+      refuse: (answers) => {
+        for (const [id] of answers) this.#arriving.delete(id)
+        this.#send(answers, 0)
+      },
+    })
+  }
+
+  receive(captures: readonly NumberedCapture[]): void {
+    this.#decoder.receive(captures)
+  }
+
+  /** Takes a slice of a request that the decode thread decoded. */
+  receivePacked(slice: PackedSlice): void {
+    const slices = this.#arriving.get(slice.id) ?? []
+    slices.push(slice)
+    if (slice.request === '') {
+      this.#arriving.set(slice.id, slices)
+      return
+    }
+    this.#arriving.delete(slice.id)
+    this.#waiting.push({ id: slice.id, slices, rest: unpackRest(slice.request) })
+  }
+
+  /** Drops the slices of a request that was refused while it was decoded. */
+  abandon(id: number): void {
+    this.#arriving.delete(id)
+  }
+
+  /** Entries up to this number are at home: they are deleted, some in each turn. */
+  confirm(confirmation: Confirmation): void {
+    this.#confirmed.push(confirmation)
+  }
+
+  get has_work(): boolean {
+    return this.#decoder.has_work || this.#waiting.length > 0 || this.#confirmed.length > 0
+  }
+
+  /** One turn: decodes what arrived, commits requests, then deletes some confirmed entries. */
+  turn(): void {
+    this.#decoder.turn()
+    if (this.#waiting.length > 0) this.#commitSome(this.#waiting.splice(0, REQUESTS_MAX))
+    if (this.#confirmed.length > 0) this.#deleteSome()
+  }
+
+  #takeSlice(job: DecodeJob, is_last: boolean): void {
+    const slice = packSlice(job.id, job.events, is_last ? finishDecodeJob(job) : null)
+    job.events = []
+    this.receivePacked(slice)
+  }
+
+  #commitSome(requests: readonly DecodedRequest[]): void {
+    const { log, entries, bytes_max } = this.#context
+    const answers: NumberedAnswer[] = []
+    const started_ms = performance.now()
+    let done = 0
+    let bytes = 0
+    try {
+      if (this.#is_broken) throw new Error('the database is damaged')
+      log.transact(() => {
+        for (const request of requests) {
+          if (done > 0 && performance.now() - started_ms > COMMIT_MS_MAX) break
+          done += 1
+          const printed = entriesOf(request)
+          const length = printed.reduce((sum, { text }) => sum + text.length, 0)
+          if (this.#bytes + bytes + length > bytes_max) {
+            answers.push([request.id, UNAVAILABLE])
+            continue
+          }
+          bytes += entries.append(printed)
+          answers.push([request.id, storedAnswer(request)])
+        }
+      })
+    } catch (error) {
+      this.#refuse(requests, error)
+      return
+    }
+    this.#bytes += bytes
+    this.#waiting.unshift(...requests.slice(done))
+    this.#send(answers, bytes)
+  }
+
+  /** Nothing of the transaction is stored: clients repeat what the disk did not take. */
+  #refuse(requests: readonly DecodedRequest[], error: unknown): void {
+    this.#context.names.forget()
+    const fault = faultOf(error)
+    if (fault === 'damaged') this.#break(error)
+    const answer = fault === null && !this.#is_broken ? failureOf(error) : UNAVAILABLE
+    this.#send(
+      requests.map(({ id }): NumberedAnswer => [id, answer]),
+      0,
+    )
+  }
+
+  #break(error: unknown): void {
+    this.#is_broken = true
+    this.#context.breakDown(String(error))
+  }
+
+  #deleteSome(): void {
+    const [first] = this.#confirmed
+    if (first === undefined) return
+    const { log, entries } = this.#context
+    try {
+      log.transact(() => {
+        const bytes = entries.confirm(first.epoch, first.up_to_seq, CONFIRMED_TOGETHER_MAX)
+        if (bytes === null) this.#confirmed.shift()
+        else this.#bytes -= bytes
+      })
+    } catch (error) {
+      // They are confirmed again when they are sent again, or with the next batch of their epoch.
+      this.#confirmed = []
+      this.#bytes = entries.readBacklog().bytes
+      if (faultOf(error) !== 'unavailable') this.#break(error)
+    }
+  }
+
+  #send(answers: readonly NumberedAnswer[], bytes_written: number): void {
+    this.#decoder.settle(answers.map(([id]) => id))
+    this.#context.answer({ kind: 'answers', answers, first_events: [], bytes_written })
+  }
+}
+
+/** An entry for each slice; what the request is beside its events comes with the last. A request without any has one. */
+function entriesOf({ slices, rest }: DecodedRequest): readonly NewEntry[] {
+  const { project_id, now, dropped, warnings, names } = rest
+  const said = { dropped, warnings, names }
+  return slices.map(({ heads, texts, count }, index) => ({
+    received_at: now,
+    event_count: count,
+    text: printEntry({
+      project_id,
+      received_at: now,
+      uuid_base: makeUuid(),
+      heads,
+      texts,
+      rest: index === slices.length - 1 ? said : null,
+    }),
+  }))
+}
+
+/** Whether an event was stored before is decided at home. */
+function storedAnswer({ slices, rest }: DecodedRequest): CaptureAnswer {
+  const accepted = slices.reduce((sum, { count }) => sum + count, 0)
+  const dropped = rest.dropped.reduce((sum, [, count]) => sum + count, 0)
+  return { kind: 'stored', accepted, dropped, repeated: 0 }
+}

@@ -1,0 +1,96 @@
+/** Calls an edge's home: with its key, a time limit, and a back-off that all callers share. */
+
+/** The home did not answer as it should. */
+export class HomeError extends Error {
+  override readonly name = 'HomeError'
+  /** The status; null if there was no answer. */
+  readonly status: number | null
+
+  constructor(status: number | null, detail: string) {
+    super(detail)
+    this.status = status
+  }
+}
+
+type HomeSettings = {
+  /** The home's address, without a final slash. */
+  readonly url: string
+  /** A personal API key of the home. */
+  readonly key: string
+}
+
+/** Characters of an error's body that are logged. */
+const DETAIL_LENGTH_MAX = 500
+
+/** The home, as edges call it. */
+export class Home {
+  readonly url: string
+  readonly #key: string
+
+  constructor({ url, key }: HomeSettings) {
+    this.url = url
+    this.#key = key
+  }
+
+  /** Calls a path. Returns an answer of 2xx or 304; throws a `HomeError` for any other, and for none in time. */
+  async call(path: string, init: RequestInit, timeout_ms: number): Promise<Response> {
+    const headers = new Headers(init.headers)
+    headers.set('Authorization', `Bearer ${this.#key}`)
+    const signal = AbortSignal.any([
+      AbortSignal.timeout(timeout_ms),
+      ...(init.signal ? [init.signal] : []),
+    ])
+    const answer = await fetch(`${this.url}${path}`, {
+      ...init,
+      headers,
+      signal,
+      redirect: 'manual',
+    }).catch((error: unknown) => {
+      throw new HomeError(null, messageOf(error))
+    })
+    if (answer.ok || answer.status === 304) return answer
+    const text = await answer.text().catch(messageOf)
+    throw new HomeError(answer.status, `${answer.status} ${text.slice(0, DETAIL_LENGTH_MAX)}`)
+  }
+}
+
+/** Waits that double from `min_ms` to `max_ms`, each shortened by up to a half at random, so that edges spread. */
+export class BackOff {
+  readonly #min_ms: number
+  readonly #max_ms: number
+  #failures = 0
+
+  constructor(min_ms: number, max_ms: number) {
+    this.#min_ms = min_ms
+    this.#max_ms = max_ms
+  }
+
+  /** Forgets the failures. */
+  reset(): void {
+    this.#failures = 0
+  }
+
+  /** The next wait, ms. */
+  next(): number {
+    const full_ms = Math.min(this.#max_ms, this.#min_ms * 2 ** Math.min(this.#failures, 30))
+    this.#failures += 1
+    return full_ms * (0.5 + Math.random() / 2)
+  }
+}
+
+/** Waits; ends early when the signal is aborted. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    const timer = setTimeout(finish, ms)
+    signal.addEventListener('abort', finish, { once: true })
+  })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,289 @@
+/**
+ * CALLS: HogQL's functions in ClickHouse. Most are ClickHouse's own and printed as they are called; a line here is one that
+ * is spelled otherwise there, or only HogQL has.
+ */
+
+import { findFunction } from '../functions/registry.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
+import { constantText } from '../sql/sql-fragments.ts'
+import { clickhouseName, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
+import { refuseThere } from './refuse-there.ts'
+import type { ClickHouseValues } from './values.ts'
+
+/** What printing a call needs of the printer. */
+export type ExprPrinter = {
+  readonly values: ClickHouseValues
+  expr(expr: ResolvedExpr): string
+  /** An instant as it is stored, without its zone. */
+  bare(expr: ResolvedExpr): string
+  /** An aggregate or plain call with its parameters, DISTINCT and FILTER. */
+  gather(name: string, args: readonly string[], call: Apply): string
+}
+
+type CallPrinting = (args: readonly string[], call: Apply, printer: ExprPrinter) => string
+
+/** Compares instants: as they are stored, so that the order of the table is used. */
+const COMPARED: ReadonlySet<string> = new Set([
+  'equals',
+  'greater',
+  'greaterOrEquals',
+  'isDistinctFrom',
+  'isNotDistinctFrom',
+  'less',
+  'lessOrEquals',
+  'notEquals',
+])
+
+/** These only take moments of whole seconds there. */
+const IN_SECONDS = /^(?:sequenceCount|sequenceMatch|windowFunnel)/
+
+/** These compare two numbers, which have one type there. */
+const TWO_NUMBERS = /^(?:deltaSumTimestamp|maxIntersections(?:Position)?)(?:If)?$/
+
+/** These only take windows of whole seconds there. */
+const WINDOWS: ReadonlySet<string> = new Set([
+  'hop',
+  'hopEnd',
+  'hopStart',
+  'timeSlots',
+  'tumble',
+  'tumbleEnd',
+  'tumbleStart',
+])
+
+/** These take numbers with a fraction alone. */
+const OF_FLOATS: ReadonlySet<string> = new Set(['geohashEncode', 'pointInEllipses'])
+
+/** A condition of type Bool would make these answer true and false, where HogQL has 1 and 0. */
+const LOGIC: ReadonlySet<string> = new Set(['and', 'not', 'or', 'xor'])
+
+/** These answer one of their arguments: a float and an integer of 64 bits have no common type there. */
+const CHOICES: ReadonlySet<string> = new Set(['coalesce', 'if', 'ifNull', 'multiIf'])
+
+/** Another name for the same function. */
+const renamed =
+  (name: string): CallPrinting =>
+  (args, call, printer) =>
+    printer.gather(name, args, call)
+
+/** A call that cannot be asked there. */
+const refused =
+  (what: string): CallPrinting =>
+  () =>
+    refuseThere(what)
+
+/** A conversion that gives NULL for what does not fit. */
+const castOrNull =
+  (name: string): CallPrinting =>
+  ([value]) =>
+    `accurateCastOrNull(${value}, '${name}')`
+
+/** The same with a value instead of NULL. */
+const orDefault =
+  (name: string): CallPrinting =>
+  ([value, otherwise = '0']) =>
+    `ifNull(accurateCastOrNull(${value}, '${name}'), CAST(${otherwise}, '${name}'))`
+
+/** A division that gives NULL by zero; a constant divisor is known. */
+const dividing =
+  (name: string): CallPrinting =>
+  (args, { args: [, by] }) => {
+    const is_sure = by?.kind === 'value' && typeof by.value === 'bigint' && by.value !== 0n
+    return `${name}${is_sure ? '' : 'OrNull'}(${args.join(', ')})`
+  }
+
+/** The date of a value in the zone of its type; a text that is none is NULL. */
+const dateOf: CallPrinting = ([value = ''], { args: [from], type }, printer) =>
+  isText(from?.type ?? UNKNOWN)
+    ? `toDate(${instantOf(value, STRING, printer.values.text(zoneOf(type)))})`
+    : `toDate(${value})`
+
+/** By HogQL's name. Adding a line spells one function for ClickHouse. */
+const CALLS: Readonly<Record<string, CallPrinting>> = {
+  // made by the resolver
+  asType: ([value = ''], { args: [from], type }, printer) =>
+    convertTo(value, from?.type ?? UNKNOWN, type, printer),
+  groupingOfKeys: renamed('grouping'),
+  _caseWithExpression: renamed('caseWithExpression'),
+  memberOf: ([of, key]) => `JSONExtract(${of}, toString(${key}), 'Nullable(String)')`,
+  orEmpty: ([value]) => `ifNull(${value}, '')`,
+  sampleBucket: ([value]) => `(cityHash64(${value}) % 1000000)`,
+  sliceOf: ([of, from, to]) =>
+    to === undefined
+      ? `arraySlice(${of}, ${from})`
+      : `arraySlice(${of}, ${from}, ${to} - ${from} + 1)`,
+  // conditions
+  in: ([left, ...rest], { args }) => `(${left} IN ${membersOf(rest, args)})`,
+  notIn: ([left, ...rest], { args }) => `(${left} NOT IN ${membersOf(rest, args)})`,
+  matches: renamed('match'),
+  notMatch: (args) => `not(match(${args.join(', ')}))`,
+  matchCaseInsensitive: ([text, pattern]) => `match(${text}, concat('(?i)', ${pattern}))`,
+  notMatchCaseInsensitive: ([text, pattern]) => `not(match(${text}, concat('(?i)', ${pattern})))`,
+  // texts
+  concat: (args) => `concat(${args.map((arg) => `ifNull(toString(${arg}), '')`).join(', ')})`,
+  md5: (args) => `hex(MD5(${args.join(', ')}))`,
+  split_part: ([text, by, at]) => `splitByString(${by}, ${text})[${at}]`,
+  btrim: renamed('trimBoth'),
+  extractIPv4Substrings: refused('extractIPv4Substrings'),
+  languageCodeToName: refused('languageCodeToName'),
+  sortableSemver: ([text]) =>
+    `arrayMap(x -> toInt64OrZero(x), splitByChar('.', extract(ifNull(${text}, ''), '(\\\\d+(\\\\.\\\\d+)+)')))`,
+  // lists
+  // The server wants one type of the start and of every step.
+  arrayFold: ([step, list, start], { args: [fold], type }, printer) => {
+    const name = printer.values.text(clickhouseName(type))
+    if (fold?.kind !== 'lambda') return `arrayFold(${step}, ${list}, ${start})`
+    const locals = fold.locals.map((local) => printer.expr(local)).join(', ')
+    const body = `CAST(${printer.expr(fold.body)}, ${name})`
+    return `arrayFold((${locals}) -> ${body}, ${list}, CAST(${start}, ${name}))`
+  },
+  // numbers: what a width or a divisor of zero refuses there is NULL
+  _toInt8: castOrNull('Int8'),
+  _toInt16: castOrNull('Int16'),
+  _toInt32: castOrNull('Int32'),
+  _toInt64: castOrNull('Int64'),
+  _toUInt64: castOrNull('UInt64'),
+  _toUInt128: castOrNull('UInt128'),
+  intDiv: dividing('intDiv'),
+  modulo: dividing('modulo'),
+  positiveModulo: dividing('positiveModulo'),
+  toFloatOrDefault: orDefault('Float64'),
+  toIntOrDefault: orDefault('Int64'),
+  toDecimal: ([value], { type }, printer) =>
+    `accurateCastOrNull(${value}, ${printer.values.text(clickhouseName({ ...type, nullable: false }))})`,
+  toUUID: ([value], { args: [from] }) =>
+    `${isText(from?.type ?? UNKNOWN) ? 'toUUIDOrNull' : 'toUUID'}(${value})`,
+  toInt: ([value]) => `accurateCastOrNull(${value}, 'Int64')`,
+  toFloat: ([value]) => `accurateCastOrNull(${value}, 'Float64')`,
+  toIntOrZero: renamed('toInt64OrZero'),
+  toFloatOrZero: renamed('toFloat64OrZero'),
+  toFloatOrNull: renamed('toFloat64OrNull'),
+  // times
+  date_bin: ([step, value, origin]) => `toStartOfInterval(${value}, ${step}, ${origin})`,
+  date_format: renamed('formatDateTime'),
+  date_subtract: renamed('minus'),
+  date_part: ([, value], { args: [part] }) => datePart(constantText(part), value ?? ''),
+  make_date: renamed('makeDate'),
+  make_timestamp: renamed('makeDateTime'),
+  make_timestamptz: renamed('makeDateTime'),
+  timezone: ([zone, value]) => `toTimeZone(${value}, ${zone})`,
+  to_char: renamed('formatDateTime'),
+  to_timestamp: ([seconds], { type }, printer) =>
+    `fromUnixTimestamp64Micro(toInt64(${seconds} * 1000000), ${printer.values.text(zoneOf(type))})`,
+  toDate: dateOf,
+  _toDate: dateOf,
+  to_date: dateOf,
+  toDateTime: ([value = '', zone], { args: [from], type }, printer) =>
+    instantOf(value, from?.type ?? UNKNOWN, zone ?? printer.values.text(zoneOf(type))),
+  toDateTimeUS: ([value, zone], { type }, printer) =>
+    `parseDateTime64BestEffortUSOrNull(${value}, 6, ${zone ?? printer.values.text(zoneOf(type))})`,
+  // An instant of 1970-01-02, not of the type Time.
+  toTime: ([value]) => `toTimeWithFixedDate(toDateTime(${value}))`,
+  toTypeName: (_args, { args: [of] }, printer) =>
+    printer.values.text(clickhouseName(of?.type ?? UNKNOWN)),
+  // aggregates
+  sequenceCount: (args, call, printer) =>
+    printer.gather('sequenceCount', withTwoEvents(args), call),
+  sequenceMatch: (args, call, printer) =>
+    printer.gather('sequenceMatch', withTwoEvents(args), call),
+  // SQL's own window functions give NULL where there is no such row.
+  lag: ([value, ...rest]) => `lag(${[`toNullable(${value})`, ...rest].join(', ')})`,
+  lead: ([value, ...rest]) => `lead(${[`toNullable(${value})`, ...rest].join(', ')})`,
+  actor_timeline: refused('A fold over the events of an actor'),
+}
+
+/** Prints a call. */
+export function printCall(call: Apply, printer: ExprPrinter): string {
+  const name = nameOf(call)
+  const args = call.args.map((arg, index) => argumentText(arg, index, { ...call, name }, printer))
+  const own = Object.hasOwn(CALLS, name) ? CALLS[name] : undefined
+  return own === undefined ? printer.gather(name, args, call) : own(args, call, printer)
+}
+
+function argumentText(
+  arg: ResolvedExpr,
+  index: number,
+  { name, type }: Apply,
+  printer: ExprPrinter,
+): string {
+  if (arg.type.kind === 'datetime' && COMPARED.has(name)) return printer.bare(arg)
+  const text = printer.expr(arg)
+  const { kind } = arg.type
+  if (kind === 'datetime') {
+    return index === 0 && (IN_SECONDS.test(name) || WINDOWS.has(name))
+      ? `toDateTime(${text})`
+      : text
+  }
+  if (kind === 'int') {
+    if (type.kind === 'float' && CHOICES.has(name)) return `toFloat64(${text})`
+    if (TWO_NUMBERS.test(name) && index < 2) return `toInt64(${text})`
+    return OF_FLOATS.has(name) && index !== 2 ? `toFloat64(${text})` : text
+  }
+  return kind === 'bool' && LOGIC.has(name) ? `toUInt8(${text})` : text
+}
+
+const FUNCTION_NAME = /^\w+$/
+
+/** The name in its own spelling: SQL's standard functions are called in any case. */
+function nameOf({ name }: Apply): string {
+  const def = findFunction(name)
+  if (def === null || !FUNCTION_NAME.test(name)) throw new Error(`the registry lost ${name}`)
+  if (def.names.includes(name)) return name
+  return def.names.find((known) => known.toLowerCase() === name.toLowerCase()) ?? name
+}
+
+/** The functions of `date_part`, by the name of the part. */
+const PARTS: Readonly<Record<string, string>> = {
+  year: 'toYear',
+  quarter: 'toQuarter',
+  month: 'toMonth',
+  week: 'toISOWeek',
+  day: 'toDayOfMonth',
+  hour: 'toHour',
+  minute: 'toMinute',
+  second: 'toSecond',
+  dow: 'toDayOfWeek',
+  doy: 'toDayOfYear',
+}
+
+/** A part of a time; NULL for a name that is none. */
+function datePart(name: string | null, value: string): string {
+  const known = (name ?? '').toLowerCase().replace(/s$/, '')
+  return Object.hasOwn(PARTS, known) ? `${PARTS[known]}(${value})` : 'NULL'
+}
+
+/** A text that is no time is NULL, not an error. */
+function instantOf(value: string, from: Type, zone: string): string {
+  const name = isText(from) ? 'parseDateTime64BestEffortOrNull' : 'toDateTime64'
+  return `${name}(${value}, 6, ${zone})`
+}
+
+/** ClickHouse wants conditions for two events at least, also where the pattern names one. */
+const withTwoEvents = (args: readonly string[]): readonly string[] =>
+  args.length > 2 ? args : [...args, 'false']
+
+const zoneOf = (type: Type): string => (type.kind === 'datetime' ? type.timezone : 'UTC')
+
+/** A list is written out, rows and arrays stand for themselves. */
+function membersOf(rest: readonly string[], args: readonly ResolvedExpr[]): string {
+  const [, right] = args
+  const [only] = rest
+  const is_whole = rest.length === 1 && (right?.kind === 'subquery' || right?.type.kind === 'array')
+  return is_whole ? (only ?? '') : `(${rest.join(', ')})`
+}
+
+/** A value as another type; what cannot be converted is NULL, as in the one-machine engine. */
+function convertTo(value: string, from: Type, to: Type, printer: ExprPrinter): string {
+  if (clickhouseName(from) === clickhouseName(to)) return value
+  if (isText(from) && from.kind !== 'unknown') {
+    if (to.kind === 'datetime')
+      return `parseDateTime64BestEffortOrNull(${value}, 6, ${printer.values.text(to.timezone)})`
+    if (to.kind === 'date') return `toDate(parseDateTime64BestEffortOrNull(${value}, 6))`
+    if (to.kind === 'uuid') return `toUUIDOrNull(${value})`
+    if (to.kind === 'float' || to.kind === 'int')
+      return `accurateCastOrNull(${value}, ${printer.values.text(clickhouseName({ ...to, nullable: false }))})`
+  }
+  if (isText(to)) return `toString(${value})`
+  const target = from.nullable ? { ...to, nullable: true } : to
+  return `CAST(${value}, ${printer.values.text(clickhouseName(target))})`
+}

@@ -1,0 +1,38 @@
+/** The second dialect of the compiler: the passes of a statement for ClickHouse, and its printer. */
+
+import type { Dialect } from '../compile.ts'
+import { foldConstants } from '../passes/fold-constants.ts'
+import { lowerComparisonsWith } from '../passes/lower/lower-comparisons.ts'
+import { limitOutput } from '../passes/lower/lower-limits.ts'
+import { lowerNullSafety } from '../passes/lower/lower-null-safety.ts'
+import { inferTimeRanges } from '../passes/read-less/infer-time-ranges.ts'
+import { propagateTimeRanges } from '../passes/read-less/propagate-time-ranges.ts'
+import type { Pass } from '../passes/walk.ts'
+import type { ResolvedExpr } from '../sql/ir.ts'
+import { applyFragment } from '../sql/sql-fragments.ts'
+import { isText, type Type, withNull } from '../types/types.ts'
+import { printClickHouse } from './printer.ts'
+import type { TableState } from './tables.ts'
+
+/** A conversion that the printer spells. */
+const asType = (expr: ResolvedExpr, to: Type): ResolvedExpr =>
+  applyFragment(
+    'asType',
+    [expr],
+    withNull(to, to.nullable || expr.type.nullable || isText(expr.type)),
+  )
+
+/** The rewrites before printing: those that know no engine. What they leave, ClickHouse does by itself. */
+const CLICKHOUSE_PASSES: readonly Pass[] = [
+  foldConstants,
+  lowerComparisonsWith(asType),
+  inferTimeRanges,
+  propagateTimeRanges,
+  lowerNullSafety,
+  limitOutput,
+]
+
+/** The dialect for a project whose tables are in this state. */
+export function clickhouseDialect(state: TableState): Dialect {
+  return { passes: CLICKHOUSE_PASSES, print: (statement) => printClickHouse(statement, state) }
+}

@@ -1,0 +1,114 @@
+/** The tables in ClickHouse as relations of a statement: rows of one project, their newest version, members of their JSON. */
+
+import { hotColumnName, restPath } from '../../column-names.ts'
+import type { ColumnName, RelationName, Scan } from '../sql/ir.ts'
+import type { ScanReads } from './scan-reads.ts'
+import type { ClickHouseValues } from './values.ts'
+
+/** What is true of a project's tables at the moment; a statement has no join or condition for what is not. */
+export type TableState = {
+  /** Ids that were stored without a person have one today. */
+  readonly has_id_overrides: boolean
+  /** Events of removed persons are not all deleted yet. */
+  readonly has_removed_people: boolean
+}
+
+export const PLAIN_STATE: TableState = { has_id_overrides: false, has_removed_people: false }
+
+/** Prints the tables of one project. */
+export class ClickHouseTables {
+  readonly #state: TableState
+  readonly #values: ClickHouseValues
+
+  constructor(state: TableState, values: ClickHouseValues) {
+    this.#state = state
+    this.#values = values
+  }
+
+  /** Whether events are joined with the persons that ids have today. */
+  readsIdOverrides(reads: ScanReads): boolean {
+    return this.#state.has_id_overrides && reads.columns.has('person_id')
+  }
+
+  /** Events as the first relation of a select, whose part each shard computes; its conditions go into WHERE. */
+  firstEvents(scan: Scan, reads: ScanReads): { readonly from: string; readonly where: string } {
+    const { id, project } = scan
+    const from = this.readsIdOverrides(reads)
+      ? `events AS t${id} LEFT JOIN ${this.#idOverrides(scan)} AS o${id} ON o${id}.distinct_id = t${id}.distinct_id`
+      : `events AS t${id}`
+    const removed = this.#notRemoved(scan, `t${id}.person_id`)
+    return { from, where: `t${id}.project_id = ${project.project_id}${removed}` }
+  }
+
+  /** The person of an event of `firstEvents`. */
+  personOf(relation: number): string {
+    return `ifNull(o${relation}.person_id, t${relation}.person_id)`
+  }
+
+  /** Any table as a sub-select with the columns that are read. */
+  subSelect(scan: Scan, reads: ScanReads): string {
+    const is_events = scan.table === 'events'
+    const columns = this.#columnsOf(scan, reads)
+    const table = isRelationName(scan.table) ? scan.table : 'events'
+    const project = `project_id = ${scan.project.project_id}`
+    if (!is_events) return `(SELECT ${columns} FROM \`${table}\` FINAL WHERE ${project})`
+    const { from, where } = this.firstEvents(scan, reads)
+    return `(SELECT ${columns} FROM ${from} WHERE ${where})`
+  }
+
+  #columnsOf(scan: Scan, reads: ScanReads): string {
+    const { columns, members } = reads
+    const { id } = scan
+    const is_events = scan.table === 'events'
+    const prefix = is_events ? `t${id}.` : ''
+    const names: readonly ColumnName[] = [
+      ...columns,
+      ...(reads.whole_reads > 0 ? (['properties'] as const) : []),
+    ]
+    const printed = names.map((name) => `${this.#columnOf(scan, name, reads)} AS \`${name}\``)
+    const read = [...members].map(([path, name]) => {
+      const keys: readonly (number | string)[] = JSON.parse(path)
+      const member = is_events
+        ? this.eventMember(id, keys)
+        : this.jsonMember(`${prefix}properties`, keys)
+      return `${member} AS ${name}`
+    })
+    const all = [...printed, ...read]
+    return all.length === 0 ? '1' : all.join(', ')
+  }
+
+  #columnOf({ id, table }: Scan, name: ColumnName, reads: ScanReads): string {
+    if (table !== 'events') return `\`${name}\``
+    return name === 'person_id' && this.readsIdOverrides(reads)
+      ? this.personOf(id)
+      : `t${id}.\`${name}\``
+  }
+
+  /** A property of an event, as text; NULL where it has none. */
+  eventMember(relation: number, [name, ...deeper]: readonly (number | string)[]): string {
+    if (typeof name !== 'string') return "CAST(NULL, 'Nullable(String)')"
+    const hot = hotColumnName(name)
+    const text =
+      hot === null ? `t${relation}.rest.\`${restPath(name)}\`.:String` : `t${relation}.${hot}`
+    return deeper.length === 0 ? text : this.jsonMember(`ifNull(${text}, '')`, deeper)
+  }
+
+  /** A member of a JSON text, as text: what is no text is its JSON, null is NULL. */
+  jsonMember(json: string, path: readonly (number | string)[]): string {
+    const keys = path.map((key) => (typeof key === 'string' ? this.#values.text(key) : `${key}`))
+    return `JSONExtract(${[json, ...keys, "'Nullable(String)'"].join(', ')})`
+  }
+
+  #idOverrides({ project }: Scan): string {
+    return `(SELECT distinct_id, person_id FROM distinct_id_overrides FINAL WHERE project_id = ${project.project_id})`
+  }
+
+  #notRemoved({ project }: Scan, person: string): string {
+    return this.#state.has_removed_people
+      ? ` AND ${person} NOT IN (SELECT person_id FROM removed_people FINAL WHERE project_id = ${project.project_id})`
+      : ''
+  }
+}
+
+const isRelationName = (table: Scan['table']): table is RelationName =>
+  table !== 'events_counts' && table !== 'events_lean'

@@ -1,0 +1,104 @@
+/** Values in ClickHouse's SQL: texts and moving times as parameters, numbers, times and ids printed from what was parsed. */
+
+import type { ValueExpr } from '../sql/ir.ts'
+import { StatementParameters } from '../sql/parameters.ts'
+import { RelativeTime } from '../times/relative-time.ts'
+import { clickhouseName, literalIntType, type Type } from '../types/types.ts'
+
+/** A parameter holds 128 KiB there, and escapes may double what is sent: longer texts are several. */
+const TEXT_LENGTH_MAX = 15_000
+
+/** Collects the parameters of one statement and prints values. */
+export class ClickHouseValues {
+  readonly parameters = new StatementParameters()
+
+  /** A text as a parameter, equal ones once. */
+  text(value: string): string {
+    if (value.length <= TEXT_LENGTH_MAX) return this.#textPart(value)
+    const parts: string[] = []
+    for (const chunk of chunksOf(value)) parts.push(this.#textPart(chunk))
+    return `concat(${parts.join(', ')})`
+  }
+
+  #textPart(value: string): string {
+    return `{p${this.parameters.number({ type: 'VARCHAR', value })}:String}`
+  }
+
+  /** A constant of a type. */
+  value({ value, type }: ValueExpr): string {
+    if (value === null) return this.#null(type)
+    if (value instanceof RelativeTime) {
+      const bound = { type: 'TIMESTAMP', value: value.us } as const
+      return this.#instant(`{p${this.parameters.movingNumber(bound)}:Int64}`, type)
+    }
+    if (typeof value === 'boolean') return String(value)
+    if (typeof value === 'string') return this.#typedText(value, type)
+    if (typeof value === 'number') return floatText(value)
+    if (type.kind === 'datetime') return this.#instant(`toInt64(${value})`, type)
+    if (type.kind === 'date') return `${dateFunction(type, value)}(${value})`
+    if (type.kind === 'interval') return `toInterval${type.unit}(${value})`
+    return integerText(value, type)
+  }
+
+  #null(type: Type): string {
+    return type.kind === 'null' || !CAN_BE_NULL.has(type.kind)
+      ? 'NULL'
+      : `CAST(NULL, ${this.text(clickhouseName({ ...type, nullable: true }))})`
+  }
+
+  #instant(micros: string, type: Type): string {
+    const zone = type.kind === 'datetime' ? type.timezone : 'UTC'
+    return `fromUnixTimestamp64Micro(${micros}, ${this.text(zone)})`
+  }
+
+  #typedText(value: string, type: Type): string {
+    return type.kind === 'uuid' ? `toUUID(${this.text(value)})` : this.text(value)
+  }
+}
+
+const CAN_BE_NULL: ReadonlySet<Type['kind']> = new Set([
+  'bool',
+  'date',
+  'datetime',
+  'float',
+  'int',
+  'string',
+  'truth',
+  'uuid',
+])
+
+/** The last day of the type Date; later and earlier ones need Date32. */
+const DATE_DAYS_MAX = 65_535n
+
+const dateFunction = (type: Type, days: bigint): string =>
+  (type.kind === 'date' && type.wide === true) || days < 0n || days > DATE_DAYS_MAX
+    ? 'toDate32'
+    : 'toDate'
+
+/** A float as its shortest text that reads back the same, never as an integer. */
+function floatText(value: number): string {
+  if (Number.isNaN(value)) return 'nan'
+  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '(-inf)'
+  const text = Object.is(value, -0) ? '-0.' : String(value)
+  const written = /[.e]/.test(text) ? text : `${text}.`
+  return value < 0 || Object.is(value, -0) ? `(${written})` : written
+}
+
+/** An integer with the type it has in HogQL, where its literal has another: `toInt64(10)`. */
+function integerText(value: bigint, type: Type): string {
+  const text = value < 0n ? `(${value})` : String(value)
+  const name = clickhouseName({ ...type, nullable: false })
+  const is_literal = type.kind !== 'int' || name === clickhouseName(literalIntType(value))
+  return is_literal ? text : `to${name}(${text})`
+}
+
+/** Cuts between characters, never inside one. */
+function* chunksOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(text.length, start + TEXT_LENGTH_MAX)
+    const code = text.charCodeAt(end - 1)
+    if (end < text.length && code >= 0xd800 && code < 0xdc00) end -= 1
+    yield text.slice(start, end)
+    start = end
+  }
+}

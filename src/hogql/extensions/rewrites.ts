@@ -1,0 +1,94 @@
+/**
+ * REWRITES: rare clauses, each rewritten to a query without that clause, before PASSES. The resolver knows no other place of theirs;
+ * the suffixes -State and -Merge (`states.ts`) have their hook in COMBINATORS.
+ *
+ * They run while names are resolved, the outermost select first: most need names or types, and WITH TOTALS doubles a select,
+ * which the budget must pay before the selects inside it are doubled in turn.
+ */
+
+import type { CompileContext } from '../context.ts'
+import type { NameScope, Resolver } from '../resolve/scope.ts'
+import type { ResolvedSelect } from '../sql/ir.ts'
+import type * as ast from '../syntax/ast.ts'
+import { appendTotals } from './append-totals.ts'
+import { expandPivot, expandUnpivot, type NamesOf } from './expand-pivots.ts'
+import { fillGaps } from './fill-gaps.ts'
+import { loosenGroupKeys } from './loosen-group-keys.ts'
+import { removeAnyJoins } from './remove-any-joins.ts'
+import { wrapTies } from './wrap-ties.ts'
+
+/** A clause, and what removes it; each hook returns null, or what it was given, where the clause is not used. */
+type ClauseRewrite = {
+  /** The clause, as in texts. */
+  readonly clause: string
+  /** Before a select is resolved; may declare CTEs in the scope. The result may use other extensions. */
+  readonly rewriteSelect?: (
+    select: ast.SelectQuery,
+    scope: NameScope,
+    resolver: Resolver,
+  ) => ast.Select | null
+  /** Before a set of selects is resolved. */
+  readonly rewriteSet?: (set: ast.SelectSetQuery) => ast.SelectQuery | null
+  /** Before a table of FROM is resolved. */
+  readonly rewriteTable?: (table: ast.TableExpr, namesOf: NamesOf) => ast.SelectQuery | null
+  /** After the expressions of a select are resolved. */
+  readonly rewriteResolved?: (select: ResolvedSelect, context: CompileContext) => ResolvedSelect
+}
+
+/** Adding a line adds a clause, with a case file of the function's file name. Of those on a select, the first one that it uses is rewritten first. */
+const REWRITES: readonly ClauseRewrite[] = [
+  { clause: 'WITH TOTALS', rewriteSelect: appendTotals },
+  { clause: 'WITH FILL', rewriteSelect: fillGaps },
+  { clause: 'ANY JOIN', rewriteSelect: removeAnyJoins },
+  { clause: 'WITH TIES of a set', rewriteSet: wrapTies },
+  {
+    clause: 'PIVOT',
+    rewriteTable: (table, namesOf) =>
+      table.kind === 'PivotExpr' ? expandPivot(table, namesOf) : null,
+  },
+  {
+    clause: 'UNPIVOT',
+    rewriteTable: (table, namesOf) =>
+      table.kind === 'UnpivotExpr' ? expandUnpivot(table, namesOf) : null,
+  },
+  { clause: 'GROUPING SETS, ROLLUP, CUBE', rewriteResolved: loosenGroupKeys },
+]
+
+/** The select without the first extension that it uses; null when it uses none. */
+export function withoutExtension(
+  select: ast.SelectQuery,
+  scope: NameScope,
+  resolver: Resolver,
+): ast.Select | null {
+  for (const { rewriteSelect } of REWRITES) {
+    const rewritten = rewriteSelect?.(select, scope, resolver) ?? null
+    if (rewritten !== null) return rewritten
+  }
+  return null
+}
+
+/** The select that a set with the first extension it uses stands for; null when it uses none. */
+export function setWithoutExtension(set: ast.SelectSetQuery): ast.SelectQuery | null {
+  for (const { rewriteSet } of REWRITES) {
+    const rewritten = rewriteSet?.(set) ?? null
+    if (rewritten !== null) return rewritten
+  }
+  return null
+}
+
+/** The select that a table of an extension stands for; null for other tables. */
+export function tableOfExtension(table: ast.TableExpr, namesOf: NamesOf): ast.SelectQuery | null {
+  for (const { rewriteTable } of REWRITES) {
+    const rewritten = rewriteTable?.(table, namesOf) ?? null
+    if (rewritten !== null) return rewritten
+  }
+  return null
+}
+
+/** The resolved select, changed by the extensions that it uses. */
+export function withExtensions(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
+  return REWRITES.reduce(
+    (changed, { rewriteResolved }) => rewriteResolved?.(changed, context) ?? changed,
+    select,
+  )
+}

@@ -1,0 +1,220 @@
+/** -State and -Merge: partial aggregates as values of the engine, and the aggregate over several of them. */
+
+import { aggregateCall, orEmpty } from '../functions/aggregates/aggregate-helpers.ts'
+import { bitmapSize, mergeBitmaps } from '../functions/aggregates/list-aggregates.ts'
+import { mapOf } from '../functions/aggregates/list-combinators.ts'
+import type { FunctionDef, TypedCall } from '../functions/definition.ts'
+import { asNumber } from '../functions/numbers/arithmetic.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
+import { aggregateFragment, bind, bindInt, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
+import { asFloat } from '../types/convert.ts'
+import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types/types.ts'
+
+/**
+ * How an aggregate is split: its partial value, and the merge of those; `state` is the argument of
+ * the merge.
+ */
+type Halves = {
+  readonly state: (call: Apply) => ResolvedExpr
+  readonly merge: (call: Apply, state: ResolvedExpr) => ResolvedExpr
+}
+
+const argument = (call: Apply): ResolvedExpr => call.args[0] ?? NULL_VALUE
+const all = (call: Apply, value: ResolvedExpr): ResolvedExpr =>
+  sql`coalesce(${aggregateCall('list', call, [value], arrayType(value.type))}, [])`(UNKNOWN)
+const joined = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
+  sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
+
+/** Aggregates that merge by themselves: extremes, sums, bits. */
+function sameTwice(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
+  return {
+    state: (call) => aggregateCall(name, call, [argument(call)]),
+    merge: (call, state) => orEmpty(aggregateCall(name, call, [state]), call.type),
+  }
+}
+
+const counted: Halves = {
+  state: (call) => aggregateCall('count', call, call.args),
+  merge: (call, state) =>
+    sql`coalesce((${aggregateCall('sum', call, [state])})::BIGINT, 0)`(call.type),
+}
+
+const summed: Halves = {
+  state: (call) => aggregateCall('sum', call, [asNumber(argument(call))]),
+  merge: (call, state) => {
+    const total = aggregateCall('sum', call, [state])
+    const narrow = call.type.kind === 'int' ? sql`(${total})::BIGINT`(call.type) : total
+    const zero = call.type.kind === 'int' ? bindInt(0, true) : bind(0, FLOAT64)
+    return call.type.nullable ? narrow : sql`coalesce(${narrow}, ${zero})`(call.type)
+  },
+}
+
+const averaged: Halves = {
+  state: (call) => {
+    const value = asFloat(asNumber(argument(call)))
+    const items = [
+      aggregateCall('sum', call, [value], FLOAT64),
+      aggregateCall('count', call, [value], UNKNOWN),
+    ]
+    return { kind: 'tuple', items, type: UNKNOWN }
+  },
+  merge: (call, state) => {
+    const part = (position: number): ResolvedExpr => ({
+      kind: 'item',
+      of: state,
+      position,
+      type: FLOAT64,
+    })
+    const [total, count] = [
+      aggregateCall('sum', call, [part(1)]),
+      aggregateCall('sum', call, [part(2)]),
+    ]
+    return orEmpty(sql`(${total} / nullif(${count}, 0))`(call.type), call.type)
+  },
+}
+
+const distinct: Halves = {
+  state: (call) => {
+    const [only = NULL_VALUE] = call.args
+    const value: ResolvedExpr =
+      call.args.length === 1 ? only : { kind: 'tuple', items: call.args, type: UNKNOWN }
+    const how = { ...call.aggregate, distinct: true }
+    return sql`coalesce(${aggregateFragment('list', [value], UNKNOWN, how)}, [])`(UNKNOWN)
+  },
+  merge: (call, state) => sql`len(list_distinct(${joined(call, state)}))`(call.type),
+}
+
+function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
+  return {
+    state: (call) => {
+      const [value = NULL_VALUE, key = NULL_VALUE] = call.args
+      const items = [
+        aggregateCall(name, call, [value, key]),
+        aggregateCall(by, call, [key], key.type),
+      ]
+      return { kind: 'tuple', items, type: UNKNOWN }
+    },
+    merge: (call, state) => {
+      const part = (position: number): ResolvedExpr => ({
+        kind: 'item',
+        of: state,
+        position,
+        type: UNKNOWN,
+      })
+      return orEmpty(aggregateCall(name, call, [part(1), part(2)]), call.type)
+    },
+  }
+}
+
+/** A bitmap of bitmaps is a bitmap. */
+function bitmapHalves(name: Parameters<typeof mergeBitmaps>[0]): Halves {
+  return {
+    state: (call) => mergeBitmaps(name, call, argument(call)),
+    merge: (call, state) => bitmapSize(name, call, state),
+  }
+}
+
+/** The contribution of one row to a list: its argument, or its keys and values as a map. */
+function rowOf(call: Apply): ResolvedExpr {
+  return call.args.length === 2 ? mapOf(call.args) : argument(call)
+}
+
+/** The row type of a state. */
+function rowsType(state: Type): Type {
+  if (state.kind !== 'state') return UNKNOWN
+  return arrayType(rowOf({ ...EMPTY_CALL, args: nullsOf(state.args) }).type)
+}
+
+const nullsOf = (types: readonly Type[]): readonly ResolvedExpr[] =>
+  types.map((type) => ({ ...NULL_VALUE, type }))
+
+const EMPTY_CALL: Apply = {
+  kind: 'apply',
+  name: '',
+  params: [],
+  args: [],
+  aggregate: null,
+  type: UNKNOWN,
+}
+
+/** The state is the list of all values, and the merge the base aggregate over them. */
+function listHalves(base: FunctionDef): Halves | null {
+  const { over_list } = base
+  if (over_list === null) return null
+  return {
+    state: (call) => all(call, rowOf(call)),
+    merge: (call, state) => {
+      const rows = { ...joined(call, state), type: rowsType(state.type) }
+      return over_list(rows, call)
+    },
+  }
+}
+
+const HALVES: Readonly<Record<string, Halves>> = {
+  count: counted,
+  sum: summed,
+  sumWithOverflow: summed,
+  avg: averaged,
+  min: sameTwice('min'),
+  max: sameTwice('max'),
+  any: sameTwice('any_value'),
+  anyLast: sameTwice('last'),
+  uniq: distinct,
+  uniqExact: distinct,
+  countDistinct: distinct,
+  uniqCombined: distinct,
+  uniqCombined64: distinct,
+  uniqTheta: distinct,
+  uniqHLL12: distinct,
+  groupBitmap: distinct,
+  groupBitmapAnd: bitmapHalves('groupBitmapAnd'),
+  groupBitmapOr: bitmapHalves('groupBitmapOr'),
+  groupBitmapXor: bitmapHalves('groupBitmapXor'),
+  uniqUpTo: {
+    ...distinct,
+    merge: (call, state) =>
+      sql`least(${distinct.merge(call, state)}, ${call.params[0] ?? bindInt(10)} + 1)`(call.type),
+  },
+  argMax: extreme('arg_max', 'max'),
+  argMin: extreme('arg_min', 'min'),
+}
+
+function halvesOf(base: FunctionDef): Halves | null {
+  const name = base.names.find((known) => Object.hasOwn(HALVES, known))
+  return (name === undefined ? null : HALVES[name]) ?? listHalves(base)
+}
+
+/** `sumState(x)`: a partial value for `sumMerge`. */
+export function asState(base: FunctionDef): FunctionDef | null {
+  const halves = halvesOf(base)
+  if (halves === null) return null
+  return {
+    ...base,
+    returns: (call): Type => ({
+      kind: 'state',
+      aggregate: base.names[0] ?? '',
+      args: call.args.map((arg) => arg.type),
+      nullable: false,
+    }),
+    lower: (call) => halves.state(call),
+    over_list: null,
+  }
+}
+
+/** `sumMerge(state)`. */
+export function asMerge(base: FunctionDef): FunctionDef | null {
+  const halves = halvesOf(base)
+  if (halves === null) return null
+  return {
+    ...base,
+    args: { min: 1, max: 1 },
+    returns: (call) => base.returns({ ...call, args: stateArguments(call) }),
+    lower: (call) => halves.merge(call, argument(call)),
+    over_list: null,
+  }
+}
+
+function stateArguments(call: TypedCall): readonly ResolvedExpr[] {
+  const type = call.args[0]?.type
+  return type?.kind === 'state' ? nullsOf(type.args) : call.args
+}

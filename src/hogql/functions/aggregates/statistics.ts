@@ -1,0 +1,105 @@
+/** Quantiles, moments, regression: aggregates computed from others. */
+
+import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
+import { bind, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { asFloat } from '../../types/convert.ts'
+import { arrayType, FLOAT64, withNull } from '../../types/types.ts'
+import type { Lowering, OverList } from '../definition.ts'
+import { asNumber } from '../numbers/arithmetic.ts'
+import { aggregateCall, listOf, orEmpty } from './aggregate-helpers.ts'
+
+/** The level of a quantile: the parameter, or the one in its name. */
+function level(call: Apply, fixed: number | null): ResolvedExpr {
+  return fixed === null ? (call.params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
+}
+
+export function quantile(
+  name: 'approx_quantile' | 'quantile_cont' | 'quantile_disc',
+  fixed: number | null,
+): Lowering {
+  return (call) => {
+    const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
+    const at = level(call, fixed)
+    // The engine's t-digest requires a 32-bit level.
+    const quantile_level = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
+    return orEmpty(aggregateCall(name, call, [value, quantile_level]), call.type)
+  }
+}
+
+/** The same quantile over a list. */
+export function quantileOfList(fixed: number | null): OverList {
+  return (list, { params, type }) => {
+    const at = fixed === null ? (params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
+    return orEmpty(sql`list_aggregate(${list}, 'quantile_cont', ${at})`(withNull(type)), type)
+  }
+}
+
+/** Several quantiles over a list. */
+export const quantilesOfList: OverList = (list, { params, type }) => {
+  const levels = joinFragments(['[', ', ', ']'], params, arrayType(FLOAT64))
+  return sql`coalesce(list_aggregate(${list}, 'quantile_cont', ${levels}), [])`(type)
+}
+
+export const quantiles: Lowering = (call) => {
+  const levels = joinFragments(['[', ', ', ']'], call.params, arrayType(FLOAT64))
+  const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
+  const none = joinFragments(
+    ['[', ', ', ']'],
+    call.params.map(() => bind(Number.NaN, FLOAT64)),
+    call.type,
+  )
+  return sql`coalesce(${aggregateCall('quantile_cont', call, [value, levels])}, ${none})`(call.type)
+}
+
+/** An element, not an interpolation: the one at floor(level × n), from 0. */
+export const exact =
+  (fixed: number | null): Lowering =>
+  (call) => {
+    const list = listOf(call, call.args[0] ?? NULL_VALUE)
+    const at = sql`ch_at_level(list_sort(${list}), ${level(call, fixed)})`(withNull(call.type))
+    return orEmpty(at, call.type)
+  }
+
+/** The lower of the two middle elements. */
+export function quantileElement(call: Apply): ResolvedExpr {
+  return orEmpty(
+    aggregateCall('quantile_disc', call, [call.args[0] ?? NULL_VALUE, bind(0.5, FLOAT64)]),
+    call.type,
+  )
+}
+
+export const moments =
+  (text: (value: ResolvedExpr, call: Apply) => ResolvedExpr): Lowering =>
+  (call) =>
+    text(asFloat(asNumber(call.args[0] ?? NULL_VALUE)), call)
+
+export const weighted: Lowering = (call) => {
+  const [value, weight] = call.args.map((arg) => asFloat(asNumber(arg)))
+  if (value === undefined || weight === undefined) throw new Error('avgWeighted takes two')
+  const total = aggregateCall('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)
+  return orEmpty(
+    sql`(${total} / ${aggregateCall('sum', call, [weight], FLOAT64)})`(call.type),
+    call.type,
+  )
+}
+
+export const regression: Lowering = (call) => {
+  const [x, y] = call.args.map((arg) => asFloat(asNumber(arg)))
+  if (x === undefined || y === undefined) throw new Error('simpleLinearRegression takes two')
+  const items = (['regr_slope', 'regr_intercept'] as const).map((name) =>
+    orEmpty(aggregateCall(name, call, [y, x], FLOAT64), FLOAT64),
+  )
+  return { kind: 'tuple', items, type: call.type }
+}
+
+/** The central moment of a float over the rows, from power sums. */
+export function moment(value: ResolvedExpr, power: 2 | 3 | 4, call: Apply): ResolvedExpr {
+  const mean = (of: ResolvedExpr): ResolvedExpr => aggregateCall('avg', call, [of], FLOAT64)
+  const m1 = mean(value)
+  const m2 = mean(sql`(${value} * ${value})`(FLOAT64))
+  if (power === 2) return sql`(${m2} - ${m1} * ${m1})`(FLOAT64)
+  const m3 = mean(sql`(${value} * ${value} * ${value})`(FLOAT64))
+  if (power === 3) return sql`(${m3} - 3 * ${m1} * ${m2} + 2 * pow(${m1}, 3))`(FLOAT64)
+  const m4 = mean(sql`pow(${value}, 4)`(FLOAT64))
+  return sql`(${m4} - 4 * ${m1} * ${m3} + 6 * ${m1} * ${m1} * ${m2} - 3 * pow(${m1}, 4))`(FLOAT64)
+}

@@ -1,0 +1,73 @@
+/** WINDOWS: functions that require OVER. */
+
+import type { EngineAggregate, ResolvedExpr } from '../../sql/ir.ts'
+import { aggregateFragment, bindInt, NULL_VALUE } from '../../sql/sql-fragments.ts'
+import { defaultOf, orDefault } from '../../types/convert.ts'
+import { FLOAT64, type Type, UINT64, withNull } from '../../types/types.ts'
+import {
+  type FunctionDef,
+  type Lowering,
+  nonNull,
+  readArity,
+  type TypeRule,
+  typeOf,
+} from '../definition.ts'
+
+function window(names: string, arity: string, returns: TypeRule, lower: Lowering): FunctionDef {
+  return {
+    names: names.split('|'),
+    any_case: true,
+    role: 'window',
+    args: readArity(arity),
+    params: null,
+    returns,
+    lower,
+    over_list: null,
+  }
+}
+
+const plain =
+  (name: EngineAggregate): Lowering =>
+  (call) =>
+    aggregateFragment(name, call.args, call.type)
+
+const maybeFirst: TypeRule = ({ args }) => {
+  const type = typeOf(args[0])
+  return args.length < 3 ? withNull(type) : type
+}
+const first: TypeRule = ({ args }) => typeOf(args[0])
+
+/** ClickHouse's frame-bound forms return the type's default where there is no such row. */
+const inFrame =
+  (name: 'lag' | 'lead'): Lowering =>
+  (call) => {
+    const [value = NULL_VALUE, offset = bindInt(1), otherwise = missing(value.type)] = call.args
+    return aggregateFragment(name, [value, offset, otherwise], call.type)
+  }
+
+const missing = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE : defaultOf(type))
+
+/** A row of the frame, which may be missing. */
+const ofFrame =
+  (name: EngineAggregate): Lowering =>
+  (call) =>
+    orDefault(aggregateFragment(name, call.args, call.type), call.type)
+
+const typeOverFrame = (type: Type): TypeRule => nonNull(type)
+
+/** Window functions. Aggregates with OVER are in AGGREGATES. */
+export const WINDOWS: readonly FunctionDef[] = [
+  window('row_number|rowNumber', '0', typeOverFrame(UINT64), plain('row_number')),
+  window('rank', '0', typeOverFrame(UINT64), plain('rank')),
+  window('dense_rank|denseRank', '0', typeOverFrame(UINT64), plain('dense_rank')),
+  window('percent_rank|percentRank', '0', typeOverFrame(FLOAT64), plain('percent_rank')),
+  window('cume_dist', '0', typeOverFrame(FLOAT64), plain('cume_dist')),
+  window('ntile', '1', typeOverFrame(UINT64), plain('ntile')),
+  window('first_value|firstValue', '1', first, ofFrame('first_value')),
+  window('last_value|lastValue', '1', first, ofFrame('last_value')),
+  window('nth_value|nthValue', '2', first, ofFrame('nth_value')),
+  window('lag', '1-3', maybeFirst, plain('lag')),
+  window('lead', '1-3', maybeFirst, plain('lead')),
+  window('lagInFrame', '1-3', first, inFrame('lag')),
+  window('leadInFrame', '1-3', first, inFrame('lead')),
+]

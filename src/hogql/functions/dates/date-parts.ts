@@ -1,0 +1,174 @@
+/** Helpers of date functions: units, local times of arguments, format letters of the engine. */
+
+import { DAY_US } from '../../../time.ts'
+import type { CompileContext } from '../../context.ts'
+import type { ResolvedExpr } from '../../sql/ir.ts'
+import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { toLocal } from '../../times/local-time.ts'
+import { isTimeValue, startOfTime } from '../../times/relative-time.ts'
+import { asInstant } from '../../types/convert.ts'
+import { INT64, type IntervalUnit, isText, type Type, withNull } from '../../types/types.ts'
+import { refuseArguments } from '../argument-errors.ts'
+
+/** Units in any case, singular or plural. */
+const UNITS: Readonly<Record<string, IntervalUnit>> = {
+  second: 'Second',
+  ss: 'Second',
+  s: 'Second',
+  minute: 'Minute',
+  mi: 'Minute',
+  n: 'Minute',
+  hour: 'Hour',
+  hh: 'Hour',
+  h: 'Hour',
+  day: 'Day',
+  dd: 'Day',
+  d: 'Day',
+  week: 'Week',
+  wk: 'Week',
+  ww: 'Week',
+  month: 'Month',
+  mm: 'Month',
+  m: 'Month',
+  quarter: 'Quarter',
+  qq: 'Quarter',
+  q: 'Quarter',
+  year: 'Year',
+  yyyy: 'Year',
+  yy: 'Year',
+}
+
+/** The unit of a constant; null when it is not one. */
+export function readUnit(expr: ResolvedExpr | undefined): IntervalUnit | null {
+  const text = constantText(expr)?.toLowerCase()
+  return text === undefined ? null : unitNamed(text)
+}
+
+/** The unit of that name. */
+export function unitNamed(name: string): IntervalUnit | null {
+  const lower = name.toLowerCase()
+  const known = Object.hasOwn(UNITS, lower) ? UNITS[lower] : undefined
+  if (known !== undefined) return known
+  const singular = lower.endsWith('s') ? lower.slice(0, -1) : ''
+  return (Object.hasOwn(UNITS, singular) ? UNITS[singular] : undefined) ?? null
+}
+
+/** `toIntervalDay('1')`: a text counts as the number it holds. */
+function countedIn(text: ResolvedExpr): ResolvedExpr {
+  const constant = constantText(text)
+  if (constant !== null && /^[+-]?\d{1,18}$/.test(constant)) return bindInt(BigInt(constant), true)
+  return sql`ch_toint(${text})`(withNull(INT64))
+}
+
+/** `count` units as the engine's interval. */
+export function intervalOf(count: ResolvedExpr, unit: IntervalUnit): ResolvedExpr {
+  if (isText(count.type)) return intervalOf(countedIn(count), unit)
+  const type: Type = { kind: 'interval', unit, nullable: count.type.nullable }
+  if (count.kind === 'value' && typeof count.value === 'bigint') return bind(count.value, type)
+  switch (unit) {
+    case 'Second':
+      return sql`to_seconds((${count})::DOUBLE)`(type)
+    case 'Minute':
+      return sql`to_minutes(trunc(${count})::BIGINT)`(type)
+    case 'Hour':
+      return sql`to_hours(trunc(${count})::BIGINT)`(type)
+    case 'Day':
+      return sql`to_days(trunc(${count})::INTEGER)`(type)
+    case 'Week':
+      return sql`to_days((7 * trunc(${count}))::INTEGER)`(type)
+    case 'Month':
+      return sql`to_months(trunc(${count})::INTEGER)`(type)
+    case 'Quarter':
+      return sql`to_months((3 * trunc(${count}))::INTEGER)`(type)
+    case 'Year':
+      return sql`to_years(trunc(${count})::INTEGER)`(type)
+  }
+}
+
+/** The zone an instant is shown in. */
+export function zoneOf(expr: ResolvedExpr, context: CompileContext): string {
+  return expr.type.kind === 'datetime' ? expr.type.timezone : context.timezone
+}
+
+/**
+ * The local time of an argument: dates as they are, instants in their zone, text parsed in the
+ * project's zone.
+ */
+export function localOf(expr: ResolvedExpr | undefined, context: CompileContext): ResolvedExpr {
+  const value = expr ?? NULL_VALUE
+  if (value.type.kind === 'date') return value
+  return toLocal(asInstant(value, zoneOf(value, context), context), context)
+}
+
+/** ClickHouse's format letters and the engine's; absent ones are equal. */
+const LETTERS: Readonly<Record<string, string>> = {
+  M: '%B',
+  b: '%b',
+  i: '%M',
+  s: '%S',
+  h: '%I',
+  k: '%H',
+  l: '%I',
+  c: '%m',
+  e: '%-d',
+  D: '%m/%d/%y',
+  F: '%Y-%m-%d',
+  T: '%H:%M:%S',
+  R: '%H:%M',
+  r: '%I:%M %p',
+  W: '%A',
+  f: '%f',
+  n: '\n',
+  t: '\t',
+  '%': '%%',
+}
+
+/** Translates a ClickHouse format. Refuses letters that the engine lacks. */
+export function engineFormat(format: string): string {
+  for (const [, letter = ''] of format.matchAll(/%(.)/gs)) {
+    if (letter === 'C' || letter === 'g') {
+      return refuseArguments(`The letter %${letter} is not supported in formats`)
+    }
+  }
+  return format.replace(/%(.)/gs, (whole, letter: string) =>
+    Object.hasOwn(LETTERS, letter) ? (LETTERS[letter] ?? whole) : whole,
+  )
+}
+
+/** Truncates a local time or date to a unit; constants at compile time. */
+export function cutLocal(local: ResolvedExpr, unit: IntervalUnit, type: Type): ResolvedExpr {
+  const as_date = type.kind === 'date'
+  if (local.kind === 'value' && isTimeValue(local.value)) {
+    const is_days = local.type.kind === 'date' && typeof local.value === 'bigint'
+    const cut = startOfTime(is_days ? local.value * DAY_US : local.value, unit)
+    return bind(as_date ? cut / DAY_US : cut, type)
+  }
+  const name = bindText(unit.toLowerCase())
+  if (as_date) return sql`date_trunc(${name}, ${local})::DATE`(type)
+  if (local.type.kind === 'date') return sql`date_trunc(${name}, ${local}::TIMESTAMP)`(type)
+  return sql`date_trunc(${name}, ${local})`(type)
+}
+
+/** Monday 1970-01-05, the origin of weeks, or 1970-01-01 of other buckets, as engine timestamps. */
+export function bucketOrigin(unit: IntervalUnit): ResolvedExpr {
+  return unit === 'Week'
+    ? sql`TIMESTAMP '1970-01-05'`({
+        kind: 'datetime',
+        precision: 6,
+        timezone: 'UTC',
+        nullable: false,
+      })
+    : sql`TIMESTAMP '1970-01-01'`({
+        kind: 'datetime',
+        precision: 6,
+        timezone: 'UTC',
+        nullable: false,
+      })
+}
+
+export function nullableLike(type: Type, args: readonly ResolvedExpr[]): Type {
+  return withNull(
+    type,
+    args.some((arg) => arg.type.nullable),
+  )
+}

@@ -1,0 +1,188 @@
+/** Truncation of times to hours, days, weeks…, in the zone of the value. */
+
+import { DAY_US } from '../../../time.ts'
+import type { CompileContext } from '../../context.ts'
+import type { ResolvedExpr } from '../../sql/ir.ts'
+import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { cutsInUtc, fromLocal, toLocal } from '../../times/local-time.ts'
+import { isTimeValue, shiftBy } from '../../times/relative-time.ts'
+import { asInstant } from '../../types/convert.ts'
+import { DATE, dateTimeType, type IntervalUnit, type Type } from '../../types/types.ts'
+import { refuseArguments } from '../argument-errors.ts'
+import { type Lowering, type TypeRule, typeOf } from '../definition.ts'
+import {
+  bucketOrigin,
+  cutLocal,
+  intervalOf,
+  localOf,
+  nullableLike,
+  readUnit,
+  zoneOf,
+} from './date-parts.ts'
+
+export const instantLike: TypeRule = ({ args, context }) =>
+  nullableLike(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0), args)
+
+/** The type keeps its sub-second digits, which are zero. */
+export const startOfSecondType: TypeRule = (call) => {
+  const type = instantLike(call)
+  return type.kind === 'datetime' ? { ...type, precision: precisionOf(call.args[0]) } : type
+}
+
+function precisionOf(value: ResolvedExpr | undefined): number {
+  const type = typeOf(value)
+  return type.kind === 'datetime' ? type.precision : 6
+}
+
+/** Truncates to an hour or shorter: in UTC where the zone's offsets allow it, otherwise in local time. */
+export function startOfStep(unit: 'Hour' | 'Minute' | 'Second', step_s: number): Lowering {
+  return (call, context) => {
+    const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
+    const timezone = zoneOf(value, context)
+    if (cutsInUtc(timezone, step_s, context)) return cutLocal(value, unit, call.type)
+    return fromLocal(cutLocal(toLocal(value, context), unit, call.type), timezone, context)
+  }
+}
+
+export function startOfMinutes(minutes: 5 | 10 | 15 | 30): Lowering {
+  return (call, context) => {
+    const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
+    const width = intervalOf(bindInt(minutes), 'Minute')
+    const bucket = (at: ResolvedExpr): ResolvedExpr =>
+      sql`time_bucket(${width}, ${at}, ${bucketOrigin('Minute')})`(call.type)
+    const timezone = zoneOf(value, context)
+    if (cutsInUtc(timezone, minutes * 60, context)) return bucket(value)
+    return fromLocal(bucket(toLocal(value, context)), timezone, context)
+  }
+}
+
+export const startOfDay: Lowering = (call, context) => {
+  const value = call.args[0] ?? NULL_VALUE
+  const local = cutLocal(localOf(value, context), 'Day', call.type)
+  return fromLocal(local, zoneOf(value, context), context)
+}
+
+/** The last day that ClickHouse's Date holds: 2149-06-06. */
+const LAST_DAY = 65535n
+
+/** ClickHouse's Date begins in 1970: the Monday of 1970-01-01 is that day itself. Its Date32 holds all days. */
+export function clampDate(date: ResolvedExpr, type: Type): ResolvedExpr {
+  if (type.kind !== 'date' || type.wide === true) return date
+  if (date.kind === 'value' && typeof date.value === 'bigint') {
+    const day = date.value < 0n ? 0n : date.value
+    return bind(day > LAST_DAY ? LAST_DAY : day, type)
+  }
+  const clamped = sql`least(greatest(${date}, DATE '1970-01-01'), DATE '2149-06-06')`(type)
+  return type.nullable ? sql`CASE WHEN ${date} IS NOT NULL THEN ${clamped} END`(type) : clamped
+}
+
+/** Truncates to a week or longer; the result is a date. */
+export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering {
+  return (call, context) =>
+    clampDate(cutLocal(localOf(call.args[0], context), unit, call.type), call.type)
+}
+
+/** Mode 0 and other even modes start weeks on Sunday; without a mode the project's setting applies. */
+function weekStartsMonday(mode: ResolvedExpr | undefined, context: CompileContext): boolean {
+  const number = constantInt(mode)
+  return number === null ? context.week_start_day === 1 : number % 2n === 1n
+}
+
+export const startOfWeek: Lowering = (call, context) =>
+  clampDate(weekStart(call, context), call.type)
+
+const weekStart: Lowering = (call, context) => {
+  const local = localOf(call.args[0], context)
+  if (weekStartsMonday(call.args[1], context)) return cutLocal(local, 'Week', call.type)
+  if (local.kind === 'value' && isTimeValue(local.value)) {
+    const day = local.type.kind === 'date' ? 1n : DAY_US
+    const monday = cutLocal({ ...local, value: shiftBy(local.value, day) }, 'Week', call.type)
+    if (monday.kind === 'value' && typeof monday.value === 'bigint') {
+      return bind(monday.value - 1n, call.type)
+    }
+  }
+  return sql`(${local}::DATE - dayofweek(${local})::INTEGER)`(call.type)
+}
+
+export const lastDayOfWeek: Lowering = (call, context) => {
+  const [value, mode = bindInt(0)] = call.args
+  const start = weekStart({ ...call, args: [value ?? NULL_VALUE, mode] }, context)
+  return clampDate(sql`(${start} + 6)::DATE`(call.type), call.type)
+}
+
+export const dateLike: TypeRule = ({ args }) => nullableLike(DATE, args)
+
+/** Weeks and longer units give dates, shorter ones instants. */
+function cutType(
+  unit: IntervalUnit | null,
+  args: readonly ResolvedExpr[],
+  context: CompileContext,
+): Type {
+  const long = unit === 'Week' || unit === 'Month' || unit === 'Quarter' || unit === 'Year'
+  const value = args.find((arg) => arg.type.kind === 'datetime' || arg.type.kind === 'date')
+  return nullableLike(long ? DATE : dateTimeType(zoneOf(value ?? NULL_VALUE, context), 0), args)
+}
+
+/** A truncated instant has the wide type of its kind. */
+export const truncType: TypeRule = ({ args, context }) => {
+  const type = cutType(readUnit(args[0]), args, context)
+  const cut = typeOf(args[1])
+  const is_narrow = cut.kind === 'datetime' && cut.precision === 0 && cut.wide !== true
+  if (cut.kind === 'date' || is_narrow) return type
+  return type.kind === 'date' || type.kind === 'datetime' ? { ...type, wide: true } : type
+}
+
+export const dateTrunc: Lowering = (call, context) => {
+  const [name, value = NULL_VALUE] = call.args
+  const unit = readUnit(name)
+  const rest = { ...call, args: [value] }
+  switch (unit) {
+    case 'Second':
+      return startOfStep('Second', 1)(rest, context)
+    case 'Minute':
+      return startOfStep('Minute', 60)(rest, context)
+    case 'Hour':
+      return startOfStep('Hour', 3600)(rest, context)
+    case 'Day':
+      return startOfDay(rest, context)
+    case 'Week':
+      return startDate('Week')(rest, context)
+    case 'Month':
+      return startDate('Month')(rest, context)
+    case 'Quarter':
+      return startDate('Quarter')(rest, context)
+    case 'Year':
+      return startDate('Year')(rest, context)
+    case null:
+      return refuseArguments('date_trunc needs a constant unit')
+  }
+}
+
+export const intervalType: TypeRule = ({ args, context }) => {
+  const type = typeOf(args[1])
+  return cutType(type.kind === 'interval' ? type.unit : null, args, context)
+}
+
+export const startOfInterval: Lowering = (call, context) => {
+  const [value = NULL_VALUE, width = NULL_VALUE] = call.args
+  const unit = width.type.kind === 'interval' ? width.type.unit : 'Day'
+  const step_s = stepSeconds(width, unit)
+  if (step_s !== null && value.type.kind !== 'date') {
+    const instant = asInstant(value, context.timezone, context)
+    if (unit !== 'Hour' || cutsInUtc(zoneOf(instant, context), step_s, context))
+      return sql`time_bucket(${width}, ${instant}, ${bucketOrigin(unit)})`(call.type)
+  }
+  const local = sql`(${localOf(value, context)})::TIMESTAMP`(call.type)
+  const bucket = sql`time_bucket(${width}, ${local}, ${bucketOrigin(unit)})`(call.type)
+  if (call.type.kind === 'date') return clampDate(sql`${bucket}::DATE`(call.type), call.type)
+  return fromLocal(bucket, zoneOf(value, context), context)
+}
+
+/** The seconds of a constant width up to hours; null for others. Zones differ by whole minutes. */
+function stepSeconds(width: ResolvedExpr, unit: IntervalUnit): number | null {
+  if (width.kind !== 'value' || width.value === null) return null
+  const count = Number(width.value)
+  if (unit === 'Hour') return count * 3600
+  if (unit === 'Minute') return count * 60
+  return unit === 'Second' ? count : null
+}

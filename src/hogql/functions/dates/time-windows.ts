@@ -1,0 +1,85 @@
+/** TIME_WINDOWS: the time windows that contain an instant: tumble, hop, slots, bins. */
+
+import type { CompileContext } from '../../context.ts'
+import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
+import { bindInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { asInstant, tupleOf } from '../../types/convert.ts'
+import { arrayType, dateTimeType, type Type, tupleType } from '../../types/types.ts'
+import { lowerSum } from '../aggregates/sums.ts'
+import { type FunctionDef, type Lowering, scalar, type TypeRule } from '../definition.ts'
+import { zoneOf } from './date-parts.ts'
+import { instantLike, startOfInterval } from './date-starts.ts'
+
+/** The start of the window of a width. */
+function startOf(call: Apply, width: ResolvedExpr, context: CompileContext): ResolvedExpr {
+  const [at = NULL_VALUE] = call.args
+  return startOfInterval({ ...call, args: [at, width] }, context)
+}
+
+function moved(
+  name: 'minus' | 'plus',
+  at: ResolvedExpr,
+  by: ResolvedExpr,
+  context: CompileContext,
+): ResolvedExpr {
+  const call: Apply = {
+    kind: 'apply',
+    name,
+    params: [],
+    args: [at, by],
+    aggregate: null,
+    type: at.type,
+  }
+  return lowerSum(call, context)
+}
+
+const tumbleStart: Lowering = (call, context) => startOf(call, call.args[1] ?? NULL_VALUE, context)
+const tumbleEnd: Lowering = (call, context) =>
+  moved('plus', tumbleStart(call, context), call.args[1] ?? NULL_VALUE, context)
+
+/** The first of the overlapping windows: it ends where the hop of the instant ends. */
+const hopEnd: Lowering = (call, context) => {
+  const [, step = NULL_VALUE] = call.args
+  return moved('plus', startOf(call, step, context), step, context)
+}
+const hopStart: Lowering = (call, context) =>
+  moved('minus', hopEnd(call, context), call.args[2] ?? NULL_VALUE, context)
+
+const pair: TypeRule = (call) => tupleType([instantLike(call), instantLike(call)])
+
+function both(start: Lowering, end: Lowering): Lowering {
+  return (call, context) => {
+    const type: Type = call.type.kind === 'tuple' ? (call.type.items[0] ?? call.type) : call.type
+    const one = { ...call, type }
+    return tupleOf([start(one, context), end(one, context)], call.type)
+  }
+}
+
+/** The starts of all slots that a duration overlaps. */
+const slots: Lowering = (call, context) => {
+  const [at = NULL_VALUE, duration = NULL_VALUE, size = bindInt(1800, true)] = call.args
+  const moment = asInstant(at, context.timezone, context)
+  return sql`ch_time_slots(${moment}, ${duration}, ${size})`(call.type)
+}
+const slotsType: TypeRule = ({ args, context }) =>
+  arrayType(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0))
+
+/** Bins of a width from an origin. */
+const bin: Lowering = (call, context) => {
+  const [width = NULL_VALUE, at = NULL_VALUE, origin = NULL_VALUE] = call.args
+  const [moment, from] = [at, origin].map((one) => asInstant(one, context.timezone, context))
+  return sql`time_bucket(${width}, ${moment ?? NULL_VALUE}, ${from ?? NULL_VALUE})`(call.type)
+}
+const binType: TypeRule = (call) => instantLike({ ...call, args: call.args.slice(1) })
+
+/** Time window functions. Adding one means adding a line. */
+export const TIME_WINDOWS: readonly FunctionDef[] = [
+  scalar('tumbleStart', '2', instantLike, tumbleStart),
+  scalar('tumbleEnd', '2', instantLike, tumbleEnd),
+  scalar('tumble', '2', pair, both(tumbleStart, tumbleEnd)),
+  scalar('hopStart', '3', instantLike, hopStart),
+  scalar('hopEnd', '3', instantLike, hopEnd),
+  scalar('hop', '3', pair, both(hopStart, hopEnd)),
+  scalar('timeSlots', '2-3', slotsType, slots),
+  scalar('date_bin', '3', binType, bin),
+]

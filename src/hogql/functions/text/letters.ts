@@ -1,0 +1,75 @@
+/** Upper and lower case: of ASCII letters alone, and by Unicode's rules for whole texts (ß becomes SS). */
+
+import { someExpr } from '../../passes/walk.ts'
+import type { ResolvedExpr } from '../../sql/ir.ts'
+import { NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { asText } from '../../types/convert.ts'
+import { STRING, withNull } from '../../types/types.ts'
+import { asDeclared, type FunctionDef, type Lowering, scalar } from '../definition.ts'
+
+/** A text of more parts is printed once, in a slower form: what is printed three times doubles with every level. */
+const PARTS_MAX = 12
+
+function isSmall(expr: ResolvedExpr): boolean {
+  let parts = 0
+  return !someExpr(expr, ({ kind }) => {
+    parts += 1
+    return parts > PARTS_MAX || kind === 'subquery' || kind === 'aggregate'
+  })
+}
+
+/** A case: of ASCII text by the engine, of other text by what is slower. */
+type CaseMapping = (text: ResolvedExpr) => ResolvedExpr
+
+/** `lower` and `upper` leave what is not ASCII alone: 'GRÖSSE' → 'grÖsse'. */
+export const asciiLower: CaseMapping = (text) => {
+  const type = withNull(STRING, text.type.nullable)
+  return isSmall(text)
+    ? sql`CASE WHEN strlen(${text}) = length(${text}) THEN lower(${text}) ELSE ch_ascii_lower(${text}) END`(
+        type,
+      )
+    : sql`ch_lower(${text})`(type)
+}
+const asciiUpper: CaseMapping = (text) => {
+  const type = withNull(STRING, text.type.nullable)
+  return isSmall(text)
+    ? sql`CASE WHEN strlen(${text}) = length(${text}) THEN upper(${text}) ELSE ch_ascii_upper(${text}) END`(
+        type,
+      )
+    : sql`ch_upper(${text})`(type)
+}
+
+/** All letters, by Unicode's rules: 'größe' → 'GRÖSSE'. */
+export const fullLower: CaseMapping = (text) => {
+  const type = withNull(STRING, text.type.nullable)
+  return isSmall(text)
+    ? sql`CASE WHEN strlen(${text}) = length(${text}) THEN lower(${text}) ELSE js_lower(${text}) END`(
+        type,
+      )
+    : sql`js_lower(${text})`(type)
+}
+const fullUpper: CaseMapping = (text) => {
+  const type = withNull(STRING, text.type.nullable)
+  return isSmall(text)
+    ? sql`CASE WHEN strlen(${text}) = length(${text}) THEN upper(${text}) ELSE js_upper(${text}) END`(
+        type,
+      )
+    : sql`js_upper(${text})`(type)
+}
+
+const cased =
+  (turn: CaseMapping): Lowering =>
+  (call, context) =>
+    turn(asText(call.args[0] ?? NULL_VALUE, context))
+
+/** Upper and lower case. */
+export const CASE_FUNCTIONS: readonly FunctionDef[] = [
+  scalar('~lower|lcase', '1', asDeclared(STRING), cased(asciiLower)),
+  scalar('~upper|ucase', '1', asDeclared(STRING), cased(asciiUpper)),
+  // The engine's own, for comparisons with ASCII words alone, where the two cannot differ.
+  scalar('_lower', '1', asDeclared(STRING), 'lower($1)'),
+  scalar('lowerUTF8', '1', asDeclared(STRING), cased(fullLower)),
+  scalar('upperUTF8', '1', asDeclared(STRING), cased(fullUpper)),
+  scalar('initcap', '1', asDeclared(STRING), 'ch_initcap($1)'),
+  scalar('initcapUTF8', '1', asDeclared(STRING), 'ch_initcap_utf8($1)'),
+]

@@ -1,0 +1,134 @@
+/**
+ * Pass lowerNan: ClickHouse compares false with NaN, sorts it last and ignores it in min and max;
+ * DuckDB treats it as the greatest number. NaN becomes NULL there.
+ *
+ *   x > 1
+ *   → ch_real(x) > 1
+ */
+
+import type { Apply, ColumnExpr, OrderBy, ResolvedExpr } from '../../sql/ir.ts'
+import { sql } from '../../sql/sql-fragments.ts'
+import { withNull } from '../../types/types.ts'
+import { mapStatement, type Pass } from '../walk.ts'
+
+/** Maps NaN to NULL in comparisons, order keys and aggregates, where an operand may be NaN. */
+export const lowerNan: Pass = (statement) =>
+  mapStatement(statement, {
+    expr: (expr) => {
+      if (expr.kind === 'window')
+        return {
+          ...expr,
+          over: { ...expr.over, order_by: expr.over.order_by.map(orderWithoutNan) },
+        }
+      return expr.kind === 'apply' ? lowerCall(expr) : expr
+    },
+    select: (select) =>
+      select.order_by.some(sortsNanFirst)
+        ? { ...select, order_by: select.order_by.map(orderWithoutNan) }
+        : select,
+  })
+
+/** Which sides to map. For equality one side is enough: NaN is not NULL. */
+const COMPARED: Readonly<Record<string, 'both' | 'left'>> = {
+  less: 'both',
+  greater: 'both',
+  lessOrEquals: 'both',
+  greaterOrEquals: 'both',
+  equals: 'left',
+  notEquals: 'left',
+}
+const EXTREMES: ReadonlySet<string> = new Set(['max', 'maxIf', 'min', 'minIf'])
+const QUANTILES = /^(?:quantiles?|median)(?:Exact)?(?:If)?$/
+const ARG_EXTREMES = /^arg(?:Max|Min)(?:If)?$/
+
+function lowerCall(call: Apply): ResolvedExpr {
+  const [left, right] = call.args
+  if (left === undefined || !call.args.some(mayBeNan)) return call
+  const sides = Object.hasOwn(COMPARED, call.name) ? COMPARED[call.name] : undefined
+  if (sides !== undefined)
+    return {
+      ...call,
+      args: [nanToNull(left), ...call.args.slice(1).map(sides === 'both' ? nanToNull : unchanged)],
+    }
+  if (call.aggregate === null) return call
+  if (EXTREMES.has(call.name) && mayBeNan(left)) return extreme(call, left)
+  // The type does not change: the result over no rows remains what it was.
+  if (QUANTILES.test(call.name))
+    return { ...call, args: [{ ...nanToNull(left), type: left.type }, ...call.args.slice(1)] }
+  if (ARG_EXTREMES.test(call.name) && right !== undefined)
+    return {
+      ...call,
+      args: [left, { ...nanToNull(right), type: right.type }, ...call.args.slice(2)],
+    }
+  return call
+}
+
+const unchanged = (expr: ResolvedExpr): ResolvedExpr => expr
+
+/** NaN only when all values are NaN. */
+function extreme(call: Apply, value: ResolvedExpr): ResolvedExpr {
+  const call_without_nan: Apply = {
+    ...call,
+    args: [nanToNull(value), ...call.args.slice(1)],
+    type: withNull(call.type),
+  }
+  return sql`coalesce(${call_without_nan}, ${call})`(call.type)
+}
+
+function nanToNull(expr: ResolvedExpr): ResolvedExpr {
+  return mayBeNan(expr) ? sql`ch_real(${expr})`(withNull(expr.type)) : expr
+}
+
+/** Ascending order needs no change: numbers, NaN, NULL. */
+function sortsNanFirst({ expr, descending, nulls }: OrderBy): boolean {
+  return (descending || nulls === 'FIRST') && mayBeNan(expr)
+}
+
+function orderWithoutNan(order: OrderBy): OrderBy {
+  return sortsNanFirst(order) ? { ...order, expr: nanToNull(order.expr) } : order
+}
+
+/** Functions that return no NaN for arguments without NaN. */
+const NAN_FREE: ReadonlySet<string> = new Set([
+  'abs',
+  'ceil',
+  'coalesce',
+  'count',
+  'floor',
+  'ifNull',
+  'max',
+  'min',
+  'minus',
+  'multiply',
+  'negate',
+  'plus',
+  'round',
+  'sum',
+  'toFloat',
+  'toFloat64',
+  'trunc',
+])
+
+/** Whether a float may be NaN. JSON contains none, so properties are not. */
+function mayBeNan(expr: ResolvedExpr): boolean {
+  if (expr.type.kind !== 'float') return false
+  if (expr.kind === 'property') return false
+  if (expr.kind === 'value') return Number.isNaN(expr.value)
+  if (expr.kind === 'column') return !isPhysical(expr)
+  // A fragment here is text that another pass reads as a number: a property.
+  if (expr.kind === 'fragment') return expr.args.some(mayBeNan)
+  if (expr.kind !== 'apply') return true
+  return NAN_FREE.has(expr.name) ? expr.args.some(mayBeNan) : !isDivisionByConstant(expr)
+}
+
+/** A column of the engine's relations, not of a sub-select. */
+function isPhysical({ name }: ColumnExpr): boolean {
+  return !/^[cl]\d+$/.test(name)
+}
+
+/** Division by a nonzero constant. */
+function isDivisionByConstant({ name, args }: Apply): boolean {
+  const [left, right] = args
+  if (name !== 'divide' || left === undefined || right?.kind !== 'value') return false
+  return Number(right.value) !== 0 && !mayBeNan(left)
+}

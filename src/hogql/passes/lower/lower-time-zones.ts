@@ -1,0 +1,128 @@
+/**
+ * Pass lowerTimeZones: conversions between instants and local times are printed; a scan computes
+ * each local time once per row, a group its instant once per group.
+ *
+ *   toHour(timestamp), in Berlin
+ *   → hour(t1.l1), where the scan adds timestamp + CASE … END AS l1
+ */
+
+import type { CompileContext } from '../../context.ts'
+import { refuseArguments } from '../../functions/argument-errors.ts'
+import type {
+  ClockOf,
+  ColumnExpr,
+  Relation,
+  ResolvedExpr,
+  ResolvedSelect,
+  TimeBounds,
+} from '../../sql/ir.ts'
+import { printClock, printInstant } from '../../times/local-time.ts'
+import { mapExpr, mapRelation, mapSelect, mapStatement, type Pass } from '../walk.ts'
+
+/** Each is about forty parts of SQL in a zone with daylight saving. */
+const CONVERSIONS_MAX = 1_000
+
+/** Prints every conversion between instants and local times. */
+export const lowerTimeZones: Pass = (statement, context) => {
+  let conversions = 0
+  const chargeOne = (): void => {
+    conversions += 1
+    if (conversions > CONVERSIONS_MAX)
+      refuseArguments(`A question looks at the clocks of zones at most ${CONVERSIONS_MAX} times`)
+  }
+  const grouped = mapStatement(statement, { select: groupByLocal })
+  const scanned = mapStatement(grouped, { select: (select) => clocksOfScans(select, context) })
+  return mapStatement(scanned, {
+    expr: (expr) => {
+      if (expr.kind !== 'clock' && expr.kind !== 'instant') return expr
+      chargeOne()
+      return expr.kind === 'clock' ? printClock(expr, context) : printInstant(expr, context)
+    },
+  })
+}
+
+/** Groups by the local time; the instant is computed from the key afterwards. */
+function groupByLocal(select: ResolvedSelect): ResolvedSelect {
+  const { group_by } = select
+  if (group_by === null) return select
+  const sets = group_by.sets.map((keys) =>
+    keys.map((key): ResolvedExpr => (key.kind === 'instant' ? key.local : key)),
+  )
+  return { ...select, group_by: { ...group_by, sets } }
+}
+
+/** Local times of scanned columns, by column and zone. */
+type Clocks = Map<string, ClockUse>
+type ClockUse = { readonly id: number; readonly clock: ClockOf; readonly column: ColumnExpr }
+
+/** Moves local times of a scan's columns into the scan, each once however often it is used. */
+function clocksOfScans(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
+  const scans = new Set<number>()
+  if (select.from !== null) collectScans(select.from, scans)
+  if (scans.size === 0) return select
+  const clocks: Clocks = new Map()
+  const replaceClocks = (expr: ResolvedExpr): ResolvedExpr =>
+    mapExpr(expr, { expr: (part) => columnOfClock(part, scans, clocks) })
+  const replaceInJoins = (relation: Relation): Relation =>
+    mapRelation(relation, replaceClocks, replaceInJoins)
+  const rewritten = mapSelect(select, replaceClocks, replaceInJoins)
+  if (clocks.size === 0 || rewritten.from === null) return rewritten
+  const conversions = [...clocks.values()].map(({ id, clock, column }) => ({
+    id,
+    relation: column.relation,
+    expr: printClock(clock, context, rangeOf(column, select.known)),
+  }))
+  return { ...rewritten, from: withClocks(rewritten.from, conversions) }
+}
+
+function collectScans(relation: Relation, scans: Set<number>): void {
+  if (relation.kind === 'scan') scans.add(relation.id)
+  if (relation.kind !== 'join') return
+  collectScans(relation.left, scans)
+  collectScans(relation.right, scans)
+}
+
+function columnOfClock(
+  expr: ResolvedExpr,
+  scans: ReadonlySet<number>,
+  clocks: Clocks,
+): ResolvedExpr {
+  if (expr.kind !== 'clock' || expr.of.kind !== 'column' || expr.type.kind !== 'datetime')
+    return expr
+  const { of } = expr
+  if (!scans.has(of.relation)) return expr
+  const key = `${of.relation} ${of.name} ${expr.type.timezone}`
+  const use = clocks.get(key) ?? { id: clocks.size + 1, clock: expr, column: of }
+  clocks.set(key, use)
+  const column: ColumnExpr = {
+    kind: 'column',
+    relation: of.relation,
+    name: `l${use.id}`,
+    type: expr.type,
+  }
+  return column
+}
+
+function rangeOf(column: ColumnExpr, bounds: readonly TimeBounds[]): TimeBounds | null {
+  return (
+    bounds.find((range) => range.relation === column.relation && range.name === column.name) ?? null
+  )
+}
+
+type LocalizedColumn = {
+  readonly id: number
+  readonly relation: number
+  readonly expr: ResolvedExpr
+}
+
+function withClocks(relation: Relation, conversions: readonly LocalizedColumn[]): Relation {
+  if (relation.kind === 'scan') {
+    const scan_columns = conversions.filter((clock) => clock.relation === relation.id)
+    return { ...relation, clocks: [...relation.clocks, ...scan_columns] }
+  }
+  return mapRelation(
+    relation,
+    (expr) => expr,
+    (inner) => withClocks(inner, conversions),
+  )
+}

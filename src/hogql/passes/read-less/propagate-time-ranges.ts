@@ -1,0 +1,79 @@
+/**
+ * Pass propagateTimeRanges (predicate pushdown): a known range of a session's time also bounds the
+ * events that the session is computed from.
+ *
+ *   FROM events LEFT JOIN (SELECT … GROUP BY session) s … WHERE s.start >= a
+ *   → FROM events LEFT JOIN (SELECT … WHERE timestamp >= a - 3 days GROUP BY session) s …
+ */
+
+import type { Derived, Relation, ResolvedExpr, ResolvedSelect, TimeBounds } from '../../sql/ir.ts'
+import { bind } from '../../sql/sql-fragments.ts'
+import { shiftBy } from '../../times/relative-time.ts'
+import { TRUTH } from '../../types/types.ts'
+import { mapRelation, mapStatement, type Pass } from '../walk.ts'
+
+/** A session ends within a day; rows further than this from one of its instants belong to others. */
+const SPAN_MAX_US = 3n * 86_400_000_000n
+
+/** Passes known ranges of a select to the sub-selects whose groups lie near them. */
+export const propagateTimeRanges: Pass = (statement) =>
+  mapStatement(statement, {
+    select: (select) =>
+      select.from === null || select.known.length === 0
+        ? select
+        : { ...select, from: inRelation(select.from, select.known) },
+  })
+
+function inRelation(relation: Relation, known: readonly TimeBounds[]): Relation {
+  if (relation.kind === 'derived') return boundGroups(relation, known)
+  if (relation.kind !== 'join') return relation
+  return mapRelation(
+    relation,
+    (expr) => expr,
+    (inner) => inRelation(inner, known),
+  )
+}
+
+function boundGroups(derived: Derived, known: readonly TimeBounds[]): Derived {
+  const { span, query } = derived
+  if (span === undefined || query.kind !== 'select') return derived
+  const ranges = known.filter((range) =>
+    span.by.some((end) => end.relation === range.relation && end.name === range.name),
+  )
+  const conditions = ranges.flatMap((range): readonly ResolvedExpr[] => [
+    ...(range.from_us === null
+      ? []
+      : [
+          call('greaterOrEquals', [
+            span.time,
+            bind(shiftBy(range.from_us, -SPAN_MAX_US), span.time.type),
+          ]),
+        ]),
+    ...(range.until_us === null
+      ? []
+      : [call('less', [span.time, bind(shiftBy(range.until_us, SPAN_MAX_US), span.time.type)])]),
+  ])
+  if (conditions.length === 0) return derived
+  const { relation, name } = span.time
+  const group_bounds = ranges.map(({ from_us, until_us }) => ({
+    relation,
+    name,
+    from_us: from_us === null ? null : shiftBy(from_us, -SPAN_MAX_US),
+    until_us: until_us === null ? null : shiftBy(until_us, SPAN_MAX_US),
+  }))
+  return { ...derived, query: addConditions(query, conditions, group_bounds) }
+}
+
+function addConditions(
+  select: ResolvedSelect,
+  conditions: readonly ResolvedExpr[],
+  group_bounds: readonly TimeBounds[],
+): ResolvedSelect {
+  const { where, known } = select
+  const all = where === null ? conditions : [where, ...conditions]
+  return { ...select, where: call('and', all), known: [...known, ...group_bounds] }
+}
+
+function call(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
+}

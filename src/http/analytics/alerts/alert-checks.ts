@@ -1,0 +1,279 @@
+/** Checks alerts on their schedule: computes the insight, judges its last whole interval, tells a webhook what has changed. */
+import {
+  ALERT_INTERVALS_MS,
+  type Alert,
+  type AlertState,
+  type CheckRecord,
+  listDueAlerts,
+  recordCheck,
+} from '../../../dashboards/alert.ts'
+import {
+  type AlertPoint,
+  type AlertVerdict,
+  judgePoint,
+} from '../../../dashboards/alert-verdict.ts'
+import { getInsight, type SavedInsight } from '../../../dashboards/insight.ts'
+import { Refusal } from '../../../errors.ts'
+import type { PostResult } from '../../../plugins/webhook.ts'
+import { PeriodicTask } from '../../../targeting/shared/periodic-task.ts'
+import type { AppContext } from '../../app-context.ts'
+import { computeInsight, type InsightCall } from '../insights/insight-results.ts'
+import { backgroundCall } from '../member-calls.ts'
+import { queryEvents } from '../queries/event-queries.ts'
+import { postMessage } from './webhook-messages.ts'
+
+const LOOK_MS = 15_000
+/** Alerts of one round; the others come with the next one. */
+const ALERTS_PER_ROUND = 200
+/** Events may be so late, at most as late as the interval is long. After that a lack of them is believed. */
+const LATE_MS = 6 * 3_600_000
+/** The next try after late data, or after a message that did not arrive. */
+const RETRY_MS = 10 * 60_000
+/** Larger results are not read: the main thread would be held. */
+const RESULT_BYTES_MAX = 2 * 1024 * 1024
+
+/** Refusals that pass by themselves. */
+const PASSING_CODES: ReadonlySet<string> = new Set(['storage_unavailable', 'throttled'])
+
+/** What a look at the insight tells. */
+type AlertReading =
+  | { readonly kind: 'judged'; readonly point: AlertPoint; readonly verdict: AlertVerdict }
+  /** Events are still on their way, or the server has no time now: the state stays. */
+  | { readonly kind: 'later' }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+type JudgedReading = Exclude<AlertReading, { readonly kind: 'later' }>
+
+/**
+ * Checks due alerts from `start` to `close`, one after the other, so that all of them occupy one query slot. A server that
+ * was off for a week checks each alert once. Messages are sent when a state changes, not with every check.
+ */
+export class AlertChecks extends PeriodicTask {
+  readonly #app: AppContext
+  /** Callbacks that end the wait for a receiver at `close`. */
+  readonly #stops = new Set<() => void>()
+
+  constructor(app: AppContext) {
+    super({ every_ms: LOOK_MS, failure: 'alerts cannot be checked', log: app.log }, () =>
+      this.#checkDue(),
+    )
+    this.#app = app
+  }
+
+  /** Resolves without waiting for receivers: what they were not told is told after the next start. */
+  override close(): Promise<void> {
+    const closed = super.close()
+    for (const stop of this.#stops) stop()
+    return closed
+  }
+
+  async #checkDue(): Promise<void> {
+    const { control, now } = this.#app
+    for (const alert of listDueAlerts(control, now(), ALERTS_PER_ROUND)) {
+      if (!this.is_open) return
+      await this.#check(alert)
+    }
+  }
+
+  async #check(alert: Alert): Promise<void> {
+    const app = this.#app
+    const now = app.now()
+    const insight = getInsight(app.control, alert.project_id, alert.insight_id)
+    const reading = await readAlert(app, alert, insight)
+    // A stop ends questions too.
+    if (!this.is_open) return
+    if (reading.kind === 'later') {
+      const next_check_at = new Date(now.getTime() + RETRY_MS)
+      recordCheck(app.control, alert, { alert: { next_check_at }, check: null })
+      return
+    }
+    const state = stateOf(reading)
+    const message = messageOf(app, { alert, insight, reading, state })
+    const is_news = state !== alert.notified_state && alert.webhook_url !== null
+    const sent = is_news ? await this.#post(alert.webhook_url, message) : null
+    if (this.is_open) recordCheck(app.control, alert, checkRecord(alert, reading, sent, now))
+  }
+
+  /** Posts a message; null if `close` comes first. */
+  #post(address: string | null, message: object): Promise<PostResult | null> {
+    const { promise, resolve } = Promise.withResolvers<PostResult | null>()
+    const stop = (): void => resolve(null)
+    this.#stops.add(stop)
+    void postMessage(this.#app, address ?? '', message)
+      .then(resolve)
+      .finally(() => this.#stops.delete(stop))
+    return promise
+  }
+}
+
+/** What a check changes. `sent` is null where no message was due. */
+function checkRecord(
+  alert: Alert,
+  reading: JudgedReading,
+  sent: PostResult | null,
+  now: Date,
+): CheckRecord {
+  const state = stateOf(reading)
+  const is_told = sent === null || sent.kind !== 'failed'
+  const every_ms = ALERT_INTERVALS_MS[alert.calculation_interval]
+  const is_notified = sent?.kind === 'delivered'
+  const faults = [
+    reading.kind === 'failed' ? reading.reason : null,
+    sent === null || sent.kind === 'delivered' ? null : `The webhook: ${sent.reason}.`,
+  ].filter((fault) => fault !== null)
+  return {
+    alert: {
+      state,
+      snoozed_until: null,
+      last_checked_at: now,
+      next_check_at: new Date(now.getTime() + (is_told ? every_ms : Math.min(every_ms, RETRY_MS))),
+      ...(is_told && { notified_state: state }),
+      ...(is_notified && { last_notified_at: now }),
+    },
+    check: {
+      created_at: now,
+      calculated_value: reading.kind === 'judged' ? reading.point.value : null,
+      state,
+      error: faults.length === 0 ? null : faults.join(' '),
+      is_notified,
+    },
+  }
+}
+
+function stateOf(reading: JudgedReading): AlertState {
+  if (reading.kind === 'failed') return 'Errored'
+  return reading.verdict.is_breached ? 'Firing' : 'Not firing'
+}
+
+async function readAlert(
+  app: AppContext,
+  alert: Alert,
+  insight: SavedInsight,
+): Promise<AlertReading> {
+  try {
+    const { project_id, created_by: user_id } = alert
+    const call = backgroundCall(app, { id: `alert ${alert.id}`, user_id, project_id })
+    const { result, query_status } = await computeInsight(app, call, insight, {
+      mode: 'force_blocking',
+    })
+    if (result === null) return failedReading(query_status)
+    if (result.bytes.length > RESULT_BYTES_MAX) {
+      return { kind: 'failed', reason: 'The insight has too many lines for an alert.' }
+    }
+    return await readSeries(app, call, alert, result.toJSON())
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const is_passing = PASSING_CODES.has(error.code)
+    return is_passing ? { kind: 'later' } : { kind: 'failed', reason: error.detail }
+  }
+}
+
+function failedReading(query_status: unknown): AlertReading {
+  const { error_message } = Object(query_status) as { readonly error_message?: unknown }
+  const reason = typeof error_message === 'string' ? error_message : 'The insight has no result.'
+  return { kind: 'failed', reason }
+}
+
+/** The members of a line of a trend. */
+type TrendLine = {
+  readonly data?: readonly number[]
+  readonly days?: readonly string[]
+  readonly aggregated_value?: number
+}
+
+async function readSeries(
+  app: AppContext,
+  call: InsightCall,
+  alert: Alert,
+  result: unknown,
+): Promise<AlertReading> {
+  const { series_index, check_ongoing_interval } = alert.config
+  const line: TrendLine | undefined = Array.isArray(result) ? result[series_index] : undefined
+  if (line === undefined) {
+    return { kind: 'failed', reason: `The insight has no line ${series_index + 1}.` }
+  }
+  const rule = { condition: alert.condition_type, threshold: alert.threshold }
+  const { data = [], days = [], aggregated_value } = line
+  if (data.length === 0) {
+    const point = { value: aggregated_value ?? 0, before: null }
+    return { kind: 'judged', point, verdict: judgePoint(rule, point) }
+  }
+  const current = openBucket(days, call.project.timezone, app.now())
+  const is_ongoing = check_ongoing_interval === true && current !== null
+  const index = data.length - (current === null || is_ongoing ? 1 : 2)
+  const point = { value: data[index] ?? 0, before: data[index - 1] ?? null }
+  const verdict = judgePoint(rule, point)
+  const is_unsure = verdict.is_breached && verdict.is_by_lack && current !== null
+  if (!is_unsure) return { kind: 'judged', point, verdict }
+  // What is not over yet lacks events for certain.
+  if (is_ongoing) return { kind: 'judged', point, verdict: { ...verdict, is_breached: false } }
+  const is_believed = current.open_ms > Math.min(LATE_MS, current.length_ms)
+  if (is_believed || (await hasEventsSince(app, call, current.start))) {
+    return { kind: 'judged', point, verdict }
+  }
+  return { kind: 'later' }
+}
+
+/** The interval that is not over yet: its start in project time, its length, and since when it is open. */
+type OpenBucket = { readonly start: string; readonly length_ms: number; readonly open_ms: number }
+
+/** Finds the last bucket if it is not over; null for a range that ended before. */
+function openBucket(days: readonly string[], timezone: string, now: Date): OpenBucket | null {
+  const start = days.at(-1)
+  if (start === undefined) return null
+  const start_ms = projectMs(start)
+  const before_ms = days.length > 1 ? projectMs(days.at(-2) ?? '') : start_ms - 86_400_000
+  const length_ms = start_ms - before_ms
+  const open_ms = projectMs(localText(now, timezone)) - start_ms
+  return open_ms < length_ms ? { start, length_ms, open_ms } : null
+}
+
+/** Reads a text of project time, `2026-11-23` or `2026-11-23 14:00:00`, as if it were UTC: for differences only. */
+const projectMs = (text: string): number =>
+  Date.parse(text.length <= 10 ? `${text}T00:00:00Z` : `${text.replace(' ', 'T')}Z`)
+
+/** The time of a zone as `2026-11-23 14:00:00`: Swedish writes dates so. */
+const localText = (now: Date, timeZone: string): string => now.toLocaleString('sv-SE', { timeZone })
+
+/** Whether any event of the project happened since an instant: then those before it have arrived, as far as is known. */
+async function hasEventsSince(
+  app: AppContext,
+  { project, request }: InsightCall,
+  since: string,
+): Promise<boolean> {
+  const query = 'select 1 from events where timestamp >= toDateTime({since}) limit 1'
+  const rows = await queryEvents(app, { project, request, values: { since } }, query)
+  return rows.length > 0
+}
+
+type AlertNews = {
+  readonly alert: Alert
+  readonly insight: SavedInsight
+  readonly reading: AlertReading
+  readonly state: AlertState
+}
+
+/** The message of a changed state. `text` is what chats show. */
+function messageOf(app: AppContext, { alert, insight, reading, state }: AlertNews): object {
+  const judged = reading.kind === 'judged' ? reading : null
+  const { project_id, name } = alert
+  const url = `${app.publicUrl()}/p/${project_id}/insights/${insight.short_id}`
+  const title = name || insight.name || 'Alert'
+  const said =
+    reading.kind === 'failed' ? reading.reason : `value ${judged?.point.value ?? 'unknown'}`
+  return {
+    type: 'alert',
+    text: `${title}: ${state} – ${said} (${url})`,
+    state,
+    alert: { id: alert.id, name },
+    project_id,
+    insight: { id: insight.id, short_id: insight.short_id, name: insight.name, url },
+    value: judged?.point.value ?? null,
+    value_before: judged?.point.before ?? null,
+    compared: judged?.verdict.compared ?? null,
+    condition: { type: alert.condition_type },
+    threshold: { configuration: alert.threshold },
+    error: reading.kind === 'failed' ? reading.reason : null,
+    checked_at: app.now().toISOString(),
+  }
+}

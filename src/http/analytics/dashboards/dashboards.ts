@@ -1,0 +1,330 @@
+/** Dashboards of a project: list, create, read with their tiles, change. Deleting is a change. */
+import type { Static } from 'elysia'
+import {
+  DashboardAnswer,
+  DashboardBody,
+  DashboardPage,
+  DashboardResults,
+  DashboardsQuery,
+  MoveTileBody,
+  RefreshQuery,
+  TileOrderBody,
+} from '../../../contract/analytics/dashboards.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
+import { requirePresent } from '../../../dashboards/board-editor.ts'
+import {
+  createDashboard,
+  type Dashboard,
+  type DashboardChanges,
+  type DashboardSource,
+  getDashboard,
+  listDashboardHeads,
+  updateDashboard,
+} from '../../../dashboards/dashboard.ts'
+import { getInsight } from '../../../dashboards/insight.ts'
+import { layoutTiles } from '../../../dashboards/layout.ts'
+import { findLink, listSharedIds } from '../../../dashboards/sharing.ts'
+import { findTemplate } from '../../../dashboards/templates.ts'
+import { listTiles, moveTile, type TileChanges } from '../../../dashboards/tile.ts'
+import { Refusal } from '../../../errors.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
+import { isShown, requireEdit, rightsAt } from '../../../projects/rights/rights.ts'
+import type { Json } from '../../../projects/tables.ts'
+import type { RefreshMode } from '../../../query/service/refresh.ts'
+import { answerJson, answerJsonWithRaw } from '../../answers/answers.ts'
+import { answerPage, queryValue } from '../../answers/pages.ts'
+import type { AppContext } from '../../app-context.ts'
+import { sentMembers } from '../../bodies/sent-members.ts'
+import { validatorOf } from '../../bodies/shape.ts'
+import { authorFinder, type FindAuthor } from '../../callers/authors.ts'
+import { boardEditor } from '../../callers/editors.ts'
+import type { PathParams } from '../../endpoint.ts'
+import { projectActivity } from '../../management/activity.ts'
+import { parseNumberId } from '../../path-ids.ts'
+import { projectRoute } from '../../route.ts'
+import {
+  type InsightCall,
+  insightSerializer,
+  NO_RESULT,
+  overridesOn,
+  readRefresh,
+  tryInsight,
+  withFilters,
+} from '../insights/insight-results.ts'
+
+const DASHBOARD_BODY = validatorOf(DashboardBody)
+
+export const DASHBOARD_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/',
+    scope: 'dashboard:read',
+    summary: "List the project's dashboards, pinned ones first, without what stands on them.",
+    query: DashboardsQuery,
+    answers: { 200: DashboardPage },
+    answer: (app, { request, project }) => {
+      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+      const pinned = queryValue(request, 'pinned')
+      const result = listDashboardHeads(app.control, project.id).filter(
+        (one) =>
+          (one.name ?? '').toLowerCase().includes(search_text) &&
+          (pinned === null || one.pinned === isYes(pinned)),
+      )
+      const nameAuthor = authorFinder(app)
+      const shared_ids = listSharedIds(app.control, project.id)
+      return answerPage(request, app.publicUrl(), result, ({ id }) =>
+        listed(getDashboard(app.control, project.id, id), nameAuthor, shared_ids.has(id)),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'dashboards/',
+    scope: 'dashboard:write',
+    summary: 'Make a dashboard.',
+    body: DASHBOARD_BODY,
+    answers: { 201: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, project, caller } = call
+      const editor = boardEditor(app, project, caller)
+      const wanted = { ...readDashboardChanges(body), source: findSource(app, project.id, body) }
+      const dashboard = createDashboard(editor, wanted, app.now())
+      return answerJson(await serializeWholeDashboard(app, call, dashboard, false), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/:id/',
+    scope: 'dashboard:read',
+    summary:
+      'Read a dashboard with its insights and their results; `refresh` says how fresh those have to be.',
+    query: RefreshQuery,
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const dashboard = findPresent(app, call)
+      return answerJsonWithRaw(await serializeWholeDashboard(app, call, dashboard, true))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/:id/run_insights/',
+    scope: 'dashboard:read',
+    summary: 'Compute the insights of a dashboard, and read their results alone.',
+    query: RefreshQuery,
+    answers: { 200: DashboardResults },
+    answer: async (app, call) => {
+      const tiles = await tilesOf(app, call, findPresent(app, call), 'blocking')
+      const results = tiles.flatMap(({ id, order, insight }) =>
+        insight === null ? [] : { id, order, insight },
+      )
+      return answerJsonWithRaw({ results })
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'dashboards/:id/',
+    scope: 'dashboard:write',
+    summary: 'Change a dashboard and its tiles; deleting is a change of `deleted`.',
+    body: DASHBOARD_BODY,
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, params, project, caller } = call
+      const stored = getDashboard(app.control, project.id, parseNumberId(params))
+      const before = requirePresent(stored, body)
+      const editor = boardEditor(app, project, caller)
+      const dashboard = updateDashboard(editor, before, readDashboardChanges(body), app.now())
+      return answerJson(await serializeWholeDashboard(app, call, dashboard, false))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'dashboards/:id/reorder_tiles/',
+    scope: 'dashboard:write',
+    summary:
+      'Lay the tiles of a dashboard out in an order, row by row; those that are not named follow.',
+    body: validatorOf(TileOrderBody),
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, project, caller } = call
+      const before = findPresent(app, call)
+      const tiles = layoutTiles(listTiles(app.control, before.id), body.tile_order)
+      const editor = boardEditor(app, project, caller)
+      const dashboard = updateDashboard(editor, before, { tiles }, app.now())
+      return answerJson(await serializeWholeDashboard(app, call, dashboard, false))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'dashboards/:id/move_tile/',
+    scope: 'dashboard:write',
+    summary: 'Move a tile to another dashboard; the answer is the one that it leaves.',
+    body: validatorOf(MoveTileBody),
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, project, caller } = call
+      const before = findPresent(app, call)
+      const { tile, toDashboard, to_dashboard = toDashboard } = body
+      if (to_dashboard === undefined) {
+        throw new Refusal('required', 'This field is required.', { attr: 'toDashboard' })
+      }
+      const target = requireNamed(app, project.id, to_dashboard, 'toDashboard')
+      requireEdit(boardEditor(app, project, caller).rights, { scope: 'Dashboard', item: {} })
+      moveTile(app.control, before.id, tile.id, target.id)
+      return answerJson(await serializeWholeDashboard(app, call, before, false))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/:id/activity/',
+    scope: 'activity_log:read',
+    summary: 'List what happened to a dashboard.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const { params, project } = call
+      const item_id = String(getDashboard(app.control, project.id, parseNumberId(params)).id)
+      return answerJson(projectActivity(app, call, { scope: 'Dashboard', item_id }))
+    },
+  }),
+] as const
+
+function listed(dashboard: Dashboard, nameAuthor: FindAuthor, is_shared: boolean): object {
+  const {
+    project_id: _project,
+    filters: _filters,
+    variables: _variables,
+    last_modified_at: _at,
+    ...stored
+  } = dashboard
+  return {
+    ...stored,
+    is_shared,
+    effective_restriction_level: stored.restriction_level,
+    effective_privilege_level: 37,
+    created_by: nameAuthor(dashboard.created_by),
+  }
+}
+
+/**
+ * Serializes a dashboard with its tiles. Insights run one after the other, so that one dashboard occupies one
+ * query slot.
+ */
+export async function serializeWholeDashboard(
+  app: AppContext,
+  call: InsightCall,
+  dashboard: Dashboard,
+  has_results: boolean,
+): Promise<object> {
+  const tiles = await tilesOf(app, call, dashboard, has_results ? 'force_cache' : null)
+  const { filters, variables, last_modified_at } = dashboard
+  const is_shared = findLink(app.control, dashboard.id)?.enabled === true
+  return {
+    ...listed(dashboard, authorFinder(app), is_shared),
+    filters,
+    variables,
+    last_modified_at,
+    tiles,
+  }
+}
+
+type TileAnswer = {
+  readonly id: number
+  readonly order: number
+  readonly insight: object | null
+  readonly [member: string]: unknown
+}
+
+/** Serializes tiles. `fallback` is the refresh mode of requests without one; null leaves the results out. */
+async function tilesOf(
+  app: AppContext,
+  call: InsightCall,
+  dashboard: Dashboard,
+  fallback: RefreshMode | null,
+): Promise<readonly TileAnswer[]> {
+  const { project, request } = call
+  const has_results = fallback !== null
+  const show = insightSerializer(app, project)
+  const overrides = overridesOn(dashboard, request)
+  const requested = { mode: readRefresh(request, fallback ?? 'force_cache'), overrides }
+  const is_hidden = !isShown(rightsAt(app.control, call.caller, call), 'dashboard.insight')
+  const tiles: TileAnswer[] = []
+  for (const { id, insight_id, body, layouts, color } of listTiles(app.control, dashboard.id)) {
+    if (insight_id !== null && is_hidden) continue
+    const insight = insight_id === null ? null : getInsight(app.control, project.id, insight_id)
+    const result =
+      insight !== null && has_results ? await tryInsight(app, call, insight, requested) : NO_RESULT
+    const { is_cached, last_refresh } = result
+    tiles.push({
+      id,
+      order: tiles.length,
+      layouts,
+      color,
+      deleted: false,
+      insight: insight && show(withFilters(insight, overrides.filters), result),
+      text: body === null ? null : { body },
+      is_cached,
+      last_refresh,
+    })
+  }
+  return tiles
+}
+
+/** Returns the dashboard in the path. Refuses missing and deleted ones. */
+function findPresent(
+  app: AppContext,
+  { project, params }: Pick<InsightCall, 'project'> & { readonly params: PathParams },
+): Dashboard {
+  return requirePresent(getDashboard(app.control, project.id, parseNumberId(params)))
+}
+
+/** Returns what a new dashboard starts with. Refuses missing dashboards and templates. */
+function findSource(
+  app: AppContext,
+  project_id: number,
+  { use_dashboard, use_template, duplicate_tiles }: Static<typeof DashboardBody>,
+): DashboardSource | null {
+  if (typeof use_template === 'string' && use_template !== '') {
+    const template = findTemplate(use_template)
+    if (template !== null) return { kind: 'template', template }
+    const detail = `Invalid template provided: ${use_template.slice(0, 100)}`
+    throw new Refusal('invalid_input', detail, { attr: 'use_template' })
+  }
+  if (typeof use_dashboard !== 'number') return null
+  const dashboard = requireNamed(app, project_id, use_dashboard, 'use_dashboard')
+  return { kind: 'dashboard', dashboard, has_copies: duplicate_tiles === true }
+}
+
+/** Returns the dashboard that a member of a body names. Refuses one that is missing or deleted. */
+function requireNamed(app: AppContext, project_id: number, id: number, attr: string): Dashboard {
+  try {
+    return requirePresent(getDashboard(app.control, project_id, id))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal('does_not_exist', 'Invalid value provided', { attr })
+  }
+}
+
+/** Reads the stored members from a body. */
+function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChanges {
+  const wanted = {
+    name: body.name,
+    description: body.description ?? undefined,
+    pinned: body.pinned,
+    tags: body.tags,
+    filters: (body.filters ?? undefined) as Json | undefined,
+    variables: (body.variables ?? undefined) as Json | undefined,
+    restriction_level: body.restriction_level,
+    deleted: body.deleted,
+    delete_insights: body.delete_insights ?? undefined,
+    tiles: body.tiles?.map(
+      ({ id, layouts, color, text, deleted }): TileChanges => ({
+        id,
+        color,
+        body: text?.body,
+        layouts: layouts ?? undefined,
+        is_deleted: deleted === true,
+      }),
+    ),
+  }
+  return sentMembers(wanted)
+}

@@ -1,0 +1,114 @@
+/** FILTERS of lists of insights: the parameter, and a predicate for its value. */
+
+import type { InsightHead, SavedInsight } from '../../../dashboards/insight.ts'
+import { type DateContext, readDate } from '../../../insights/dates/dates.ts'
+import { isYes, legacyBoolean, listOf } from '../../../insights/legacy/legacy-filters.ts'
+import { isObject } from '../../../json.ts'
+import { mapInSlices } from '../../../threads/sliced-json.ts'
+import { queryValues } from '../../answers/pages.ts'
+
+/** An insight in a list; `dashboards` and `type` are read only for requests that filter by them. */
+type ListedInsight = InsightHead & {
+  readonly dashboards: () => readonly number[]
+  readonly type: () => unknown
+}
+
+/** The caller, and the clock and time zone for relative dates. */
+type ListContext = DateContext & { readonly user_id: number }
+
+type InsightListParams = Readonly<Record<string, string>>
+type InsightFilter = (
+  input: InsightListParams,
+  name: string,
+  context: ListContext,
+) => (insight: ListedInsight) => boolean
+
+const WISHES: Readonly<Record<string, InsightFilter>> = {
+  search: (input, name) => {
+    const search_text = input[name]?.toLowerCase() ?? ''
+    return ({ name: own, description, tags }) =>
+      [own ?? '', description, ...tags].join('\n').toLowerCase().includes(search_text)
+  },
+  short_id: (input, name) => (insight) => insight.short_id === input[name],
+  saved: (input, name) => (insight) => insight.saved === isYes(input[name]),
+  favorited: (input, name) => (insight) => insight.favorited === isYes(input[name]),
+  dashboard: (input, name) => (insight) => insight.dashboards().includes(Number(input[name])),
+  dashboards: (input, name) => {
+    const wanted = listOf(input, name).map(Number)
+    return (insight) => {
+      const own = insight.dashboards()
+      return wanted.every((id) => own.includes(id))
+    }
+  },
+  tags: (input, name) => {
+    const allowed = new Set(listOf(input, name))
+    return ({ tags }) => tags.some((tag) => allowed.has(tag))
+  },
+  /** Accepts one id or a list of ids. */
+  created_by: (input, name) => {
+    const text = input[name] ?? ''
+    const allowed = new Set(text.startsWith('[') ? listOf(input, name).map(Number) : [Number(text)])
+    return ({ created_by }) => created_by !== null && allowed.has(created_by)
+  },
+  /** Keeps the caller's own insights. */
+  user: (input, name, { user_id }) => {
+    const is_wanted = legacyBoolean(input, name)
+    return ({ created_by }) => !is_wanted || created_by === user_id
+  },
+  insight: (input, name) => (insight) => insight.type() === input[name],
+  date_from: after('last_modified_at'),
+  date_to: before('last_modified_at'),
+  created_date_from: after('created_at'),
+  created_date_to: before('created_at'),
+}
+
+/** Returns the insights that a request lists. Refuses malformed lists and dates, naming the parameter. */
+export async function filterInsights(
+  request: Request,
+  insights: readonly ListedInsight[],
+  context: ListContext,
+): Promise<readonly ListedInsight[]> {
+  const input = queryValues(request)
+  const filters = Object.entries(WISHES).flatMap(([name, wishFor]) =>
+    (input[name] ?? '') === '' ? [] : [wishFor(input, name, context)],
+  )
+  const found = await mapInSlices(insights, (insight) =>
+    filters.every((filter) => filter(insight)) ? [insight] : [],
+  )
+  return found.flat()
+}
+
+function after(member: 'created_at' | 'last_modified_at'): InsightFilter {
+  return (input, name, context) => {
+    const from_us = readDate(input[name] ?? '', context, name)
+    return (insight) => BigInt(insight[member].getTime()) * 1000n >= from_us
+  }
+}
+
+function before(member: 'created_at' | 'last_modified_at'): InsightFilter {
+  return (input, name, context) => {
+    const to_us = readDate(input[name] ?? '', context, name)
+    return (insight) => BigInt(insight[member].getTime()) * 1000n <= to_us
+  }
+}
+
+/** The type by query kind, in the words of the list's parameter. */
+const TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['FunnelsQuery', 'FUNNELS'],
+  ['HogQLQuery', 'SQL'],
+  ['LifecycleQuery', 'LIFECYCLE'],
+  ['PathsQuery', 'PATHS'],
+  ['RetentionQuery', 'RETENTION'],
+  ['StickinessQuery', 'STICKINESS'],
+  ['TrendsQuery', 'TRENDS'],
+])
+
+/** Returns the type of an insight, from its unwrapped query or from its legacy filters. */
+export function typeOfInsight({
+  query,
+  filters,
+}: Pick<SavedInsight, 'filters' | 'query'>): unknown {
+  if (query === null) return isObject(filters) ? (filters['insight'] ?? 'TRENDS') : null
+  const requested = isObject(query) && isObject(query['source']) ? query['source'] : query
+  return TYPES.get(isObject(requested) ? requested['kind'] : null) ?? 'JSON'
+}

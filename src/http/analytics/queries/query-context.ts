@@ -1,0 +1,65 @@
+/** The context of a query: its caller and what is known of the project's data, each part read on first use. */
+import { findVariable } from '../../../dashboards/variable.ts'
+import type { Caller } from '../../../projects/rights/access.ts'
+import {
+  hiddenTables,
+  type Rights,
+  requireRight,
+  rightsAt,
+} from '../../../projects/rights/rights.ts'
+import { QUERY_READ } from '../../../projects/rights/ways.ts'
+import type { Project } from '../../../projects/settings/project.ts'
+import type { MemberLevel } from '../../../projects/tables.ts'
+import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
+import { listActions, type NamedAction } from '../../../targeting/action.ts'
+import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
+import { findExperimentById } from '../../../targeting/experiments/named-experiments.ts'
+import type { AppContext } from '../../app-context.ts'
+import { readResource } from './resources.ts'
+
+/** The caller and their level in the project. */
+export type QueryCaller = {
+  readonly caller: Caller
+  readonly project: Project
+  readonly level: MemberLevel
+}
+
+/** The caller as queries see it: user, and tables hidden from them. */
+export function callerOf({ user_id }: Caller, rights: Rights) {
+  const hidden_tables = hiddenTables(rights)
+  return { caller: [user_id, ...hidden_tables].join(' '), hidden_tables }
+}
+
+/**
+ * Builds the context of a query. Parts are lazy, because a cached answer needs none of them. Refuses callers
+ * without the right to run queries, wherever the query was saved.
+ */
+export function queryContext(
+  app: AppContext,
+  { caller, project, level }: QueryCaller,
+): QueryContext {
+  const rights = rightsAt(app.control, caller, { project, level })
+  requireRight(rights, QUERY_READ)
+  let actions: readonly NamedAction[] | null = null
+  return {
+    project: { ...project, ...callerOf(caller, rights) },
+    rows_max: app.query_limits.rows_max,
+    now: app.now(),
+    get property_types() {
+      return app.definitions.propertyTypes(project.id)
+    },
+    get group_types() {
+      return app.definitions.groupTypes(project.id)
+    },
+    get cohorts() {
+      return listNamedCohorts(app.control, project.id)
+    },
+    get actions() {
+      actions ??= listActions(app.control, project.id)
+      return actions
+    },
+    findVariable: (id) => findVariable(app.control, project.id, id),
+    findExperiment: (id) => findExperimentById(app.control, project.id, id),
+    resources: (name) => readResource(app.control, project.id, name),
+  }
+}

@@ -1,0 +1,292 @@
+/** Queries: run, follow, cancel. */
+
+import type { Static, TSchema } from 'elysia'
+import {
+  CancelBody,
+  FormatQuery,
+  HogQLQuery,
+  QueryRequest,
+} from '../../../contract/analytics/query.ts'
+import {
+  DownloadAnswer,
+  QueryAnswer,
+  QueryStatusAnswer,
+  StatusQuery,
+} from '../../../contract/analytics/query-answers.ts'
+import { INSIGHT_QUERIES } from '../../../contract/insights/kinds.ts'
+import { Refusal } from '../../../errors.ts'
+import { isYes } from '../../../insights/legacy/legacy-filters.ts'
+import { rightsAt } from '../../../projects/rights/rights.ts'
+import { isEditorKind } from '../../../query/editor/editor-kinds.ts'
+import { overrideFilters } from '../../../query/kinds/filters-override.ts'
+import type { PreparedQuery } from '../../../query/kinds/prepared-query.ts'
+import {
+  prepareQuery,
+  type QueryKind,
+  type QueryNode,
+  unwrapQuery,
+} from '../../../query/kinds/query-kinds.ts'
+import { type RefreshMode, refreshMode } from '../../../query/service/refresh.ts'
+import { queryOf } from '../../addresses.ts'
+import { answerJson, JSON_HEADERS } from '../../answers/answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { type Fault, type Validator, validatorOf } from '../../bodies/shape.ts'
+import { replaceTexts } from '../../bodies/text-values.ts'
+import { IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import { projectRoute } from '../../route.ts'
+import { answerEditorQuery } from './editor-queries.ts'
+import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
+import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
+
+const REQUEST = validatorOf(QueryRequest, refuseRequest)
+
+/** The schema of each kind of query. */
+const KIND_SHAPES: ReadonlyMap<string, Validator<TSchema>> = new Map(
+  Object.entries<TSchema>({ HogQLQuery, ...INSIGHT_QUERIES } satisfies Record<
+    QueryKind,
+    TSchema
+  >).map(([kind, schema]) => [kind, validatorOf(schema)]),
+)
+
+export const QUERY_ROUTES = [
+  projectRoute({
+    method: 'POST',
+    path: 'query/',
+    scope: 'query:read',
+    summary: 'Ask a question; depending on `refresh` it is answered at once or in the background.',
+    query: FormatQuery,
+    body: REQUEST,
+    answers: { 200: QueryAnswer },
+    answer: async (app, call) => {
+      const { caller, request, socket } = call
+      const leave = app.key_limits.enter(caller.id)
+      // Queries may take longer than the timeout of idle connections.
+      socket?.timeout(request, 0)
+      try {
+        const { response, is_over } = await answerQuery(app, call, leave)
+        // Rows continue as a stream, which keeps the key's slot until its end.
+        if (!is_over) return response
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+        leave()
+        return response
+      } catch (error) {
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+        leave()
+        throw error
+      }
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'query/download/',
+    scope: 'query:read',
+    summary:
+      'Begin an export and get the path of its file, which one GET may read without a key, once and within 30 seconds.',
+    query: FormatQuery,
+    body: REQUEST,
+    answers: { 201: DownloadAnswer },
+    answer: async (app, call) => {
+      const { caller, request, socket } = call
+      const leave = app.key_limits.enter(caller.id)
+      socket?.timeout(request, 0)
+      try {
+        return answerJson({ path: await beginDownload(app, call, leave) }, 201)
+      } catch (error) {
+        leave()
+        throw error
+      } finally {
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+      }
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'query/:query_id/',
+    scope: 'query:read',
+    summary: 'Read how a question is getting on, and its answer once there is one.',
+    query: StatusQuery,
+    answers: { 200: QueryStatusAnswer },
+    answer: async (app, asks) => {
+      const { params, request } = asks
+      const parameters = new URLSearchParams(queryOf(request.url))
+      const show_progress = isYes(
+        parameters.get('show_progress') ?? parameters.get('showProgress') ?? '',
+      )
+      const key = keyOf(app, asks, params['query_id'] ?? '')
+      const body = await app.query_service.readStatus(key, show_progress)
+      return new Response(body, { headers: JSON_HEADERS })
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'query/:query_id/',
+    scope: 'query:read',
+    summary: 'Cancel a question.',
+    answers: { 204: null },
+    answer: (app, asks) => {
+      app.query_service.cancel(keyOf(app, asks, asks.params['query_id'] ?? ''))
+      return new Response(null, { status: 204 })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'insights/cancel/',
+    scope: 'query:read',
+    summary: 'Cancel a question, by the id that its caller chose.',
+    body: validatorOf(CancelBody),
+    answers: { 201: null },
+    answer: (app, asks) => {
+      app.query_service.cancel(keyOf(app, asks, asks.body.client_query_id))
+      return new Response(null, { status: 201 })
+    },
+  }),
+] as const
+
+/**
+ * The registry key of a running query. An id belongs to the caller who chose it, as long as the same tables are
+ * hidden from them.
+ */
+function keyOf(app: AppContext, { caller: query_caller, project, level }: QueryCaller, id: string) {
+  const { caller } = callerOf(query_caller, rightsAt(app.control, query_caller, { project, level }))
+  return { project_id: project.id, caller, id }
+}
+
+type QueryCall = QueryCaller & {
+  readonly body: Static<typeof QueryRequest>
+  readonly request: Request
+}
+
+type QueryResponse = { readonly response: Response; readonly is_over: boolean }
+
+/** Answers a query. `onEnd` is called when a streamed answer ends after this function returned. */
+async function answerQuery(
+  app: AppContext,
+  asks: QueryCall,
+  onEnd: () => void,
+): Promise<QueryResponse> {
+  const { body, request } = asks
+  const { kind } = body.query
+  if (isEditorKind(kind)) {
+    const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
+    const requested = { kind, query: body.query, refuse }
+    return { response: await answerEditorQuery(app, asks, requested), is_over: true }
+  }
+  const format = formatOf(request)
+  const query = prepare(app, asks, body)
+  const mode = refreshMode(body.refresh, body.async)
+  const { signal } = request
+  if (isRows(format)) {
+    const response = await answerRows(app, query, { format, mode, signal, onEnd })
+    return { response, is_over: false }
+  }
+  const answer = await app.query_service.ask(query, {
+    mode,
+    client_query_id: body.client_query_id || null,
+    // The client's disconnect cancels the query.
+    signal,
+  })
+  return { response: new Response(answer, { headers: JSON_HEADERS }), is_over: true }
+}
+
+/**
+ * Prepares a query as stored by an earlier version or client. Refuses what the query endpoint refuses; empty
+ * `overrides` change nothing.
+ */
+export function prepareSaved(
+  app: AppContext,
+  asks: QueryCaller,
+  query: unknown,
+  overrides: { readonly filters?: unknown; readonly variables?: unknown } = {},
+): PreparedQuery {
+  const { filters, variables } = overrides
+  const body = {
+    query,
+    ...(hasMembers(filters) ? { filters_override: filters } : {}),
+    ...(hasMembers(variables) ? { variables_override: variables } : {}),
+  }
+  return prepare(app, asks, REQUEST.require(body))
+}
+
+function hasMembers(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
+  const { kind, query: input, depth } = unwrapQuery(body.query)
+  const { filters_override: filters, variables_override: variables } = body
+  const query = overrideFilters(input, filters)
+  const overrides = { filters, variables }
+  return prepareQuery(requireKindSchema(kind, query, depth), overrides, queryContext(app, asks))
+}
+
+/**
+ * Validates a query against the schema of its kind, in which texts may stand for booleans and numbers. Refuses others,
+ * naming the invalid field below the wrappers.
+ */
+function requireKindSchema(kind: QueryKind, query: object, depth: number): QueryNode {
+  const shape = KIND_SHAPES.get(kind)
+  if (shape === undefined) throw new Error(`no shape for ${kind}`)
+  const members = { ...query }
+  replaceTexts(shape.schema, members)
+  return shape.require(members, (fault) => refuseRequest(inWrappers(fault, depth))) as QueryNode
+}
+
+/** Begins an export, which is refused as in POST query/, and returns the path under which its file is fetched. */
+async function beginDownload(app: AppContext, call: QueryCall, onEnd: () => void): Promise<string> {
+  const { body, request } = call
+  const format = formatOf(request)
+  if (!isRows(format)) {
+    const detail = 'Name the format of the file: csv, ndjson, arrow, parquet or xlsx.'
+    throw new Refusal('invalid_input', detail, { attr: 'format' })
+  }
+  const stop = new AbortController()
+  const abort = (): void => stop.abort()
+  request.signal.addEventListener('abort', abort)
+  try {
+    const query = prepare(app, call, body)
+    const mode = refreshMode(body.refresh, body.async)
+    const file = await answerRows(app, query, { format, mode, signal: stop.signal, onEnd })
+    if (file.body === null) throw new Error('an export has no body')
+    return app.downloads.add({ stream: file.body, headers: format.headers })
+  } finally {
+    // From now on the file's reader counts, not this call.
+    request.signal.removeEventListener('abort', abort)
+  }
+}
+
+type RowDelivery = {
+  readonly format: RowFormat
+  readonly mode: RefreshMode
+  readonly signal: AbortSignal
+  readonly onEnd: () => void
+}
+
+/** Streams rows. They are computed for each call and while the client waits: too many to cache. */
+async function answerRows(
+  app: AppContext,
+  query: PreparedQuery,
+  { format, mode, signal, onEnd }: RowDelivery,
+): Promise<Response> {
+  if (mode !== 'blocking' && mode !== 'force_blocking') {
+    const detail = `${format.form} is answered as it is computed: refresh cannot be ${mode}.`
+    throw new Refusal('invalid_input', detail, { attr: 'refresh' })
+  }
+  const rows = await app.query_service.export(query, format.form, { signal, onEnd })
+  return new Response(rows, { headers: { ...JSON_HEADERS, ...format.headers } })
+}
+
+const isRows = (format: ResultFormat): format is RowFormat => format.form !== 'json'
+
+function inWrappers(fault: Fault, depth: number): Fault {
+  return {
+    ...fault,
+    path: ['query', ...Array.from({ length: depth }, () => 'source'), ...fault.path],
+  }
+}
+
+/** Clients expect faults of this body to be reported as faults of its JSON. */
+function refuseRequest({ path, detail }: Fault): Refusal {
+  const field = path.length === 0 ? '' : `${path.join('.')}: `
+  const attr = path.length === 0 ? null : path.join('__')
+  return new Refusal('parse_error', `JSON parse error - ${field}${detail}`, { attr })
+}

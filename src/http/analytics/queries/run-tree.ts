@@ -1,0 +1,73 @@
+/** Runs queries that routes build as trees. */
+import type { Select } from '../../../hogql/syntax/ast.ts'
+import type { Caller } from '../../../projects/rights/access.ts'
+import { rightsAt } from '../../../projects/rights/rights.ts'
+import type { Project } from '../../../projects/settings/project.ts'
+import type { MemberLevel } from '../../../projects/tables.ts'
+import { prepareTree } from '../../../query/kinds/compile-tree.ts'
+import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
+import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
+import { parseRows } from '../../../threads/sliced-json.ts'
+import type { AppContext } from '../../app-context.ts'
+import { type ClientSocket, IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import { callerOf } from './query-context.ts'
+
+/** The caller, the project and the request. */
+export type TreeCall = {
+  readonly caller: Caller
+  readonly project: Project
+  readonly level: MemberLevel
+  readonly request: Request
+  readonly socket: ClientSocket
+}
+
+type TreeRows = {
+  readonly rows: readonly (readonly unknown[])[]
+  readonly has_more: boolean
+}
+
+/** The query context of a call: the project's catalog, without the tables hidden from the caller. */
+function askingAbout(app: AppContext, { caller, project, level }: TreeCall): QueryContext {
+  const rights = rightsAt(app.control, caller, { project, level })
+  return {
+    project: { ...project, ...callerOf(caller, rights) },
+    property_types: app.definitions.propertyTypes(project.id),
+    group_types: app.definitions.groupTypes(project.id),
+    cohorts: listNamedCohorts(app.control, project.id),
+    rows_max: app.query_limits.rows_max,
+  }
+}
+
+const NO_ROWS = Buffer.from('[]')
+
+/**
+ * Runs a query tree and returns its rows. It is never answered from the cache, so that it includes all events
+ * stored before. Refuses what the engine refuses, and `throttled` beyond the key's limits. The client's
+ * disconnect cancels it. `overrides` may read properties with other types than the project's, and have the
+ * actions that the tree names.
+ */
+export async function runTree(
+  app: AppContext,
+  call: TreeCall,
+  name: string,
+  tree: Select,
+  overrides: Partial<Pick<QueryContext, 'actions' | 'property_types'>> = {},
+): Promise<TreeRows> {
+  const { caller, request, socket } = call
+  const leave = app.key_limits.enter(caller.id)
+  // Queries may take longer than the timeout of idle connections.
+  socket?.timeout(request, 0)
+  try {
+    const prepared = prepareTree(name, tree, { ...askingAbout(app, call), ...overrides })
+    const { results, members } = await app.query_service.askInParts(prepared, {
+      mode: 'force_blocking',
+      client_query_id: null,
+      signal: request.signal,
+    })
+    const { has_more }: { has_more: boolean } = JSON.parse(members)
+    return { rows: await parseRows(results ?? NO_ROWS), has_more }
+  } finally {
+    socket?.timeout(request, IDLE_TIMEOUT_S)
+    leave()
+  }
+}

@@ -1,0 +1,38 @@
+/** CORS headers for the public endpoints; the management API sends none. */
+
+const METHODS = 'GET, POST, OPTIONS'
+/** Browsers repeat a preflight after a day; one per event would double the requests. */
+const PREFLIGHT_AGE_S = '86400'
+
+/**
+ * Headers that a public endpoint adds to every response, refusals included: without them a browser hides the
+ * status, and clients then retry for ever. The origin is echoed, since old clients send credentials, which `*`
+ * forbids.
+ */
+export function corsHeaders(request: Request): Readonly<Record<string, string>> {
+  const origin = request.headers.get('origin')
+  if (origin === null) return {}
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Credentials': 'true',
+    Vary: 'Origin',
+  }
+}
+
+/** Headers of the response to a preflight. */
+export function preflightHeaders(request: Request): Readonly<Record<string, string>> {
+  const requested_headers = request.headers.get('access-control-request-headers')
+  return {
+    ...corsHeaders(request),
+    'Access-Control-Allow-Methods': METHODS,
+    'Access-Control-Allow-Headers':
+      requested_headers ?? 'Content-Type, Content-Encoding, X-Requested-With',
+    'Access-Control-Max-Age': PREFLIGHT_AGE_S,
+  }
+}
+
+/** Adds the CORS headers for the request's origin to a response. */
+export function withCors(request: Request, answer: Response): Response {
+  for (const [name, value] of Object.entries(corsHeaders(request))) answer.headers.set(name, value)
+  return answer
+}

@@ -1,0 +1,65 @@
+/** Pagination by `limit` and `offset`, with the addresses of the neighbouring pages. */
+
+import { pathOf, queryOf } from '../addresses.ts'
+import { answerResults } from './answers.ts'
+
+const LIMIT_DEFAULT = 100
+
+/** The requested part of a list. */
+export type PageRequest = { readonly limit: number; readonly offset: number }
+
+/** Reads the requested page; a value that is no number means the default, as clients expect. */
+export function readPage(request: Request): PageRequest {
+  const query = new URLSearchParams(queryOf(request.url))
+  return {
+    limit: wholeNumber(query.get('limit')) || LIMIT_DEFAULT,
+    offset: wholeNumber(query.get('offset')),
+  }
+}
+
+/**
+ * Answers with one page of a list that is in memory as a whole. `public_url` is the server's address for
+ * clients; `onWire` serializes an item, and runs for the items of this page only.
+ */
+export function answerPage<Item>(
+  request: Request,
+  public_url: string,
+  items: readonly Item[],
+  onWire: (item: Item) => unknown = (item) => item,
+): Promise<Response> {
+  const { limit, offset } = readPage(request)
+  const address = (at: number): string => pageAddress(request, public_url, { at, limit })
+  const head = {
+    count: items.length,
+    next: offset + limit < items.length ? address(offset + limit) : null,
+    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+  }
+  return answerResults(head, items.slice(offset, offset + limit), onWire)
+}
+
+/** Builds the address of the page that starts at item `at`; other parameters are preserved. */
+export function pageAddress(
+  request: Request,
+  public_url: string,
+  { at, limit }: { readonly at: number; readonly limit: number },
+): string {
+  const query = new URLSearchParams(queryOf(request.url))
+  query.set('limit', String(limit))
+  if (at > 0) query.set('offset', String(at))
+  else query.delete('offset')
+  return `${public_url}${pathOf(request.url)}?${query.toString()}`
+}
+
+/** Returns one query parameter; null when it is missing. */
+export function queryValue(request: Request, name: string): string | null {
+  return new URLSearchParams(queryOf(request.url)).get(name)
+}
+
+/** Returns all query parameters; the last of repeated ones counts. */
+export function queryValues(request: Request): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(queryOf(request.url)))
+}
+
+function wholeNumber(text: string | null): number {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : 0
+}

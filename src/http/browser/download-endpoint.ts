@@ -1,0 +1,35 @@
+/** The address from which a browser fetches a file that a call has begun. */
+import { answerError } from '../answers/refusals.ts'
+import type { AppContext } from '../app-context.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { DOWNLOADS_PATH } from './downloads.ts'
+
+/** Creates the endpoint of the addresses. The secret in it is the right to read the file. */
+export function downloadEndpoints(app: AppContext): readonly Endpoint[] {
+  return [
+    {
+      method: 'GET',
+      path: `${DOWNLOADS_PATH}:token/`,
+      answer: (request, { token }, socket) => {
+        try {
+          const look = () => app.downloads.take(token ?? '')
+          const { stream, headers } = app.failed_keys.guard(request, socket, look)
+          // The export has limits of its own for time and for readers who take nothing.
+          socket?.timeout(request, 0)
+          return new Response(stream, { headers: { ...headers, ...FILE_HEADERS } })
+        } catch (error) {
+          return answerError(error, (err, error_id) =>
+            app.log.error({ err, error_id, path: DOWNLOADS_PATH }),
+          )
+        }
+      },
+    },
+  ]
+}
+
+const FILE_HEADERS = {
+  // Without a name in it, the page's link names the file.
+  'Content-Disposition': 'attachment',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+}

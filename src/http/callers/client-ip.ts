@@ -1,0 +1,43 @@
+/** Finds the client's address: the socket's, or what trusted proxies report in X-Forwarded-For. */
+import { isIP } from 'node:net'
+import { networksOf, normalizeIp } from '../../networks.ts'
+import type { ClientSocket } from '../endpoint.ts'
+
+/** Returns the client's address from the socket's address and the headers; '' when there is none. */
+export type FindClientIp = (socket: string, headers: Headers) => string
+
+/**
+ * Creates the lookup. `trusted_proxies` are addresses and networks, as 10.0.0.0/8. Each proxy appends the
+ * address that called it, so the list is read from its end: the first address that is no trusted proxy is the
+ * client. Any sender can have written what comes before it.
+ */
+export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp {
+  if (trusted_proxies.length === 0) return (socket) => normalizeIp(socket)
+  const isTrusted = networksOf(trusted_proxies)
+  return (socket, headers) => {
+    const caller = normalizeIp(socket)
+    if (isIP(caller) === 0 || !isTrusted(caller)) return caller
+    const chain = (headers.get('x-forwarded-for') ?? '').split(',').map(parseForwarded)
+    // An unreadable entry makes everything before it unreliable too.
+    const stored = chain.slice(chain.lastIndexOf(null) + 1).filter((ip) => ip !== null)
+    return stored.findLast((ip) => !isTrusted(ip)) ?? stored[0] ?? caller
+  }
+}
+
+/** The address of a request's client; '' without a socket. For rare requests: it parses the list of proxies. */
+export function requestIp(
+  { trusted_proxies }: { readonly trusted_proxies: readonly string[] },
+  request: Request,
+  socket: ClientSocket,
+): string {
+  const findIp = clientIpFinder(trusted_proxies)
+  return findIp(socket?.requestIP(request)?.address ?? '', request.headers)
+}
+
+/** Parses one entry of X-Forwarded-For, which may carry a port; null when it is no address. */
+function parseForwarded(entry: string): string | null {
+  const text = entry.trim()
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
+  const ip = normalizeIp(bare)
+  return isIP(ip) === 0 ? null : ip
+}

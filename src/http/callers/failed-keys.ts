@@ -1,0 +1,72 @@
+/** Slows down guessing: a token bucket per client network, charged only for unknown keys and invites. */
+
+import { Refusal } from '../../errors.ts'
+import { networksOf, senderNetwork } from '../../networks.ts'
+import { MINUTE_MS } from '../../time.ts'
+import type { ClientSocket } from '../endpoint.ts'
+import { clientIpFinder, type FindClientIp } from './client-ip.ts'
+import { FailureBuckets } from './failure-buckets.ts'
+
+type FailedKeySettings = {
+  /** Capacity of a bucket and tokens refilled per minute; 0 for no limit. */
+  readonly per_minute: number
+  /** Proxies whose X-Forwarded-For is trusted. */
+  readonly trusted_proxies: readonly string[]
+}
+
+/**
+ * Callers on this machine are not charged: without trusted proxies, all callers behind a local proxy share its
+ * address, and one of them could lock the others out.
+ */
+export const isThisMachine = networksOf(['127.0.0.0/8', '::1'])
+
+export class FailedKeys {
+  readonly #per_minute: number
+  readonly #findClientIp: FindClientIp
+  readonly #buckets: FailureBuckets
+
+  constructor({ per_minute, trusted_proxies }: FailedKeySettings, now: () => Date) {
+    this.#per_minute = per_minute
+    this.#findClientIp = clientIpFinder(trusted_proxies)
+    this.#buckets = new FailureBuckets({ tokens_max: per_minute, window_ms: MINUTE_MS }, now)
+  }
+
+  /** The number of networks in memory. */
+  get size(): number {
+    return this.#buckets.size
+  }
+
+  /**
+   * Runs `look`, which finds something by a secret of the request, and charges the network when it refuses the
+   * secret as unknown. A network without tokens is refused with `throttled` before the lookup, whether the
+   * secret is right or wrong: otherwise the answer would still distinguish the two.
+   */
+  guard<Found>(request: Request, socket: ClientSocket, look: () => Found): Found {
+    const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
+    if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return look()
+    const network = senderNetwork(address)
+    this.#requireToken(network)
+    try {
+      return look()
+    } catch (error) {
+      if (isUnknownSecret(error)) this.#buckets.charge(network)
+      throw error
+    }
+  }
+
+  #requireToken(network: string): void {
+    const retry_after_s = this.#buckets.waitOf(network)
+    if (retry_after_s === 0) return
+    const detail = `Too many wrong keys came from this address. Expected available in ${retry_after_s} seconds.`
+    throw new Refusal('throttled', detail, { retry_after_s })
+  }
+}
+
+/**
+ * Whether a refusal means an unknown secret. Only lookups by a secret are guarded, so "not found" means that
+ * there is no such secret.
+ */
+function isUnknownSecret(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return false
+  return error.code === 'authentication_failed' || error.code === 'not_found'
+}

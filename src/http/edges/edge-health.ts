@@ -1,0 +1,116 @@
+/** Health checks and metrics of an edge: lag, backlog, age of definitions. */
+import type { Forwarder } from '../../edge/forwarder.ts'
+import { answerJson } from '../answers/answers.ts'
+import type { AppContext } from '../app-context.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { metricsEndpoint } from '../metrics/endpoint.ts'
+import { durations, type MetricDefinition } from '../metrics/metrics.ts'
+
+type EdgeHealthContext = Pick<
+  AppContext,
+  'event_loops' | 'isStopping' | 'metrics_networks' | 'publicUrl'
+> & {
+  readonly forwarder: Pick<Forwarder, 'last_error' | 'report' | 'times' | 'totals'>
+  /** Whether the home has ever sent its definitions. */
+  readonly hasDefinitions: () => boolean
+}
+
+/** An edge's own metrics, in the order of the page. */
+export const EDGE_METRICS: readonly MetricDefinition<EdgeHealthContext>[] = [
+  gauge(
+    'lag_seconds',
+    'Age of the oldest event that the home has not confirmed.',
+    (edge) => edge.forwarder.report().lag_s,
+  ),
+  gauge(
+    'backlog_events',
+    'Events that the home has not confirmed.',
+    (edge) => edge.forwarder.report().backlog_events,
+  ),
+  gauge('backlog_bytes', 'Bytes of them on disk.', (edge) => edge.forwarder.report().backlog_bytes),
+  gauge(
+    'definitions_age_seconds',
+    'Time since the definitions were found to be current; -1 before the first time.',
+    (edge) => edge.forwarder.report().definitions_age_s ?? -1,
+  ),
+  gauge('home_ok', '1 if the home took the last batch, else 0.', (edge) =>
+    edge.forwarder.last_error === null ? 1 : 0,
+  ),
+  total(
+    'forwarded_events',
+    'Events that the home confirmed since the start.',
+    (edge) => edge.forwarder.totals.events,
+  ),
+  total(
+    'forwarded_batches',
+    'Batches and reports that the home took since the start.',
+    (edge) => edge.forwarder.totals.batches,
+  ),
+  total('forwarded_bytes', 'Bytes of them as sent.', (edge) => edge.forwarder.totals.bytes_sent),
+  total(
+    'forwarding_failures',
+    'Batches that did not arrive, or were refused.',
+    (edge) => edge.forwarder.totals.failures,
+  ),
+  durations('edge_forward', 'Batches and reports until the home has confirmed them.', (edge) => [
+    { labels: {}, values: edge.forwarder.times.read() },
+  ]),
+]
+
+/**
+ * The endpoints. An edge is ready once it has definitions, with or without its home: it stores what it is sent. Each
+ * answer has what the edge would report.
+ */
+export function edgeHealthEndpoints(edge: EdgeHealthContext): readonly Endpoint[] {
+  const state = (status: string, code: number): Response => {
+    const { backlog_events, backlog_bytes, lag_s, definitions_age_s } = edge.forwarder.report()
+    const home = edge.forwarder.last_error === null ? 'ok' : 'unavailable'
+    const figures = { backlog_events, backlog_bytes, lag_s, definitions_age_s }
+    return answerJson({ status, edge: { home, ...figures } }, code)
+  }
+  const healthy = (): Response => (edge.isStopping() ? state('stopping', 503) : state('ok', 200))
+  const ready = (): Response =>
+    edge.isStopping() || edge.hasDefinitions() ? healthy() : state('unavailable', 503)
+  const checks = [
+    ['/_health', healthy],
+    ['/_readiness', ready],
+    ['/_readyz', ready],
+    ['/_liveness', alive],
+    ['/_livez', alive],
+  ] as const
+  return [
+    ...checks.flatMap(([path, answer]) => [
+      { method: 'GET', path, answer } as const,
+      { method: 'HEAD', path, answer } as const,
+    ]),
+    metricsEndpoint(edge, EDGE_METRICS),
+  ]
+}
+
+function gauge(
+  name: string,
+  help: string,
+  read: (edge: EdgeHealthContext) => number,
+): MetricDefinition<EdgeHealthContext> {
+  return {
+    name: `tidemark_edge_${name}`,
+    type: 'gauge',
+    help,
+    read: (edge) => [{ labels: {}, value: read(edge) }],
+  }
+}
+
+function total(
+  name: string,
+  help: string,
+  read: (edge: EdgeHealthContext) => number,
+): MetricDefinition<EdgeHealthContext> {
+  return {
+    name: `tidemark_edge_${name}_total`,
+    type: 'counter',
+    help,
+    read: (edge) => [{ labels: {}, value: read(edge) }],
+  }
+}
+
+const alive = (): Response => answerJson({ status: 'ok' })

@@ -1,0 +1,79 @@
+/** What an edge does with everything that it does not answer by itself: passes it on to its home, or refuses it. */
+import { Refusal } from '../../errors.ts'
+import { answerError, answerRefusal } from '../answers/refusals.ts'
+import type { AppContext } from '../app-context.ts'
+import { clientIpFinder } from '../callers/client-ip.ts'
+import type { Endpoint } from '../endpoint.ts'
+
+type OthersContext = Pick<AppContext, 'bodies' | 'log' | 'trusted_proxies'> & {
+  /** The home's address, without a final slash. */
+  readonly home_url: string
+}
+
+/** Headers that belong to one connection. */
+const OF_CONNECTION = [
+  'connection',
+  'content-length',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+] as const
+
+/** Time for the home's answer to begin: longer than any question may take there. */
+const TIMEOUT_MS = 15 * 60_000
+
+/** Refuses, naming the home. */
+export function refuseOthers({ home_url }: OthersContext): Endpoint['answer'] {
+  const detail = `This server is an edge: it answers SDKs only. Ask its home, ${home_url}`
+  return () => answerRefusal(new Refusal('ask_home', detail), { Location: home_url })
+}
+
+/** Passes a request on with the caller's own key, and the answer back as it arrives. */
+export function passOthersOn(context: OthersContext): Endpoint['answer'] {
+  const { home_url, bodies, log } = context
+  const findIp = clientIpFinder(context.trusted_proxies)
+  return async (request, _params, socket) => {
+    try {
+      const headers = withoutConnection(request.headers)
+      const ip = findIp(socket?.requestIP(request)?.address ?? '', request.headers)
+      headers.set('X-Forwarded-For', ip)
+      headers.set('Accept-Encoding', 'identity')
+      const has_body = request.method !== 'GET' && request.method !== 'HEAD'
+      const body = has_body ? await bodies.read(request, undefined, socket) : null
+      const answer = await fetch(home_url + afterHost(request.url), {
+        method: request.method,
+        headers,
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      }).catch((cause: unknown) => {
+        throw new Refusal(
+          'storage_unavailable',
+          `The home of this edge does not answer: ${String(cause)}`,
+        )
+      })
+      return new Response(answer.body, {
+        status: answer.status,
+        headers: withoutConnection(answer.headers),
+      })
+    } catch (error) {
+      return answerError(error, (err, error_id) => log.error({ err, error_id }))
+    }
+  }
+}
+
+function withoutConnection(given: Headers): Headers {
+  const headers = new Headers(given)
+  for (const name of OF_CONNECTION) headers.delete(name)
+  return headers
+}
+
+/** The path with its query string. */
+function afterHost(url: string): string {
+  const host = url.indexOf('://')
+  const slash = url.indexOf('/', host === -1 ? 0 : host + 3)
+  return slash === -1 ? '/' : url.slice(slash)
+}

@@ -1,0 +1,39 @@
+/** What an operator of the machine may do without a personal API key: list the running questions, and cancel one. */
+import { timingSafeEqual } from 'node:crypto'
+import { Refusal } from '../errors.ts'
+import { answerJson } from './answers/answers.ts'
+import type { AppContext } from './app-context.ts'
+import type { Endpoint } from './endpoint.ts'
+import { bearerOf } from './route.ts'
+
+/**
+ * Creates the endpoints. The key is made at each start and lies in the data folder (`storage/process/lock.ts`), so that
+ * only users who can read all data anyway know it. Other callers get 404.
+ */
+export function operatorEndpoints(app: AppContext): readonly Endpoint[] {
+  const requireOperator = (request: Request): void => {
+    const key = Buffer.from(bearerOf(request) ?? '')
+    const expected = Buffer.from(app.operator_key)
+    if (key.length === expected.length && timingSafeEqual(key, expected)) return
+    throw new Refusal('not_found', 'Endpoint not found.')
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/_questions',
+      answer(request) {
+        requireOperator(request)
+        return answerJson({ results: app.query_service.listRunning() })
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/_questions/:id',
+      answer(request, { id }) {
+        requireOperator(request)
+        if (app.query_service.cancelRunning(id ?? '')) return new Response(null, { status: 204 })
+        throw new Refusal('not_found', 'No such question runs.')
+      },
+    },
+  ]
+}

@@ -1,0 +1,142 @@
+/** Changes a group's properties through the API, sent as events that set or unset them; and the log of such changes. */
+import { ItemActivityAnswer } from '../../contract/management/project.ts'
+import { GroupActivityQuery, GroupItem, GroupQuery } from '../../contract/persons/groups.ts'
+import { DeletePropertyBody, UpdatePropertyBody } from '../../contract/persons/person-changes.ts'
+import { Refusal } from '../../errors.ts'
+import { recordActivity } from '../../projects/activity.ts'
+import type { Caller } from '../../projects/rights/access.ts'
+import type { Project } from '../../projects/settings/project.ts'
+import { answerJson } from '../answers/answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { validatorOf } from '../bodies/shape.ts'
+import { projectActivity } from '../management/activity.ts'
+import { type OfProject, projectRoute } from '../route.ts'
+import { getGroup, readGroupKey } from './groups.ts'
+import {
+  propertyChanges,
+  requireRoom,
+  type SentProperties,
+  sendOwnEvent,
+  withoutKeys,
+} from './property-changes.ts'
+
+/** Clients look for deletions under this event name. */
+const DELETING_EVENT = '$delete_group_property'
+
+export const GROUP_PROPERTY_ROUTES = [
+  projectRoute({
+    method: 'POST',
+    path: 'groups/update_property/',
+    scope: 'group:write',
+    summary: 'Set one property of a group.',
+    query: GroupQuery,
+    body: validatorOf(UpdatePropertyBody),
+    answers: { 200: GroupItem },
+    answer: async (app, call) => {
+      const group = findStoredGroup(app, call)
+      const { key, value } = call.body
+      if (value === undefined) {
+        throw new Refusal('required', 'This field is required.', { attr: 'value' })
+      }
+      const set = Object.fromEntries([[key, value]])
+      const after = { ...group.properties, ...set }
+      requireRoom('group', { before: group.properties, after }, 'value')
+      await sendGroupEvent(app, call.project, group, ['$groupidentify', { $group_set: set }])
+      recordChange(app, call, group, after)
+      return answerJson(await getGroup(app, call, group))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'groups/delete_property/',
+    scope: 'group:write',
+    summary: 'Take properties from a group.',
+    query: GroupQuery,
+    body: validatorOf(DeletePropertyBody),
+    answers: { 200: GroupItem },
+    answer: async (app, call) => {
+      const group = findStoredGroup(app, call)
+      const $group_unset = [call.body.$unset].flat()
+      const unknown = $group_unset.find((key) => !Object.hasOwn(group.properties, key))
+      if (unknown !== undefined) {
+        const detail = `Property '${unknown}' does not exist on this group.`
+        throw new Refusal('invalid_input', detail, { attr: '$unset' })
+      }
+      await sendGroupEvent(app, call.project, group, [DELETING_EVENT, { $group_unset }])
+      recordChange(app, call, group, withoutKeys(group.properties, $group_unset))
+      return answerJson(await getGroup(app, call, group))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/activity/',
+    scope: 'activity_log:read',
+    summary: 'Who changed the properties of a group.',
+    query: GroupActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const item_id = itemIdOf(readGroupKey(call.request))
+      return answerJson(projectActivity(app, call, { scope: 'Group', item_id }))
+    },
+  }),
+] as const
+
+/** A group as stored. */
+type StoredGroup = {
+  readonly group_type: string
+  readonly group_type_index: number
+  readonly group_key: string
+  readonly properties: SentProperties
+}
+
+type GroupCall = OfProject & { readonly caller: Caller; readonly request: Request }
+
+/** The group that the query string names. Refuses one that is not stored. */
+function findStoredGroup(app: AppContext, { project, request }: GroupCall): StoredGroup {
+  const { group_type_index, group_key } = readGroupKey(request)
+  const type = app.persons
+    .listGroupTypes(project.id)
+    .find((one) => one.group_type_index === group_type_index)
+  const properties = app.persons.findGroup(project.id, group_type_index, group_key)
+  if (type === undefined || properties === null) throw new Refusal('not_found', 'Not found.')
+  return { group_type: type.group_type, group_type_index, group_key, properties }
+}
+
+/** Sends an event about a group. Its distinct id is the project's UUID: no person of the product made the change. */
+async function sendGroupEvent(
+  app: AppContext,
+  project: Project,
+  { group_type, group_key }: StoredGroup,
+  [event, properties]: readonly [event: string, properties: SentProperties],
+): Promise<void> {
+  const named = { $group_type: group_type, $group_key: group_key, ...properties }
+  await sendOwnEvent(app, project, { event, distinct_id: project.uuid, properties: named })
+}
+
+function recordChange(
+  app: AppContext,
+  { caller, project }: GroupCall,
+  group: StoredGroup,
+  after: SentProperties,
+): void {
+  const changes = propertyChanges('Group', group.properties, after)
+  if (changes.length === 0) return
+  const { name } = group.properties
+  recordActivity(
+    app.control,
+    {
+      organization_id: project.organization_id,
+      project_id: project.id,
+      user_id: caller.user_id,
+      scope: 'Group',
+      item_id: itemIdOf(group),
+      name: typeof name === 'string' && name !== '' ? name : group.group_key,
+      activity: 'updated',
+      changes,
+    },
+    app.now(),
+  )
+}
+
+const itemIdOf = ({ group_type_index, group_key }: ReturnType<typeof readGroupKey>): string =>
+  `${group_type_index}:${group_key}`

@@ -1,0 +1,185 @@
+/**
+ * Applies batches of entries that edges send. Each transaction contains events together with the position up to which
+ * they are stored, so a repeated batch finds its entries done, wherever the one before it was interrupted.
+ */
+import { Refusal } from '../../errors.ts'
+import { EdgePositions } from '../../storage/log/edge-positions.ts'
+import { beginWork, nameWork } from '../../threads/this-thread.ts'
+import {
+  applyEvents,
+  bytesOf,
+  commit,
+  finishRequest,
+  type IngestStores,
+  isFull,
+} from '../write/apply.ts'
+import { type ForwardedEntry, readEntry } from './forwarded-entry.ts'
+import {
+  type CaptureLimits,
+  type ForwardedBatch,
+  type ForwardedOutcome,
+  UNAVAILABLE,
+} from './messages.ts'
+import type { StorageFault } from './storage-faults.ts'
+import { measureWork } from './work-time.ts'
+
+/** What the batches need of the data thread. */
+type ForwardingContext = {
+  readonly stores: IngestStores
+  readonly limits: CaptureLimits
+  /** Whether a project was deleted since the start. */
+  readonly isDeleted: (project_id: number) => boolean
+  /** Clears what a rollback made invalid; tells a storage fault from a bug. */
+  readonly recover: (error: unknown) => StorageFault | null
+  readonly answer: (call: number, outcome: ForwardedOutcome, bytes_written: number) => void
+  /** Answers a bug. */
+  readonly fail: (call: number, error: unknown) => void
+}
+
+const APPLYING = nameWork('edges: storing forwarded events')
+
+type RunningBatch = {
+  readonly call: number
+  readonly batch: ForwardedBatch
+  /** Where the next entry begins in the text. */
+  offset: number
+  entry: ForwardedEntry | null
+  seq: number
+  events_done: number
+  accepted: number
+  repeated: number
+  dropped: number
+  bytes: number
+}
+
+/** The batches that are not stored yet, in the order of their arrival. */
+export class ForwardedBatches {
+  readonly #context: ForwardingContext
+  readonly #positions: EdgePositions
+  readonly #waiting: RunningBatch[] = []
+
+  constructor(context: ForwardingContext) {
+    this.#context = context
+    this.#positions = new EdgePositions(context.stores.log.db)
+  }
+
+  get has_work(): boolean {
+    return this.#waiting.length > 0
+  }
+
+  receive(call: number, batch: ForwardedBatch): void {
+    const none = { accepted: 0, repeated: 0, dropped: 0, bytes: 0 }
+    this.#waiting.push({ call, batch, offset: 0, entry: null, seq: -1, events_done: 0, ...none })
+  }
+
+  /** One transaction of at most `slice_ms_max`; answers the first batch if it is complete. */
+  turn(): void {
+    const [running] = this.#waiting
+    if (running === undefined) return
+    const { call } = running
+    beginWork(APPLYING, call, 0)
+    try {
+      const is_done = this.#applySlice(running)
+      if (!is_done) return
+      this.#waiting.shift()
+      const { seq, accepted, repeated, dropped, bytes } = running
+      this.#context.answer(call, { kind: 'forwarded', seq, accepted, repeated, dropped }, bytes)
+    } catch (error) {
+      this.#waiting.shift()
+      this.#refuse(running, error)
+    }
+  }
+
+  /** The transaction was rolled back, so the answer to its edge is read from the database at the next batch. */
+  #refuse({ call }: RunningBatch, error: unknown): void {
+    const { answer, fail, recover } = this.#context
+    const fault = recover(error)
+    if (error instanceof Refusal) {
+      const { code, detail, attr } = error
+      answer(call, { kind: 'refused', code, detail, attr }, 0)
+    } else if (fault !== null) answer(call, UNAVAILABLE, 0)
+    else fail(call, error)
+  }
+
+  /** Applies entries for `slice_ms_max`, or until the transaction is full. True once all are stored. */
+  #applySlice(running: RunningBatch): boolean {
+    const { stores, limits } = this.#context
+    const { batch } = running
+    let is_done = false
+    let refusal: Refusal | null = null
+    commit(stores, () => {
+      const isOver = measureWork(limits.slice_ms_max)
+      if (running.seq === -1) Object.assign(running, this.#positions.read(batch))
+      do {
+        try {
+          running.entry ??= this.#readNext(running)
+        } catch (error) {
+          // Entries before it stay: the edge sends the rest again when it is mended.
+          if (!(error instanceof Refusal)) throw error
+          refusal = error
+          break
+        }
+        if (running.entry === null) is_done = true
+        else this.#applyEntry(running, running.entry, isOver)
+      } while (!is_done && !isOver() && !isFull(stores, limits))
+      this.#positions.write(batch, running, batch.now)
+      if (is_done) this.#positions.writeReport(batch, batch.report, batch.now)
+    })
+    if (refusal !== null) throw refusal as Refusal
+    return is_done
+  }
+
+  /** The next entry that is not stored; null at the end. */
+  #readNext(running: RunningBatch): ForwardedEntry | null {
+    const { text, forbidden } = running.batch
+    while (running.offset < text.length) {
+      const head_end = text.indexOf('\n', running.offset)
+      const end = text.indexOf('\n', head_end + 1)
+      if (head_end === -1 || end === -1) {
+        throw new Refusal('invalid_payload', 'Malformed batch of an edge: it breaks off.')
+      }
+      const head = text.slice(running.offset, head_end)
+      running.offset = end + 1
+      // Skipped without being parsed: a batch is repeated when the network is bad.
+      if (Number.parseInt(head, 10) <= running.seq) continue
+      const entry = readEntry(head, text.slice(head_end + 1, end), this.#context.limits)
+      if (forbidden.includes(entry.project_id)) {
+        const detail = `The key of this edge must not write to project ${entry.project_id}.`
+        throw new Refusal('permission_denied', detail)
+      }
+      return entry
+    }
+    return null
+  }
+
+  #applyEntry(running: RunningBatch, entry: ForwardedEntry, isOver: () => boolean): void {
+    const { stores, limits, isDeleted } = this.#context
+    const { project_id, received_at: now, rest } = entry
+    const { allowed, now: stored_at } = running.batch
+    const events = entry.events.slice(running.events_done)
+    const is_gone = !allowed.includes(project_id) || isDeleted(project_id)
+    if (is_gone) running.dropped += events.length
+    else {
+      const head = { project_id, now, stored_at }
+      const progress = applyEvents(stores, head, events, limits, isOver)
+      const repeated = progress.applied - progress.accepted
+      if (progress.accepted > 0) stores.counters.count(project_id, 'accepted', progress.accepted)
+      if (repeated > 0) stores.counters.count(project_id, 'duplicate', repeated)
+      running.accepted += progress.accepted
+      running.repeated += repeated
+      running.bytes += bytesOf(events.slice(0, progress.applied))
+      if (progress.applied < events.length) {
+        running.events_done += progress.applied
+        return
+      }
+      const request = { id: 0, project_id, now, is_historical: false }
+      if (rest !== null) finishRequest(stores, { ...request, ...rest }, NOTHING_APPLIED)
+    }
+    running.seq = entry.seq
+    running.events_done = 0
+    running.entry = null
+  }
+}
+
+/** The events of an entry are counted while they are applied. */
+const NOTHING_APPLIED = { applied: 0, accepted: 0 }

@@ -1,0 +1,210 @@
+/**
+ * An entry: events of one request that an edge accepted, as its log has them and as they are sent to the home
+ * (`edge/README.md`, 1). Two lines: JSON of everything but the properties, then the properties of all events, one JSON
+ * object after the other.
+ */
+import { Refusal } from '../../errors.ts'
+import { isObject } from '../../json.ts'
+import { isDeeperThan } from '../pipeline/clean.ts'
+import type { PreparedEvent, PreparedRequest } from './batch.ts'
+import { type PackedEventHead, unpackHeads } from './event-packing.ts'
+import type { CaptureLimits } from './messages.ts'
+
+/** What a request leaves beside its events; it comes with its last entry. */
+type ForwardedRest = Pick<PreparedRequest, 'dropped' | 'names' | 'warnings'>
+
+/** An entry as the home applies it. */
+export type ForwardedEntry = {
+  readonly seq: number
+  readonly project_id: number
+  /** When the edge received the request, µs since 1970 UTC by the edge's clock. */
+  readonly received_at: number
+  readonly events: readonly PreparedEvent[]
+  readonly rest: ForwardedRest | null
+}
+
+/** What an edge writes down of a request's events; `heads` and `texts` are of `packSlice`. */
+type EntryTexts = {
+  readonly project_id: number
+  readonly received_at: number
+  /** Events without a uuid get this one plus their index. */
+  readonly uuid_base: Uint8Array
+  readonly heads: string
+  readonly texts: string
+  readonly rest: ForwardedRest | null
+}
+
+/** Prints an entry without its number: two lines. */
+export function printEntry(entry: EntryTexts): string {
+  const { project_id, received_at, uuid_base, heads, texts, rest } = entry
+  const head = `"project":${project_id},"received_at":${received_at},"uuid_base":"${uuid_base.toHex()}"`
+  return `{${head},"rest":${JSON.stringify(rest)},"events":${heads}}\n${texts}\n`
+}
+
+/**
+ * Parses an entry: the line `<seq> <JSON>` and the line of properties. Refuses (`invalid_payload`) what no edge sends:
+ * its key may write events, but nothing that a query could not read again.
+ */
+export function readEntry(head: string, texts: string, limits: CaptureLimits): ForwardedEntry {
+  const [, seq_text = '', json = ''] = /^(\d{1,15}) (\{.*)$/.exec(head) ?? []
+  const value = parseJson(json)
+  if (!isObject(value)) throw malformed('an entry has no number or is no object')
+  const { project: project_id, received_at, uuid_base, events: heads, rest } = value
+  if (!isCount(project_id) || !isCount(received_at)) {
+    throw malformed('an entry has no project or no time of receipt')
+  }
+  if (!isHexId(uuid_base) || !Array.isArray(heads) || !heads.every(isHead)) {
+    throw malformed('an entry has malformed events')
+  }
+  if (!isClean(json) || !isClean(texts)) throw malformed('it has text that cannot be stored')
+  const unpacked = unpackHeads(heads as PackedEventHead[], texts, project_id)
+  const declared = (heads as PackedEventHead[]).reduce((sum, [, , , , length]) => sum + length, 0)
+  if (declared !== texts.length) {
+    throw malformed('the properties of an entry are incomplete')
+  }
+  for (const event of unpacked) requireProperties(event.properties_text, limits)
+  const base = Uint8Array.fromHex(uuid_base)
+  const events = unpacked.map((event, index) =>
+    event.uuid === null ? { ...event, uuid: uuidAfter(base, index) } : event,
+  )
+  return { seq: Number(seq_text), project_id, received_at, events, rest: readRest(rest) }
+}
+
+/** Whether a text is an id as edges make them: 16 bytes in hexadecimal digits. */
+export function isHexId(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
+}
+
+/** A uuid plus a number: the last six bytes, which are random, count. */
+function uuidAfter(base: Uint8Array, index: number): Uint8Array {
+  const uuid = base.slice()
+  const view = new DataView(uuid.buffer, uuid.byteOffset)
+  const low = view.getUint16(10) * 2 ** 32 + view.getUint32(12) + index
+  view.setUint16(10, Math.floor(low / 2 ** 32) % 2 ** 16)
+  view.setUint32(12, low % 2 ** 32)
+  return uuid
+}
+
+function requireProperties(text: string, limits: CaptureLimits): void {
+  const value = parseJson(text)
+  if (!isObject(value)) throw malformed('properties are no object')
+  if (isDeeperThan(value, limits.depth_max)) throw malformed('properties are nested too deeply')
+}
+
+/**
+ * Whether JSON has no escape of a surrogate or NUL. The edge replaced lone ones, and prints no others as escapes; behind
+ * an escaped backslash it is ordinary text.
+ */
+function isClean(text: string): boolean {
+  if (!/\\u(?:d[89a-f]|0000)/i.test(text)) return true
+  return !/(?:^|[^\\])(?:\\\\)*\\u(?:d[89a-f]|0000)/i.test(text)
+}
+
+function isHead(head: unknown): boolean {
+  if (!Array.isArray(head) || head.length !== 8) return false
+  const [uuid, event, distinct_id, timestamp, length, low, high, more] = head as unknown[]
+  const is_named = typeof event === 'string' && event !== '' && typeof distinct_id === 'string'
+  const has_numbers =
+    Number.isSafeInteger(timestamp) && isCount(length) && isBits(low) && isBits(high)
+  return (uuid === 0 || isHexId(uuid)) && is_named && has_numbers && (more === 0 || isRare(more))
+}
+
+function isRare(more: unknown): boolean {
+  if (!isObject(more)) return false
+  const { elements_chain, group, groups, is_personless, merge, update, warnings } = more
+  return (
+    isMissingOr(elements_chain, (value) => typeof value === 'string') &&
+    isMissingOr(group, isGroupClaim) &&
+    isMissingOr(groups, (value) => Array.isArray(value) && value.every(isTextPair)) &&
+    isMissingOr(is_personless, (value) => typeof value === 'boolean') &&
+    isMissingOr(merge, isMerge) &&
+    isMissingOr(update, isUpdate) &&
+    isMissingOr(warnings, areWarnings)
+  )
+}
+
+const isMissingOr = (value: unknown, check: (value: unknown) => boolean): boolean =>
+  value === undefined || check(value)
+
+function isUpdate(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { is_about_person, set, set_once, unset } = value
+  const has_sets = isObject(set) && isObject(set_once) && typeof is_about_person === 'boolean'
+  return has_sets && areTexts(unset)
+}
+
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string')
+
+function isMerge(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { other_id, is_forced, makes_other_main } = value
+  return (
+    typeof other_id === 'string' &&
+    typeof is_forced === 'boolean' &&
+    typeof makes_other_main === 'boolean'
+  )
+}
+
+function isGroupClaim(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { group_type, group_key, set, unset } = value
+  const is_named = typeof group_type === 'string' && typeof group_key === 'string'
+  return is_named && isObject(set) && isMissingOr(unset, areTexts)
+}
+
+function isTextPair(value: unknown): boolean {
+  return areTexts(value) && (value as readonly string[]).length === 2
+}
+
+function areWarnings(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isWarning)
+}
+
+function isWarning(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { type, key, details } = value
+  return (
+    typeof type === 'string' &&
+    /^\w{1,100}$/.test(type) &&
+    typeof key === 'string' &&
+    isObject(details)
+  )
+}
+
+/** A request's rest, checked: names, warnings, and how many events were dropped for which reason. */
+function readRest(value: unknown): ForwardedRest | null {
+  if (value === null || value === undefined) return null
+  const { dropped, names, warnings } = isObject(value) ? value : {}
+  const has_names = isObject(names) && isTextList(names['events']) && isObject(names['properties'])
+  const has_counts = Array.isArray(dropped) && dropped.every(isDropCount)
+  if (!has_names || !has_counts || !areWarnings(warnings))
+    throw malformed('an entry has a malformed rest')
+  return value as ForwardedRest
+}
+
+const isTextList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string')
+
+function isDropCount(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 2) return false
+  const [reason, count] = value as unknown[]
+  return typeof reason === 'string' && /^\w{1,100}$/.test(reason) && isCount(count)
+}
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0
+
+const isBits = (value: unknown): boolean =>
+  Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 32
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed('not JSON')
+  }
+}
+
+const malformed = (cause: string): Refusal =>
+  new Refusal('invalid_payload', `Malformed batch of an edge: ${cause}.`)

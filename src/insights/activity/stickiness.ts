@@ -1,0 +1,225 @@
+/** StickinessQuery: how many actors were active in exactly one bucket, two, three… */
+import type { StickinessQuery } from '../../contract/insights/stickiness.ts'
+import { Refusal } from '../../errors.ts'
+import type { CompareOperator, Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr, select } from '../../hogql/template.ts'
+import { type ActorsTree, COMPARED, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
+import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
+import {
+  firstEvent,
+  freshnessOf,
+  type InsightDateRange,
+  previousRange,
+  readRange,
+  resolvedRange,
+  withinRange,
+} from '../dates/date-range.ts'
+import type { InsightContext, InsightKind, RunTree } from '../insight.ts'
+import { actorOf, hasActor } from '../members/actor.ts'
+import { allOf, eventsOf, queryCondition, scaleSample } from '../members/conditions.ts'
+import {
+  actionOf,
+  getSeries,
+  type SeriesAt,
+  seriesCondition,
+  seriesLabel,
+} from '../members/series.ts'
+import { unionOfLines } from '../printed-lines.ts'
+import { activeSteps, maskColumns, masksOf, stepIndex } from './step-masks.ts'
+
+export const STICKINESS: InsightKind<StickinessQuery> = {
+  rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
+  answer: async (query, context, ask) => {
+    const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
+    const spans = spansOf(query, range)
+    const answers: { readonly result: object; readonly hogql: string }[] = []
+    for (const span of spans) {
+      for (const index of query.series.keys()) {
+        const series = getSeries(query.series, index)
+        answers.push(await answerSeries({ query, context, series, span }, ask))
+      }
+    }
+    return {
+      results: answers.map(({ result }) => result),
+      hogql: unionOfLines(
+        answers.map(({ hogql }) => hogql),
+        context,
+      ),
+      said: { resolved_date_range: resolvedRange(range) },
+    }
+  },
+}
+
+/** The range, or the comparison period. */
+type StickinessSpan = {
+  readonly range: InsightDateRange
+  readonly compare_label: 'current' | 'previous' | null
+}
+
+function spansOf(
+  { compareFilter }: StickinessQuery,
+  range: InsightDateRange,
+): readonly StickinessSpan[] {
+  if (compareFilter?.compare !== true) return [{ range, compare_label: null }]
+  return [
+    { range, compare_label: 'current' },
+    { range: previousRange(range, compareFilter.compare_to ?? null), compare_label: 'previous' },
+  ]
+}
+
+type StickinessRequest = {
+  readonly query: StickinessQuery
+  readonly context: InsightContext
+  readonly series: SeriesAt
+  readonly span: StickinessSpan
+}
+
+async function answerSeries(
+  request: StickinessRequest,
+  ask: RunTree,
+): Promise<{ readonly result: object; readonly hogql: string }> {
+  const { query, context, series, span } = request
+  const steps = stepsOf(query, span.range)
+  const { rows, hogql } = await ask(
+    select`select active, count() as actors from ${actorsTree(request)} group by active order by active`,
+  )
+  const by_count = new Map(rows.map(([active, actors]) => [Number(active), Number(actors)]))
+  const exactly = Array.from({ length: steps }, (_, at) => by_count.get(at + 1) ?? 0)
+  const is_cumulative = query.stickinessFilter?.computedAs === 'cumulative'
+  const data = (is_cumulative ? suffixSums(exactly) : exactly).map((count) =>
+    scaleSample(count, query),
+  )
+  const { compare_label } = span
+  const result = {
+    count: data.reduce((sum, count) => sum + count, 0),
+    data,
+    days: data.map((_, at) => at + 1),
+    label: seriesLabel(series.series, context),
+    labels: data.map((_, at) => stepsLabel(at + 1, query)),
+    ...(compare_label === null ? {} : { compare: true, compare_label }),
+    action: actionOf(series, context),
+  }
+  return { result, hogql }
+}
+
+/** Suffix sums: actors with at least as many buckets. */
+function suffixSums(counts: readonly number[]): readonly number[] {
+  let sum = 0
+  return counts
+    .toReversed()
+    .map((count) => (sum += count))
+    .toReversed()
+}
+
+function stepsLabel(
+  count: number,
+  { interval, intervalCount, stickinessFilter }: StickinessQuery,
+): string {
+  const unit = interval ?? 'day'
+  const length = intervalCount ?? 1
+  const name = length === 1 ? unit : `${length}-${unit} period`
+  const or_more = stickinessFilter?.computedAs === 'cumulative' ? ' or more' : ''
+  return `${count} ${name}${count === 1 ? '' : 's'}${or_more}`
+}
+
+/** The number of buckets of the range; the last may be shorter. */
+function stepsOf({ intervalCount }: StickinessQuery, range: InsightDateRange): number {
+  return Math.ceil(bucketsOf(range).length / (intervalCount ?? 1))
+}
+
+/** One row per actor: number of `active` buckets, and number of `events`. */
+function actorsTree(request: StickinessRequest): SelectQuery {
+  const { query, series, span } = request
+  const masks = masksOf(stepsOf(query, span.range))
+  const criteria = query.stickinessFilter?.stickinessCriteria ?? null
+  const index = stepOf(request)
+  const actor = actorOf(groupTypeOf(query, series))
+  if (criteria === null) {
+    return select`select actor, ${activeSteps(masks)} as active, events
+      from (select ${actor} as actor, count() as events, ${maskColumns(masks, index)}
+        from ${eventsOf(query)} where ${conditionOf(request)} group by actor)`
+  }
+  const holds = compare(
+    call('count', []),
+    CRITERIA[criteria.operator],
+    constant(BigInt(criteria.value)),
+  )
+  return select`select actor, count() as active, sum(in_step) as events
+    from (select ${actor} as actor, ${index} as step, count() as in_step
+      from ${eventsOf(query)} where ${conditionOf(request)} group by actor, step having ${holds})
+    group by actor`
+}
+
+const CRITERIA = { exact: '==', gte: '>=', lte: '<=' } as const satisfies Record<
+  string,
+  CompareOperator
+>
+
+function stepOf({ query, span }: StickinessRequest): Expr {
+  const [first] = bucketsOf(span.range)
+  if (first === undefined) {
+    const detail = 'The date range ends before it begins.'
+    throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+  }
+  const index = stepIndex(field(['timestamp']), span.range, first)
+  const length = query.intervalCount ?? 1
+  return length === 1 ? index : expr`intDiv(${index}, ${constant(BigInt(length))})`
+}
+
+/** A series may count groups (`unique_group`); otherwise the query's actors apply. */
+function groupTypeOf(query: StickinessQuery, { series }: SeriesAt): number | null {
+  if (series.math === 'unique_group') return series.math_group_type_index ?? 0
+  return query.aggregation_group_type_index ?? null
+}
+
+function conditionOf({ query, context, series, span }: StickinessRequest): Expr {
+  return allOf(
+    withinRange(inWholeSteps(span.range)),
+    seriesCondition(series, context),
+    queryCondition(query, context),
+    hasActor(groupTypeOf(query, series)),
+  )
+}
+
+/** Actors active in that many buckets (`exact`, `gte`, `lte`); without an operator as the answer counts. */
+export const stickinessActors: ActorsTree<StickinessQuery> = (query, point, context) => {
+  const range = readRange(query, context)
+  const series = getSeries(query.series, point.series)
+  const spans = spansOf(query, range)
+  const span = spans.find(({ compare_label }) => compare_label === point.compare) ?? {
+    range,
+    compare_label: null,
+  }
+  const tree = actorsTree({ query, context, series, span })
+  const rows = select`select actor as actor_id, events as event_count from ${tree}`
+  if (point.steps === null) return rows
+  const count_tree = query.stickinessFilter?.computedAs === 'cumulative' ? 'gte' : 'exact'
+  const operator = requireOperator(point.operator ?? count_tree)
+  return { ...rows, where: compare(field(['active']), operator, constant(BigInt(point.steps))) }
+}
+
+function requireOperator(name: string): CompareOperator {
+  const match = Object.entries(CRITERIA).find(([known]) => known === name)
+  if (match !== undefined) return match[1]
+  const detail = `${JSON.stringify(name.slice(0, 100))} is none of ${Object.keys(CRITERIA).join(', ')}.`
+  throw new Refusal('invalid_input', detail, { attr: 'query__source__operator' })
+}
+
+/** The choices of a stickiness. */
+export function stickinessOptions(query: StickinessQuery, context: InsightContext): PointOptions {
+  const range = readRange(query, context)
+  const is_compared = query.compareFilter?.compare === true
+  return {
+    ...NO_OPTIONS,
+    day: Array.from({ length: stepsOf(query, range) }, (_, at) => ({
+      label: stepsLabel(at + 1, query),
+      value: at + 1,
+    })),
+    series: query.series.map((series, value) => ({
+      label: seriesLabel(series, context),
+      value,
+    })),
+    compare: is_compared ? COMPARED : null,
+  }
+}

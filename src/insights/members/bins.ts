@@ -1,0 +1,37 @@
+/**
+ * Histogram breakdowns: numeric values in equal bins between the minimum and maximum of the query's
+ * events.
+ */
+import type { Expr, JoinExpr } from '../../hogql/syntax/ast.ts'
+import { expr, select } from '../../hogql/template.ts'
+import type { RunTree } from '../insight.ts'
+import { type BreakdownItem, binEdges, breakdownValue } from './breakdown.ts'
+
+/** One breakdown; `edges` of its bins when it is a histogram. */
+export type SplitBy = { readonly item: BreakdownItem; readonly edges: readonly number[] | null }
+
+/** Where to find the minimum and maximum of a binned breakdown. */
+type BinnedBreakdown = { readonly events: JoinExpr; readonly condition: Expr }
+
+/** The breakdowns with bin edges. Runs a query only when one is a histogram. */
+export async function queryBins(
+  items: readonly BreakdownItem[],
+  { events, condition }: BinnedBreakdown,
+  ask: RunTree,
+): Promise<readonly SplitBy[]> {
+  if (items.every(({ bin_count }) => bin_count === null)) {
+    return items.map((item) => ({ item, edges: null }))
+  }
+  const ends = items.flatMap((item) => {
+    const number = expr`toFloat(${breakdownValue(item)})`
+    return item.bin_count === null ? [] : [expr`min(${number})`, expr`max(${number})`]
+  })
+  const { rows } = await ask(select`select ${ends} from ${events} where ${condition}`)
+  const match = [...(rows[0] ?? [])]
+  return items.map((item) => {
+    if (item.bin_count === null) return { item, edges: null }
+    const [least, most] = match.splice(0, 2)
+    const is_empty = typeof least !== 'number' || typeof most !== 'number'
+    return { item, edges: is_empty ? [] : binEdges(least, most, item.bin_count) }
+  })
+}

@@ -1,0 +1,203 @@
+/** BREAKDOWN_TYPES: breakdowns as expressions over events, and the names of their values. */
+import type { BreakdownFilter } from '../../contract/insights/breakdown.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/syntax/ast.ts'
+import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { expr } from '../../hogql/template.ts'
+import { readExpression } from './expression.ts'
+
+/** The value of events without one. */
+export const NO_VALUE = '$$_posthog_breakdown_null_$$'
+/** All values beyond the limit. */
+export const OTHER_VALUES = '$$_posthog_breakdown_other_$$'
+
+/** Display names of both. */
+const DISPLAY_NAMES: ReadonlyMap<string, string> = new Map([
+  [NO_VALUE, 'None (i.e. no value)'],
+  [OTHER_VALUES, 'Other (i.e. all remaining values)'],
+])
+
+/** Default limit of values. */
+const VALUES_DEFAULT = 25
+/** Limit for countries on a map. */
+export const COUNTRIES_MAX = 300
+
+/** One breakdown. */
+export type BreakdownItem = {
+  readonly property: string
+  readonly type: string
+  readonly group_type_index: number
+  /** Number of equal bins; null to use each value. */
+  readonly bin_count: number | null
+  readonly normalize_url: boolean
+}
+
+/** The breakdowns of a query: up to three values, or cohorts (`'all'`: everyone). */
+export type Breakdowns =
+  | {
+      readonly kind: 'values'
+      readonly items: readonly BreakdownItem[]
+      /** Whether answers show values as lists, as the request had a list. */
+      readonly is_multiple: boolean
+      readonly limit: number
+      readonly hides_other: boolean
+    }
+  | { readonly kind: 'cohorts'; readonly cohorts: readonly (number | 'all')[] }
+
+const ATTR = 'query__breakdownFilter'
+
+/** Parses the breakdowns of a query; null for none. Refuses unknown types, and cohorts that are not ids. */
+export function readBreakdowns(filter: BreakdownFilter | null | undefined): Breakdowns | null {
+  if (filter === null || filter === undefined) return null
+  const request = filter.breakdown ?? null
+  const listed = Array.isArray(request) ? request : request === null ? [] : [request]
+  const several = filter.breakdowns ?? []
+  if (several.length === 0 && filter.breakdown_type === 'cohort') {
+    return listed.length === 0 ? null : { kind: 'cohorts', cohorts: listed.map(cohortId) }
+  }
+  const items = several.length > 0 ? several.map(severalItem) : oneItem(filter, listed)
+  if (items.length === 0) return null
+  for (const { type } of items) requireType(type)
+  return {
+    kind: 'values',
+    items,
+    is_multiple: several.length > 0 || items.length > 1,
+    limit: filter.breakdown_limit ?? VALUES_DEFAULT,
+    hides_other: filter.breakdown_hide_other_aggregation === true,
+  }
+}
+
+function cohortId(value: number | string): number | 'all' {
+  if (value === 'all' || Number(value) === 0) return 'all'
+  const id = Number(value)
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw refuse(`Not the ID of a cohort: ${JSON.stringify(value)}`, 'breakdown')
+}
+
+function severalItem(input: NonNullable<BreakdownFilter['breakdowns']>[number]): BreakdownItem {
+  return {
+    property: String(input.property),
+    type: input.type ?? 'event',
+    group_type_index: input.group_type_index ?? 0,
+    bin_count: input.histogram_bin_count ?? null,
+    normalize_url: input.normalize_url === true,
+  }
+}
+
+function oneItem(
+  filter: BreakdownFilter,
+  properties: readonly (number | string)[],
+): readonly BreakdownItem[] {
+  return properties.slice(0, 3).map((property) => ({
+    property: String(property),
+    type: filter.breakdown_type ?? 'event',
+    group_type_index: filter.breakdown_group_type_index ?? 0,
+    bin_count: filter.breakdown_histogram_bin_count ?? null,
+    normalize_url: filter.breakdown_normalize_url === true,
+  }))
+}
+
+type BreakdownReader = (item: BreakdownItem, prefix: readonly string[]) => Expr
+
+/** A line per type. Adding a type means adding a line. */
+const BREAKDOWN_TYPES: Readonly<Record<string, BreakdownReader>> = {
+  event: ({ property }, prefix) => field([...prefix, 'properties', property]),
+  person: ({ property }, prefix) => field([...prefix, 'person', 'properties', property]),
+  group: ({ property, group_type_index }, prefix) =>
+    field([...prefix, `group_${group_type_index}`, 'properties', property]),
+  session: ({ property }, prefix) => field([...prefix, 'session', property]),
+  event_metadata: ({ property }, prefix) =>
+    field([...prefix, property.replace(/^group_/, '$group_')]),
+  hogql: ({ property }) => readExpression(property, `${ATTR}__breakdown`),
+}
+
+function requireType(type: string): void {
+  if (Object.hasOwn(BREAKDOWN_TYPES, type)) return
+  throw refuse(`Breakdowns of type ${JSON.stringify(type)} are not supported.`, 'breakdown_type')
+}
+
+/** The breakdown value of an event. */
+export function breakdownValue(item: BreakdownItem, prefix: readonly string[] = []): Expr {
+  const reading = BREAKDOWN_TYPES[item.type]
+  if (reading === undefined) throw new Error(`breakdown of type ${item.type} was not refused`)
+  return reading(item, prefix)
+}
+
+/** The breakdown value as text, as in answers: never null; with bin edges the bin, `[a,b]`. */
+export function breakdownText(
+  item: BreakdownItem,
+  edges: readonly number[] | null,
+  prefix: readonly string[] = [],
+): Expr {
+  const value = breakdownValue(item, prefix)
+  const none = constant(NO_VALUE)
+  if (edges !== null) return expr`ifNull(${binOf(value, edges)}, ${none})`
+  const text = expr`nullIf(toString(${value}), '')`
+  return expr`ifNull(${item.normalize_url ? withoutTrailingSlash(text) : text}, ${none})`
+}
+
+/** Removes trailing `/`, `?` and `#`: `/a/` and `/a?` become `/a`; a text of nothing else becomes `/`. */
+function withoutTrailingSlash(text: Expr): Expr {
+  const trimmed = expr`replaceRegexpOne(${text}, '[/?#]+$', '')`
+  return expr`if(${trimmed} = '', '/', ${trimmed})`
+}
+
+/** The bin of a number, `[a,b]`, as text; null for other values and outside the edges. */
+function binOf(value: Expr, edges: readonly number[]): Expr {
+  const number = expr`toFloat(${value})`
+  const [first, ...uppers] = edges
+  if (first === undefined || uppers.length === 0) return constant(null)
+  const cases = uppers.flatMap((upper, index) => [
+    compare(number, '<', constant(upper)),
+    constant(binLabel(edges[index] ?? first, upper)),
+  ])
+  const below = compare(number, '<', constant(first))
+  return call('multiIf', [below, constant(null), ...cases, constant(null)])
+}
+
+const binLabel = (lower: number, upper: number): string => `[${lower},${upper}]`
+
+/** Edges of equal bins over a range, to two decimals; each bin excludes its upper edge. */
+export function binEdges(least: number, most: number, bin_count: number): readonly number[] {
+  const first = Math.floor(least * 100) / 100
+  const width = (most - first) / bin_count
+  const inner = Array.from({ length: bin_count - 1 }, (_, index) =>
+    cents(first + width * (index + 1)),
+  )
+  const last = cents(Math.floor(most * 100) / 100 + 0.01)
+  return [...new Set([first, ...inner, last])].toSorted((a, b) => a - b)
+}
+
+const cents = (value: number): number => Math.round(value * 100) / 100
+
+/** Parses a bin of an answer, `[a,b]`. Refuses other texts. */
+export function edgesOfBin(value: string): readonly number[] {
+  const [, lower, upper] = /^\[(-?[\d.e+]+),\s*(-?[\d.e+]+)\]$/.exec(value) ?? []
+  if (lower !== undefined && upper !== undefined) return [Number(lower), Number(upper)]
+  throw refuse(`Not a bin of a histogram: ${JSON.stringify(value.slice(0, 100))}`, 'breakdown')
+}
+
+/**
+ * The condition that an event has a breakdown value of an answer. Refuses texts that are not bins
+ * where bins are used.
+ */
+export function hasBreakdown(
+  item: BreakdownItem,
+  value: string,
+  prefix: readonly string[] = [],
+): Expr {
+  const is_bin = item.bin_count !== null && value !== NO_VALUE
+  const edges = is_bin ? edgesOfBin(value) : null
+  const text =
+    is_bin && edges !== null ? constant(binLabel(edges[0] ?? 0, edges[1] ?? 0)) : constant(value)
+  return compare(breakdownText(item, edges, prefix), '==', text)
+}
+
+/** The display name of a value, or of several breakdowns' values together. */
+export function breakdownLabel(values: readonly string[]): string {
+  return values.map((value) => DISPLAY_NAMES.get(value) ?? value).join('::')
+}
+
+function refuse(detail: string, member: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: `${ATTR}__${member}` })
+}

@@ -1,0 +1,102 @@
+/** TrendsQuery: how often events happened, or an aggregate of them, over time or in total. */
+
+import type { TrendsQuery } from '../../contract/insights/trends.ts'
+import { Refusal } from '../../errors.ts'
+import type { Select } from '../../hogql/syntax/ast.ts'
+import { or } from '../../hogql/syntax/nodes.ts'
+import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
+import {
+  firstEvent,
+  freshnessOf,
+  type InsightDateRange,
+  resolvedRange,
+  withinRange,
+} from '../dates/date-range.ts'
+import type { InsightContext, InsightKind, InsightRows, RunTree } from '../insight.ts'
+import { queryBins, type SplitBy } from '../members/bins.ts'
+import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
+import { getSeries, seriesCondition } from '../members/series.ts'
+import { requireNumbers } from '../numbers.ts'
+import { unionOfLines } from '../printed-lines.ts'
+import { evaluateFormulas, formulasOf } from './formulas.ts'
+import { planLines, trendsBreakdowns, trendsRange } from './plan.ts'
+import { type AnsweredLine, isOther, resultOf } from './results.ts'
+import { trendsTree } from './trees.ts'
+import { linesOfRows } from './values.ts'
+
+export const TRENDS: InsightKind<TrendsQuery> = {
+  rangeOf: (query, dates) => freshnessOf(trendsRange(query, dates)),
+  answer: async (query, context, ask) => {
+    const range = trendsRange(query, context, await firstEvent(query, ask))
+    requireSteps(range)
+    if (query.series.length === 0) {
+      const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
+      return { results: [], hogql: '', said }
+    }
+    const formulas = formulasOf(query)
+    const split = await splitOf(query, { context, range, ask })
+    const answered: AnsweredLine[] = []
+    const texts: string[] = []
+    const worked_out = Math.max(1, formulas.length / query.series.length)
+    let numbers = 0
+    for (const plan of planLines(query, context, range, split)) {
+      const { rows, hogql } = await queryAll(trendsTree(plan), context, ask)
+      texts.push(hogql)
+      const lines = linesOfRows(plan, rows)
+      // Totals are returned with their days too.
+      numbers += lines.length * bucketsOf(plan.range).length
+      requireNumbers(numbers * worked_out)
+      for (const line of lines) {
+        answered.push({ plan, line, result: resultOf(plan, line) })
+      }
+    }
+    const has_more = answered.some(({ line }) => isOther(line))
+    const breakdowns = trendsBreakdowns(query)
+    const hides_other = breakdowns?.kind === 'values' && breakdowns.hides_other
+    const shown = hides_other ? answered.filter(({ line }) => !isOther(line)) : answered
+    return {
+      results:
+        formulas.length > 0 ? evaluateFormulas(formulas, shown) : shown.map(({ result }) => result),
+      hogql: unionOfLines(texts, context),
+      said: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
+    }
+  },
+}
+
+/** All rows of a tree. Refuses more rows than the limit, because a part would give wrong numbers. */
+export async function queryAll(
+  tree: Select,
+  { rows_max }: InsightContext,
+  ask: RunTree,
+): Promise<InsightRows> {
+  const request = await ask(tree)
+  if (!request.has_more) return request
+  const detail = `The answer has more than ${rows_max} numbers: ask for fewer values, or longer steps.`
+  throw new Refusal('query_too_large', detail, { attr: 'query__breakdownFilter' })
+}
+
+function requireSteps(range: InsightDateRange): void {
+  if (bucketsOf(range).length > 0) return
+  const detail = 'The date range ends before it begins.'
+  throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+}
+
+type TrendsContext = {
+  readonly context: InsightContext
+  readonly range: InsightDateRange
+  readonly ask: RunTree
+}
+
+/** The breakdown; histogram bins span the minimum and maximum over all series. */
+export async function splitOf(
+  query: TrendsQuery,
+  { context, range, ask }: TrendsContext,
+): Promise<readonly SplitBy[]> {
+  const breakdowns = trendsBreakdowns(query)
+  const items = breakdowns?.kind === 'values' ? breakdowns.items : []
+  const any = [...query.series.keys()].map((index) =>
+    allOf(seriesCondition(getSeries(query.series, index), context)),
+  )
+  const condition = allOf(withinRange(inWholeSteps(range)), or(any), queryCondition(query, context))
+  return queryBins(items, { events: eventsOf(query), condition }, ask)
+}

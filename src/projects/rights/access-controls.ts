@@ -1,0 +1,155 @@
+/** Access levels of members within a project: a default per resource, and overrides of single members. */
+import { and, eq, inArray } from 'drizzle-orm'
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../../errors.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { ADMIN, MEMBER, type MemberLevel, timestamp } from '../tables.ts'
+import { OBJECTS, type Scope } from './scopes.ts'
+
+const access_controls = sqliteTable(
+  'access_controls',
+  {
+    project_id: integer().notNull(),
+    resource: text().notNull(),
+    user_id: integer().notNull(),
+    access_level: text().$type<AccessLevel>().notNull(),
+    updated_at: timestamp().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.project_id, table.resource, table.user_id] })],
+)
+
+/** The resource that stands for the project as a whole. */
+export const PROJECT_RESOURCE = 'project'
+
+/** In ascending order, by the API's names. */
+export const PROJECT_LEVELS = ['none', 'member', 'admin'] as const
+export const RESOURCE_LEVELS = ['none', 'viewer', 'editor'] as const
+
+type ProjectLevel = (typeof PROJECT_LEVELS)[number]
+type ResourceLevel = (typeof RESOURCE_LEVELS)[number]
+export type AccessLevel = ProjectLevel | ResourceLevel
+
+/** The resources in a project that have levels. */
+export const RESOURCES: readonly string[] = OBJECTS.filter(
+  (object) => !['organization', 'organization_member', 'project', 'user'].includes(object),
+)
+
+/** The user id of a default level, which is valid for all members without an override. */
+export const EVERYBODY = 0
+
+const DEFAULT_LEVELS = { project: 'member', resource: 'editor' } as const
+
+export type AccessControl = typeof access_controls.$inferSelect
+
+/** The stored levels of a project, defaults first. */
+export function listAccessControls(db: ControlDB, project_id: number): readonly AccessControl[] {
+  return db
+    .select()
+    .from(access_controls)
+    .where(eq(access_controls.project_id, project_id))
+    .orderBy(access_controls.resource, access_controls.user_id)
+    .all()
+}
+
+/** The level of a member without an override. */
+export function defaultLevel(set: readonly AccessControl[], resource: string): AccessLevel {
+  const stored = set.find(
+    (control) => control.resource === resource && control.user_id === EVERYBODY,
+  )
+  if (stored !== undefined) return stored.access_level
+  return resource === PROJECT_RESOURCE ? DEFAULT_LEVELS.project : DEFAULT_LEVELS.resource
+}
+
+/** The level of a member who is not an administrator. */
+export function levelOf(
+  set: readonly AccessControl[],
+  resource: string,
+  user_id: number,
+): AccessLevel {
+  const override = set.find(
+    (control) => control.resource === resource && control.user_id === user_id,
+  )
+  return override?.access_level ?? defaultLevel(set, resource)
+}
+
+/**
+ * A user's level in each of some projects, by project id; projects that the user may not see are missing.
+ * Administrators of the organization are administrators of all its projects.
+ */
+export function levelsInProjects(
+  db: ControlDB,
+  user_id: number,
+  projects: readonly { readonly id: number; readonly level: MemberLevel }[],
+): ReadonlyMap<number, MemberLevel> {
+  const plain = projects.filter(({ level }) => level < ADMIN).map(({ id }) => id)
+  const set =
+    plain.length === 0
+      ? []
+      : db
+          .select()
+          .from(access_controls)
+          .where(
+            and(
+              inArray(access_controls.project_id, plain),
+              eq(access_controls.resource, PROJECT_RESOURCE),
+            ),
+          )
+          .all()
+  const levels = new Map<number, MemberLevel>()
+  for (const { id, level } of projects) {
+    const controls = set.filter(({ project_id }) => project_id === id)
+    const access = level >= ADMIN ? 'admin' : levelOf(controls, PROJECT_RESOURCE, user_id)
+    if (access === 'admin') levels.set(id, level >= ADMIN ? level : ADMIN)
+    else if (access !== 'none') levels.set(id, MEMBER)
+  }
+  return levels
+}
+
+/** Levels by resource; null for administrators, who have no limits. */
+export type Levels = ReadonlyMap<string, AccessLevel> | null
+
+/** The levels of a member in a project. */
+export function levelsOf(
+  db: ControlDB,
+  member: { readonly user_id: number; readonly project_id: number; readonly level: MemberLevel },
+): Levels {
+  if (member.level >= ADMIN) return null
+  const set = listAccessControls(db, member.project_id)
+  return new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, member.user_id)]))
+}
+
+/** The refusal of a member whose level of a resource is too low for a scope; null if it is sufficient. */
+export function refusalByLevels(levels: Levels, scope: Scope): Refusal | null {
+  const [object = '', action] = scope.split(':')
+  const level = levels?.get(object) ?? 'editor'
+  if (level === 'editor' || (level === 'viewer' && action === 'read')) return null
+  const needed = action === 'read' ? 'viewer' : 'editor'
+  return new Refusal('permission_denied', `You do not have ${needed} access to this resource.`)
+}
+
+/** Stores a level, or deletes it with null. `user_id` may be EVERYBODY. Returns the level before. */
+export function setAccessLevel(
+  db: Pick<ControlDB, 'delete' | 'insert' | 'select'>,
+  which: { readonly project_id: number; readonly resource: string; readonly user_id: number },
+  access_level: AccessLevel | null,
+  now: Date,
+): AccessLevel | null {
+  const { project_id, resource, user_id } = which
+  const its = and(
+    eq(access_controls.project_id, project_id),
+    eq(access_controls.resource, resource),
+    eq(access_controls.user_id, user_id),
+  )
+  const before = db.select().from(access_controls).where(its).get()?.access_level ?? null
+  if (access_level === null) db.delete(access_controls).where(its).run()
+  else {
+    db.insert(access_controls)
+      .values({ ...which, access_level, updated_at: now })
+      .onConflictDoUpdate({
+        target: [access_controls.project_id, access_controls.resource, access_controls.user_id],
+        set: { access_level, updated_at: now },
+      })
+      .run()
+  }
+  return before
+}

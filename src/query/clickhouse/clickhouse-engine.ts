@@ -1,0 +1,272 @@
+/** Asks ClickHouse instead of the worker: the same `ask`, its queue and fairness, limits per question, a stop that stops it there. */
+
+import { Refusal } from '../../errors.ts'
+import {
+  type ClickHouseClient,
+  type ClickHouseStatement,
+  errorOf,
+} from '../../storage/clickhouse/clickhouse-client.ts'
+import { ROW_END } from '../../threads/sliced-json.ts'
+import type { QueryEngine } from '../engine/engine.ts'
+import { busy, cancelled, stopping, timedOut } from '../engine/engine-refusals.ts'
+import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
+import { TEXT_FORMS } from '../engine/text-forms.ts'
+import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
+import { refusalOf } from './clickhouse-refusals.ts'
+import { type RowReading, rowReading } from './row-texts.ts'
+import { tableFilters } from './table-filters.ts'
+
+export type ClickHouseLimits = {
+  readonly running_max: number
+  /** Queries beyond these are refused with `throttled`. */
+  readonly waiting_max: number
+  /** Memory of one query on each server, in bytes. */
+  readonly memory_bytes_max: number
+  /** Rows that one query may read. */
+  readonly rows_read_max: number
+  readonly result_bytes_max: number
+}
+
+type ClickHouseEngineOptions = {
+  /** The restricted user's. */
+  readonly reader: ClickHouseClient
+  /** The writer's, which alone may kill queries. */
+  readonly writer: ClickHouseClient
+  readonly limits: ClickHouseLimits
+}
+
+type Ask = QueryEngine['ask']
+type EngineAskOptions = Parameters<Ask>[1]
+
+/** A query that waits for its turn or runs. */
+type QueuedAsk = QueueEntry & { readonly begin: () => void }
+
+/** HogQL's meaning of SQL, and the form of rows. Sent with every question. */
+const SETTINGS = {
+  transform_null_in: 1,
+  join_use_nulls: 1,
+  group_by_use_nulls: 1,
+  distributed_product_mode: 'global',
+  // Partial answers are worse than none.
+  skip_unavailable_shards: 0,
+  cancel_http_readonly_queries_on_client_close: 1,
+  http_write_exception_in_output_format: 0,
+  date_time_output_format: 'unix_timestamp',
+  output_format_json_quote_64bit_integers: 0,
+  output_format_json_quote_denormals: 0,
+  output_format_json_named_tuples_as_objects: 0,
+  timeout_overflow_mode: 'throw',
+  result_overflow_mode: 'throw',
+}
+
+/** ClickHouse ends what runs longer by itself, should it miss the end of the connection. */
+const GRACE_S = 5
+/** A query that still runs this long after its connection ended is killed. */
+const KILL_AFTER_MS = 2000
+/** Queries that may run beyond `running_max` when none of their project does. */
+const GUESTS_MAX = 1
+const PART_LENGTH = 256 * 1024
+const EXCEPTION_LENGTH_MAX = 16_384
+
+export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
+  readonly #options: ClickHouseEngineOptions
+  readonly #queue: ProjectQueue<QueuedAsk>
+  readonly #leaving = new AbortController()
+  #last_id = 0
+
+  constructor(options: ClickHouseEngineOptions) {
+    this.#options = options
+    this.#queue = new ProjectQueue({ ...options.limits, guests_max: GUESTS_MAX })
+  }
+
+  /** Answers a compiled query. Refuses as the one-machine engine does, with the same codes. */
+  async ask(query: WorkerQuery, options: EngineAskOptions): Promise<WorkerAnswer> {
+    const { timeout_ms, signal, onBegin } = options
+    if (this.#leaving.signal.aborted) throw stopping()
+    if (signal?.aborted) throw cancelled()
+    const { project_id } = query
+    if (options.is_patient !== true && this.#queue.isFull(project_id)) throw busy()
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(), timeout_ms)
+    const ends = [this.#leaving.signal, deadline.signal, ...(signal === undefined ? [] : [signal])]
+    const stop = AbortSignal.any(ends)
+    this.#last_id += 1
+    const id = this.#last_id
+    try {
+      await this.#waitForTurn({ id, project_id }, stop)
+      onBegin?.(() => Promise.resolve(null))
+      return await this.#run(query, options, stop)
+    } catch (error) {
+      if (this.#leaving.signal.aborted) throw stopping()
+      if (signal?.aborted) throw cancelled()
+      if (deadline.signal.aborted) throw timedOut(timeout_ms)
+      throw refusalOf(error)
+    } finally {
+      clearTimeout(timer)
+      this.#queue.remove({ id, project_id, begin: () => {} })
+      this.#beginNext()
+    }
+  }
+
+  /** Ends all queries. */
+  close(): void {
+    this.#leaving.abort()
+  }
+
+  async #waitForTurn(entry: QueueEntry, stop: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const onStop = (): void => reject(cancelled())
+    stop.addEventListener('abort', onStop)
+    this.#queue.add({ ...entry, begin: resolve })
+    this.#beginNext()
+    await promise.finally(() => stop.removeEventListener('abort', onStop))
+  }
+
+  #beginNext(): void {
+    for (let next = this.#queue.takeNext(); next !== null; next = this.#queue.takeNext())
+      next.begin()
+  }
+
+  async #run(
+    query: WorkerQuery,
+    options: EngineAskOptions,
+    stop: AbortSignal,
+  ): Promise<WorkerAnswer> {
+    const query_id = `tidemark-${query.project_id}-${crypto.randomUUID()}`
+    const has_left = (): void => void this.#killLater(query_id)
+    stop.addEventListener('abort', has_left)
+    const started_at = performance.now()
+    try {
+      const response = await this.#options.reader.send({
+        ...this.#statement(query, options.timeout_ms),
+        query_id,
+        signal: stop,
+      })
+      const begun_at = performance.now()
+      const answer = new AnswerRows(query, options, this.#options.limits.result_bytes_max)
+      // Leaving the loop early ends the connection, and with it the query.
+      for await (const line of linesOf(response)) if (!(await answer.add(line))) break
+      const timings = {
+        follow_ms: 0,
+        execute_ms: begun_at - started_at,
+        read_ms: performance.now() - begun_at,
+      }
+      return { ...(await answer.end()), timings }
+    } finally {
+      stop.removeEventListener('abort', has_left)
+    }
+  }
+
+  #statement(query: WorkerQuery, timeout_ms: number): ClickHouseStatement {
+    const { limits } = this.#options
+    return {
+      sql: `${query.sql} FORMAT JSONCompactEachRow`,
+      texts: query.values.map(({ text }) => text ?? ''),
+      settings: {
+        ...SETTINGS,
+        session_timezone: query.timezone,
+        additional_table_filters: tableFilters(query.project_id),
+        max_execution_time: Math.ceil(timeout_ms / 1000) + GRACE_S,
+        max_memory_usage: limits.memory_bytes_max,
+        max_rows_to_read: limits.rows_read_max,
+        ...(query.parts === undefined ? { max_result_bytes: limits.result_bytes_max } : {}),
+      },
+    }
+  }
+
+  /** The end of the connection ends a query; one that does not notice is killed. */
+  async #killLater(query_id: string): Promise<void> {
+    await Bun.sleep(KILL_AFTER_MS)
+    const sql = 'KILL QUERY WHERE query_id = {p1:String} SYNC'
+    // A server that is gone has no queries.
+    await this.#options.writer.run(sql, { texts: [query_id] }).catch(() => {})
+  }
+}
+
+/** The lines of an answer as they arrive. Throws a ClickHouseError for an exception inside of it. */
+async function* linesOf({ body }: Response): AsyncGenerator<string> {
+  let left = ''
+  let exception = ''
+  for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const lines = `${left}${text}`.split('\n')
+    left = lines.pop() ?? ''
+    for (const line of lines) {
+      // Every row is a JSON array; after the last one, other lines are an exception.
+      if (exception === '' && line.startsWith('[')) yield line
+      else if (exception.length < EXCEPTION_LENGTH_MAX) exception += `${line}\n`
+    }
+  }
+  const all = `${exception}${left}`
+  if (all !== '') throw errorOf(all, null)
+}
+
+/** Collects the rows of an answer, or sends them in parts. */
+class AnswerRows {
+  readonly #query: WorkerQuery
+  readonly #onPart: EngineAskOptions['onPart']
+  readonly #bytes_max: number
+  readonly #reading: RowReading
+  readonly #writeRow: ((values: readonly string[]) => string) | null
+  #text = ''
+  #parts: Uint8Array[] = []
+  #byte_count = 2
+  #row_count = 0
+  #has_more = false
+
+  constructor(query: WorkerQuery, { onPart }: EngineAskOptions, bytes_max: number) {
+    this.#query = query
+    this.#onPart = onPart
+    this.#bytes_max = bytes_max
+    this.#reading = rowReading(query.types, query.timezone)
+    const { parts } = query
+    this.#writeRow = null
+    if (parts === undefined) return
+    if (parts.form !== 'csv' && parts.form !== 'ndjson')
+      throw new Refusal('invalid_input', `Rows as ${parts.form} are not available from ClickHouse.`)
+    const rows = TEXT_FORMS[parts.form](parts.columns)
+    this.#text = rows.head
+    this.#writeRow = rows.row
+  }
+
+  /** Adds a row; false when no further row is wanted. Throws a Refusal for too many rows or bytes. */
+  async add(line: string): Promise<boolean> {
+    const { rows_max, more_is_too_many, parts } = this.#query
+    if (this.#row_count >= rows_max) {
+      if (more_is_too_many || parts !== undefined) throw tooLarge(`${rows_max} rows`)
+      this.#has_more = true
+      return false
+    }
+    const row = this.#writeRow?.(this.#reading.values(line)) ?? this.#reading.row(line)
+    this.#text += this.#writeRow === null && this.#row_count > 0 ? ROW_END + row : row
+    this.#row_count += 1
+    if (this.#text.length >= PART_LENGTH) await this.#flush()
+    return true
+  }
+
+  async end(): Promise<Omit<WorkerAnswer, 'timings'>> {
+    await this.#flush()
+    const rows_json =
+      this.#writeRow === null ? Buffer.concat([OPEN, ...this.#parts, CLOSE]) : new Uint8Array(0)
+    return { row_count: this.#row_count, has_more: this.#has_more, rows_json }
+  }
+
+  async #flush(): Promise<void> {
+    const part = Buffer.from(this.#text)
+    this.#text = ''
+    if (this.#writeRow !== null) {
+      if (part.length > 0) await this.#onPart?.(part)
+      return
+    }
+    this.#byte_count += part.length
+    if (this.#byte_count > this.#bytes_max) throw tooLarge(`${this.#bytes_max} bytes`)
+    this.#parts.push(part)
+  }
+}
+
+const OPEN = Buffer.from('[')
+const CLOSE = Buffer.from(']')
+
+function tooLarge(limit: string): Refusal {
+  const detail = `The answer has more than ${limit}. Ask for less at a time.`
+  return new Refusal('query_too_large', detail)
+}

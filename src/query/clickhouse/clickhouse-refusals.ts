@@ -1,0 +1,75 @@
+/** ClickHouse's errors in the words of this project: by their code, without a path, a server's name or a value. */
+
+import { type ErrorCode, Refusal } from '../../errors.ts'
+import { ClickHouseError } from '../../storage/clickhouse/clickhouse-client.ts'
+import { cancelled, EngineFault } from '../engine/engine-refusals.ts'
+
+/** Codes of ClickHouse (`system.errors`) and ours. */
+const MEANINGS: ReadonlyMap<number, ErrorCode> = new Map([
+  [158, 'query_too_large'], // TOO_MANY_ROWS
+  [159, 'query_timeout'], // TIMEOUT_EXCEEDED
+  [160, 'query_timeout'], // TOO_SLOW
+  [191, 'query_too_large'], // SET_SIZE_LIMIT_EXCEEDED
+  [202, 'throttled'], // TOO_MANY_SIMULTANEOUS_QUERIES
+  [209, 'storage_unavailable'], // SOCKET_TIMEOUT
+  [210, 'storage_unavailable'], // NETWORK_ERROR
+  [241, 'query_memory'], // MEMORY_LIMIT_EXCEEDED
+  [279, 'storage_unavailable'], // ALL_CONNECTION_TRIES_FAILED
+  [307, 'query_too_large'], // TOO_MANY_BYTES
+  [394, 'query_cancelled'], // QUERY_WAS_CANCELLED
+  [396, 'query_too_large'], // TOO_MANY_ROWS_OR_BYTES
+  [425, 'storage_unavailable'], // SYSTEM_ERROR
+  [439, 'storage_unavailable'], // CANNOT_SCHEDULE_TASK
+])
+
+const DETAILS: Partial<Record<ErrorCode, string>> = {
+  query_memory: 'The query needs more memory than it may use. Ask for less at a time.',
+  query_timeout: 'The query took longer than it may.',
+  query_too_large: 'The query reads or answers more than it may. Ask for less at a time.',
+  storage_unavailable: 'A part of the events cannot be read now.',
+  throttled: 'Too many queries are running. Try again soon.',
+}
+
+/** Errors of what a query asks for: its values and types, or something this engine lacks. */
+const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
+  ...[6, 26, 27, 38, 41, 70, 72, 131, 349, 376, 407].map(
+    (code) => [code, 'A value cannot be turned into the type that the query needs.'] as const,
+  ),
+  ...[12, 36, 69, 128, 153, 321, 353].map(
+    (code) => [code, 'A value of the query goes beyond what its function takes.'] as const,
+  ),
+  ...[35, 42, 43, 44, 53, 386].map(
+    (code) =>
+      [code, 'The query uses a function or an operator with types that it does not take.'] as const,
+  ),
+  ...[1, 46, 48].map(
+    (code) => [code, 'The query uses something that ClickHouse does not have.'] as const,
+  ),
+])
+
+const RETRY_AFTER_S = 5
+
+/** The error that callers get: a Refusal, or an EngineFault with the server's message for the log. */
+export function refusalOf(error: unknown): Error {
+  if (error instanceof Refusal) return error
+  if (!(error instanceof ClickHouseError)) return unreachable(error)
+  const { code, message } = error
+  const known = code === null ? undefined : MEANINGS.get(code)
+  if (known === 'query_cancelled') return cancelled()
+  if (known !== undefined) {
+    const is_passing = known === 'storage_unavailable' || known === 'throttled'
+    const extras = is_passing ? { retry_after_s: RETRY_AFTER_S } : {}
+    return new Refusal(known, DETAILS[known] ?? '', extras)
+  }
+  const detail = code === null ? undefined : FAULTS_OF_QUERY.get(code)
+  return detail === undefined ? new EngineFault(message) : new Refusal('query_failed', detail)
+}
+
+/** Errors of the network and of an answer that breaks off. */
+function unreachable(cause: unknown): Error {
+  const refusal = new Refusal('storage_unavailable', 'ClickHouse cannot be reached now.', {
+    retry_after_s: RETRY_AFTER_S,
+  })
+  refusal.cause = cause
+  return refusal
+}

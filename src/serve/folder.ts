@@ -1,0 +1,31 @@
+/** Opens the data folder for one server: its lock, its rights, and the check after a crash. */
+import { join } from 'node:path'
+import type { Log } from '../logs.ts'
+import { type FolderLock, takeLock } from '../storage/process/lock.ts'
+import { tightenFolder } from '../storage/process/private-folder.ts'
+import { requireTrustedSqlite, requireUndamaged } from '../storage/sqlite/sqlite.ts'
+
+/** Databases that are checked after a crash. Caches are not among them: they can be deleted. */
+const DATABASES = ['control.db', 'events.db'] as const
+
+/** Locks the data folder, makes it private, and checks it after a crash. */
+export function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): FolderLock {
+  const lock = takeLock(data_dir, process.pid, new Date())
+  parts.defer(() => lock.release())
+  requireTrustedSqlite()
+  tighten(data_dir, log)
+  if (lock.was_abandoned) {
+    log.warn('the last server on this folder did not stop by itself: checking its databases')
+    for (const name of DATABASES) requireUndamaged(join(data_dir, name))
+  }
+  return lock
+}
+
+/** Removes other users' rights: folders of earlier versions and copies by other programs may be readable by all. */
+function tighten(data_dir: string, log: Log): void {
+  const { changed, kept } = tightenFolder(data_dir)
+  if (changed > 0) log.warn({ data_dir, changed }, 'took the rights of other users from data files')
+  if (kept.length === 0) return
+  const fields = { data_dir, files: kept.length, first: kept[0] }
+  log.warn(fields, 'other users have rights on data files that belong to another user')
+}

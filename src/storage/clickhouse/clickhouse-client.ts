@@ -1,0 +1,109 @@
+/** Asks a ClickHouse server over HTTP: statements with bound texts, settings of one statement, its errors by code. */
+
+/** Where the server is, and as whom to ask. */
+type ClickHouseAccess = {
+  readonly url: string
+  readonly user: string
+  readonly password: string
+  readonly database: string
+}
+
+/** One statement. */
+export type ClickHouseStatement = {
+  readonly sql: string
+  /** Texts for `{p1:String}`, `{p2:String}`, … */
+  readonly texts?: readonly string[]
+  readonly settings?: Readonly<Record<string, number | string>>
+  /** The name under which the server lists it, and `KILL QUERY` finds it. */
+  readonly query_id?: string
+  readonly signal?: AbortSignal
+  /** Rows of an INSERT; the statement then travels in the URL. */
+  readonly rows?: Blob | Uint8Array
+}
+
+/** What the server refused, by its code (`system.errors` lists them); null where it gave none. */
+export class ClickHouseError extends Error {
+  override readonly name = 'ClickHouseError'
+  readonly code: number | null
+
+  constructor(message: string, code: number | null) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The code of a message, for exceptions that arrive inside a stream: `Code: 241. DB::Exception: …`. */
+const CODE_IN_MESSAGE = /Code: (\d+)\./
+const MESSAGE_LENGTH_MAX = 2000
+
+/**
+ * The longest text of one parameter, in bytes of UTF-8: the server refuses fields above 128 KiB, and escapes may double
+ * what is sent. The printer writes longer texts as several parameters.
+ */
+export const PARAMETER_BYTES_MAX = 60_000
+
+/** One server, asked as one user. */
+export class ClickHouseClient {
+  readonly access: ClickHouseAccess
+
+  constructor(access: ClickHouseAccess) {
+    this.access = access
+  }
+
+  /**
+   * Sends a statement and gives the answer as it begins to arrive. Throws a ClickHouseError for a refusal; an exception
+   * after the first bytes is text at the end of the body (`streamedError`). The network's own errors pass through.
+   */
+  async send(statement: ClickHouseStatement): Promise<Response> {
+    const { url, user, password, database } = this.access
+    const { settings = {}, query_id, rows, sql, signal } = statement
+    const query = new URLSearchParams({ database, wait_end_of_query: '0' })
+    for (const [name, value] of Object.entries(settings)) query.set(name, String(value))
+    if (query_id !== undefined) query.set('query_id', query_id)
+    if (rows !== undefined) query.set('query', sql)
+    const response = await fetch(`${url}/?${query.toString()}`, {
+      method: 'POST',
+      headers: { 'X-ClickHouse-User': user, 'X-ClickHouse-Key': password },
+      body: rows ?? formOf(statement),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    if (response.ok) return response
+    const code = Number(response.headers.get('X-ClickHouse-Exception-Code') ?? Number.NaN)
+    throw errorOf(await response.text(), Number.isNaN(code) ? null : code)
+  }
+
+  /** Sends a statement and gives its whole answer as text. Throws a ClickHouseError, also for one inside the answer. */
+  async run(sql: string, statement: Omit<ClickHouseStatement, 'sql'> = {}): Promise<string> {
+    const settings = { wait_end_of_query: 1, ...statement.settings }
+    const response = await this.send({ ...statement, sql, settings })
+    return await response.text()
+  }
+}
+
+function formOf({ sql, texts = [] }: ClickHouseStatement): FormData {
+  const form = new FormData()
+  form.set('query', sql)
+  for (const [index, text] of texts.entries())
+    form.set(`param_p${index + 1}`, escapeParameter(text))
+  return form
+}
+
+/** Parameters are read in the escaped form of the server's tab-separated format. */
+function escapeParameter(text: string): string {
+  return text.replaceAll(/[\\\t\n\r\0]/g, (found) => ESCAPES[found] ?? found)
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\0': '\\0',
+}
+
+/** An error from the server's message. */
+export function errorOf(message: string, code: number | null): ClickHouseError {
+  const found = CODE_IN_MESSAGE.exec(message)
+  const text = message.slice(0, MESSAGE_LENGTH_MAX).trim()
+  return new ClickHouseError(text, code ?? (found === null ? null : Number(found[1])))
+}

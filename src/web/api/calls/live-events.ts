@@ -1,0 +1,159 @@
+/** Events as they come in: a stream from the server, which decides about all filters. */
+import { useEffect, useState } from 'preact/hooks'
+import { useProject } from '../../state/project.tsx'
+import { type EventListFilters, type ListedEvent, queryOfFilters } from '../events.ts'
+import { ApiError, download } from './call.ts'
+
+export type LiveEventList = {
+  /** The newest first. */
+  readonly events: readonly ListedEvent[]
+  /** About how many events came too fast to be listed. */
+  readonly missed: number
+  /** Since the list began, with those that are not listed. */
+  readonly total: number
+  readonly is_connected: boolean
+}
+
+const NOTHING: LiveEventList = { events: [], missed: 0, total: 0, is_connected: false }
+
+/** A list that grows for days would fill the tab. */
+const EVENTS_MAX = 1000
+
+/** Follows the events that come after `after`, the time of the newest known one; null waits. Rests in a hidden tab. */
+export function useLiveEvents(
+  filters: EventListFilters,
+  after: string | null,
+  is_live: boolean,
+): LiveEventList {
+  const { id } = useProject()
+  const [list, setList] = useState(NOTHING)
+  const key = JSON.stringify(filters)
+  useEffect(() => setList(NOTHING), [key, after, id])
+  useEffect(() => {
+    if (!is_live || after === null) return undefined
+    const stop = new AbortController()
+    const following: Following = {
+      project_id: id,
+      filters,
+      signal: stop.signal,
+      onEvents: (events, missed) => setList((before) => joined(before, events, missed)),
+      onConnected: (is_connected) => setList((before) => ({ ...before, is_connected })),
+    }
+    void followStream(following, after)
+    return () => stop.abort()
+  }, [key, after, is_live, id])
+  return list
+}
+
+function joined(
+  before: LiveEventList,
+  events: readonly ListedEvent[],
+  missed: number,
+): LiveEventList {
+  const known = new Set(before.events.map(({ id }) => id))
+  const added = events.filter(({ id }) => !known.has(id))
+  return {
+    events: [...added, ...before.events].slice(0, EVENTS_MAX),
+    missed: before.missed + missed,
+    total: before.total + added.length + missed,
+    is_connected: true,
+  }
+}
+
+type Following = {
+  readonly project_id: number
+  readonly filters: EventListFilters
+  readonly signal: AbortSignal
+  readonly onEvents: (events: readonly ListedEvent[], missed: number) => void
+  readonly onConnected: (is_connected: boolean) => void
+}
+
+type StreamMessage = {
+  readonly events: readonly ListedEvent[]
+  readonly missed: number
+  readonly last_id: string
+}
+
+const POLL_MS = 2000
+const WAIT_MAX_MS = 30_000
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/**
+ * Reads streams, one after the other: each one begins where the one before it ended. The first one begins with the
+ * newest events that there are; those up to the time `known` are in the list already.
+ */
+async function followStream(all: Following, known: string): Promise<void> {
+  const { signal, onConnected } = all
+  const isNew = ({ timestamp }: ListedEvent): boolean => Date.parse(timestamp) > Date.parse(known)
+  let after: string | null = null
+  let is_first = true
+  const following: Following = {
+    ...all,
+    onEvents: (events, missed) => {
+      all.onEvents(is_first ? events.filter(isNew) : events, is_first ? 0 : missed)
+      is_first = false
+    },
+  }
+  let wait_ms = POLL_MS
+  while (!signal.aborted) {
+    if (document.hidden) {
+      await pause(POLL_MS)
+      continue
+    }
+    try {
+      after = await readStream(following, after)
+      wait_ms = POLL_MS
+    } catch (error) {
+      onConnected(false)
+      if (error instanceof ApiError && error.status >= 400 && !isPassing(error)) return
+      await pause(wait_ms)
+      wait_ms = Math.min(WAIT_MAX_MS, wait_ms * 2)
+    }
+  }
+}
+
+const isPassing = ({ status }: ApiError): boolean => status === 429 || status >= 500
+
+/** Shows the messages of one stream until it ends, or the tab is hidden; returns the id of the last one. */
+async function readStream(following: Following, start: string | null): Promise<string | null> {
+  const { project_id, filters, signal, onEvents, onConnected } = following
+  // A stream that is left, in a hidden tab, has to be closed too.
+  const stop = new AbortController()
+  const { body } = await download('GET', `/api/projects/${project_id}/events/live/`, {
+    query: { ...queryOfFilters(filters), after: start },
+    accept: 'text/event-stream',
+    signal: AbortSignal.any([signal, stop.signal]),
+  })
+  if (body === null) return start
+  onConnected(true)
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let after = start
+  let text = ''
+  try {
+    while (!document.hidden) {
+      const { done, value } = await reader.read()
+      if (done || signal.aborted) break
+      const blocks = `${text}${value}`.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const { events, missed, last_id } of blocks.flatMap(readMessage)) {
+        onEvents(events, missed)
+        after = last_id
+      }
+    }
+    return after
+  } catch (error) {
+    // What was shown is not asked for again.
+    if (after === start || signal.aborted) throw error
+    onConnected(false)
+    return after
+  } finally {
+    stop.abort()
+  }
+}
+
+/** Reads one block of a stream: a message, or nothing, as in blocks that only keep the connection open. */
+function readMessage(block: string): readonly StreamMessage[] {
+  const [, data] = /^data: (.*)$/m.exec(block) ?? []
+  return data === undefined ? [] : [JSON.parse(data)]
+}

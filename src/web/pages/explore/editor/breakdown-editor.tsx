@@ -1,0 +1,65 @@
+/** By which properties a question is broken down. */
+import type { VNode } from 'preact'
+import { IconButton } from '../../../parts/button.tsx'
+import { PropertyList } from '../../../parts/filters/property-list.tsx'
+import { propertyTitle } from '../../../parts/names.ts'
+import { Popover } from '../../../parts/overlays/popover.tsx'
+import type { BreakdownNode, ExploreQuestion } from '../question.ts'
+import style from './editor.module.css'
+
+type BreakdownEditorProps = {
+  readonly question: ExploreQuestion
+  readonly onChange: (question: ExploreQuestion) => void
+  readonly breakdowns_max: number
+}
+
+/** Draws the chosen properties and a button that adds one. */
+export function BreakdownEditor({
+  question,
+  onChange,
+  breakdowns_max,
+}: BreakdownEditorProps): VNode {
+  const breakdowns = question.breakdownFilter?.breakdowns ?? []
+  const change = (next: readonly BreakdownNode[]): void => {
+    const { breakdownFilter, ...rest } = question
+    onChange(
+      next.length === 0
+        ? rest
+        : { ...rest, breakdownFilter: { ...breakdownFilter, breakdowns: next } },
+    )
+  }
+  return (
+    <div class={style.line} role="group" aria-label="Breakdown">
+      <span class={style.word}>by</span>
+      {breakdowns.map((one, index) => (
+        <span key={`${one.type}:${one.property}`} class={style.chip}>
+          <span class={style.chipText}>{breakdownName(one)}</span>
+          <IconButton
+            icon="close"
+            label={`Remove breakdown by ${breakdownName(one)}`}
+            onClick={() => change(breakdowns.toSpliced(index, 1))}
+          />
+        </span>
+      ))}
+      {breakdowns.length < breakdowns_max && (
+        <Popover label="Add a breakdown" text="Breakdown" icon="plus" look="quiet" is_bare>
+          {(close) => (
+            <PropertyList
+              has_no_cohorts={breakdowns_max > 1}
+              onPick={({ type, key, value, group_type_index }) => {
+                close()
+                const property = type === 'cohort' ? Number(value) : key
+                const group = group_type_index === undefined ? {} : { group_type_index }
+                change([...breakdowns, { property, type, ...group }])
+              }}
+            />
+          )}
+        </Popover>
+      )}
+    </div>
+  )
+}
+
+function breakdownName({ property, type }: BreakdownNode): string {
+  return type === 'cohort' ? `cohort ${property}` : propertyTitle(String(property))
+}

@@ -1,0 +1,111 @@
+/** The editor of a question: what is counted, of which events, broken down by what, and what only its kind has. */
+import type { VNode } from 'preact'
+import { Toggle } from '../../../parts/fields/choice.tsx'
+import { PropertyFilters } from '../../../parts/filters/property-filters.tsx'
+import { BreakdownEditor } from './breakdown-editor.tsx'
+import style from './editor.module.css'
+import {
+  type EditorProps,
+  FunnelSettings,
+  PathSettings,
+  RetentionSettings,
+} from './kind-settings.tsx'
+import { SeriesEditor } from './series-editor.tsx'
+
+/** Draws the parts that the question's kind has. */
+export function Editor({ question, onChange }: EditorProps): VNode {
+  const { kind, properties = [], filterTestAccounts = false } = question
+  const names = (question.series ?? []).flatMap(({ event }) => (event ? [event] : []))
+  const breakdowns_max = BREAKDOWNS_MAX[kind] ?? 0
+  return (
+    <section class={style.editor} aria-label="Question">
+      <KindEditor question={question} onChange={onChange} />
+      <hr class={style.rule} />
+      <div class={style.lines}>
+        <div class={style.line} role="group" aria-label="Filters of all series">
+          <span class={style.word}>where</span>
+          <PropertyFilters
+            has_key
+            filters={properties}
+            event_names={names}
+            onChange={(filters) => onChange({ ...question, properties: filters })}
+          />
+          <Toggle
+            label="Without test accounts"
+            is_on={filterTestAccounts}
+            onChange={(is_on) => onChange({ ...question, filterTestAccounts: is_on })}
+          />
+        </div>
+        {breakdowns_max > 0 && (
+          <BreakdownEditor
+            question={question}
+            onChange={onChange}
+            breakdowns_max={breakdowns_max}
+          />
+        )}
+      </div>
+    </section>
+  )
+}
+
+/** How many properties a kind can be broken down by. */
+const BREAKDOWNS_MAX: Readonly<Record<string, number>> = {
+  TrendsQuery: 3,
+  FunnelsQuery: 1,
+  RetentionQuery: 1,
+}
+
+function KindEditor({ question, onChange }: EditorProps): VNode {
+  const series = question.series ?? []
+  const change = (next: typeof series): void => onChange({ ...question, series: next })
+  switch (question.kind) {
+    case 'TrendsQuery':
+      return (
+        <>
+          <SeriesEditor series={series} onChange={change} marks="letters" has_math />
+          <Formula question={question} onChange={onChange} />
+        </>
+      )
+    case 'FunnelsQuery':
+      return (
+        <>
+          <SeriesEditor series={series} onChange={change} marks="numbers" text="Step" />
+          <FunnelSettings question={question} onChange={onChange} />
+        </>
+      )
+    case 'RetentionQuery':
+      return <RetentionSettings question={question} onChange={onChange} />
+    case 'PathsQuery':
+      return <PathSettings question={question} onChange={onChange} />
+    case 'LifecycleQuery':
+      return <SeriesEditor series={series} onChange={change} marks="none" series_max={1} />
+    case 'StickinessQuery':
+      return <SeriesEditor series={series} onChange={change} marks="letters" />
+  }
+}
+
+/** Offered as soon as there are two series to compute with. */
+function Formula({ question, onChange }: EditorProps): VNode | null {
+  const { series = [], trendsFilter } = question
+  const formula = trendsFilter?.formula ?? ''
+  if (series.length < 2 && formula === '') return null
+  const change = (text: string): void => {
+    const { formula: _before, ...rest } = trendsFilter ?? {}
+    const next = text.trim() === '' ? rest : { ...rest, formula: text }
+    onChange({ ...question, trendsFilter: next }, { is_typing: true })
+  }
+  return (
+    <label class={style.line}>
+      <span class={style.word}>ƒ</span>
+      <input
+        class={`field ${style.formula}`}
+        aria-label="Formula"
+        placeholder="A / B * 100"
+        spellcheck={false}
+        maxLength={500}
+        value={formula}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
+    </label>
+  )
+}

@@ -1,0 +1,260 @@
+/** What only funnels, retention and paths are asked: their windows, periods, and ends. */
+import type { VNode } from 'preact'
+import { Choice } from '../../../parts/fields/choice.tsx'
+import { type ExploreQuestion, entityOf, nodeOf } from '../question.ts'
+import style from './editor.module.css'
+import { SeriesEventPicker } from './series-editor.tsx'
+
+export type EditorProps = {
+  readonly question: ExploreQuestion
+  readonly onChange: (question: ExploreQuestion, options?: { readonly is_typing?: boolean }) => void
+}
+
+const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month'] as const
+
+const FUNNEL_VIEWS = [
+  { value: 'steps', text: 'Steps' },
+  { value: 'time_to_convert', text: 'Time to convert' },
+  { value: 'trends', text: 'Over time' },
+] as const
+
+const ORDERS = [
+  { value: 'ordered', text: 'in this order' },
+  { value: 'strict', text: 'with nothing between' },
+  { value: 'unordered', text: 'in any order' },
+] as const
+
+/** The order of the steps, the time for all of them, and what is shown. */
+export function FunnelSettings({ question, onChange }: EditorProps): VNode {
+  const filter = question.funnelsFilter ?? {}
+  const set = (fields: object, is_typing = false): void =>
+    onChange({ ...question, funnelsFilter: { ...filter, ...fields } }, { is_typing })
+  const view = FUNNEL_VIEWS.find(({ value }) => value === filter['funnelVizType'])?.value ?? 'steps'
+  return (
+    <div class={style.line}>
+      <Choice
+        label="Shown as"
+        options={FUNNEL_VIEWS}
+        value={view}
+        onChange={(value) => set({ funnelVizType: value })}
+      />
+      <Select
+        label="Order of the steps"
+        value={textOf(filter['funnelOrderType'], 'ordered')}
+        options={ORDERS}
+        onChange={(funnelOrderType) => set({ funnelOrderType })}
+      />
+      <span class={style.word}>within</span>
+      <NumberField
+        label="Time for all steps"
+        value={Number(filter['funnelWindowInterval'] ?? 14)}
+        max={100_000}
+        onChange={(funnelWindowInterval) => set({ funnelWindowInterval }, true)}
+      />
+      <Select
+        label="Unit of the time"
+        value={textOf(filter['funnelWindowIntervalUnit'], 'day')}
+        options={UNITS.map((value) => ({ value, text: `${value}s` }))}
+        onChange={(funnelWindowIntervalUnit) => set({ funnelWindowIntervalUnit })}
+      />
+    </div>
+  )
+}
+
+const PERIODS = ['Hour', 'Day', 'Week', 'Month'] as const
+
+const RETENTION_TYPES = [
+  { value: 'retention_first_time', text: 'for the first time' },
+  { value: 'retention_recurring', text: 'at all' },
+] as const
+
+/** Who begins, with what they come back, how long the periods are. */
+export function RetentionSettings({ question, onChange }: EditorProps): VNode {
+  const filter = question.retentionFilter ?? {}
+  const set = (fields: object, is_typing = false): void =>
+    onChange({ ...question, retentionFilter: { ...filter, ...fields } }, { is_typing })
+  return (
+    <>
+      <div class={style.line}>
+        <span class={style.word}>Persons who did</span>
+        <SeriesEventPicker
+          label="Event that begins"
+          node={nodeOf(filter['targetEntity'])}
+          onChange={(node) => set({ targetEntity: entityOf(node) })}
+        />
+        <Select
+          label="Which occurrence begins"
+          value={textOf(filter['retentionType'], 'retention_first_time')}
+          options={RETENTION_TYPES}
+          onChange={(retentionType) => set({ retentionType })}
+        />
+      </div>
+      <div class={style.line}>
+        <span class={style.word}>and came back to do</span>
+        <SeriesEventPicker
+          label="Event of coming back"
+          node={nodeOf(filter['returningEntity'])}
+          onChange={(node) => set({ returningEntity: entityOf(node) })}
+        />
+        <span class={style.word}>in</span>
+        <NumberField
+          label="Number of periods"
+          value={Number(filter['totalIntervals'] ?? 8)}
+          max={31}
+          onChange={(totalIntervals) => set({ totalIntervals }, true)}
+        />
+        <Select
+          label="Length of a period"
+          value={textOf(filter['period'], 'Day')}
+          options={PERIODS.map((value) => ({ value, text: `${value.toLowerCase()}s` }))}
+          onChange={(period) => set({ period })}
+        />
+      </div>
+    </>
+  )
+}
+
+const PATH_TYPES = [
+  { value: '$pageview', text: 'Page views' },
+  { value: '$screen', text: 'Screens' },
+  { value: 'custom_event', text: 'Other events' },
+] as const
+
+/** The types that are meant: without a list all of them, but those that are excluded. */
+function pathTypes(filter: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const { includeEventTypes: listed, excludeEvents: excluded } = filter
+  if (Array.isArray(listed) && listed.length > 0) return listed
+  const values = PATH_TYPES.map(({ value }) => value)
+  return Array.isArray(excluded) ? values.filter((value) => !excluded.includes(value)) : values
+}
+
+/** Which events make the path, where it begins or ends, how long it is. */
+export function PathSettings({ question, onChange }: EditorProps): VNode {
+  const filter = question.pathsFilter ?? {}
+  const set = (fields: object, is_typing = false): void =>
+    onChange({ ...question, pathsFilter: { ...filter, ...fields } }, { is_typing })
+  const types = pathTypes(filter)
+  return (
+    <>
+      <div class={style.line}>
+        <span class={style.word}>of</span>
+        <div class={style.checks} role="group" aria-label="Events of the paths">
+          {PATH_TYPES.map(({ value, text }) => (
+            <label key={value}>
+              <input
+                type="checkbox"
+                checked={types.includes(value)}
+                // Paths of no event would be paths of all.
+                disabled={types.length === 1 && types.includes(value)}
+                onChange={(event) => {
+                  const rest = types.filter((one) => one !== value)
+                  set({ includeEventTypes: event.currentTarget.checked ? [...rest, value] : rest })
+                }}
+              />
+              {text}
+            </label>
+          ))}
+        </div>
+      </div>
+      <div class={style.line}>
+        <TextSetting
+          filter={filter}
+          name="startPoint"
+          label="Start at"
+          other="endPoint"
+          set={set}
+        />
+        <TextSetting filter={filter} name="endPoint" label="End at" other="startPoint" set={set} />
+        <span class={style.word}>up to</span>
+        <NumberField
+          label="Steps of a path"
+          value={Number(filter['stepLimit'] ?? 5)}
+          min={2}
+          max={20}
+          onChange={(stepLimit) => set({ stepLimit }, true)}
+        />
+        <span class={style.word}>steps</span>
+      </div>
+    </>
+  )
+}
+
+type TextSettingProps = {
+  readonly filter: Readonly<Record<string, unknown>>
+  readonly name: string
+  readonly label: string
+  /** The setting that this one replaces. */
+  readonly other: string
+  readonly set: (fields: object, is_typing?: boolean) => void
+}
+
+function TextSetting({ filter, name, label, other, set }: TextSettingProps): VNode {
+  const value = filter[name]
+  return (
+    <input
+      class={`field ${style.formula}`}
+      aria-label={label}
+      placeholder={`${label}… /pricing`}
+      spellcheck={false}
+      value={typeof value === 'string' ? value : ''}
+      onChange={(event) => {
+        const text = event.currentTarget.value.trim()
+        set({ [name]: text === '' ? undefined : text, [other]: undefined }, true)
+      }}
+    />
+  )
+}
+
+type SelectProps = {
+  readonly label: string
+  readonly value: string
+  readonly options: readonly { readonly value: string; readonly text: string }[]
+  readonly onChange: (value: string) => void
+}
+
+/** A native list of few choices. */
+export function Select({ label, value, options, onChange }: SelectProps): VNode {
+  return (
+    <select
+      class={`field ${style.select}`}
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.text}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+type NumberFieldProps = {
+  readonly label: string
+  readonly value: number
+  readonly min?: number
+  readonly max: number
+  readonly onChange: (value: number) => void
+}
+
+function NumberField({ label, value, min = 1, max, onChange }: NumberFieldProps): VNode {
+  return (
+    <input
+      class={`field ${style.short}`}
+      type="number"
+      aria-label={label}
+      min={min}
+      max={max}
+      value={Number.isFinite(value) ? value : min}
+      onChange={(event) => {
+        const number = Math.round(event.currentTarget.valueAsNumber)
+        if (number >= min && number <= max) onChange(number)
+      }}
+    />
+  )
+}
+
+/** A setting from an address may be anything. */
+const textOf = (value: unknown, fallback: string): string =>
+  typeof value === 'string' ? value : fallback

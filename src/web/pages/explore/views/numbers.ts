@@ -1,0 +1,50 @@
+/** From a number of a chart to the question for the persons behind it, and to the conditions that keep only what it counts. */
+import type { AnyQuery } from '../../../api/calls/ask.ts'
+import type { PropertyCondition } from '../../../parts/filters/conditions.ts'
+import type { ExploreQuestion } from '../question.ts'
+import { isEmptyValue, isOther } from './answers.ts'
+
+/** The coordinates of a number of TrendsQuery, LifecycleQuery, StickinessQuery, RetentionQuery or PathsQuery. */
+export function actorsSource(
+  question: ExploreQuestion,
+  point: Readonly<Record<string, unknown>>,
+): AnyQuery {
+  const kind = question.kind === 'StickinessQuery' ? 'StickinessActorsQuery' : 'InsightActorsQuery'
+  return { kind, source: question, ...point }
+}
+
+/** The coordinates of a number of a funnel: a positive step for those who got there, a negative one for those who did not. */
+export function funnelActorsSource(
+  question: ExploreQuestion,
+  point: Readonly<Record<string, unknown>>,
+): AnyQuery {
+  return { kind: 'FunnelsActorsQuery', source: question, ...point }
+}
+
+/** The conditions of one value of the question's breakdowns; none where they cannot say it. */
+export function breakdownFilters(
+  { breakdownFilter }: ExploreQuestion,
+  value: unknown,
+): readonly PropertyCondition[] {
+  const breakdowns = breakdownFilter?.breakdowns ?? []
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (value === undefined || isOther(value)) return []
+  return breakdowns.flatMap(({ property, type, group_type_index }, index): PropertyCondition[] => {
+    const one = values[index]
+    if (type === 'cohort')
+      return property === 'all'
+        ? []
+        : [{ type, key: 'id', operator: 'in', value: Number(property) }]
+    const owner = OWNERS.find((known) => known === type)
+    if (owner === undefined) return []
+    const named = {
+      type: owner,
+      key: String(property),
+      ...(typeof group_type_index === 'number' && { group_type_index }),
+    }
+    if (isEmptyValue(one)) return [{ ...named, operator: 'is_not_set' }]
+    return [{ ...named, operator: 'exact', value: [String(one)] }]
+  })
+}
+
+const OWNERS = ['event', 'person', 'group', 'session'] as const

@@ -1,0 +1,232 @@
+/** One group at `/persons/group/:type/:key`: properties, events, persons and groups that came with it. */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { ApiError } from '../../api/calls/call.ts'
+import { useGroupTypes } from '../../api/definitions.ts'
+import { type ListedEvent, senderOf, useEventsOf } from '../../api/events.ts'
+import {
+  type GroupListed,
+  groupAddress,
+  nameOfGroup,
+  type RelatedActor,
+  useGroup,
+  useRelated,
+} from '../../api/groups.ts'
+import { ButtonLink } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import { Choice } from '../../parts/fields/choice.tsx'
+import { formatAgo, formatMoment } from '../../parts/format.ts'
+import { eventTitle } from '../../parts/names.ts'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
+import { Table, type TableColumn } from '../../parts/table.tsx'
+import { useProject } from '../../state/project.tsx'
+import { useParam } from '../../state/url.ts'
+import { EventDetail } from '../events/event-detail.tsx'
+import style from './persons.module.css'
+import { Properties } from './properties.tsx'
+
+type GroupViewProps = { readonly group_type_index: number; readonly group_key: string }
+
+/** The group of a type and a key. */
+export function GroupView({ group_type_index, group_key }: GroupViewProps): VNode {
+  const answer = useGroup(group_type_index, group_key)
+  if (answer.error instanceof ApiError && answer.error.status === 404) {
+    return (
+      <>
+        <PageHead title="Group" />
+        <EmptyNote title="There is no such group" icon="persons">
+          <p>
+            A group has a page when your site or server has called{' '}
+            <code>posthog.group(type, key, properties)</code>.
+          </p>
+        </EmptyNote>
+      </>
+    )
+  }
+  return (
+    <Loaded of={answer} title="Group">
+      {(group) => <OpenGroup group={group} />}
+    </Loaded>
+  )
+}
+
+const VIEWS = [
+  { value: 'events', text: 'Events' },
+  { value: 'persons', text: 'Persons' },
+  { value: 'groups', text: 'Groups' },
+] as const
+
+type GroupProps = { readonly group: GroupListed }
+
+function OpenGroup({ group }: GroupProps): VNode {
+  const { timezone } = useProject()
+  const [view, setView] = useParam('view', 'events')
+  const { group_type_index, group_key, group_properties, created_at } = group
+  const types = useGroupTypes().data
+  const type = types?.find((one) => one.group_type_index === group_type_index)?.group_type
+  const chosen = VIEWS.find(({ value }) => value === view)?.value ?? 'events'
+  const View = PARTS[chosen]
+  const filters = encodeURIComponent(JSON.stringify([eventsOfGroup(group)]))
+  return (
+    <>
+      <PageHead title={nameOfGroup(group_key, group_properties)}>
+        <ButtonLink href={`/events?filters=${filters}`} icon="events">
+          Live events
+        </ButtonLink>
+      </PageHead>
+      <dl class={style.facts}>
+        <div>
+          <dt>Type</dt>
+          <dd>{type ?? group_type_index}</dd>
+        </div>
+        <div>
+          <dt>Key</dt>
+          <dd>
+            <span class={style.id}>
+              <code>{group_key}</code>
+              <CopyButton text={group_key} label={`Copy ${group_key}`} look="quiet" />
+            </span>
+          </dd>
+        </div>
+        <div>
+          <dt>First seen</dt>
+          <dd>{formatMoment(created_at, timezone)}</dd>
+        </div>
+      </dl>
+      <div class={style.split}>
+        <section aria-label="History">
+          <Choice label="Show" options={VIEWS} value={chosen} onChange={setView} />
+          <div class={style.view}>
+            <View group={group} />
+          </div>
+        </section>
+        {type === undefined ? (
+          <SkeletonBlock height={200} />
+        ) : (
+          <Properties
+            holder={{ kind: 'group', group_type_index, group_type: type, group_key }}
+            properties={group_properties}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+/** The condition of events that came with a group. */
+const eventsOfGroup = ({ group_type_index, group_key }: GroupListed) =>
+  ({
+    type: 'event',
+    key: `$group_${group_type_index}`,
+    operator: 'exact',
+    value: [group_key],
+  }) as const
+
+function Events({ group }: GroupProps): VNode {
+  const list = useEventsOf({ properties: [eventsOfGroup(group)] })
+  const [open, setOpen] = useState<ListedEvent | null>(null)
+  const events = list.data?.pages.flatMap(({ results }) => results) ?? []
+  return (
+    <>
+      <Loaded
+        of={list}
+        skeleton={<SkeletonBlock height={320} />}
+        isEmpty={() => events.length === 0}
+        empty={
+          <EmptyNote title="No events" icon="events">
+            <p>
+              Events come with a group when they have its key in <code>$groups</code>.
+            </p>
+          </EmptyNote>
+        }
+      >
+        {() => (
+          <Table
+            label="Events of the group"
+            columns={EVENT_COLUMNS}
+            rows={events}
+            rowKey={({ id }) => id}
+            onOpen={setOpen}
+            height_max={720}
+          />
+        )}
+      </Loaded>
+      <ShowMore list={list} text="Show older" />
+      {open && <EventDetail event={open} onClose={() => setOpen(null)} />}
+    </>
+  )
+}
+
+const EVENT_COLUMNS: readonly TableColumn<ListedEvent>[] = [
+  { name: 'event', title: 'Event', cell: ({ event }) => eventTitle(event) },
+  { name: 'person', title: 'Person', cell: senderOf },
+  {
+    name: 'time',
+    title: 'Time',
+    is_number: true,
+    cell: ({ timestamp }) => <time dateTime={timestamp}>{formatAgo(timestamp)}</time>,
+  },
+]
+
+const Persons = ({ group }: GroupProps): VNode => <Related group={group} type="person" />
+const Groups = ({ group }: GroupProps): VNode => <Related group={group} type="group" />
+
+const PARTS = { events: Events, persons: Persons, groups: Groups } as const
+
+type RelatedProps = GroupProps & { readonly type: RelatedActor['type'] }
+
+const EMPTY_TITLES = {
+  person: 'No person had events with this group in the last 90 days',
+  group: 'No other group had events with this group in the last 90 days',
+} as const
+
+function Related({ group, type }: RelatedProps): VNode {
+  const types = useGroupTypes().data
+  const answer = useRelated(group.group_type_index, group.group_key)
+  const ofType = (actors: readonly RelatedActor[]): readonly RelatedActor[] =>
+    actors.filter((actor) => actor.type === type)
+  return (
+    <Loaded
+      of={answer}
+      isEmpty={(actors) => ofType(actors).length === 0}
+      empty={<EmptyNote title={EMPTY_TITLES[type]} icon="persons" />}
+    >
+      {(actors) => (
+        <ul class={style.list}>
+          {ofType(actors).map((actor) => (
+            <RelatedItem
+              key={addressOf(actor)}
+              actor={actor}
+              type={types?.find((one) => one.group_type_index === typeIndexOf(actor))?.group_type}
+            />
+          ))}
+        </ul>
+      )}
+    </Loaded>
+  )
+}
+
+const typeIndexOf = (actor: RelatedActor): number | null =>
+  actor.type === 'group' ? actor.group_type_index : null
+
+const addressOf = (actor: RelatedActor): string =>
+  actor.type === 'person'
+    ? `/persons/${actor.uuid}`
+    : groupAddress(actor.group_type_index, actor.group_key)
+
+type RelatedItemProps = { readonly actor: RelatedActor; readonly type: string | undefined }
+
+function RelatedItem({ actor, type }: RelatedItemProps): VNode {
+  const name = actor.type === 'person' ? actor.name : nameOfGroup(actor.group_key, actor.properties)
+  return (
+    <li>
+      <Link href={addressOf(actor)}>{name}</Link>
+      {type !== undefined && <span class={style.why}>{type}</span>}
+    </li>
+  )
+}

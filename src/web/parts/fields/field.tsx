@@ -1,0 +1,42 @@
+/** A labelled field of a form, with a hint and the error that names it. */
+import type { ComponentChildren, JSX, VNode } from 'preact'
+import { useId } from 'preact/hooks'
+import { ApiError } from '../../api/calls/call.ts'
+import style from './field.module.css'
+
+type TextFieldProps = Omit<JSX.InputHTMLAttributes, 'class' | 'label' | 'onInput' | 'value'> & {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly hint?: ComponentChildren
+  /** What is wrong with the value; see `fieldError`. */
+  readonly error?: string | null
+}
+
+/** A line of text with its label above. */
+export function TextField({ label, value, onInput, hint, error, ...rest }: TextFieldProps): VNode {
+  const id = useId()
+  return (
+    <div class={style.field}>
+      <label for={id}>{label}</label>
+      <input
+        type="text"
+        {...rest}
+        id={id}
+        class="field"
+        value={value}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={`${id}-more`}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <div id={`${id}-more`} class={style.more} aria-live="polite">
+        {error ? <span class={style.error}>{error}</span> : hint}
+      </div>
+    </div>
+  )
+}
+
+/** The server's words about one field: those of an error whose `attr` is the field's name; null for other errors. */
+export function fieldError(error: unknown, name: string): string | null {
+  return error instanceof ApiError && error.attr === name ? error.message : null
+}

@@ -1,0 +1,22 @@
+/** What a list or a chart says when there is nothing to show. */
+import type { ComponentChildren, VNode } from 'preact'
+import { Icon, type IconName } from '../icon.tsx'
+import style from './notes.module.css'
+
+type EmptyNoteProps = {
+  readonly title: string
+  readonly icon?: IconName
+  /** What to do about it: a sentence, a button. */
+  readonly children?: ComponentChildren
+}
+
+/** Says that there is nothing, and what to do. */
+export function EmptyNote({ title, icon = 'empty', children }: EmptyNoteProps): VNode {
+  return (
+    <div class={style.empty}>
+      <Icon name={icon} size={28} />
+      <p class={style.title}>{title}</p>
+      {children}
+    </div>
+  )
+}

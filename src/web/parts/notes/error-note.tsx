@@ -1,0 +1,34 @@
+/** An error in place: the server's words, and a button that tries again. */
+import type { ComponentChildren, VNode } from 'preact'
+import { ApiError } from '../../api/calls/call.ts'
+import { Button } from '../button.tsx'
+import { Icon } from '../icon.tsx'
+import style from './notes.module.css'
+
+type ErrorNoteProps = {
+  readonly message: string
+  readonly onRetry?: (() => void) | undefined
+  /** Further buttons. */
+  readonly children?: ComponentChildren
+}
+
+/** Shows what went wrong where the answer would be. */
+export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode {
+  return (
+    <div class={style.error} role="alert">
+      <Icon name="alert" />
+      <p>{message}</p>
+      {onRetry && <Button onClick={onRetry}>Retry</Button>}
+      {children}
+    </div>
+  )
+}
+
+/** Says in words what an error means to the reader: a missing right, a server that is gone, the server's refusal. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'Something went wrong in this page.'
+  if (error.status === 0) return 'The server does not answer. Is it running, and is the network up?'
+  if (error.code === 'not_authenticated') return 'Your session has ended. Log in to go on.'
+  if (error.status === 403) return `You may not see this. ${error.message}`
+  return error.message
+}

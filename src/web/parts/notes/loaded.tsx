@@ -1,0 +1,49 @@
+/** The three states of everything that is asked: not here yet, failed, here. */
+import type { UseQueryResult } from '@tanstack/preact-query'
+import type { ComponentChildren, VNode } from 'preact'
+import { PageHead } from '../page-head.tsx'
+import { ErrorNote, errorText } from './error-note.tsx'
+import style from './loaded.module.css'
+import { Skeleton } from './skeleton.tsx'
+
+type LoadedProps<Answer> = {
+  /** What `useAnswer` or `useQuery` returned. */
+  readonly of: UseQueryResult<Answer>
+  /** The page's heading until its answer is here and brings one. */
+  readonly title?: string
+  /** Drawn at the first load; as high as the answer will be, so that nothing jumps. */
+  readonly skeleton?: VNode
+  /** Drawn instead of the answer when it is empty. */
+  readonly empty?: VNode
+  readonly isEmpty?: (answer: Answer) => boolean
+  readonly children: (answer: Answer) => ComponentChildren
+}
+
+/**
+ * Draws an answer. While a newer one is under way the old one stays, dimmed, under a thin bar; an error stands above
+ * the old answer, or in its place.
+ */
+export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
+  const { of, title, skeleton, empty, isEmpty, children } = props
+  const { data, error, isFetching, isPlaceholderData, refetch } = of
+  const note = error !== null && !isFetching && (
+    <ErrorNote message={errorText(error)} onRetry={() => void refetch()} />
+  )
+  if (data === undefined) {
+    return (
+      <div class={style.loaded} aria-busy={isFetching}>
+        {title !== undefined && <PageHead title={title} />}
+        {note || skeleton || <Skeleton />}
+      </div>
+    )
+  }
+  const is_old = isPlaceholderData || (isFetching && error !== null)
+  const body = empty !== undefined && isEmpty?.(data) ? empty : children(data)
+  return (
+    <div class={style.loaded} aria-busy={isFetching}>
+      {is_old && <div class={style.bar} />}
+      {note}
+      <div class={is_old ? style.old : undefined}>{body}</div>
+    </div>
+  )
+}

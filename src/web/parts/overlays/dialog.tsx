@@ -1,0 +1,108 @@
+/** Dialogs: a window over the page with a heading, and a question before something is lost. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Button, IconButton } from '../button.tsx'
+import { ErrorNote, errorText } from '../notes/error-note.tsx'
+import style from './dialog.module.css'
+
+type DialogProps = {
+  readonly title: string
+  readonly onClose: () => void
+  readonly is_wide?: boolean
+  /** Shows no heading and no cross: the title is for screen readers only. */
+  readonly is_bare?: boolean
+  /** Buttons at the foot, the main one last. */
+  readonly foot?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** Opens when it is drawn. Escape, the cross and a click outside call `onClose`; the focus goes back by itself. */
+export function Dialog({
+  title,
+  onClose,
+  is_wide = false,
+  is_bare = false,
+  foot,
+  children,
+}: DialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  useEffect(() => {
+    dialog.current?.showModal()
+    const first = dialog.current?.querySelector<HTMLElement>('[data-autofocus]')
+    ;(first ?? dialog.current)?.focus({ preventScroll: true })
+  }, [])
+  const onClick = (event: MouseEvent): void => {
+    // The backdrop belongs to the dialog; its content is in elements of its own.
+    if (event.target === dialog.current) onClose()
+  }
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- Escape does the same
+    <dialog
+      ref={dialog}
+      class={`${style.dialog} ${is_wide ? style.wide : ''}`}
+      aria-labelledby={heading}
+      tabIndex={-1}
+      onClick={onClick}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <div class={style.inside}>
+        <header class={is_bare ? 'unseen' : style.head}>
+          <h2 id={heading}>{title}</h2>
+          {!is_bare && <IconButton icon="close" label="Close" onClick={onClose} />}
+        </header>
+        <div class={`${style.body} ${is_bare ? style.bare : ''}`}>{children}</div>
+        {foot && <footer class={style.foot}>{foot}</footer>}
+      </div>
+    </dialog>
+  )
+}
+
+type ConfirmDialogProps = {
+  readonly title: string
+  /** What the button says: `Delete`. */
+  readonly action: string
+  readonly children: ComponentChildren
+  readonly onConfirm: () => Promise<void> | void
+  readonly onClose: () => void
+}
+
+/** Asks before something is lost. It closes when `onConfirm` has succeeded, and shows why when it has not. */
+export function ConfirmDialog({
+  title,
+  action,
+  children,
+  onConfirm,
+  onClose,
+}: ConfirmDialogProps): VNode {
+  const [error, setError] = useState<unknown>(null)
+  const [is_running, setRunning] = useState(false)
+  const run = async (): Promise<void> => {
+    setRunning(true)
+    setError(null)
+    try {
+      await onConfirm()
+      onClose()
+    } catch (failure) {
+      setError(failure)
+      setRunning(false)
+    }
+  }
+  const foot = (
+    <>
+      <Button onClick={onClose}>Cancel</Button>
+      <Button look="danger" disabled={is_running} onClick={() => void run()}>
+        {action}
+      </Button>
+    </>
+  )
+  return (
+    <Dialog title={title} onClose={onClose} foot={foot}>
+      {children}
+      {error !== null && <ErrorNote message={errorText(error)} />}
+    </Dialog>
+  )
+}

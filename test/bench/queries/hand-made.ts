@@ -1,0 +1,194 @@
+/** Typical questions over the data set beside statements written by hand over Parquet that was made for them. */
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { compileText } from '../../../src/hogql/compile-cache.ts'
+import type { CompileContext } from '../../../src/hogql/context.ts'
+import { QueryEngine } from '../../../src/query/engine/engine.ts'
+import type { WorkerQuery } from '../../../src/query/engine/protocol.ts'
+import { parseText } from '../../../src/query/kinds/parse-cache.ts'
+import { openInstance } from '../../../src/storage/duckdb/duckdb.ts'
+import { textLiteral } from '../../../src/storage/duckdb/duckdb-text.ts'
+import { DefinitionReader } from '../../../src/storage/files/definition-reader.ts'
+import { EventLog } from '../../../src/storage/log/event-log.ts'
+import { DATASET_END_US, ensureDataset } from '../dataset/dataset.ts'
+import { EVENTS_PER_BLOCK, type Extent, selectEvents } from '../dataset/events.ts'
+import { IS_SMALL } from '../sizes.ts'
+import { HAND_COLUMNS, type HandLine, LINES } from './hand-lines.ts'
+
+/** The time of both, in milliseconds: the best of some rounds, taken in turns. */
+export type HandTimes = {
+  readonly name: string
+  readonly ours_ms: number
+  readonly bare_ms: number
+}
+
+const ROUNDS = IS_SMALL ? 1 : 5
+const AMPLE_MS = 600_000
+/** Events that become one file. */
+const SLICE = EVENTS_PER_BLOCK * 15_000
+const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** Asks every question both ways on so many events. Throws when the answers differ. */
+export async function handTimes(
+  data_dir: string,
+  events: number,
+  wanted = '',
+): Promise<readonly HandTimes[]> {
+  const { extent } = await ensureDataset(data_dir, events)
+  // A folder that an earlier version made is brought up to date, as a server would.
+  const log = new EventLog(data_dir)
+  const hand_dir = `${data_dir}-by-hand`
+  const spill_dir = join(hand_dir, 'spill')
+  const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
+  const connection = await instance.connect()
+  if (!existsSync(join(hand_dir, 'done'))) await makeFiles(connection, log, { hand_dir, extent })
+  log.close()
+  await connection.run('set parquet_metadata_cache = true')
+  await connection.run(
+    `create view events as select * from read_parquet(${textLiteral(join(hand_dir, '*.parquet'))})`,
+  )
+  const engine = openEngine(data_dir)
+  const context = contextOf(data_dir)
+  const times: HandTimes[] = []
+  for (const line of LINES.filter(({ name }) => name.includes(wanted)))
+    times.push(await timesOf(line, { engine, context, connection }))
+  await engine.close()
+  connection.closeSync()
+  instance.closeSync()
+  return times
+}
+
+function openEngine(data_dir: string): QueryEngine {
+  const settings = {
+    memory_mb: 2048,
+    spill_mb: 20_000,
+    threads: 2,
+    result_bytes_max: 64_000_000,
+    running_max: 1,
+    waiting_max: 4,
+  }
+  return new QueryEngine({ data_dir, settings, log: NO_LOG })
+}
+
+function contextOf(data_dir: string): CompileContext {
+  const definitions = new DefinitionReader(data_dir)
+  return {
+    project_id: 1,
+    timezone: 'UTC',
+    week_start_day: 0,
+    now_us: BigInt(DATASET_END_US),
+    property_types: definitions.propertyTypes(1),
+    has_property_columns: true,
+  }
+}
+
+type Making = { readonly hand_dir: string; readonly extent: Extent }
+
+/** Typed columns under plain names, in the order of time, merged persons already put together. */
+async function makeFiles(
+  connection: DuckDBConnection,
+  log: EventLog,
+  { hand_dir, extent }: Making,
+): Promise<void> {
+  rmSync(hand_dir, { recursive: true, force: true })
+  mkdirSync(hand_dir, { recursive: true })
+  const merged = log.db
+    .query<{ old_id: string; id: string }, []>(
+      'select lower(hex(old_person_id)) as old_id, lower(hex(person_id)) as id from person_overrides',
+    )
+    .all()
+  const rows = textLiteral(JSON.stringify(merged.map(({ old_id, id }) => [old_id, id])))
+  await connection.run(`create table merged as select r[1]::uuid as old_id, r[2]::uuid as id
+from (select unnest(from_json(${rows}, '[["VARCHAR"]]')) as r)`)
+  const columns = Object.entries(HAND_COLUMNS).map(([name, value]) => `${value} as ${name}`)
+  for (let from = 0; from < extent.events; from += SLICE) {
+    const to = Math.min(extent.events, from + SLICE)
+    const file = join(hand_dir, `${String(from).padStart(10, '0')}.parquet`)
+    await connection.run(`copy (
+  select e.event, e.distinct_id, coalesce(m.id, e.person_id) as person_id, e.timestamp, ${columns.join(', ')}
+  from (${selectEvents(extent, from, to)}) e left join merged m on m.old_id = e.person_id
+  order by e.timestamp
+) to ${textLiteral(file)} (format parquet, compression zstd, row_group_size 122880)`)
+  }
+  await connection.run(`copy (select 1) to ${textLiteral(join(hand_dir, 'done'))} (format csv)`)
+}
+
+type Both = {
+  readonly engine: QueryEngine
+  readonly context: CompileContext
+  readonly connection: DuckDBConnection
+}
+
+async function timesOf(
+  { name, hogql, sql }: HandLine,
+  { engine, context, connection }: Both,
+): Promise<HandTimes> {
+  const ours: number[] = []
+  const bare: number[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const asked = await timed(() => askEngine(hogql, engine, context))
+    const written = await timed(async () =>
+      JSON.stringify((await connection.runAndReadAll(sql)).getRowsJson()),
+    )
+    requireSame(name, asked.result, written.result)
+    ours.push(asked.ms)
+    bare.push(written.ms)
+  }
+  return { name, ours_ms: Math.min(...ours), bare_ms: Math.min(...bare) }
+}
+
+async function askEngine(
+  hogql: string,
+  engine: QueryEngine,
+  context: CompileContext,
+): Promise<string> {
+  // As the server does: a text that was asked before is not compiled again.
+  const compiled = compileText(hogql, context, parseText(hogql).tree)
+  const sent: WorkerQuery = {
+    project_id: 1,
+    sql: compiled.sql,
+    values: compiled.values.map(({ type, value }) => ({ type, text: String(value) })),
+    types: [],
+    reads: compiled.reads,
+    timezone: 'UTC',
+    rows_max: 50_000,
+    more_is_too_many: true,
+  }
+  const { rows_json } = await engine.ask(sent, { timeout_ms: AMPLE_MS })
+  return Buffer.from(rows_json).toString()
+}
+
+/** Both spell numbers and times in their own way: what is compared are the digits and letters. */
+function requireSame(name: string, ours: string, theirs: string): void {
+  const plain = (text: string): string =>
+    text
+      .replace(/T(?=\d\d:)/g, ' ')
+      .replace(/(?<=:\d\d)(\.\d+)?Z?"/g, '"')
+      .replaceAll('"', '')
+      // Our rows come one a line.
+      .replace(/\s*\n\s*/g, '')
+  if (plain(ours) !== plain(theirs))
+    throw new Error(`${name}: ${ours.slice(0, 300)} is not ${theirs.slice(0, 300)}`)
+}
+
+async function timed<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly ms: number; readonly result: Result }> {
+  const started_ms = performance.now()
+  const result = await work()
+  return { ms: performance.now() - started_ms, result }
+}
+
+if (import.meta.main) {
+  const events = Number(process.argv[2] ?? 1_000_000)
+  const data_dir = process.argv[3] ?? join(tmpdir(), `tidemark-${events}`)
+  for (const { name, ours_ms, bare_ms } of await handTimes(data_dir, events, process.argv[4])) {
+    const ratio = (ours_ms / bare_ms).toFixed(2)
+    process.stdout.write(
+      `${name}: ${ours_ms.toFixed(0)} ms, by hand ${bare_ms.toFixed(0)} ms = ${ratio} × the time\n`,
+    )
+  }
+  process.exit(0)
+}

@@ -1,0 +1,77 @@
+/** The configuration of a test server: its users, what they may do, and the shards of the cluster. */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The cluster's name in `remote_servers`, and the database of everything. */
+export const CLUSTER = 'tidemark'
+export const DATABASE = 'tidemark'
+
+/** The password of all users of a test server. */
+export const PASSWORD = 'test'
+
+/**
+ * Users as a real server would have them. `writer` makes and fills tables, `questions` only reads them, with limits it
+ * can neither raise nor switch off (a maximum without a minimum lets 0 pass, which means no limit).
+ */
+const USERS = `<clickhouse>
+  <profiles>
+    <default/>
+    <questions>
+      <readonly>2</readonly>
+      <max_execution_time>600</max_execution_time>
+      <max_memory_usage>4000000000</max_memory_usage>
+      <max_rows_to_read>10000000000</max_rows_to_read>
+      <max_result_bytes>4000000000</max_result_bytes>
+      <constraints>
+        <max_execution_time><min>1</min><max>600</max></max_execution_time>
+        <max_memory_usage><min>1000000</min><max>4000000000</max></max_memory_usage>
+        <max_rows_to_read><min>1</min><max>10000000000</max></max_rows_to_read>
+        <max_result_bytes><min>1</min><max>4000000000</max></max_result_bytes>
+        <allow_ddl><readonly/></allow_ddl>
+        <allow_introspection_functions><readonly/></allow_introspection_functions>
+        <skip_unavailable_shards><readonly/></skip_unavailable_shards>
+      </constraints>
+    </questions>
+  </profiles>
+  <quotas><default/></quotas>
+  <users>
+    <default>
+      <no_password/><networks><ip>127.0.0.1</ip><ip>::1</ip></networks>
+      <profile>default</profile><quota>default</quota>
+    </default>
+    <writer>
+      <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
+      <profile>default</profile><quota>default</quota>
+    </writer>
+    <questions>
+      <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
+      <profile>questions</profile><quota>default</quota>
+      <grants><query>GRANT SELECT ON ${DATABASE}.*</query></grants>
+    </questions>
+  </users>
+</clickhouse>
+`
+
+/** The XML of a server. `tcp_ports` are those of the cluster's shards, in order. */
+export function serverXml(users_path: string, tcp_ports: readonly number[]): string {
+  const shards = tcp_ports.map(
+    (port) => `<shard><internal_replication>true</internal_replication><replica>
+      <host>127.0.0.1</host><port>${port}</port><user>writer</user><password>${PASSWORD}</password>
+    </replica></shard>`,
+  )
+  return `<clickhouse>
+  <user_directories><users_xml><path>${users_path}</path></users_xml></user_directories>
+  <remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>
+</clickhouse>
+`
+}
+
+/** Writes the two files into a folder and gives the path of the server's. */
+export function writeConfiguration(folder: string, tcp_ports: readonly number[]): string {
+  const users = join(folder, 'users.xml')
+  const server = join(folder, 'config.xml')
+  writeFileSync(users, USERS)
+  writeFileSync(server, serverXml(users, tcp_ports))
+  return server
+}

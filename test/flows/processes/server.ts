@@ -1,0 +1,105 @@
+/** The real server as a process of its own, for tests that send over the wire, kill it and start it again. */
+import { existsSync, readFileSync } from 'node:fs'
+import { ownCommand } from '../../../src/storage/process/spawn-self.ts'
+
+export const API_TOKEN = 'phc_flow'
+export const PERSONAL_API_KEY = 'phx_flow_key_for_tests_only'
+
+/** Also on a machine that has much else to do. */
+const START_TIMEOUT_MS = 150_000
+
+export type StartOptions = {
+  readonly data_dir: string
+  readonly api_token?: string
+  /** What to run; the source by default, or the compiled executable. */
+  readonly command?: readonly string[]
+  readonly cwd?: string
+  /** A port of the test's choice, for a server that comes back under its address. */
+  readonly port?: number
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export type Server = {
+  readonly url: string
+  readonly pid: number
+  /** Ends as an operator would: SIGTERM. Answers the exit code. */
+  stop(): Promise<number>
+  /** Ends as a power-hungry kernel would: SIGKILL, which cannot be handled. */
+  kill(): Promise<void>
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = probe
+  probe.stop(true)
+  return port
+}
+
+/** Starts `tidemark serve` on a free port with known keys and waits until it is ready. */
+export async function startServer(options: StartOptions): Promise<Server> {
+  const port = options.port ?? freePort()
+  const url = `http://127.0.0.1:${port}`
+  const child = Bun.spawn(
+    [...(options.command ?? ownCommand([])), 'serve', '--data-dir', options.data_dir],
+    {
+      cwd: options.cwd ?? process.cwd(),
+      env: {
+        ...(options.command === undefined ? process.env : {}),
+        TIDEMARK_PORT: String(port),
+        TIDEMARK_HOST: '127.0.0.1',
+        TIDEMARK_LOG_LEVEL: 'warn',
+        TIDEMARK_BOOTSTRAP_API_TOKEN: options.api_token ?? API_TOKEN,
+        TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: PERSONAL_API_KEY,
+        ...options.env,
+      },
+      stdout: 'ignore',
+      stderr: Bun.file(`${options.data_dir}.log`),
+    },
+  )
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`the server did not start: ${serverLog(options.data_dir)}`)
+    }
+    const answer = await fetch(`${url}/_readiness`).catch(() => null)
+    if (answer?.ok) break
+    await Bun.sleep(20)
+  }
+  return {
+    url,
+    pid: child.pid,
+    async stop() {
+      child.kill('SIGTERM')
+      return child.exited
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await child.exited
+    },
+  }
+}
+
+/** What the servers on this data folder wrote to their error output. */
+export function serverLog(data_dir: string): string {
+  return existsSync(`${data_dir}.log`) ? readFileSync(`${data_dir}.log`, 'utf8') : ''
+}
+
+/** Asks one HogQL question and answers the whole response body. Throws when the answer is not 200. */
+export async function askHogQL(
+  url: string,
+  query: string,
+): Promise<{ results: readonly (readonly unknown[])[]; columns: readonly string[] }> {
+  const answer = await fetch(`${url}/api/environments/1/query/`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${PERSONAL_API_KEY}`,
+    },
+    body: JSON.stringify({ query: { kind: 'HogQLQuery', query }, refresh: 'force_blocking' }),
+  })
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`)
+  const body: { results: unknown[][]; columns: string[] } = JSON.parse(await answer.text())
+  return body
+}

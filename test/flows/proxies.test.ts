@@ -1,0 +1,181 @@
+/** The README's examples for Caddy and nginx, started as printed there: SDKs through them, with TLS and below a path. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PostHog } from 'posthog-node'
+import { askUntil } from './clients/patience.ts'
+import { type CertificatePaths, makeCertificate, NO_OPENSSL } from './processes/certificates.ts'
+import { API_TOKEN, askHogQL, freePort, type Server, startServer } from './processes/server.ts'
+
+setDefaultTimeout(180_000)
+
+const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-proxies-'))
+
+/** The address that the examples name. */
+const UPSTREAM = '127.0.0.1:8000'
+
+/** The one block of the README in that language, with this test's server for the example's. */
+function exampleOf(language: string, server: Server): string {
+  const blocks = README.split(`\`\`\`${language}\n`).slice(1)
+  const [text = ''] = blocks[0]?.split('```') ?? []
+  expect(blocks).toHaveLength(1)
+  return text.replaceAll(UPSTREAM, new URL(server.url).host)
+}
+
+type ProxySetup = {
+  readonly server: Server
+  readonly certificate: CertificatePaths
+  /** Where the proxy serves the example's `analytics.example.com`, and its `www.example.com`. */
+  readonly ports: { readonly own: number; readonly shared: number }
+}
+
+type Proxy = {
+  readonly name: string
+  /** Its program, as Debian's packages `caddy` and `nginx-light` install it. */
+  readonly program: string | null
+  /** Writes its configuration; returns the arguments that start it in the foreground. */
+  readonly configure: (setup: ProxySetup) => readonly string[]
+}
+
+/** PROXIES: a line adds a proxy whose example in the README is started. */
+const PROXIES: readonly Proxy[] = [
+  { name: 'caddy', program: Bun.which('caddy'), configure: configureCaddy },
+  {
+    name: 'nginx',
+    program: Bun.which('nginx') ?? Bun.which('/usr/sbin/nginx'),
+    configure: configureNginx,
+  },
+]
+
+/** Gives each site a port and a certificate, which Caddy would get from an authority. */
+function configureCaddy({ server, certificate, ports }: ProxySetup): readonly string[] {
+  const tls = `tls ${certificate.cert} ${certificate.key}`
+  const sites = exampleOf('caddy', server)
+    .replace('analytics.example.com {', `https://127.0.0.1:${ports.own} {\n${tls}`)
+    .replace('www.example.com {', `https://127.0.0.1:${ports.shared} {\n${tls}`)
+  const path = join(folder, 'Caddyfile')
+  writeFileSync(path, `{\nadmin off\nauto_https disable_redirects\n}\n${sites}`)
+  return ['run', '--adapter', 'caddyfile', '--config', path]
+}
+
+/** Wraps the example in the rest of a configuration, which keeps all files in the test's folder. */
+function configureNginx({ server, certificate, ports }: ProxySetup): readonly string[] {
+  const sites = exampleOf('nginx', server)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${ports.own} ssl`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${ports.shared} ssl`)
+    .replace('/etc/ssl/example.com.crt', certificate.cert)
+    .replace('/etc/ssl/example.com.key', certificate.key)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((use) => `${use}_temp_path ${folder}/nginx-${use};`)
+    .join('\n')
+  const path = join(folder, 'nginx.conf')
+  const outer = `daemon off;\npid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\n`
+  writeFileSync(path, `${outer}http {\naccess_log off;\n${temporary}\n${sites}}\n`)
+  return ['-p', folder, '-e', 'stderr', '-c', path]
+}
+
+/** Sends one event from another address of this machine, claiming a third one. */
+function sendFrom(address: string, url: string, ca: string, body: string): Promise<number> {
+  const headers = { 'X-Forwarded-For': '9.9.9.9', 'Content-Length': body.length }
+  const options = { method: 'POST', localAddress: address, ca, headers }
+  return new Promise((resolve, reject) => {
+    request(`${url}/capture/`, options, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+    })
+      .on('error', reject)
+      .end(body)
+  })
+}
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.each(PROXIES)('behind $name as in the README', ({ name, program, configure }) => {
+  // Skipped where the program is not installed (Debian: caddy, nginx-light), or openssl.
+  const tests = describe.skipIf(program === null || NO_OPENSSL !== null)
+
+  tests('SDKs', () => {
+    const parts = new AsyncDisposableStack()
+    let server: Server
+    let ca = ''
+    const urls = { own: '', shared: '' }
+
+    beforeAll(async () => {
+      const home = join(folder, name)
+      mkdirSync(home)
+      server = await startServer({
+        data_dir: join(home, 'data'),
+        env: { TIDEMARK_TRUSTED_PROXIES: '127.0.0.1' },
+      })
+      parts.defer(async () => void (await server.stop()))
+      const certificate = await makeCertificate(home, name)
+      ca = readFileSync(certificate.cert, 'utf8')
+      const ports = { own: freePort(), shared: freePort() }
+      urls.own = `https://127.0.0.1:${ports.own}`
+      urls.shared = `https://127.0.0.1:${ports.shared}/tidemark`
+      const child = Bun.spawn([program ?? '', ...configure({ server, certificate, ports })], {
+        env: { ...process.env, HOME: home },
+        stdout: 'ignore',
+        stderr: Bun.file(join(home, 'proxy.log')),
+      })
+      parts.defer(async () => {
+        child.kill()
+        await child.exited
+      })
+      for (const url of Object.values(urls)) {
+        for (;;) {
+          const answer = await fetch(`${url}/_health`, { tls: { ca } }).catch(() => null)
+          if (answer?.ok) break
+          if (child.exitCode !== null)
+            throw new Error(readFileSync(join(home, 'proxy.log'), 'utf8'))
+          await Bun.sleep(50)
+        }
+      }
+    }, 180_000)
+    afterAll(() => parts.disposeAsync(), 60_000)
+
+    test.each(['own', 'shared'] as const)(
+      'are answered over https on their %s address',
+      async (kind) => {
+        const client = new PostHog(API_TOKEN, {
+          host: urls[kind],
+          fetch: (url, options) => fetch(url, { ...options, tls: { ca } }),
+        })
+        const event = `through ${name}, ${kind}`
+        for (let index = 0; index < 25; index += 1) {
+          client.capture({ distinctId: `user-${index}`, event, properties: { index } })
+        }
+        expect(await client.getAllFlags('user-1')).toEqual({})
+        await client.shutdown()
+        const query = `select count(), sum(properties.index) from events where event = '${event}'`
+        const results = await askUntil(
+          async () => (await askHogQL(server.url, query)).results,
+          ([row]) => row?.[0] === 25,
+        )
+        expect(results).toEqual([[25, 300]])
+      },
+    )
+
+    test('are known by their own address, not by the one that they claim', async () => {
+      const event = `from ${name}`
+      const body = JSON.stringify({ api_key: API_TOKEN, event, distinct_id: 'u' })
+      expect(await sendFrom('127.0.0.2', urls.shared, ca, body)).toBe(200)
+      const query = `select properties.$ip from events where event = '${event}'`
+      const results = await askUntil(
+        async () => (await askHogQL(server.url, query)).results,
+        (rows) => rows.length > 0,
+      )
+      expect(results).toEqual([['127.0.0.2']])
+    })
+
+    test('load the web client below the path', async () => {
+      const answer = await fetch(`${urls.shared}/static/array.js`, { tls: { ca } })
+      expect(answer.status).toBe(200)
+      expect(await answer.text()).toContain('posthog')
+    })
+  })
+})
+
+test.todo('the address of the PROXY protocol is read (the HTTP server of Bun cannot)')

@@ -1,0 +1,327 @@
+/** Every value of `refresh`, for every kind of query, in every state of the cache. */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { INSIGHT_QUERIES } from '../../../../src/contract/insights/kinds.ts'
+import { openWorld, type World } from '../../world.ts'
+
+setDefaultTimeout(120_000)
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** How long an answer is fresh for those in a hurry, and for those who are not. */
+const STEPS = {
+  minute: [15 * SECOND, HOUR],
+  hour: [15 * MINUTE, HOUR],
+  day: [2 * HOUR, 6 * HOUR],
+  week: [12 * HOUR, DAY],
+  month: [DAY, 2 * DAY],
+  /** Of queries that count in no steps. */
+  none: [MINUTE, HOUR],
+} as const
+
+const EVENT = { kind: 'EventsNode', event: 'e' }
+const series = [EVENT]
+const hogql = { kind: 'HogQLQuery', query: 'SELECT count() FROM events' }
+const trends = { kind: 'TrendsQuery', series }
+const lifecycle = { kind: 'LifecycleQuery', series }
+const funnels = { kind: 'FunnelsQuery', series: [EVENT, EVENT] }
+const correlation = {
+  kind: 'FunnelCorrelationQuery',
+  source: { kind: 'FunnelsActorsQuery', source: funnels, funnelStep: 1 },
+  funnelCorrelationType: 'events',
+}
+
+const metric = { kind: 'ExperimentMetric', metric_type: 'mean', source: EVENT }
+
+/** [the query, the steps of time it counts in] */
+const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
+  [hogql, 'minute'],
+  [{ kind: 'DataTableNode', source: hogql }, 'minute'],
+  [{ kind: 'DataVisualizationNode', source: hogql }, 'minute'],
+  [trends, 'day'],
+  [{ kind: 'InsightVizNode', source: trends }, 'day'],
+  [{ ...trends, interval: 'hour' }, 'hour'],
+  [{ ...trends, interval: 'week' }, 'week'],
+  [{ ...trends, interval: 'month' }, 'month'],
+  [lifecycle, 'day'],
+  [{ kind: 'StickinessQuery', series }, 'day'],
+  [funnels, 'day'],
+  [{ kind: 'FunnelsActorsQuery', source: funnels, funnelStep: 1 }, 'minute'],
+  [correlation, 'day'],
+  [
+    {
+      kind: 'FunnelCorrelationActorsQuery',
+      source: correlation,
+      funnelCorrelationPersonEntity: EVENT,
+      funnelCorrelationPersonConverted: true,
+    },
+    'minute',
+  ],
+  [{ kind: 'PathsQuery', pathsFilter: {} }, 'day'],
+  [{ kind: 'CalendarHeatmapQuery', series }, 'day'],
+  [{ kind: 'RetentionQuery', retentionFilter: {} }, 'day'],
+  [{ kind: 'WebOverviewQuery', properties: [] }, 'day'],
+  [{ kind: 'WebStatsTableQuery', properties: [], breakdownBy: 'Page' }, 'day'],
+  [{ kind: 'WebExternalClicksTableQuery', properties: [] }, 'day'],
+  [{ kind: 'ExperimentQuery', experiment_id: 1, metric }, 'none'],
+  [{ kind: 'ExperimentExposureQuery', experiment_id: 1 }, 'none'],
+  [{ kind: 'ExperimentTrendsQuery', experiment_id: 1, count_query: { series } }, 'none'],
+  [{ kind: 'ExperimentFunnelsQuery', experiment_id: 1, funnels_query: { series } }, 'none'],
+  [{ kind: 'TeamTaxonomyQuery' }, 'day'],
+  [{ kind: 'EventTaxonomyQuery', event: 'e' }, 'day'],
+  [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['p'] }, 'day'],
+  [{ kind: 'EventsQuery', select: ['event'] }, 'minute'],
+  [{ kind: 'SessionsTimelineQuery' }, 'minute'],
+  [{ kind: 'ActorsQuery', select: ['id'] }, 'minute'],
+  [{ kind: 'PersonsNode' }, 'minute'],
+  [{ kind: 'InsightActorsQuery', source: lifecycle, day: '2024-06-14', status: 'new' }, 'minute'],
+  [
+    { kind: 'StickinessActorsQuery', source: { kind: 'StickinessQuery', series }, day: 1 },
+    'minute',
+  ],
+  [
+    {
+      kind: 'InsightActorsQueryOptions',
+      source: { kind: 'InsightActorsQuery', source: lifecycle, day: '2024-06-14' },
+    },
+    'minute',
+  ],
+]
+
+const REFRESH = [
+  'blocking',
+  'force_blocking',
+  true,
+  false,
+  null,
+  'async',
+  'lazy_async',
+  'force_async',
+  'force_cache',
+  'async_except_on_cache_miss',
+] as const
+
+/** What is answered, by the state of the cache, in the order of REFRESH. */
+const CELLS = {
+  //       blocking   force      true       false      null       async      lazy       force_async cache     except_miss
+  none: [
+    'computed',
+    'computed',
+    'computed',
+    'computed',
+    'computed',
+    'started',
+    'started',
+    'started',
+    'miss',
+    'computed',
+  ],
+  fresh: [
+    'cached',
+    'computed',
+    'computed',
+    'cached',
+    'cached',
+    'cached',
+    'cached',
+    'started',
+    'cached',
+    'cached',
+  ],
+  stale: [
+    'computed',
+    'computed',
+    'computed',
+    'computed',
+    'computed',
+    'renewed',
+    'cached',
+    'started',
+    'cached',
+    'renewed',
+  ],
+  old: [
+    'computed',
+    'computed',
+    'computed',
+    'computed',
+    'computed',
+    'renewed',
+    'renewed',
+    'started',
+    'cached',
+    'renewed',
+  ],
+  /** Somebody asked a moment ago, and nothing is cached. */
+  computing: [
+    'joined',
+    'after',
+    'after',
+    'joined',
+    'joined',
+    'joined',
+    'joined',
+    'after',
+    'miss',
+    'joined',
+  ],
+} as const
+
+const START_MS = Date.UTC(2024, 5, 15, 12)
+
+let world: World
+/** The world's clock: it stands still until a test moves it. */
+let now_ms = START_MS
+/** What the engine waits for before it hears a query. */
+let gate: Promise<void> = Promise.resolve()
+beforeAll(async () => {
+  world = await openWorld(
+    { now: () => new Date(now_ms) },
+    {
+      ask: async (question, options) => {
+        await gate
+        return world.engine.ask(question, options)
+      },
+    },
+  )
+  const body = JSON.stringify({ api_key: world.first.api_token, event: 'e', distinct_id: 'u' })
+  expect((await world.send('/capture/', { method: 'POST', body })).status).toBe(200)
+  const start_date = new Date(START_MS - 86_400_000).toISOString()
+  const experiment = { name: 'E', feature_flag_key: 'e', start_date }
+  expect((await send('POST', '/api/projects/1/experiments/', experiment)).status).toBe(201)
+})
+afterEach(() => {
+  gate = Promise.resolve()
+  now_ms = START_MS
+})
+afterAll(() => world.close())
+
+const PATH = '/api/environments/1/query/'
+
+async function send(method: string, path: string, body?: object) {
+  const answer = await world.send(path, {
+    method,
+    headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: JSON.parse((await answer.text()) || 'null') }
+}
+
+type Body = {
+  readonly is_cached?: boolean
+  readonly query_status?: { readonly id: string; readonly complete: boolean } | null
+}
+
+async function ask(query: object, refresh: unknown, more: object = {}): Promise<Body> {
+  const { status, body } = await send('POST', PATH, { query, refresh, ...more })
+  expect([status, body.detail]).toEqual([200, undefined])
+  return body
+}
+
+async function complete(id: string): Promise<void> {
+  for (;;) {
+    const { query_status } = (await send('GET', `${PATH}${id}/`)).body
+    expect([id, query_status.error_message]).toEqual([id, null])
+    if (query_status.complete) return
+    await Bun.sleep(1)
+  }
+}
+
+/** Waits until so many ask. */
+async function untilAsked(count: number): Promise<void> {
+  while (world.service.state.requests < count) await Bun.sleep(0)
+}
+
+/** What a body says happened. */
+function told({ is_cached, query_status }: Body): string {
+  const is_running = query_status?.complete === false
+  if (is_cached === undefined) return is_running ? 'started' : 'miss'
+  if (is_cached) return is_running ? 'renewed' : 'cached'
+  return is_running ? 'both' : 'computed'
+}
+
+const nameOf = (query: object): string => JSON.stringify(query).replaceAll('"', '')
+
+test('every kind of question is in this table', () => {
+  const text = JSON.stringify(KINDS)
+  const missing = Object.keys(INSIGHT_QUERIES).filter((kind) => !text.includes(`"${kind}"`))
+  expect(missing).toEqual([])
+})
+
+/**
+ * What a mode does depends on the steps alone, so one query of each has all cells in every run; of the others these show
+ * that they have those steps. `EVERY_CELL=1` runs all cells of all queries.
+ */
+const REFRESH_SHORT: ReadonlySet<unknown> = new Set(['blocking', 'lazy_async', 'force_cache'])
+
+function isWhole(index: number): boolean {
+  if (process.env['EVERY_CELL'] === '1') return true
+  return KINDS.findIndex(([, steps]) => steps === KINDS[index]?.[1]) === index
+}
+
+describe.each(
+  KINDS.map(([query, steps], index) => ({
+    name: nameOf(query),
+    query,
+    steps,
+    is_whole: isWhole(index),
+  })),
+)('$name', ({ name, query, steps, is_whole }) => {
+  const modes: ReadonlySet<unknown> = new Set(
+    REFRESH.filter((refresh) => is_whole || REFRESH_SHORT.has(refresh)),
+  )
+  const [usual, lazy] = STEPS[steps]
+  const AGES = { none: null, fresh: usual - 1, stale: usual, old: lazy } as const
+
+  test.each(['none', 'fresh', 'stale', 'old'] as const)(
+    'is answered by each value of refresh where the cache is %s',
+    async (state) => {
+      const answered: string[] = []
+      for (const refresh of modes) {
+        world.service.dropProject(1)
+        const age_ms = AGES[state]
+        if (age_ms !== null) {
+          expect(told(await ask(query, 'blocking'))).toBe('computed')
+          now_ms += age_ms
+        }
+        const body = await ask(query, refresh)
+        answered.push(told(body))
+        if (body.query_status) {
+          await complete(body.query_status.id)
+          // What was computed in the background is what the cache has now.
+          expect(told(await ask(query, 'blocking'))).toBe('cached')
+        }
+      }
+      expect(answered).toEqual(CELLS[state].filter((_, at) => modes.has(REFRESH[at])))
+    },
+  )
+
+  // Of these nothing is asked of the engine: they are answered before anybody else can come.
+  if (name.includes('ActorsQueryOptions') || !is_whole) return
+
+  test('is answered by each value of refresh while it is computed', async () => {
+    const answered: string[] = []
+    for (const refresh of REFRESH) {
+      world.service.dropProject(1)
+      const opened = Promise.withResolvers<void>()
+      gate = opened.promise
+      await ask(query, 'async', { client_query_id: 'first' })
+      const begun = world.service.state.started
+      // Whoever wants it newer than now does not take what began before.
+      now_ms += 1
+      const second = ask(query, refresh, { client_query_id: 'second' })
+      const is_miss = refresh === 'force_cache'
+      if (is_miss) expect(told(await second)).toBe('miss')
+      else await Promise.race([second, untilAsked(2)])
+      opened.resolve()
+      await complete('first')
+      const { query_status } = await second
+      if (query_status) await complete('second')
+      const times = world.service.state.started - begun
+      answered.push(is_miss ? 'miss' : times === 0 ? 'joined' : `after${times > 1 ? '!' : ''}`)
+    }
+    expect(answered).toEqual([...CELLS.computing])
+  })
+})

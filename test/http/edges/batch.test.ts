@@ -1,0 +1,294 @@
+/** The home's side of the wire: each entry is stored once, whatever is repeated, lost or sent by whom. */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { createApiKey } from '../../../src/projects/keys/api-key.ts'
+import { createProject } from '../../../src/projects/settings/project.ts'
+import { openWorld, type World } from '../world.ts'
+import { batchRequest, EDGE, entryOf, RECEIVED_AT } from './wire.ts'
+
+let world: World
+let key = ''
+beforeAll(async () => {
+  world = await openWorld()
+  key = world.first.personal_api_key
+})
+afterAll(() => world.close())
+
+type Answer = { readonly status: number; readonly json: Readonly<Record<string, unknown>> }
+
+async function post(init: RequestInit): Promise<Answer> {
+  const answer = await world.send('/_edge/v1/batch', init)
+  return { status: answer.status, json: (await answer.json()) as Answer['json'] }
+}
+const send = (text: string, changes: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+  post(batchRequest(key, text, changes))
+
+const epoch = (number: number) => ({ 'Tidemark-Epoch': number.toString(16).padStart(32, '0') })
+const seen = (distinct_id: string, more: object = {}) => ({ event: 'seen', distinct_id, ...more })
+const count = (distinct_id: string): number =>
+  world.countEvents(`select count(*) as count from events where distinct_id = '${distinct_id}'`)
+
+function rows(sql: string): readonly Readonly<Record<string, unknown>>[] {
+  using db = new Database(join(world.data_dir, 'events.db'), { readonly: true })
+  return db.query<Record<string, unknown>, []>(sql).all()
+}
+
+describe('an entry', () => {
+  test('is stored with the time of receipt, the uuid and the properties of the edge', async () => {
+    const uuid = '0193e000-0000-7000-8000-00000000abcd'
+    const properties = { $ip: '203.0.113.7', $geoip_city_name: 'Rome', text: 'à la carte 🌊' }
+    const events = [seen('ann', { uuid, properties, timestamp: RECEIVED_AT - 5 }), seen('ann')]
+    const uuid_base = '0193e0000000700080000000ffffffff'
+    expect(await send(entryOf(1, events, { uuid_base }), epoch(1))).toEqual({
+      status: 200,
+      json: { seq: 1, accepted: 2, repeated: 0, dropped: 0 },
+    })
+    expect(
+      rows(
+        "select hex(uuid) as uuid, timestamp, created_at, properties from events where distinct_id = 'ann' order by seq",
+      ),
+    ).toEqual([
+      {
+        uuid: uuid.replaceAll('-', '').toUpperCase(),
+        timestamp: RECEIVED_AT - 5,
+        created_at: RECEIVED_AT,
+        properties: JSON.stringify(properties),
+      },
+      // Without a uuid: that of the entry, plus the index of the event.
+      {
+        uuid: '0193E000000070008000000100000000',
+        timestamp: RECEIVED_AT,
+        created_at: RECEIVED_AT,
+        properties: '{}',
+      },
+    ])
+  })
+
+  test('is stored once, however often it is sent, and in whichever batch', async () => {
+    const first = entryOf(1, [seen('bob')])
+    const second = entryOf(2, [seen('bob')])
+    const third = entryOf(3, [seen('bob')])
+    expect((await send(first + second, epoch(2))).json).toMatchObject({ seq: 2, accepted: 2 })
+    expect((await send(first + second, epoch(2))).json).toMatchObject({ seq: 2, accepted: 0 })
+    expect((await send(second + third, epoch(2))).json).toMatchObject({ seq: 3, accepted: 1 })
+    expect((await send(first, epoch(2))).json).toMatchObject({ seq: 3, accepted: 0 })
+    expect(count('bob')).toBe(3)
+  })
+
+  test('is stored once although many copies of its batch arrive at the same time', async () => {
+    const text = Array.from({ length: 50 }, (_, index) => entryOf(index + 1, [seen('cleo')])).join(
+      '',
+    )
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send(text, epoch(3))))
+    expect(answers.map(({ json }) => json['seq'])).toEqual(answers.map(() => 50))
+    expect(count('cleo')).toBe(50)
+  })
+
+  test('is recognized by its number alone: events without a uuid are not stored again', async () => {
+    await send(entryOf(1, [seen('gus')]), epoch(20))
+    // Another base of uuids, as if the index of uuids had forgotten the first.
+    expect((await send(entryOf(1, [seen('gus')]), epoch(20))).json).toEqual({
+      seq: 1,
+      accepted: 0,
+      repeated: 0,
+      dropped: 0,
+    })
+    expect(count('gus')).toBe(1)
+  })
+
+  test.each([
+    ['1970', 0],
+    ['2200', 7_258_118_400_000_000],
+  ])('of an edge whose clock says %s is stored once, with its time', async (year, received_at) => {
+    const uuid = `0193e000-0000-7000-8000-00000000${year}`
+    const text = entryOf(1, [seen(`clock-${year}`, { uuid, timestamp: received_at })], {
+      received_at,
+    })
+    expect((await send(text, epoch(Number(year)))).json).toMatchObject({ accepted: 1 })
+    expect((await send(text, epoch(Number(year) + 1))).json).toMatchObject({ repeated: 1 })
+    expect(rows(`select created_at from events where distinct_id = 'clock-${year}'`)).toEqual([
+      { created_at: received_at },
+    ])
+    // The window of repeated uuids goes by the home's clock.
+    const today = Math.floor(Date.now() / 86_400_000)
+    expect(
+      rows(
+        `select received_day from event_uuids where hex(uuid) = '${uuid.replaceAll('-', '').toUpperCase()}'`,
+      ),
+    ).toEqual([{ received_day: today }])
+  })
+
+  test('of another epoch is recognized by the uuids of its events', async () => {
+    const text = entryOf(1, [seen('dan', { uuid: '0193e000-0000-7000-8000-00000000dada' })])
+    expect((await send(text, epoch(4))).json).toMatchObject({ seq: 1, accepted: 1, repeated: 0 })
+    expect((await send(text, epoch(5))).json).toMatchObject({ seq: 1, accepted: 0, repeated: 1 })
+    expect(count('dan')).toBe(1)
+  })
+
+  test('of a number that another epoch has used is another entry', async () => {
+    await send(
+      entryOf(7, [seen('eve', { uuid: '0193e000-0000-7000-8000-0000000000e1' })]),
+      epoch(6),
+    )
+    await send(
+      entryOf(7, [seen('eve', { uuid: '0193e000-0000-7000-8000-0000000000e2' })]),
+      epoch(7),
+    )
+    expect(count('eve')).toBe(2)
+  })
+
+  test('with thousands of events is stored in slices, each with its position', async () => {
+    const events = Array.from({ length: 8000 }, (_, index) =>
+      seen('many', { properties: { index } }),
+    )
+    expect((await send(entryOf(1, events), epoch(8))).json).toEqual({
+      seq: 1,
+      accepted: 8000,
+      repeated: 0,
+      dropped: 0,
+    })
+    expect(count('many')).toBe(8000)
+    expect((await send(entryOf(1, events), epoch(8))).json).toMatchObject({ accepted: 0 })
+  })
+
+  test('of a project that is gone is dropped and counted', async () => {
+    const text = entryOf(1, [seen('gone')], { project: 4711 }) + entryOf(2, [seen('here')])
+    expect((await send(text, epoch(9))).json).toEqual({
+      seq: 2,
+      accepted: 1,
+      repeated: 0,
+      dropped: 1,
+    })
+  })
+
+  test('moves persons and definitions as a captured event does', async () => {
+    const properties = { $set: { plan: 'pro' } }
+    const update = { is_about_person: true, set: { plan: 'pro' }, set_once: {}, unset: [] }
+    const text = JSON.stringify(properties)
+    const head = [0, '$identify', 'fay', RECEIVED_AT, text.length, 0, 0, { update }]
+    const names = { events: ['$identify'], properties: {} }
+    const rest = { dropped: [['missing_event_name', 2]], warnings: [], names }
+    const entry = entryOf(1, [{ event: '$identify', distinct_id: 'fay', properties }], {
+      events: [head],
+      rest,
+    })
+    expect((await send(entry, epoch(10))).status).toBe(200)
+    const persons = rows(
+      "select p.properties from persons p join distinct_ids d on d.person_id = p.id where d.distinct_id = 'fay'",
+    )
+    expect(persons.map((person) => JSON.parse(String(person['properties'])))).toMatchObject([
+      { plan: 'pro' },
+    ])
+    expect(
+      rows("select value from ingest_counters where name = 'dropped:missing_event_name'"),
+    ).toEqual([{ value: 2 }])
+  })
+})
+
+describe('a batch is refused', () => {
+  const entry = (): string => entryOf(1, [seen('nobody')])
+  const breaking: readonly (readonly [what: string, text: () => string])[] = [
+    ['without its last line', () => entry().slice(0, -1)],
+    ['with a line of no JSON', () => '1 {]\n{}\n'],
+    ['without a number', () => entry().slice(2)],
+    ['with properties that are a list', () => entryOf(1, [seen('nobody', { properties: [] })])],
+    [
+      'with too few properties',
+      () => entryOf(1, [seen('nobody')], { events: [[0, 'e', 'd', 1, 99, 0, 0, 0]] }),
+    ],
+    ['with half an escape', () => entryOf(1, [seen('nobody', { properties: { a: '\ud800' } })])],
+    ['with an event that is none', () => entryOf(1, [], { events: [null] })],
+    ['with a fractional time', () => entryOf(1, [], { events: [[0, 'e', 'd', 1.5, 0, 0, 0, 0]] })],
+    [
+      'with a malformed update',
+      () => entryOf(1, [], { events: [[0, 'e', 'd', 1, 0, 0, 0, { update: 1 }]] }),
+    ],
+    ['with a negative project', () => entryOf(1, [seen('nobody')], { project: -1 })],
+    ['with a rest that is none', () => entryOf(1, [seen('nobody')], { rest: {} })],
+  ]
+  test.each(breaking)('%s', async (_what, text) => {
+    const answer = await send(text(), epoch(100))
+    expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_payload' } })
+    expect(count('nobody')).toBe(0)
+  })
+
+  test('after its first malformed entry; the entries before it stay', async () => {
+    const text = entryOf(1, [seen('kept')]) + 'x\n{}\n' + entryOf(3, [seen('kept')])
+    expect((await send(text, epoch(101))).status).toBe(400)
+    expect((await send('', epoch(101))).json).toMatchObject({ seq: 1 })
+    expect(count('kept')).toBe(1)
+  })
+
+  test.each([
+    ['Tidemark-Edge', 'rome'],
+    ['Tidemark-Epoch', ''],
+    ['Tidemark-Digest', 'a'.repeat(64)],
+    ['Tidemark-Report', '{}'],
+  ])('with an invalid header %s', async (name, value) => {
+    const answer = await send(entry(), { [name]: value })
+    expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_payload', attr: name } })
+  })
+
+  test('with an unknown encoding, or one that it does not have', async () => {
+    expect((await send(entry(), { 'Content-Encoding': 'br' })).status).toBe(415)
+    expect((await send(entry(), { 'Content-Encoding': 'gzip' })).status).toBe(400)
+  })
+
+  test('without a key, with a wrong one, and with one that lacks a scope', async () => {
+    const { Authorization: _, ...bare } = batchRequest(key, entry()).headers as Record<
+      string,
+      string
+    >
+    expect((await post({ ...batchRequest(key, entry()), headers: bare })).status).toBe(401)
+    expect((await post(batchRequest('phx_wrong', entry()))).status).toBe(401)
+    const { control } = world.needs
+    const { value } = createApiKey(
+      control,
+      {
+        user_id: 1,
+        label: 'x',
+        scopes: ['project:write'],
+        organization_id: null,
+        project_id: null,
+      },
+      new Date(),
+    )
+    expect(await post(batchRequest(value, entry()))).toMatchObject({
+      status: 403,
+      json: { code: 'permission_denied' },
+    })
+  })
+
+  test('for a project beyond its key; what comes before stays, and its edge goes on once it may', async () => {
+    const { control } = world.needs
+    const [{ organization_id, id } = { organization_id: '', id: 0 }] = control.all<{
+      organization_id: string
+      id: number
+    }>('select organization_id, id from projects order by id')
+    const other = createProject(control, { organization_id, name: 'Other' }, new Date())
+    const { value } = createApiKey(
+      control,
+      { user_id: 1, label: 'x', scopes: ['*'], organization_id, project_id: id },
+      new Date(),
+    )
+    const text = entryOf(1, [seen('mine')]) + entryOf(2, [seen('theirs')], { project: other.id })
+    expect(await post(batchRequest(value, text, epoch(102)))).toMatchObject({
+      status: 403,
+      json: { code: 'permission_denied' },
+    })
+    expect([count('mine'), count('theirs')]).toEqual([1, 0])
+    expect((await send(text, epoch(102))).json).toMatchObject({ seq: 2, accepted: 1 })
+    expect([count('mine'), count('theirs')]).toEqual([1, 1])
+  })
+})
+
+test('edges are listed with what they reported last', async () => {
+  await send('', epoch(200))
+  const answer = await world.send('/_edge/v1/edges', {
+    headers: { Authorization: `Bearer ${key}` },
+  })
+  expect(await answer.json()).toMatchObject({
+    results: [{ id: EDGE, name: 'rome-1', wire: 1, backlog_events: 0, lag_s: 0, projects: [1] }],
+  })
+})

@@ -1,0 +1,232 @@
+/** Questions to a real ClickHouse through the engine: rows, limits, stops, errors, and what the restricted user may not. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { clickhouseDialect } from '../../../src/hogql/clickhouse/dialect.ts'
+import { PLAIN_STATE } from '../../../src/hogql/clickhouse/tables.ts'
+import { compileHogQL } from '../../../src/hogql/compile.ts'
+import { NO_READS } from '../../../src/hogql/query-reads.ts'
+import {
+  ClickHouseEngine,
+  type ClickHouseLimits,
+} from '../../../src/query/clickhouse/clickhouse-engine.ts'
+import type { WorkerQuery } from '../../../src/query/engine/protocol.ts'
+import { ClickHouseClient } from '../../../src/storage/clickhouse/clickhouse-client.ts'
+import { type ClickHouseCluster, startCluster } from '../../clickhouse/cluster.ts'
+import { hasClickHouse } from '../../clickhouse/library.ts'
+import { clientOf, insertRows, makeTables } from '../../clickhouse/rows.ts'
+import { CONTEXT } from '../../hogql/engine.ts'
+import { rejectionOf } from '../../rejection.ts'
+
+const LIMITS: ClickHouseLimits = {
+  running_max: 2,
+  waiting_max: 4,
+  memory_bytes_max: 1_000_000_000,
+  rows_read_max: 1_000_000_000,
+  result_bytes_max: 1_000_000,
+}
+
+function plainQuery(sql: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
+  return {
+    project_id: 1,
+    sql,
+    values: [],
+    types: ['UInt64'],
+    reads: NO_READS,
+    timezone: 'UTC',
+    rows_max: 100,
+    more_is_too_many: false,
+    ...more,
+  }
+}
+
+/** Reads few rows and computes for hours. */
+const WITHOUT_END =
+  'SELECT sum(sipHash64(a.number + b.number)) FROM numbers(1000000) AS a CROSS JOIN numbers(1000000) AS b'
+
+describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
+  let cluster: ClickHouseCluster
+  let engine: ClickHouseEngine
+
+  const engineWith = (limits: Partial<ClickHouseLimits> = {}): ClickHouseEngine =>
+    new ClickHouseEngine({
+      reader: clientOf(cluster, 0, 'questions'),
+      writer: clientOf(cluster),
+      limits: { ...LIMITS, ...limits },
+    })
+  const rowsOf = async (query: WorkerQuery, timeout_ms = 30_000): Promise<unknown> => {
+    const { rows_json } = await engine.ask(query, { timeout_ms })
+    return JSON.parse(Buffer.from(rows_json).toString())
+  }
+  const running = async (): Promise<number> =>
+    Number(
+      await clientOf(cluster).run("SELECT count() FROM system.processes WHERE user = 'questions'"),
+    )
+  const untilNoneRuns = async (): Promise<void> => {
+    for (let tries = 0; tries < 200 && (await running()) > 0; tries += 1) await Bun.sleep(50)
+    expect(await running()).toBe(0)
+  }
+
+  beforeAll(async () => {
+    cluster = await startCluster()
+    await makeTables(cluster)
+    await insertRows(clientOf(cluster), 'events', [
+      {
+        project_id: 1,
+        seq: 1,
+        uuid: '018e0000-0000-7000-8000-000000000001',
+        event: 'signup',
+        distinct_id: 'a',
+        person_id: '00000000-0000-4000-8000-000000000001',
+        timestamp: '2024-03-31 00:30:00.250000',
+        rest: { plan: 'pro', price: '9007199254740993' },
+        properties: '{"plan":"pro","price":9007199254740993}',
+      },
+    ])
+    engine = engineWith()
+  }, 120_000)
+
+  afterAll(async () => {
+    engine?.close()
+    await cluster?.[Symbol.asyncDispose]()
+  })
+
+  test('answers a compiled query with times in the project’s zone and every digit of a number', async () => {
+    const timezone = 'Europe/Berlin'
+    const text =
+      "select timestamp, [timestamp], (event, timestamp), properties.plan, toUInt64(18446744073709551615), 1 / 0, properties from events where timestamp > '2024-03-31 01:00:00'"
+    const compiled = compileHogQL(text, { ...CONTEXT, timezone }, clickhouseDialect(PLAIN_STATE))
+    const answer = await engine.ask(
+      {
+        ...plainQuery(compiled.sql),
+        types: compiled.types,
+        timezone,
+        values: compiled.values.map(({ type, value }) => ({ type, text: String(value) })),
+      },
+      { timeout_ms: 30_000 },
+    )
+    expect(Buffer.from(answer.rows_json).toString()).toBe(
+      '[["2024-03-31T01:30:00.250000+01:00",["2024-03-31T01:30:00.250000+01:00"],["signup","2024-03-31T01:30:00.250000+01:00"],"pro",18446744073709551615,null,"{\\"plan\\":\\"pro\\",\\"price\\":9007199254740993}"]]',
+    )
+    expect(answer.row_count).toBe(1)
+    expect(answer.has_more).toBe(false)
+  })
+
+  test('says that there is more than a page, or refuses when all were wanted', async () => {
+    const sql = 'SELECT number FROM numbers(5)'
+    const page = await engine.ask(plainQuery(sql, { rows_max: 3 }), { timeout_ms: 30_000 })
+    expect([page.row_count, page.has_more]).toEqual([3, true])
+    expect(Buffer.from(page.rows_json).toString()).toBe('[[0],\n[1],\n[2]]')
+    expect(
+      await rejectionOf(rowsOf(plainQuery(sql, { rows_max: 3, more_is_too_many: true }))),
+    ).toMatchObject({
+      code: 'query_too_large',
+    })
+  })
+
+  test('streams CSV and NDJSON in parts without a cap on bytes', async () => {
+    for (const form of ['csv', 'ndjson'] as const) {
+      let bytes = 0
+      let head = ''
+      const answer = await engine.ask(
+        plainQuery("SELECT number, repeat('x', 90) FROM numbers(100000)", {
+          types: ['UInt64', 'String'],
+          rows_max: 100_000,
+          parts: { form, columns: ['n', 'text'] },
+        }),
+        {
+          timeout_ms: 60_000,
+          onPart: async (part) => {
+            if (bytes === 0) head = Buffer.from(part).toString().slice(0, 30)
+            bytes += part.length
+          },
+        },
+      )
+      expect(answer.row_count).toBe(100_000)
+      expect(bytes).toBeGreaterThan(9_000_000)
+      expect(head).toStartWith(form === 'csv' ? 'n,text\r\n0,xxx' : '{"n":0,"text":"xxx')
+    }
+  })
+
+  test.each([
+    [
+      'more bytes than an answer has',
+      "SELECT repeat('x', 1000) FROM numbers(10000)",
+      'query_too_large',
+    ],
+    [
+      'an exception after the first rows',
+      'SELECT throwIf(number > 200000) FROM numbers(1000000)',
+      undefined,
+    ],
+    [
+      'memory',
+      'SELECT length(groupArray(repeat(toString(number), 100))) FROM numbers(100000000)',
+      'query_memory',
+    ],
+    ['a type that does not fit', "SELECT toInt64('x') FROM numbers(1)", 'query_failed'],
+    ['a function that is missing', 'SELECT no_such_function(1)', 'query_failed'],
+  ])('refuses %s with our code', async (_, sql, code) => {
+    const query = plainQuery(sql, { rows_max: 1_000_000 })
+    const asked = engineWith({ memory_bytes_max: 200_000_000 }).ask(query, { timeout_ms: 60_000 })
+    const error = await asked.then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    if (code === undefined) expect(error).toMatchObject({ name: 'EngineFault' })
+    else expect(error).toMatchObject({ name: 'Refusal', code })
+  })
+
+  test('refuses a query that reads more rows than it may', async () => {
+    const asked = engineWith({ rows_read_max: 1000 }).ask(
+      plainQuery('SELECT max(number) FROM numbers(100000)'),
+      {
+        timeout_ms: 30_000,
+      },
+    )
+    expect(await rejectionOf(asked)).toMatchObject({ code: 'query_too_large' })
+  })
+
+  test('stops a query in ClickHouse when it takes too long, is cancelled, or its reader wants no more', async () => {
+    expect(
+      await rejectionOf(engine.ask(plainQuery(WITHOUT_END), { timeout_ms: 300 })),
+    ).toMatchObject({
+      code: 'query_timeout',
+    })
+    await untilNoneRuns()
+    const leaving = new AbortController()
+    const asked = engine.ask(plainQuery(WITHOUT_END), {
+      timeout_ms: 60_000,
+      signal: leaving.signal,
+      onBegin: () => setTimeout(() => leaving.abort(), 300),
+    })
+    expect(await rejectionOf(asked)).toMatchObject({ code: 'query_cancelled' })
+    await untilNoneRuns()
+    const parts = { form: 'ndjson', columns: ['n'] } as const
+    const long = plainQuery('SELECT number FROM numbers(900000000)', { rows_max: 3, parts })
+    expect(await rejectionOf(engine.ask(long, { timeout_ms: 60_000 }))).toMatchObject({
+      code: 'query_too_large',
+    })
+    await untilNoneRuns()
+  }, 60_000)
+
+  test('keeps a place for another project while one fills the queue', async () => {
+    const leaving = new AbortController()
+    const options = { timeout_ms: 60_000, signal: leaving.signal }
+    const many = Array.from({ length: 6 }, () => engine.ask(plainQuery(WITHOUT_END), options))
+    const ends = Promise.allSettled(many)
+    expect(await rejectionOf(engine.ask(plainQuery('SELECT 1'), options))).toMatchObject({
+      code: 'throttled',
+    })
+    expect(await rowsOf(plainQuery('SELECT 7', { project_id: 2 }))).toEqual([[7]])
+    leaving.abort()
+    for (const end of await ends) expect(end).toMatchObject({ reason: { code: 'query_cancelled' } })
+    await untilNoneRuns()
+  }, 60_000)
+
+  test('says that ClickHouse cannot be reached', async () => {
+    const gone = new ClickHouseClient({ ...clientOf(cluster).access, url: 'http://127.0.0.1:1' })
+    const unreached = new ClickHouseEngine({ reader: gone, writer: gone, limits: LIMITS })
+    expect(
+      await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
+    ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
+  })
+})

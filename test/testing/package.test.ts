@@ -1,0 +1,91 @@
+/** The package in an empty project: the README's sample runs there, with the folder added and with what npm packs. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ENVIRONMENT } from '../cli/command.ts'
+
+setDefaultTimeout(300_000)
+
+const ROOT = join(import.meta.dir, '../..')
+
+/** What Bun says when packages are neither in its cache nor to be had. */
+const NO_REGISTRY = /ConnectionRefused|FailedToOpenSocket|ConnectionClosed|DNS|ENOTFOUND|Timeout/
+
+let temporary: string
+
+beforeAll(() => {
+  temporary = mkdtempSync(join(tmpdir(), 'tidemark-package-'))
+})
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+
+/** Runs a program to its end, in a folder. */
+async function runIn(
+  cwd: string,
+  command: readonly string[],
+): Promise<{ exit_code: number; text: string }> {
+  const child = Bun.spawn([...command], { cwd, env: ENVIRONMENT, stdout: 'pipe', stderr: 'pipe' })
+  const [out, err, exit_code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { exit_code, text: out + err }
+}
+
+const ownVersionOf = (name: string): string =>
+  JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).devDependencies[name]
+
+/** The sample of `bun test` in the README. */
+function readSample(): string {
+  const blocks = readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)
+  const sample = [...blocks].find(([, text]) => text?.includes("'tidemark/testing'"))?.[1]
+  if (sample === undefined) throw new Error('the README has no sample')
+  return sample
+}
+
+/** Makes an empty project with the package in it; null where no registry can be reached. */
+async function makeProject(name: string, added: string): Promise<string | null> {
+  const project = join(temporary, name)
+  await Bun.write(join(project, 'package.json'), JSON.stringify({ name, private: true }))
+  await Bun.write(join(project, 'signup.test.ts'), readSample())
+  const packages = [added, `posthog-node@${ownVersionOf('posthog-node')}`]
+  const { exit_code, text } = await runIn(project, [process.execPath, 'add', ...packages])
+  if (exit_code !== 0 && NO_REGISTRY.test(text)) {
+    console.warn(`not tested, since no registry can be reached: ${text}`)
+    return null
+  }
+  expect(text).toContain('installed tidemark')
+  expect(exit_code).toBe(0)
+  return project
+}
+
+async function expectSampleToPass(project: string): Promise<void> {
+  const command = [process.execPath, 'test', '--timeout', '120000']
+  const { exit_code, text } = await runIn(project, command)
+  expect(text).toContain('1 pass')
+  expect(exit_code).toBe(0)
+}
+
+test('the folder can be added to a project, and the sample of the README passes there', async () => {
+  const project = await makeProject('with-folder', ROOT)
+  if (project !== null) await expectSampleToPass(project)
+})
+
+test('so can what npm packs; the program is there as a command', async () => {
+  const npm = ['npm', 'pack', '--silent', '--pack-destination', temporary]
+  const packed = await runIn(ROOT, npm)
+  expect(packed.exit_code).toBe(0)
+  const project = await makeProject('with-tarball', join(temporary, packed.text.trim()))
+  if (project === null) return
+  await expectSampleToPass(project)
+  const tidemark = join(project, 'node_modules', '.bin', 'tidemark')
+  const help = await runIn(project, [process.execPath, tidemark, '--help'])
+  expect(help.text).toContain('tidemark serve')
+  const files = new Bun.Glob('node_modules/tidemark/*').scan({ cwd: project, onlyFiles: false })
+  const names = (await Array.fromAsync(files)).map((path) => path.split('/').at(-1) ?? '')
+  // Bun makes node_modules there for the file of macros.
+  const own = names.filter((name) => name !== 'node_modules')
+  expect(own.toSorted()).toEqual(['README.md', 'package.json', 'sql', 'src'])
+})
