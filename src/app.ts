@@ -185,7 +185,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 /** Prevents Elysia from reading bodies: endpoints read them after they have authenticated the caller. */
 const UNREAD = { parse: 'none' } as const
 
-/** What every endpoint is mounted with. */
+/** The parts of the context that mounting an endpoint needs. */
 type MountContext = Pick<AppContext, 'log' | 'timings'>
 
 /** Builds the application. Tests call `app.handle(request)`, which answers like the server. */

@@ -36,7 +36,7 @@ import { createTimings, type Timings } from './threads/timings.ts'
 /** Time of a whole stop. After it the process exits as in a crash, which is safe. */
 const STOP_TIME_MS = 9500
 
-/** What an ephemeral server has besides its settings. */
+/** Options of an ephemeral server, which are no settings. */
 type ServeOptions = {
   /** True lets callers set the clock. */
   readonly is_clock_settable?: boolean
@@ -140,7 +140,7 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
   }
 }
 
-/** What every part of the server has. */
+/** The things that all parts of the server share. */
 type BaseParts = {
   readonly config: Config
   readonly log: Log

@@ -16,8 +16,8 @@ export class BackupFault extends Error {
 }
 
 /**
- * Has `work` fill the folder, which must be empty, not there, or unfinished. Whatever fails leaves it as it
- * was, or empty; a folder where a disk is mounted stays what it is.
+ * Has `work` fill the folder, which must be empty, missing, or unfinished. After a failure the folder is as it was
+ * before, or empty; a folder that is a mount point is emptied, never removed.
  */
 export async function fillFolder<Result>(
   folder: string,
@@ -62,7 +62,7 @@ function requireRoom(folder: string): void {
     if (filler === null) return
     throw new BackupFault(`${folder} is being filled by process ${filler}: wait until it is done`)
   }
-  // What a disk of its own has from the beginning.
+  // A new ext4 file system has this folder.
   const found = readdirSync(folder).filter((name) => name !== LOST_AND_FOUND)
   if (found.length === 0) return
   throw new BackupFault(`${folder} is not empty: name a folder that is not there yet`)

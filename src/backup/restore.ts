@@ -74,7 +74,7 @@ async function copyAll({ checksums, copy }: RestoreSource, to: string): Promise<
   for (const path of new Set(files.map((file) => dirname(file.path)))) syncPath(join(to, path))
 }
 
-/** What the database says of snapshot files has to be what the list says: it is what a server goes by. */
+/** Compares the snapshot files that events.db names, which a server reads, with the backup's list. Throws for a difference. */
 function requireNamedFiles(data_dir: string, files: readonly BackedUp[]): void {
   const listed = new Map(files.map(({ path, sha256 }) => [path, sha256]))
   for (const { project_id, id, sha256 } of readNamedFiles(data_dir)) {

@@ -19,7 +19,7 @@ type AlertRule = {
 export type AlertPoint = { readonly value: number; readonly before: number | null }
 
 export type AlertVerdict = {
-  /** What was compared: the value, or its change; null where there is no such value. */
+  /** The compared number: the value, or its change; null when there is no value before it. */
   readonly compared: number | null
   readonly is_breached: boolean
   /** Events that are still on their way could end the breach: they only add to values. */

@@ -128,7 +128,7 @@ export function updateAlert(
   const is_woken = wanted.snoozed_until === null && before.snoozed_until !== null
   const restart =
     is_rule || is_woken ? ({ state: 'Not firing', next_check_at: now } as const) : undefined
-  // Whatever is still wrong after the pause is sent again.
+  // A breach that outlasts the pause is sent again.
   const snoozed = wanted.snoozed_until
     ? ({
         state: 'Snoozed',
@@ -236,7 +236,7 @@ export function listDueAlerts(db: ControlDB, now: Date, limit: number): readonly
     .map(({ alert }) => alert)
 }
 
-/** What a check changes: the alert's state and times, and a line of its history. */
+/** The changes that a check makes: the alert's state and times, and a line of its history. */
 export type CheckRecord = {
   readonly alert: Partial<
     Pick<

@@ -29,7 +29,7 @@ export type DashboardChanges = Partial<
   readonly delete_insights?: boolean
 }
 
-/** What a new dashboard starts with. */
+/** The source of a new dashboard's first tiles. */
 export type DashboardSource =
   | {
       readonly kind: 'dashboard'

@@ -76,7 +76,7 @@ export function setLink(
   })
 }
 
-/** What the activity log says of a link: never its token. */
+/** A link as the activity log records it, without its token. */
 const describeLink = (link: DashboardLink | null) => ({
   enabled: link?.enabled ?? false,
   created_at: link?.created_at.toISOString() ?? null,

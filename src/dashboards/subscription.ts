@@ -92,7 +92,7 @@ export function updateSubscription(
   })
 }
 
-/** What the activity log says: not the address, which may contain a secret. */
+/** A subscription as the activity log records it, without its address, which may contain a secret. */
 function named({ id, title, frequency, interval, start_date, deleted }: Subscription) {
   return { id, name: title, frequency, interval, start_date: start_date.toISOString(), deleted }
 }

@@ -94,7 +94,7 @@ export class Forwarder {
     this.#wake.resolve()
   }
 
-  /** What this edge says of itself. */
+  /** The report of this edge that goes to its home with every batch. */
   report(): EdgeReport {
     const { name, definitions, now } = this.#context
     const clock_ms = now().getTime()

@@ -1,4 +1,4 @@
-/** What an edge says of itself with every batch; the home lists it. */
+/** EdgeReport: the state of an edge, which it sends with every batch; the home lists the last one of each edge. */
 import { isObject } from '../json.ts'
 
 /** Times are in seconds. */

@@ -30,7 +30,7 @@ export type FlagPerson = {
   readonly unknown?: UnknownToEdge
 }
 
-/** What an edge cannot know of a request; a flag that depends on it fails. */
+/** The facts about a request that an edge does not know; a flag that depends on one fails. */
 export type UnknownToEdge = {
   /** The person's properties, besides those sent, and cohorts. */
   readonly person: boolean

@@ -25,7 +25,7 @@ export type EventMacro = {
   readonly days: EventDays
 }
 
-/** What a query reads. */
+/** The relations and columns that a query reads. */
 export type QueryReads = {
   readonly relations: readonly RelationName[]
   /** Property columns of persons and groups. */

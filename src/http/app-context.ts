@@ -28,13 +28,13 @@ import type { SettableClock } from './settable-clock.ts'
 /** The room on the disk of the data folder. */
 export type DiskSpace = {
   readonly bytes: number
-  /** What a process of this user may still write. */
+  /** Bytes that a process of this user may still write. */
   readonly free_bytes: number
   /** Below it a server is not ready. */
   readonly free_bytes_min: number
 }
 
-/** What the server has done about backups since its start. */
+/** Counts and times of the backups since the server's start. */
 export type BackupState = {
   readonly done: number
   readonly failed: number

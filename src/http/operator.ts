@@ -1,4 +1,4 @@
-/** What an operator of the machine may do without a personal API key: list the running questions, and cancel one. */
+/** Endpoints for the operator of the machine, without a personal API key: list the running queries, cancel one. */
 import { timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { answerJson } from './answers/answers.ts'

@@ -18,7 +18,7 @@ type FamilyCall = RouteCall<OfProject, TSchema>
 
 type Awaitable<Value> = Promise<Value> | Value
 
-/** What a family is made of; a part that is missing makes no route. */
+/** The declaration of a family of routes; a part that is missing makes no route. */
 type ResourceFamily<Item, New extends TSchema, Change extends TSchema, Listed> = {
   /** Path of the list below the project, with its slash; several are synonyms. */
   readonly path: string | readonly string[]

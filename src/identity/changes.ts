@@ -51,7 +51,7 @@ export type PersonAfterUndo = {
   readonly cohort_count: number
 }
 
-/** What the undo of a merge would leave. The survivor loses values that it has only from the other person. */
+/** Both persons as the undo of a merge would leave them. The survivor loses values that it has only from the other person. */
 export type UndoPreview = {
   readonly survivor: PersonAfterUndo
   readonly restored: PersonAfterUndo

@@ -4,7 +4,7 @@ import type { GroupStore, GroupTypeIndex } from '../storage/persons/group-store.
 import type { PersonProperties } from '../storage/persons/person-store.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
-/** What an event says about the properties of a group. */
+/** The change of a group's properties that an event asks for. */
 export type GroupClaim = {
   readonly group_type: string
   readonly group_key: string

@@ -59,7 +59,7 @@ export type InsightRange = {
   readonly ends_at_ms: number | null
 }
 
-/** What dates depend on. */
+/** The clock, zone and first weekday, on which dates depend. */
 export type InsightDates = Pick<InsightContext, 'now' | 'timezone' | 'week_start_day'>
 
 /** A list as one engine query, whose rows are returned unchanged. */

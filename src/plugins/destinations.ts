@@ -71,7 +71,7 @@ export function trimLimit(db: ControlDB, up_to_seq: number, kept_max = KEPT_MAX)
   return Math.min(up_to_seq, Math.max(up_to_seq - kept_max, Math.min(...positions, up_to_seq)))
 }
 
-/** What is posted at once, and how far the destination has come with it. */
+/** One post to a destination, and the position that it reaches by it. */
 type Delivery = {
   readonly seq: number
   readonly event_count: number
@@ -165,7 +165,7 @@ export class Destinations {
     }
   }
 
-  /** What is posted of some events: for a hook each event that is its action, else up to a hundred at a time. */
+  /** Divides events into posts: for a hook one per event that is its action, else up to a hundred events each. */
   async #deliveriesOf(
     config: PluginConfig,
     rows: readonly DestinationEvent[],

@@ -13,7 +13,7 @@ export type DestinationEvent = {
   readonly properties: string
 }
 
-/** What tells whether an event is an action. */
+/** The members of an event by which the query finds whether it is an action. */
 export type HookEvent = {
   readonly uuid: string
   readonly event: string

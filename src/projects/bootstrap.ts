@@ -65,7 +65,7 @@ export function createFirstThings(db: ControlDB, presets: Presets, now: Date): F
   )
 }
 
-/** What the owner says in the first setup. */
+/** The owner's entries in the first setup. */
 type OwnerSetup = {
   /** As typed. */
   readonly code: string

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 const RETRY_MS = 600_000
 /** The clock is looked at this often: it may be set, and the machine may sleep. */
 const LOOK_MS = 60_000
-/** What is logged of a child's error. */
+/** Characters of a child's error that are logged. */
 const FAULT_LENGTH_MAX = 2000
 
 type ChildOutput = { readonly exit_code: number; readonly out: string; readonly err: string }

@@ -95,7 +95,7 @@ const captureSettings = (config: Config) => ({
   bytes_max: config.edge_disk_mb * MIB,
 })
 
-/** What happens to questions and management. */
+/** Passes queries and management calls on to the home, or refuses them, as the setting says. */
 function answerOthers(
   { edge_others }: Config,
   needs: PublicContext,

@@ -110,7 +110,7 @@ function bind(app: Elysia, config: Config, port: number, certificate?: Certifica
 /** The host of an address, and what follows it. */
 const PARTS_OF_URL = /^https?:\/\/([^/]*)(.*)$/s
 
-/** What a request meets first: the application itself, unless its address has to be changed. */
+/** Returns the listener's request handler: the application itself, unless a request's address has to be changed first. */
 function frontOf(app: Elysia, { base_path }: Config, has_tls: boolean) {
   if (base_path === '' && !has_tls) return app.fetch
   return (request: Request): Response | Promise<Response> => {

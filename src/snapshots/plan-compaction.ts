@@ -26,7 +26,7 @@ const SHARE = 4
 /** … and not before they are quiet for so many times as long as it takes to put a month's own files together. */
 const OVER_AFTER = 24
 
-/** What older files have where newer ones have lists: of property columns, of the forms of their own columns. */
+/** The value of older files for the lists that newer ones have: property columns, encodings of event columns. */
 const NEVER_CHOSEN = ''
 
 /** Projects with a retention, whose months stay in separate files. */
@@ -117,7 +117,7 @@ function findTier(sorted: readonly FileRow[], rule: CompactionRule): readonly Fi
   return null
 }
 
-/** Whatever small files a month that gets no more has; and a file that was written before there were columns. */
+/** Finds the small files of a month that gets no more events; or a file from before there were property columns. */
 function findRest(
   sorted: readonly FileRow[],
   now_us: number,

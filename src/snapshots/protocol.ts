@@ -1,4 +1,4 @@
-/** What the server and the snapshot process send each other: one line of work, then lines of results. */
+/** Messages between the server and the snapshot process: one line of work, then lines of results. */
 import type { FileRow } from '../storage/log/event-log.ts'
 import type { CompactOptions } from './writer/compact.ts'
 import type { RemoveOptions } from './writer/remove.ts'

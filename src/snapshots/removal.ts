@@ -51,8 +51,8 @@ export function createRemover(
 }
 
 /**
- * The log goes first: from then on nothing that is to be removed comes into files. Whoever has read the log forgets
- * these events while the removal is still ordered: once it is finished, nothing says any more that they are to go.
+ * Removes the events from the log first, so that no new file gets them. The readers forget them before the removal is
+ * finished, since its record is deleted then.
  */
 async function begin(
   db: Database,

@@ -53,7 +53,7 @@ type StartOptions = {
   readonly executable?: string
 }
 
-/** What is waited for a server to listen, and to stop before it is killed. */
+/** Deadlines for a server to listen, and to stop before it is killed. */
 const START_TIME_MS = 30_000
 const STOP_TIME_MS = 5000
 

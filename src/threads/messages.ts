@@ -1,4 +1,4 @@
-/** What a DeadlineWorker and its thread send each other. */
+/** Messages between a DeadlineWorker and its thread. */
 import { type ErrorCode, Refusal, type Span } from '../errors.ts'
 
 export type JobMessage<Input> = { readonly id: number; readonly input: Input }

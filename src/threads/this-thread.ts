@@ -43,7 +43,7 @@ export function nameWork(name: string): WorkName {
   return new TextEncoder().encode(name).slice(0, NAME_BYTES_MAX)
 }
 
-/** Runs a request's handler. Whatever it awaits, `resumeWork` in it names this request. */
+/** Runs a request's handler. `resumeWork` names this request, also after an await in it. */
 export function runWork<T>(name: WorkName, run: () => T): T {
   last_request_id = (last_request_id % REQUEST_IDS_MAX) + 1
   const work: ThreadWork = { name, request_id: last_request_id, project_id: 0 }

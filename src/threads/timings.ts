@@ -6,7 +6,7 @@ import {
   type HistogramMemory,
 } from './histogram.ts'
 
-/** What the data thread measures, in memory that it shares with the main thread. */
+/** Histograms of the data thread, in memory that it shares with the main thread. */
 export type CommitTimings = {
   /** From the receipt of a request's events in the data thread until their transaction begins. */
   readonly queue: HistogramMemory

@@ -1,4 +1,4 @@
-/** What the bundler adds to TypeScript. An imported CSS module has the built names of its classes. */
+/** Types of imports that the bundler resolves. A CSS module is an object with the built names of its classes. */
 declare module '*.module.css' {
   const classes: Readonly<Record<string, string>>
   export default classes

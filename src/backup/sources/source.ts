@@ -1,4 +1,4 @@
-/** What a reader of another tool's export files does: one record in, events in the shape of `/batch/` out. */
+/** The mapping of another tool's export files: one record in, events in the shape of `/batch/` out. */
 import { isObject } from '../../json.ts'
 
 export type JSONObject = Readonly<Record<string, unknown>>

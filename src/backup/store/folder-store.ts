@@ -15,7 +15,7 @@ import { syncPath } from '../../storage/files/parquet.ts'
 import { BackupFault } from '../fill-folder.ts'
 import type { BackupStore } from './store.ts'
 
-/** What a file is called until all of it is stored. */
+/** The suffix of a file's name until all of it is stored. */
 const UNFINISHED = '.new'
 
 /** Opens the store of a folder, which is made by the first backup. */

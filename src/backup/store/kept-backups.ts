@@ -22,7 +22,7 @@ export type KeptBackup = {
   readonly missing: number
 }
 
-/** What a backup did: files and bytes that it had to send, and the numbers of backups and files removed after it. */
+/** The result of a backup: files and bytes that it had to send, and the numbers of backups and files removed after it. */
 type BackupRun = KeptBackup & {
   readonly last_seq: number
   readonly files_sent: number

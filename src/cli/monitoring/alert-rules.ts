@@ -6,7 +6,7 @@ type PrometheusRule = {
   readonly expr: string
   readonly lasts: string
   readonly severity: 'critical' | 'warning'
-  /** What is wrong, and what to do. */
+  /** The text of the alert: the problem, and what to do. */
   readonly summary: string
 }
 

@@ -1,4 +1,4 @@
-/** What `doctor` looks at besides the data: disk, memory, clock, limits, permissions and the server that runs on the folder. */
+/** The checks of `doctor` besides the data: disk, memory, clock, limits, permissions, and the server that runs on the folder. */
 import { existsSync, lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -145,7 +145,7 @@ function examineLimits(holder: LockHolder | null): readonly MachineFinding[] {
   return findings
 }
 
-/** What other users of the machine may read. A server takes their rights when it starts. */
+/** Finds files that other users of the machine may read. A server takes these rights away when it starts. */
 function examinePermissions(data_dir: string): readonly MachineFinding[] {
   const own_id = process.getuid?.() ?? 0
   const open: string[] = []

@@ -12,7 +12,7 @@ export type RunningQuestion = {
   readonly elapsed_ms: number
 }
 
-/** What was read from the server at one moment. */
+/** The figures of the server at one moment. */
 export type ServerReading = {
   readonly at_ms: number
   readonly metrics: MetricPage

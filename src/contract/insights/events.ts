@@ -5,8 +5,8 @@ import { Members, optionally } from './parts.ts'
 const Count = t.Number({ multipleOf: 1, minimum: 0, maximum: 1_000_000_000 })
 
 /**
- * Members that queries for rows may have, whatever the rows are. Who is left out as a test account is said by the
- * queries about events alone: a list of people has that of its source.
+ * Members of every query for a list of rows. Only queries for events have a filter of test accounts: a list of actors
+ * takes the filter of its source.
  */
 export const rowMembers = {
   limit: optionally(Count),

@@ -45,7 +45,7 @@ export const BulkDeleteBody = t.Object(
   { additionalProperties: true },
 )
 
-/** What a bulk deletion did. */
+/** The answer of a bulk deletion. */
 export const BulkDeleted = t.Object({
   persons_found: Whole,
   persons_deleted: Whole,
@@ -94,7 +94,7 @@ const PersonAfterUndo = t.Object({
   cohort_count: Whole,
 })
 
-/** What undoing a merge would change. */
+/** The changes that undoing a merge would make. */
 export const UndoPreviewAnswer = t.Object({
   survivor: PersonAfterUndo,
   restored: PersonAfterUndo,

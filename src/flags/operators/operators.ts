@@ -220,7 +220,7 @@ function number(order: Order): Prepare {
   }
 }
 
-/** Bounds belong to the range. What is no number is neither between nor not between. */
+/** Builds the test of `between` or its negation, bounds included. A value that is no number fails both. */
 function numberRange(is_inside: boolean): Prepare {
   return (filter_value) => {
     const bounds = readRange(filter_value)

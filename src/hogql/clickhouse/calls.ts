@@ -10,7 +10,7 @@ import { clickhouseName, isText, STRING, type Type, UNKNOWN } from '../types/typ
 import { refuseThere } from './refuse-there.ts'
 import type { ClickHouseValues } from './values.ts'
 
-/** What printing a call needs of the printer. */
+/** The part of the printer that printing a call needs. */
 export type ExprPrinter = {
   readonly values: ClickHouseValues
   expr(expr: ResolvedExpr): string

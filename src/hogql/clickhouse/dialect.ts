@@ -22,7 +22,7 @@ const asType = (expr: ResolvedExpr, to: Type): ResolvedExpr =>
     withNull(to, to.nullable || expr.type.nullable || isText(expr.type)),
   )
 
-/** The rewrites before printing: those that know no engine. What they leave, ClickHouse does by itself. */
+/** The passes before printing: those that depend on no engine. ClickHouse needs no other ones. */
 const CLICKHOUSE_PASSES: readonly Pass[] = [
   foldConstants,
   lowerComparisonsWith(asType),

@@ -1,6 +1,6 @@
 /**
- * What a statement reads of each relation, collected before it is printed: a sub-select over a table then has these columns
- * and members alone, so that no server sends a whole `properties` to another.
+ * Collects the columns of each relation that a statement reads, before it is printed: a sub-select over a table then has these
+ * columns and members alone, so that no server sends a whole `properties` to another.
  */
 
 import { mapStatement } from '../passes/walk.ts'

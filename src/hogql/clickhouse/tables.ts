@@ -5,7 +5,7 @@ import type { ColumnName, RelationName, Scan } from '../sql/ir.ts'
 import type { ScanReads } from './scan-reads.ts'
 import type { ClickHouseValues } from './values.ts'
 
-/** What is true of a project's tables at the moment; a statement has no join or condition for what is not. */
+/** Facts about a project's tables at the moment; a statement has no join or condition for a fact that is false. */
 export type TableState = {
   /** Ids that were stored without a person have one today. */
   readonly has_id_overrides: boolean

@@ -15,7 +15,7 @@ import type { FieldDef } from '../tables/definition.ts'
 import type { Type } from '../types/types.ts'
 import type { Sizes, Spend } from './size-limits.ts'
 
-/** What a name refers to: a value, or a row (`person`) of which a field must follow. */
+/** The meaning of a name: a value, or a row (`person`) of which a field must follow. */
 export type ScopeMember =
   | {
       readonly kind: 'row'

@@ -38,7 +38,7 @@ const COPIES_PER_NODE_MAX = 6
 /** Memoized sizes: shared parts are counted at each occurrence, but measured once. */
 export type Sizes = WeakMap<object, number>
 
-/** What a size counts: the nodes of the statement, or also their copies in macros. */
+/** A way to count a statement's size: its nodes, or also their copies in macros. */
 type Measure = { readonly sizes: Sizes; readonly counts_copies: boolean }
 
 /** Charges work before, or while, it is done. Refuses when the budget is exceeded. */

@@ -9,7 +9,7 @@ type ActingMember = {
   /** Names what acts, for limits. */
   readonly id: string
   readonly user_id: number
-  /** What it may do at most, of what the member may. */
+  /** An upper bound of its scopes; it never has more than the member's rights. */
   readonly scopes: Scopes
 }
 

@@ -14,7 +14,7 @@ import { sharedBoardReader } from './shared.ts'
 const OUTER_PATHS = ['/', '/setup', '/login', '/join', '/reset'] as const
 
 /**
- * What a page may do: load our scripts and styles, and ask this server. Texts of events that reach the page as
+ * The content policy of pages: they load our scripts and styles, and ask this server. Texts of events that reach the page as
  * markup by a fault of ours are thus not run, and no script may write markup at all (trusted types).
  */
 const CONTENT_POLICY = [

@@ -18,7 +18,7 @@ import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { findSessionOf, sessionCookie } from './session-cookie.ts'
 
-/** Who logs in, and from where. */
+/** The user who logs in, and the address of the request. */
 export type Login = { readonly user_id: number; readonly ip: string }
 
 /**

@@ -1,4 +1,4 @@
-/** What a public link to a dashboard shows: that dashboard and its results, to be read only. */
+/** Answers public links to dashboards: the dashboard and its results, read-only. */
 import type { Dashboard } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
 import { findSharedDashboard } from '../../dashboards/sharing.ts'
@@ -20,7 +20,7 @@ import type { ClientSocket } from '../endpoint.ts'
 /** Reads of one link from one network; a screen on the wall reads once in some minutes. */
 const READS_PER_MINUTE = 30
 
-/** What a link may read at most, of what the member who opened it may. */
+/** The scopes of a link; it never has more than the rights of the member who opened it. */
 const SHARED_SCOPES: Caller['scopes'] = ['dashboard:read', 'insight:read', 'query:read']
 
 const NO_STORE = { 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' }

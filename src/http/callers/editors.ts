@@ -1,4 +1,4 @@
-/** Who changes a definition: the caller, their rights in the project, and the limits of stored things. */
+/** Makes the editor of a definition: the caller, their rights in the project, and the limits of stored things. */
 import type { BoardEditor } from '../../dashboards/board-editor.ts'
 import type { Caller } from '../../projects/rights/access.ts'
 import { rightsIn } from '../../projects/rights/rights.ts'

@@ -1,4 +1,4 @@
-/** What edges ask of their home: the endpoints below `/_edge/v1/`, for keys with the scopes of EDGE_WAYS. */
+/** The endpoints of a home for its edges, below `/_edge/v1/`, for keys with the scopes of EDGE_WAYS. */
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { batchEndpoint } from './batch.ts'

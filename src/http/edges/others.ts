@@ -1,4 +1,4 @@
-/** What an edge does with everything that it does not answer by itself: passes it on to its home, or refuses it. */
+/** Passes requests that an edge does not answer by itself on to its home, or refuses them. */
 import { Refusal } from '../../errors.ts'
 import { answerError, answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'

@@ -1,4 +1,4 @@
-/** What changes of the properties of persons and of groups have in common: they are sent as events. */
+/** Changes the properties of persons and groups through the API: each change is sent as an event. */
 import { Refusal } from '../../errors.ts'
 import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
 import { type ActivityChange, changesBetween } from '../../projects/activity.ts'

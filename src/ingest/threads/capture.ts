@@ -207,7 +207,7 @@ export class Capture {
 
   /**
    * Stores what an edge sends, from the position that it has reached. Resolves after the commit; rejects only for a bug.
-   * What is refused may be stored in part: its edge sends it again.
+   * A refused batch may be stored in part: its edge sends it again.
    */
   async forward(batch: ForwardedBatch): Promise<ForwardedOutcome> {
     if (!this.#is_open) return UNAVAILABLE

@@ -52,7 +52,7 @@ type DataThread = {
   readonly committer: Committer
   readonly window: DedupWindow
   readonly plugins: ProjectPlugins
-  /** What edges send; see `edge/README.md`. */
+  /** Batches of edges; see `edge/README.md`. */
   readonly forwarded: ForwardedBatches
 }
 

@@ -45,7 +45,7 @@ type BatchDecoderContext = DecodeContext & {
 /** A waiting request with the length of its JSON. */
 type LargeRequest = { readonly capture: NumberedCapture; readonly length: number }
 
-/** What a large request has taken of the limit, and for which project. */
+/** A large request's share of the limit, and the projects that it counts for. */
 type DecodedShare = { readonly owners: readonly string[]; readonly length: number }
 
 /** The requests that are not decoded completely. */

@@ -23,7 +23,7 @@ import {
 import type { StorageFault } from './storage-faults.ts'
 import { measureWork } from './work-time.ts'
 
-/** What the batches need of the data thread. */
+/** The parts of the data thread that the batches need. */
 type ForwardingContext = {
   readonly stores: IngestStores
   readonly limits: CaptureLimits

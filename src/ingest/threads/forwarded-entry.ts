@@ -10,7 +10,7 @@ import type { PreparedEvent, PreparedRequest } from './batch.ts'
 import { type PackedEventHead, unpackHeads } from './event-packing.ts'
 import type { CaptureLimits } from './messages.ts'
 
-/** What a request leaves beside its events; it comes with its last entry. */
+/** Counts, names and warnings of a request; they come with its last entry. */
 type ForwardedRest = Pick<PreparedRequest, 'dropped' | 'names' | 'warnings'>
 
 /** An entry as the home applies it. */
@@ -23,7 +23,7 @@ export type ForwardedEntry = {
   readonly rest: ForwardedRest | null
 }
 
-/** What an edge writes down of a request's events; `heads` and `texts` are of `packSlice`. */
+/** The events of a request as an edge stores them; `heads` and `texts` come from `packSlice`. */
 type EntryTexts = {
   readonly project_id: number
   readonly received_at: number

@@ -66,7 +66,7 @@ export type ForwardedBatch = EdgeEpoch & {
   readonly allowed: readonly number[]
   /** Projects that exist, but not for this edge: its entry is refused, and waits for the right. */
   readonly forbidden: readonly number[]
-  /** What the edge says of itself, as JSON. */
+  /** The edge's report (`edge/report.ts`) as JSON. */
   readonly report: string
   /** Time of receipt by this server's clock, µs. */
   readonly now: number
@@ -193,7 +193,7 @@ export type FromDataThread =
   | { readonly kind: 'broken'; readonly message: string }
   | { readonly kind: 'closed' }
 
-/** What the main thread has to do after a commit. */
+/** The work of the main thread after a commit. */
 export type CommitEffects = {
   /** Projects whose first event this commit stored. */
   readonly first_events: readonly number[]

@@ -4,7 +4,7 @@ import { Refusal } from '../../errors.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../../hogql/times/zones.ts'
 import { DAY_MS } from '../../time.ts'
 
-/** What relative dates and local times depend on. */
+/** The zone and clock, on which relative dates and local times depend. */
 export type DateContext = {
   /** IANA name. */
   readonly timezone: string

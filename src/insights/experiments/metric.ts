@@ -6,7 +6,7 @@ import { isObject } from '../../json.ts'
 import type { SeriesConditions } from '../members/conditions.ts'
 import { type Outliers, readOutliers, readThreshold } from './statistics/outliers.ts'
 
-/** What is compared between variants. */
+/** A metric that is compared between variants. */
 export type ExperimentMetric = {
   readonly name: string | null
   readonly uuid: string | null

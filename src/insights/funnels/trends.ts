@@ -10,8 +10,8 @@ import type { Funnel } from './definition.ts'
 import { type FunnelGroup, queryGroups } from './groups.ts'
 
 /**
- * Conversion in percent per bucket; with a breakdown a series per value, sorted by value. What is beyond the limit has
- * no series: shares of different values have no sum.
+ * Conversion in percent per bucket; with a breakdown a series per value, sorted by value. Values beyond the limit have
+ * no series ("Other"): shares of different values have no sum.
  */
 export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const buckets = bucketsOf(funnel.range)

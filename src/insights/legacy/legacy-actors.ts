@@ -39,7 +39,7 @@ export function legacyTrendsActors(input: LegacyParameters): object {
   return { kind: 'InsightActorsQuery', source, series: 0, breakdown }
 }
 
-/** What goes with converting in a funnel: its events or properties. */
+/** Converts a legacy correlation query: the events or properties that go with converting in a funnel. */
 export function legacyCorrelationQuery(input: LegacyParameters): object {
   // The persons of a correlation have the same source; which of them are asked for makes no difference to it.
   const entity = { funnel_correlation_person_entity: '{"id":"","type":"events"}' }

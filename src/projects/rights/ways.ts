@@ -147,8 +147,8 @@ export const MEMBER_WAYS = {
 export type MemberWay = keyof typeof MEMBER_WAYS
 
 /**
- * The resource of each kind of edit and of log entry. Whatever route leads to an edit, its caller needs
- * `<resource>:write`; values in the activity log need `<resource>:read`.
+ * The resource of each kind of edit and of log entry. The caller of an edit needs `<resource>:write` by every route;
+ * values in the activity log need `<resource>:read`.
  */
 export const RESOURCE_OF = {
   Action: 'action',

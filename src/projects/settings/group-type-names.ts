@@ -1,4 +1,4 @@
-/** What a project calls the groups of a type, in singular and plural. */
+/** A project's names for its group types, in singular and plural. */
 import { eq } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../../storage/control/control-db.ts'

@@ -2,11 +2,11 @@
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../time.ts'
 
-/** What the cache has for a query, by the maximum age of one refresh mode. */
+/** The state of a query's cached answer, by the maximum age of one refresh mode. */
 type CacheState = 'none' | 'fresh' | 'stale'
 
 /**
- * What the service does: compute while the caller waits, start a background query, answer from the cache (and also
+ * The next action of the service: compute while the caller waits, start a background query, answer from the cache (and also
  * start a background query), or answer that there is nothing.
  */
 type RefreshMove = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'

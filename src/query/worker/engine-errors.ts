@@ -49,7 +49,7 @@ const WORDS: readonly (readonly [beginning: string, detail: string])[] = [
   ['Not implemented Error', 'The query uses something that the engine does not have.'],
 ]
 
-/** What the engine's regular expressions say about a pattern that they cannot read: before a colon and the pattern. */
+/** Messages of the engine's regular expressions about an invalid pattern; a colon and the pattern follow. */
 const PATTERN_FAULTS: ReadonlySet<string> = new Set([
   'invalid escape sequence',
   'invalid character class',

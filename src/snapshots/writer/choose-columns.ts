@@ -14,15 +14,15 @@ const SAMPLE_ROWS = 5000
 const RARE = 200
 /** A project may change its mind about so many columns per column of the budget; each stays offered for ever. */
 const OFFERED_PER_COLUMN = 4
-/** What can be a column: not too long, and no control characters, which the engine's texts end at. */
+/** Names that can be columns: at most 200 characters, no control characters, at which the engine's texts end. */
 const FIT_NAME = /^\P{Cc}{1,200}$/u
 
 type SeenProperty = { readonly name: string; readonly count: number }
 
 /**
- * The columns for a file whose rows are those of `source` (an SQL relation with `properties`). What the newest
- * file has stays, so that files keep having the same columns; frequent newcomers fill the budget, and then push
- * out what is half as frequent as they are.
+ * Chooses the property columns of a file with the rows of `source` (an SQL relation with `properties`). It keeps the
+ * columns of the newest file, so that files have the same ones; frequent new properties fill the budget, and then
+ * replace columns that are at most half as frequent.
  */
 export async function chooseColumns(
   db: Database,

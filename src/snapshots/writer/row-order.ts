@@ -32,9 +32,9 @@ export async function chooseEncoding(
 }
 
 /**
- * The SELECT of a file's rows, `select`, in the order of the file; `source` has their times and ids. A range of time
- * still reads few row groups. What hangs on the person or the session repeats from row to row, which takes an eighth
- * less space on busy days and no more time to write or to read.
+ * Adds the order of the file to `select`, the SELECT of its rows; `source` has their times and ids. A range of time
+ * still reads few row groups. Values of one person or session then repeat from row to row, which takes an eighth less
+ * space on busy days and no more time to write or to read.
  */
 export function orderRows(select: string, source: string, { whole, own }: FileEncoding): string {
   const { columns, kept } = keepEncoded(own)

@@ -21,7 +21,7 @@ export type ClickHouseStatement = {
   readonly rows?: Blob | Uint8Array
 }
 
-/** What the server refused, by its code (`system.errors` lists them); null where it gave none. */
+/** An error of the ClickHouse server. `code` is the server's (`system.errors` lists them), or null. */
 export class ClickHouseError extends Error {
   override readonly name = 'ClickHouseError'
   readonly code: number | null

@@ -9,7 +9,7 @@ type TableCopy = {
   readonly rows: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** What the copies are of; `checked_at` in ms since 1970 UTC. */
+/** The version of the home's definitions that the copies have; `checked_at` in ms since 1970 UTC. */
 type CopyState = { readonly etag: string; readonly checked_at: number }
 
 type StoredRow = Readonly<Record<string, SQLQueryBindings>>

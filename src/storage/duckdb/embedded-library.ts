@@ -7,7 +7,7 @@ export type EmbeddedFile = {
   readonly byte_count: number
 }
 
-/** What the build embeds: the addon, the library it looks for beside itself, one hash over both. */
+/** The files that the build embeds: the addon, the library that it loads from its own folder, one hash over both. */
 export type EmbeddedLibrary = {
   readonly addon: EmbeddedFile
   readonly library: EmbeddedFile

@@ -76,7 +76,7 @@ insert into files (
 /** The writer of events.db. Opened once, by the data thread. */
 export class EventLog {
   readonly db: Database
-  /** What the running transaction writes, estimated: rows, and bytes of properties. */
+  /** Size of the running transaction, estimated: rows, and bytes of properties. */
   #written = { rows: 0, bytes: 0 }
   /** The last sequence number of an event, and the last change number of a replicated row. */
   #seq = 0

@@ -21,7 +21,7 @@ on conflict (project_id, group_type_index, group_key) do update set
   properties = excluded.properties,
   change = excluded.change`
 
-/** What identifies a group within a project. */
+/** The key of a group. */
 type GroupName = {
   readonly project_id: number
   readonly group_type_index: number

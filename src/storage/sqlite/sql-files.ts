@@ -116,5 +116,5 @@ export const CACHE_MIGRATIONS: readonly Migration[] = [{ name: '0001_answers', s
 /** The tables and table macros of one project in DuckDB. */
 export const DUCKDB_RELATIONS: string = relations
 
-/** What ClickHouse's functions do where DuckDB's differ: macros every instance needs before it is locked. */
+/** Macros that behave as ClickHouse's functions where DuckDB's differ; every instance needs them before it is locked. */
 export const DUCKDB_MACROS: string = macros

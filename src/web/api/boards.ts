@@ -34,7 +34,7 @@ export type BoardTile = {
   readonly text: { readonly id: number; readonly body: string } | null
 }
 
-/** What a board changes in each of its insights: the range replaces theirs, the conditions are added. */
+/** The filters of a dashboard: its range replaces the range of each insight, its conditions are added to theirs. */
 export type BoardFilters = {
   readonly date_from?: string | null
   readonly date_to?: string | null

@@ -1,10 +1,10 @@
-/** What a project has: names of events and properties, values of properties, group types, cohorts. */
+/** Calls that list the names of a project: events, properties and their values, group types, cohorts. */
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
 
-/** Whose property it is; `group` needs the index of the group type. */
+/** The kind of object that has a property; `group` needs the index of the group type. */
 export type PropertyOwner = 'event' | 'person' | 'group' | 'session'
 
 type EventName = { readonly name: string; readonly description: string | null }

@@ -1,4 +1,4 @@
-/** What an editor of HogQL asks: completions, faults, the tables. */
+/** Queries of the HogQL editor: completions, faults, tables. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { HogQLAutocomplete, HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { useProject } from '../state/project.tsx'

@@ -77,7 +77,7 @@ export function useEventList(
 /** Without it a list has the last day only. */
 const LONG_AGO = '2000-01-01T00:00:00Z'
 
-/** Whose events: a person's, or those with a property. */
+/** Selects the events of one person, or those with certain properties. */
 type EventsOf = Partial<Pick<EventListFilters, 'person' | 'properties'>>
 
 /** Events of a person or a group from the first one on, the newest first, page by page into the past. */

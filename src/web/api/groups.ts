@@ -54,7 +54,7 @@ export function useGroup(
   })
 }
 
-/** What belongs to a group: its persons, and groups of other types. */
+/** A person, or a group of another type, that has events in common with a group. */
 export type RelatedActor =
   | { readonly type: 'person'; readonly uuid: string; readonly name: string }
   | {
@@ -83,7 +83,7 @@ export function useRelated(
 export const groupAddress = (group_type_index: number, group_key: string): string =>
   `/persons/group/${group_type_index}/${encodeURIComponent(group_key)}`
 
-/** What a group is called: by its property `name`, else by its key. */
+/** The name to show for a group: its property `name`, else its key. */
 export function nameOfGroup(
   group_key: string,
   properties: Readonly<Record<string, unknown>>,

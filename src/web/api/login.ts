@@ -12,7 +12,7 @@ export type SetupForm = {
   readonly timezone?: string
 }
 
-/** What an invite is for. */
+/** The organization and the person that an invite names. */
 export type InviteOffer = {
   readonly organization: { readonly id: string; readonly name: string }
   readonly target_email: string | null

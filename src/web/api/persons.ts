@@ -70,7 +70,7 @@ type FlagReason = {
   readonly evaluation: { readonly reason: string; readonly description: string }
 }
 
-/** What each flag answers for a distinct id, and why. */
+/** Asks for the value of each flag for a distinct id, with the reason. */
 export const useFlagReasons = (
   distinct_id: string,
 ): UseQueryResult<Readonly<Record<string, FlagReason>>, ApiError> =>
@@ -106,7 +106,7 @@ export type ListedUndo = {
   readonly cohorts_lost_count: number
 }
 
-/** What undoing a merge would change, as of now. It is not asked again when persons change: the merge may be gone. */
+/** Asks for the changes that undoing a merge would make. Not asked again when persons change: the merge may be gone. */
 export function useUndoPreview(
   uuid: string,
   merge_id: number,

@@ -149,7 +149,7 @@ const rowsOf = (results: unknown): readonly (readonly [string, string, string, s
 
 type Author = { readonly email: string; readonly at_ms: number }
 
-/** Who changed the property by hand, and when; empty for a member who may not read the activity log. */
+/** Reads the changes of the property by hand, with user and time; empty for a member who may not read the activity log. */
 async function readAuthors(
   project_id: number,
   { holder, key }: { readonly holder: PropertyHolder; readonly key: string },

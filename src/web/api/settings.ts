@@ -1,4 +1,4 @@
-/** What Settings shows and changes: the project, members, invites, personal API keys, sessions. */
+/** Calls of the Settings page: the project, members, invites, personal API keys, sessions. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { refreshSession } from '../state/session.ts'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'

@@ -1,4 +1,4 @@
-/** What a new project is begun with: its first event, demo data, further projects. */
+/** Calls of the Start page: waiting for the first event, demo data, further projects. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect } from 'preact/hooks'
 import { useProject } from '../state/project.tsx'

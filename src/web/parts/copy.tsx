@@ -38,9 +38,9 @@ function copyBySelection(text: string): boolean {
 }
 
 type CopyButtonProps = {
-  /** What is copied; a function for texts that are only made when they are needed. */
+  /** The text to copy; a function makes it when the button is pressed. */
   readonly text: string | (() => string)
-  /** What the button does: `Copy link`. */
+  /** The label of the button: `Copy link`. */
   readonly label: string
   /** Without it the button is an icon. */
   readonly is_named?: boolean

@@ -9,7 +9,7 @@ export type TableColumn<Item> = {
   readonly cell: (item: Item) => ComponentChildren
   /** Numbers stand at the right. */
   readonly is_number?: boolean
-  /** What rows are sorted by; columns without it are not sorted. */
+  /** Returns the sort key of a row; a column without it cannot be sorted. */
   readonly sortBy?: (item: Item) => number | string | null
   /** Left out on phones. */
   readonly is_wide_only?: boolean

@@ -5,7 +5,7 @@ import { readStored, store } from './store.ts'
 export type KeyBinding = {
   /** Keys in order, separated by blanks: `g w`, `?`, `mod+k` (⌘ on a Mac, Ctrl elsewhere). */
   readonly keys: string
-  /** What it does, for the help. */
+  /** The description of the key in the help. */
   readonly text: string
   /** The help's heading for it: `Go to`. */
   readonly group: string

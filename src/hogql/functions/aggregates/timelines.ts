@@ -225,7 +225,7 @@ function overLists(type: Type, checks: readonly ListCheck[]): TypeRule {
   }
 }
 
-/** What makes the lists of each function, for refusals. */
+/** The source of each function's lists, as refusals name it. */
 const SOURCES: Readonly<Record<string, string>> = {
   funnel_steps: 'a list made by actor_timeline',
   funnel_entrances: 'a list made by actor_timeline',

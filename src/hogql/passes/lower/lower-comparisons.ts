@@ -42,7 +42,7 @@ const COMPARED: ReadonlySet<string> = new Set([
 /** Converts an expression that is not constant, in an engine's way. */
 export type Conversion = (expr: ResolvedExpr, to: Type, context: CompileContext) => ResolvedExpr
 
-/** What the conversion of a comparison needs. */
+/** The context and the conversion for the sides of a comparison. */
 type Alignment = { readonly context: CompileContext; readonly to: Conversion }
 
 /** Gives both sides of every comparison, and all alternatives of every IN, one type. */

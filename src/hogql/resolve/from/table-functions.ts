@@ -20,7 +20,7 @@ type TableFunctionContext = { readonly scope: NameScope; readonly resolver: Reso
 /** The right side of a join with how it is joined. */
 export type Joined = Pick<Join, 'join' | 'on' | 'right'>
 
-/** What can be computed of constant whole numbers before any row is read. Adding a function means adding a line. */
+/** Functions of constant whole numbers that are computed before any row is read. A line adds one. */
 const FOLDS: Readonly<Record<string, (a: bigint, b: bigint) => bigint | null>> = {
   plus: (a, b) => a + b,
   minus: (a, b) => a - b,

@@ -35,7 +35,7 @@ const RESULT_BYTES_MAX = 2 * 1024 * 1024
 /** Refusals that pass by themselves. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['storage_unavailable', 'throttled'])
 
-/** What a look at the insight tells. */
+/** The result of reading an alert's insight. */
 type AlertReading =
   | { readonly kind: 'judged'; readonly point: AlertPoint; readonly verdict: AlertVerdict }
   /** Events are still on their way, or the server has no time now: the state stays. */
@@ -106,7 +106,7 @@ export class AlertChecks extends PeriodicTask {
   }
 }
 
-/** What a check changes. `sent` is null where no message was due. */
+/** The changes that a check makes. `sent` is null when no message was due. */
 function checkRecord(
   alert: Alert,
   reading: JudgedReading,
@@ -205,7 +205,7 @@ async function readSeries(
   const verdict = judgePoint(rule, point)
   const is_unsure = verdict.is_breached && verdict.is_by_lack && current !== null
   if (!is_unsure) return { kind: 'judged', point, verdict }
-  // What is not over yet lacks events for certain.
+  // An interval that is not over yet will get more events.
   if (is_ongoing) return { kind: 'judged', point, verdict: { ...verdict, is_breached: false } }
   const is_believed = current.open_ms > Math.min(LATE_MS, current.length_ms)
   if (is_believed || (await hasEventsSince(app, call, current.start))) {

@@ -72,7 +72,7 @@ async function messageOf(
   const url = `${app.publicUrl()}/p/${project_id}/boards/${id}`
   return {
     type: 'subscription',
-    // What chats show.
+    // Chat programs show this member.
     text: `${title || name || 'Dashboard'}: ${url}`,
     project_id,
     delivered_at: app.now().toISOString(),

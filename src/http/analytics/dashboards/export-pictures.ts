@@ -13,7 +13,7 @@ import { computeInsight, type InsightCall } from '../insights/insight-results.ts
 
 export type PictureCall = InsightCall & { readonly project: Project }
 
-/** What of an insight is drawn: a saved one, or a query that has a name. */
+/** The drawn members of an insight: a saved one, or a query with a name. */
 export type DrawnInsight = Pick<SavedInsight, 'name' | 'description' | 'query' | 'filters'>
 
 /** Returns the dashboard that is to be drawn. Refuses callers who may not read dashboards. */

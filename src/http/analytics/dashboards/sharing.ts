@@ -1,4 +1,4 @@
-/** The public link of a dashboard: read, open, end and renew it. What the link shows is served by `browser/shared.ts`. */
+/** The public link of a dashboard: read, open, end and renew it. `browser/shared.ts` answers the link itself. */
 import { SharingAnswer, SharingBody } from '../../../contract/analytics/sharing.ts'
 import { requirePresent } from '../../../dashboards/board-editor.ts'
 import { type Dashboard, getDashboard } from '../../../dashboards/dashboard.ts'

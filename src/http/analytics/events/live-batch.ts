@@ -3,7 +3,7 @@ import type { LoggedEvent } from '../../../ingest/notes/reports.ts'
 import { formatUuid } from '../../../uuid.ts'
 import type { AppContext } from '../../app-context.ts'
 
-/** What a live list shows. Readers with the same one share one read. */
+/** The filter of a live list. Readers with the same one share one read. */
 export type LiveFilter = {
   readonly project_id: number
   readonly event: string | null

@@ -37,7 +37,7 @@ type LiveReader = {
 type LiveRequest = {
   readonly caller_id: string
   readonly filter: LiveFilter
-  /** What the stream begins with. */
+  /** The first batch of the stream. */
   readonly first: LiveBatch
   /** Whether the client knows its position; otherwise it is sent, even before the first event. */
   readonly is_resumed: boolean

@@ -163,7 +163,7 @@ function uuidOf({ uuid }: Members, results: ReadonlyMap<string, EventResult>): s
 
 const dropped = (details: string): ReadEvent => ({ kind: 'dropped', details })
 
-/** The event as batches have it. What would refuse a whole batch there drops the event here. */
+/** The event as batches have it. A fault that would refuse a whole batch there drops the event here. */
 function readEvent(sent: Members, sdk_info: string): ReadEvent {
   const { event, distinct_id, timestamp, properties = {} } = sent
   if (typeof event !== 'string' || event.trim() === '') return dropped('missing_event_name')

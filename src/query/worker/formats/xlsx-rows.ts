@@ -4,7 +4,7 @@ import { Refusal } from '../../../errors.ts'
 import type { OpenSink } from './row-sink.ts'
 import { rowWriter } from './rows.ts'
 
-/** What a sheet and a cell of a workbook hold at most; further rows continue on the next sheet. */
+/** The most rows of a sheet and characters of a cell in a workbook; further rows continue on the next sheet. */
 const SHEET_ROWS_MAX = 1_048_576
 const CELL_LENGTH_MAX = 32_767
 /** Digits that a workbook keeps of a number; longer whole numbers, such as ids, are written as text. */

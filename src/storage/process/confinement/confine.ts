@@ -6,7 +6,7 @@ import { landlockVersion, type PathRule, type Right, restrictThread } from './la
 import { replaceProgram, systemCall } from './libc.ts'
 import { refuseSystemCalls } from './seccomp.ts'
 
-/** What could be had. */
+/** The confinement that the kernel granted. */
 export type Confinement = {
   /** The version of Landlock that guards files, and from 4 on TCP; 0 where there is none. */
   readonly landlock: number
@@ -19,7 +19,7 @@ const PR_SET_NO_NEW_PRIVS = 38
 
 const READ: readonly Right[] = ['read_file', 'read_dir']
 
-/** What the runtime and the C library read of any machine; a path that is not there grants nothing. */
+/** Paths that the runtime and the C library read on any machine; a path that does not exist grants nothing. */
 const SYSTEM_PATHS = [
   '/lib',
   '/lib64',

@@ -35,7 +35,7 @@ const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS
 
-/** What a rule for a single file may grant; the kernel refuses the others there. */
+/** The rights that a rule for a single file may grant; the kernel refuses others there. */
 const FILE_RIGHTS: ReadonlySet<Right> = new Set([
   'execute',
   'write_file',

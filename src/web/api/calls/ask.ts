@@ -12,7 +12,7 @@ export type ResultsOf<Kind extends string> = Kind extends keyof QueryResults
   ? QueryResults[Kind]
   : unknown
 
-/** What every answer has, beside the `results` of its kind. */
+/** The members of every query's answer; `results` depends on its kind. */
 export type AnswerOf<Results = unknown> = {
   readonly results: Results
   readonly hogql?: string | null

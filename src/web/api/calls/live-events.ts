@@ -143,7 +143,7 @@ async function readStream(following: Following, start: string | null): Promise<s
     }
     return after
   } catch (error) {
-    // What was shown is not asked for again.
+    // The caller goes on after the events that it has received.
     if (after === start || signal.aborted) throw error
     onConnected(false)
     return after

@@ -6,7 +6,7 @@ import type { AnswerOf, AnyQuery, ResultsOf } from './ask.ts'
 import { type ApiError, call } from './call.ts'
 import { queryClient } from './client.ts'
 
-/** What the server tells of a running question. */
+/** The server's figures on a running query. */
 export type QuestionProgress = {
   readonly rows_read: number
   readonly bytes_read: number

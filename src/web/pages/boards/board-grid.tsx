@@ -199,7 +199,7 @@ function HandledTile(props: HandledTileProps): VNode {
   )
 }
 
-/** What a tile's menu has above what can be done with its answer. */
+/** Entries of a tile's menu above those of its answer. */
 function insightActions({ id, short_id, query }: TileInsight): readonly MenuItem[] {
   const open: MenuItem = { text: 'Open', icon: 'explore', href: `/insights/${short_id}` }
   if (tileQuery(query)?.kind !== 'TrendsQuery') return [open]
@@ -228,7 +228,7 @@ type TilePlace = {
   readonly edit: BoardEdit
 }
 
-/** What can be done with a tile of any kind. */
+/** Menu entries of a tile of any kind: order, width, removal. */
 function tileActions(
   tile: BoardTile,
   { tiles, index, edit }: TilePlace,

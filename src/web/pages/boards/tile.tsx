@@ -61,7 +61,7 @@ export function tileQuery(query: unknown): AnyQuery | null {
   return isObject(source) && source['kind'] === 'HogQLQuery' ? (source as AnyQuery) : null
 }
 
-/** What stands above and below a chart in its tile. */
+/** Height of the title above a chart and of the space below it. */
 const AROUND_PX = 80
 
 type TileAnswerProps = {

@@ -88,7 +88,7 @@ export function Examples({
   )
 }
 
-/** What was saved before; nothing while there is nothing. */
+/** Links to recently saved insights; nothing without any. */
 function Saved(): VNode | null {
   const insights = useRecentInsights().data ?? []
   if (insights.length === 0) return null

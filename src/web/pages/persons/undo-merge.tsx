@@ -1,4 +1,4 @@
-/** What undoing a merge would change, in numbers, before it is done. */
+/** Shows the changes that undoing a merge would make, and asks for confirmation. */
 import type { VNode } from 'preact'
 import {
   changePerson,

@@ -4,7 +4,7 @@ import type { ListedVariable } from '../../api/variables.ts'
 import { isObject } from '../explore/question.ts'
 import { cellText } from './results/cells.ts'
 
-/** What was typed for variables, by code name; an empty text leaves the value to the variable's default. */
+/** Typed values of variables by code name; an empty text means the variable's default. */
 export type VariableTexts = Readonly<Record<string, string>>
 
 type NodeVariable = { readonly code_name: string; readonly value?: unknown }

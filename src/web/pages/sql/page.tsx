@@ -33,7 +33,7 @@ import { SavedQueries } from './saved.tsx'
 import style from './sql.module.css'
 import { type SqlTabs, tabName, useTabs } from './tabs.ts'
 
-/** The page. What was run last is in the address, so that a link and the back button bring it back. */
+/** The page. The last run query is in the address, so that a link and the back button bring it back. */
 export function SqlPage(): VNode {
   const desk = useDesk()
   const { tabs, editor } = desk
@@ -51,7 +51,7 @@ export function SqlPage(): VNode {
   )
 }
 
-/** What the parts of the page share. */
+/** The state that the parts of the page share. */
 function useDesk() {
   const tabs = useTabs()
   const [linked, setLinked] = useHashQuery(readNode)

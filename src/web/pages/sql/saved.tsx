@@ -41,7 +41,7 @@ const wrapped = (source: HogQLNode, view: ResultView): object => ({
   display: displayOf(view),
 })
 
-/** What opening a saved query gives. */
+/** A saved query as a tab shows it. */
 type OpenedQuery = {
   readonly node: HogQLNode
   readonly view: ResultView

@@ -13,7 +13,7 @@ type SqlTab = {
   readonly id: string
   readonly text: string
   readonly values: VariableTexts
-  /** What was run last; null before. */
+  /** The query of the last run; null before the first one. */
   readonly ran: HogQLNode | null
   /** Counts the runs: each computes again. */
   readonly run: number
@@ -178,7 +178,7 @@ function readSaved(value: unknown): SavedSql | null {
 
 const NAME_LENGTH_MAX = 24
 
-/** What a tab is called: its insight, its first table, or its first words. */
+/** The title of a tab: the name of its insight, its first table, or its first words. */
 export function tabName({ text, saved }: Pick<SqlTab, 'saved' | 'text'>): string {
   const words = text.trim().replaceAll(/\s+/g, ' ')
   if (saved === null && words === '') return 'New query'

@@ -11,7 +11,7 @@ export type WebBreakdownTab = {
   readonly look?: 'map'
   /** On the tab, and what a row is called. */
   readonly title: string
-  /** Whose property a row is; of a tuple, one per part. */
+  /** The properties whose values are the row's value: one, or one per part of a tuple. */
   readonly keys: readonly (readonly [owner: 'event' | 'session', key: string])[]
   /** The text of a value where the value itself says little. */
   readonly text?: (value: string) => string

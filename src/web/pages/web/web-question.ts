@@ -1,4 +1,4 @@
-/** What every question of the page shares: the range, the filters, the comparison; and the interval of its graph. */
+/** Settings that all queries of the page share: range, filters, comparison; and the interval of its graph. */
 import type { DateRangeValue } from '../../parts/fields/date-range.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { readProjectTime, type TimeInterval } from '../../parts/format.ts'

@@ -1,4 +1,4 @@
-/** What can be done with any answer: read its HogQL, take it to SQL, a shell, a spreadsheet, a picture, another person. */
+/** The menu of an answer: show its HogQL, open it in SQL, copy code, save it as a file or a picture, share it. */
 import type { RefObject, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AnyQuery } from '../../api/calls/ask.ts'
@@ -17,14 +17,14 @@ import { pictureOf } from './picture.ts'
 import { saveFile } from './save-file.ts'
 
 type AnswerMenuProps = {
-  /** What the answer is called, to screen readers and as the name of its files. */
+  /** The name of the answer, for screen readers and saved files. */
   readonly name: string
   readonly query: AnyQuery | null
   /** Missing while there is no answer to this question. */
   readonly hogql?: string | null | undefined
   /** Makes the rows of the CSV; missing while there is no answer. */
   readonly tableOf?: (() => AnswerTable) | undefined
-  /** What the picture shows. */
+  /** The element that a saved picture shows. */
   readonly picture: RefObject<HTMLElement>
   /** Shows the HogQL by a button of its own, and by the key `q`. */
   readonly has_button?: boolean
@@ -34,7 +34,7 @@ type AnswerMenuProps = {
   readonly items_below?: readonly (MenuItem | null)[]
   /** The menu's name; `More: …` without it. */
   readonly label?: string
-  /** What "Copy link" copies; the page's address without it. */
+  /** The address that "Copy link" copies; the page's without it. */
   readonly link?: string
 }
 
@@ -99,7 +99,7 @@ export function AnswerMenu(props: AnswerMenuProps): VNode {
 
 type ShownText = { readonly title: string; readonly text: string }
 
-/** What the browser does not let the page copy. */
+/** Shows a text to copy by hand, when the browser does not let the page copy it. */
 function TextDialog({ title, text, onClose }: ShownText & { readonly onClose: () => void }): VNode {
   return (
     <Dialog title={title} onClose={onClose}>

@@ -1,4 +1,4 @@
-/** Who is behind a number: the persons or groups, and a filter that keeps only them. */
+/** Lists the persons or groups that a number counts, and offers a filter that keeps only them. */
 import { useInfiniteQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'

@@ -1,4 +1,4 @@
-/** What charts draw: buckets, series, marks; and how days from an answer become buckets. */
+/** The data of charts (buckets, series, marks), and the conversion of an answer's days to buckets. */
 import { now } from '../../state/clock.ts'
 import { formatBucket, readProjectTime, type TimeInterval } from '../format.ts'
 

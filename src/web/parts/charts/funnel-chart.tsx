@@ -19,7 +19,7 @@ type FunnelStepText = {
   readonly median_s: number | null
 }
 
-/** Who got to a step, or who got to the one before it and no further. */
+/** The actors who reached a step, or those who reached the one before it and no further. */
 export type FunnelPart = 'converted' | 'dropped'
 
 type FunnelChartProps = {

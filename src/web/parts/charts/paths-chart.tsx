@@ -110,7 +110,7 @@ function PathStep({ node, text_length, onEnter, onPick }: PathNodeProps): VNode 
   )
 }
 
-/** What is in front of the path in every URL of the answer: it says nothing. */
+/** Scheme and host when all URLs of the answer have the same; they are left out. Empty otherwise. */
 function commonOrigin(texts: readonly string[]): string {
   const [, origin = ''] = /^(https?:\/\/[^/]+)/.exec(texts[0] ?? '') ?? []
   return origin !== '' && texts.every((text) => text.startsWith(origin)) ? origin : ''

@@ -11,7 +11,7 @@ type ChoiceOption<Value extends string> = {
 }
 
 type ChoiceProps<Value extends string> = {
-  /** What is chosen, to screen readers. */
+  /** The label for screen readers: `Show as`. */
   readonly label: string
   readonly options: readonly ChoiceOption<Value>[]
   readonly value: Value

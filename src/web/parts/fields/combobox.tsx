@@ -15,7 +15,7 @@ export type ComboOption = {
 }
 
 type ComboboxProps = {
-  /** What is chosen, to screen readers: `Event`. */
+  /** The label for screen readers: `Event`. */
   readonly label: string
   readonly placeholder?: string
   readonly options: readonly ComboOption[]
@@ -133,7 +133,7 @@ function Options(props: OptionsProps): VNode {
 
 type FootProps = ComboboxProps & { readonly shown_count: number; readonly hidden_count: number }
 
-/** What is said below the list: nothing matches, more match than are drawn. */
+/** The note below the list: nothing matches, or more options match than are drawn. */
 function Foot({
   shown_count,
   hidden_count,

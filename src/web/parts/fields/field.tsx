@@ -9,7 +9,7 @@ type TextFieldProps = Omit<JSX.InputHTMLAttributes, 'class' | 'label' | 'onInput
   readonly value: string
   readonly onInput: (value: string) => void
   readonly hint?: ComponentChildren
-  /** What is wrong with the value; see `fieldError`. */
+  /** The error message for the value; see `fieldError`. */
   readonly error?: string | null
 }
 

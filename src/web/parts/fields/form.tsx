@@ -7,7 +7,7 @@ import { ErrorNote, errorText } from '../notes/error-note.tsx'
 import style from './form.module.css'
 
 type FormProps = {
-  /** What the button says: `Log in`. */
+  /** The label of the button: `Log in`. */
   readonly action: string
   /** Names of fields that show their own errors, as `fieldError` reads them. */
   readonly fields: readonly string[]

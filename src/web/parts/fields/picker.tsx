@@ -6,7 +6,7 @@ import { Popover } from '../overlays/popover.tsx'
 import { Combobox, type ComboOption } from './combobox.tsx'
 
 type PickerProps = {
-  /** What is chosen, to screen readers and above the list: `Event`. */
+  /** The label, for screen readers and above the list: `Event`. */
   readonly label: string
   readonly options: readonly ComboOption[]
   readonly value: string | null

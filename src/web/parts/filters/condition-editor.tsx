@@ -26,7 +26,7 @@ type ConditionEditorProps = {
   readonly close: () => void
 }
 
-/** Asks for the property first. What is complete when the panel closes is taken: nothing typed is lost. */
+/** Asks for the property first. A complete condition is applied when the panel closes: nothing typed is lost. */
 export function ConditionEditor({
   condition,
   event_names,

@@ -13,7 +13,7 @@ type PropertyFiltersProps = {
   readonly onChange: (filters: readonly PropertyCondition[]) => void
   /** The events that are filtered: their properties are offered first. */
   readonly event_names?: readonly string[]
-  /** What the button says. */
+  /** The label of the button. */
   readonly text?: string
   /** Opens with `/`; for the filters of the whole page, of which there is one. */
   readonly has_key?: boolean

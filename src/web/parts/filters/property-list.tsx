@@ -81,7 +81,7 @@ const named = (
     .map(({ name }) => ({ ...owner, name, text: propertyTitle(name) }))
     .toSorted((one, other) => Number(isTechnical(one)) - Number(isTechnical(other)))
 
-/** What SDKs send for themselves, and has no readable name, comes last. */
+/** Properties that SDKs send for themselves have no readable name; they come last. */
 const isTechnical = ({ text }: PickedProperty): boolean => text.startsWith('$')
 
 function optionOf({ title, name, text, owner }: PickedProperty, index: number): ComboOption {

@@ -1,4 +1,4 @@
-/** What a list or a chart says when there is nothing to show. */
+/** The note in place of a list or a chart without data. */
 import type { ComponentChildren, VNode } from 'preact'
 import { Icon, type IconName } from '../icon.tsx'
 import style from './notes.module.css'
@@ -6,7 +6,7 @@ import style from './notes.module.css'
 type EmptyNoteProps = {
   readonly title: string
   readonly icon?: IconName
-  /** What to do about it: a sentence, a button. */
+  /** Advice on what to do next: a sentence, a button. */
   readonly children?: ComponentChildren
 }
 

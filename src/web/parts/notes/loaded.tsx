@@ -7,7 +7,7 @@ import style from './loaded.module.css'
 import { Skeleton } from './skeleton.tsx'
 
 type LoadedProps<Answer> = {
-  /** What `useAnswer` or `useQuery` returned. */
+  /** The result of `useAnswer` or `useQuery`. */
   readonly of: UseQueryResult<Answer>
   /** The page's heading until its answer is here and brings one. */
   readonly title?: string

@@ -63,7 +63,7 @@ export function Dialog({
 
 type ConfirmDialogProps = {
   readonly title: string
-  /** What the button says: `Delete`. */
+  /** The label of the button: `Delete`. */
   readonly action: string
   readonly children: ComponentChildren
   readonly onConfirm: () => Promise<void> | void

@@ -10,7 +10,7 @@ import style from './popover.module.css'
 type PopoverProps = {
   /** Says what the panel is, to screen readers; also the button's name when it has no text. */
   readonly label: string
-  /** What the button shows. */
+  /** The content of the button. */
   readonly text?: ComponentChildren
   readonly icon?: IconName
   readonly look?: ButtonLook

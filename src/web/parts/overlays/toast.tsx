@@ -59,7 +59,7 @@ function Toast({ toast }: { readonly toast: ShownToast }): VNode {
   useEffect(() => {
     if (is_lasting) return undefined
     const close = (): void => {
-      // Who reads it or is about to press its button keeps it.
+      // A toast under the pointer or with the focus stays: its button is about to be pressed.
       if (box.current?.matches(':hover, :focus-within')) timer = setTimeout(close, 1000)
       else closeToast(id)
     }

@@ -1,4 +1,4 @@
-/** What only funnels, retention and paths are asked: their windows, periods, and ends. */
+/** Settings that only funnels, retention and paths have: windows, periods, start and end points. */
 import type { VNode } from 'preact'
 import { Choice } from '../../../parts/fields/choice.tsx'
 import { type ExploreQuestion, entityOf, nodeOf } from '../question.ts'
@@ -68,7 +68,7 @@ const RETENTION_TYPES = [
   { value: 'retention_recurring', text: 'at all' },
 ] as const
 
-/** Who begins, with what they come back, how long the periods are. */
+/** Edits a retention query: the event that begins it, the returning event, the periods. */
 export function RetentionSettings({ question, onChange }: EditorProps): VNode {
   const filter = question.retentionFilter ?? {}
   const set = (fields: object, is_typing = false): void =>

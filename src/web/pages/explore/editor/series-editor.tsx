@@ -19,7 +19,7 @@ type SeriesEditorProps = {
   readonly marks: 'letters' | 'numbers' | 'none'
   readonly has_math?: boolean
   readonly series_max?: number
-  /** What the button that adds one says. */
+  /** Label of the button that adds a series. */
   readonly text?: string
 }
 

@@ -200,7 +200,7 @@ function useToolbarKeys({ question, onChange }: EditorProps): void {
 const hasComparison = ({ kind }: ExploreQuestion): boolean =>
   kind === 'TrendsQuery' || kind === 'StickinessQuery'
 
-/** What every question has: its range, and for charts over time the interval and the period before. */
+/** The settings above an answer: its range, and for charts over time the interval and the previous period. */
 function Toolbar({ question, onChange }: EditorProps): VNode {
   const { kind, interval = 'day', compareFilter, trendsFilter } = question
   useToolbarKeys({ question, onChange })

@@ -1,4 +1,4 @@
-/** What the views of all kinds get, and where annotations stand on a chart. */
+/** Properties of the views of all kinds, and the places of annotations on a chart. */
 import type { ChartAnnotation } from '../../../api/insights.ts'
 import type { ClickedNumber } from '../../../parts/answer/clicked-number.ts'
 import type { ChartMark } from '../../../parts/charts/chart-data.ts'
@@ -6,7 +6,7 @@ import { inZone } from '../../../parts/charts/chart-data.ts'
 import { readProjectTime } from '../../../parts/format.ts'
 import type { ExploreQuestion } from '../question.ts'
 
-/** What the views of all kinds get. */
+/** Properties of the view of any kind. */
 export type ViewProps<Results> = {
   readonly question: ExploreQuestion
   readonly results: Results

@@ -8,7 +8,7 @@ import { useProject } from '../../../state/project.tsx'
 import style from '../sql.module.css'
 import { editorExtensions } from './editor-setup.ts'
 
-/** What the page may ask of the editor. */
+/** The functions by which the page controls the editor. */
 export type EditorHandle = {
   /** The selected text; all of it when nothing is selected. */
   readonly selectedText: () => string

@@ -108,7 +108,7 @@ function TableEntry({ table, is_open, onPick }: TableEntryProps): VNode {
 
 type FieldEntryProps = SchemaTreeProps & { readonly table: string; readonly field: ListedField }
 
-/** Whose properties a table's field `properties` has. */
+/** The owner of the properties in a table's field `properties`. */
 const OWNERS: Readonly<Record<string, PropertyOwner>> = { events: 'event', persons: 'person' }
 
 function FieldEntry({ table, field, onPick }: FieldEntryProps): VNode {

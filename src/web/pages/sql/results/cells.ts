@@ -8,7 +8,7 @@ export function cellText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** What a column is sorted by: numbers as numbers, everything else as text. */
+/** The sort key of a cell: numbers as numbers, everything else as text. */
 export function cellOrder(value: unknown): number | string | null {
   if (value === null || value === undefined) return null
   if (typeof value === 'number') return value

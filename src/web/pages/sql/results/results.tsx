@@ -1,4 +1,4 @@
-/** What a run gave: rows as a table or a chart, or why not. */
+/** Shows the result of a run: rows as a table or a chart, or the error. */
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
@@ -22,7 +22,7 @@ import { RESULT_VIEWS, readView } from './views.ts'
 
 type ResultsProps = {
   readonly of: UseQueryResult<SqlAnswer, ApiError>
-  /** What was run; another key is another run. */
+  /** The query of the run; another key is another run. */
   readonly node: HogQLNode
   readonly run_key: string
   readonly actions: VNode

@@ -14,7 +14,7 @@ type MapCountry = {
 
 type WorldMapProps = {
   readonly label: string
-  /** What is counted: `visitors`. */
+  /** The noun of the counts: `visitors`. */
   readonly unit: string
   readonly countries: readonly MapCountry[]
   readonly onPick: (country: MapCountry) => void

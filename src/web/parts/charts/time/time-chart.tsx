@@ -101,7 +101,7 @@ const KEYS: Readonly<Record<string, (at: number, count: number) => number>> = {
 
 const STEPS: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1 }
 
-/** What a screen reader says at a bucket. */
+/** The values of one bucket, for screen readers. */
 function valueText(
   { buckets, series, formatValue = formatNumber }: TimeChartProps,
   at: number,
