@@ -3,16 +3,15 @@ import { Refusal } from '../../../errors.ts'
 import type { AppContext } from '../../app-context.ts'
 import { type LiveBatch, type LiveFilter, readLiveBatch, readMatchingBatch } from './live-batch.ts'
 
-/** How often readers get what is new. */
-const TICK_MS = 250
+/** How often readers get what is new, and how long a full buffer may last before its reader is dropped. */
+const TIMES = { tick_ms: 250, stall_ms: 10_000 }
 /** With further conditions each read is a query: at most one at a time and second for a reader, some for the server. */
 const QUERY_TICK_MS = 1000
 const QUERIES_MAX = 4
 /** A silent connection is closed by proxies, and by this server. */
 const SILENCE_MS = 15_000
-/** A reader gets nothing while so much waits for it, and is dropped when that lasts. */
+/** A reader gets nothing while so much waits for it. */
 const BUFFER_BYTES = 256 * 1024
-const STALL_MS = 10_000
 /** Then the reader connects again, and its rights are checked again. */
 const AGE_MS = 5 * 60_000
 const STREAMS_MAX = 100
@@ -48,10 +47,12 @@ export class LiveStreams {
   readonly #app: Pick<AppContext, 'ingest' | 'isStopping' | 'log' | 'persons'>
   readonly #readers = new Set<LiveReader>()
   #timer: Timer | null = null
+  readonly #times: typeof TIMES
   #queries = 0
 
-  constructor(app: Pick<AppContext, 'ingest' | 'isStopping' | 'log' | 'persons'>) {
+  constructor(app: Pick<AppContext, 'ingest' | 'isStopping' | 'log' | 'persons'>, times = TIMES) {
     this.#app = app
+    this.#times = times
   }
 
   /** The number of open streams. */
@@ -79,7 +80,7 @@ export class LiveStreams {
           const { seq } = first
           reader = { caller_id, filter, controller, seq, ...times, is_querying: false }
           this.#readers.add(reader)
-          this.#timer ??= setInterval(() => this.#tick(), TICK_MS)
+          this.#timer ??= setInterval(() => this.#tick(), this.#times.tick_ms)
           controller.enqueue(encode('retry: 2000\n\n'))
           if (first.event_count > 0 || !is_resumed) controller.enqueue(messageOf(first))
         },
@@ -109,7 +110,7 @@ export class LiveStreams {
     if (this.#app.isStopping() || now_ms - reader.opened_ms > AGE_MS) return this.#end(reader)
     if ((reader.controller.desiredSize ?? 0) <= 0) {
       reader.stalled_ms ??= now_ms
-      return now_ms - reader.stalled_ms > STALL_MS ? this.#drop(reader) : undefined
+      return now_ms - reader.stalled_ms > this.#times.stall_ms ? this.#drop(reader) : undefined
     }
     reader.stalled_ms = null
     if (reader.filter.findMatches !== null) {
