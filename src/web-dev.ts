@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { buildWeb, QUICKLY } from './web-build.ts'
 import type { WebFile, WebFiles } from './web-pack.ts'
 
-/** Where `bun run up` listens unless it is told otherwise. */
+/** The address of `bun run up` without settings. */
 const SERVER_DEFAULT = 'http://127.0.0.1:8000'
 const PORT = 8001
 /** Editors write a file in several steps. */

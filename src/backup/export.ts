@@ -51,8 +51,8 @@ const MONTH = `strftime("timestamp", '%Y-%m')`
 const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(([name]) => `"${name}"`)
 
 /**
- * One file of events per month, in the order of their time, and one of persons with their distinct ids; what was
- * committed when the call began is in them. Throws a BackupFault when a snapshot file is damaged.
+ * Writes one file of events per month, in the order of their time, and one of persons with their distinct ids; they have
+ * everything that was committed when the call began. Throws a BackupFault when a snapshot file is damaged.
  */
 export async function exportProject(options: DataExportOptions): Promise<Exported> {
   const { data_dir, folder } = options
@@ -200,7 +200,7 @@ async function writeAll(
   return { events, persons, files: written }
 }
 
-/** The manifest says the month of most files; what share a file say theirs themselves. */
+/** The manifest has the month of most files; months that share a file are read from its events. */
 async function listMonths(
   connection: DuckDBConnection,
   files: readonly FileRow[],

@@ -30,7 +30,7 @@ type FileRecord = {
   readonly bytes: number
 }
 
-/** Why a record of another tool cannot be brought over. */
+/** A record of another tool that cannot be brought over, with the reason. */
 type LeftOut = { readonly reason: string }
 
 type ImportFormat = 'csv' | 'json' | 'jsonl' | 'parquet'
@@ -51,8 +51,8 @@ const FORMATS: readonly (readonly [RegExp, ImportFormat])[] = [
 ]
 
 /**
- * The files of these paths, of folders in the order of their names with persons last. Throws a BackupFault for what
- * is not there or has a name that says nothing, for what is no plain file, and for links in folders.
+ * Lists the files of these paths, of folders in the order of their names with persons last. Throws a BackupFault for
+ * missing files, unknown endings of names, special files, and links in folders.
  * `has_lines`: a .json file has one record per line, as other tools write it.
  */
 export function listImportFiles(

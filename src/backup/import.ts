@@ -58,7 +58,7 @@ const RETRY_MS = 1000
 
 /**
  * Resolves when every event is stored. Rejects with a BackupFault naming file and record when an event is refused, or
- * when the server cannot be reached; what was stored by then is skipped the next time.
+ * when the server cannot be reached; events stored by then are skipped the next time.
  */
 export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { files, progress_path, tell } = options
@@ -77,7 +77,7 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
     const before = files.slice(0, index).reduce((sum, { bytes }) => sum + bytes, 0)
     tell(before + Math.min(batch.bytes_read, batch.file.bytes), all, events)
   }
-  // One batch is stored while the next is read. Requests stay in order: what is set last must arrive last.
+  // One batch is stored while the next is read. Requests stay in order: the last value of a property must arrive last.
   let storing = Promise.resolve()
   try {
     for await (const batch of batchesOf(options, begun)) {
@@ -105,7 +105,7 @@ async function* batchesOf(
   }
 }
 
-/** How records become events, and the counts of those that do not. */
+/** The function that turns records into events, and counts by reason of records that it leaves out. */
 type Mapping = { readonly mapRecord: MapRecord | null; readonly left_out: Map<string, number> }
 
 async function* batchesOfFile(

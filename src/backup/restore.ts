@@ -41,7 +41,7 @@ export async function restoreFrom(source: RestoreSource, data_dir: string): Prom
   return { files: checksums.files.length, made_at: checksums.made_at }
 }
 
-/** Ends sessions and login links: what was ended since the backup must not be valid again. */
+/** Ends sessions and login links: those that were ended since the backup must not be valid again. */
 function endLogins(data_dir: string): void {
   const path = join(data_dir, 'control.db')
   if (!existsSync(path)) return
@@ -58,7 +58,7 @@ function endLogins(data_dir: string): void {
   }
 }
 
-/** A disk of its own has a folder of the system's. */
+/** True when the folder has files; `lost+found`, which the root of an ext4 file system has, does not count. */
 const hasData = (data_dir: string): boolean =>
   !isIncomplete(data_dir) && readdirSync(data_dir).some((name) => name !== 'lost+found')
 

@@ -107,7 +107,7 @@ function welcome({ url, control: { db } }: Server, config: Config): void {
   )
 }
 
-/** Prints the address of the first setup while nobody has a password; otherwise nothing. */
+/** Prints the address of the first setup while no user has a password; otherwise nothing. */
 function printSetup({ url, control: { db } }: Server): void {
   const setup = setupText(db, url)
   if (setup !== null) console.log(`Tidemark serves on ${url}\n\n${setup}\n`)

@@ -1,6 +1,6 @@
 /** Judges the series of an insight by the threshold of an alert. Pure: the same points give the same verdict. */
 
-/** CONDITIONS: what an alert compares with its bounds. A line adds one. */
+/** ALERT_CONDITIONS: the figures that an alert can compare with its bounds. A line adds one, with its case in `comparedOf`. */
 const ALERT_CONDITIONS = ['absolute_value', 'relative_increase', 'relative_decrease'] as const
 export type AlertCondition = (typeof ALERT_CONDITIONS)[number]
 

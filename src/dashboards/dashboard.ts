@@ -102,7 +102,7 @@ export function updateDashboard(
 
 const CREATION_MODES = { dashboard: 'duplicate', template: 'template' } as const
 
-/** The dashboard takes the template's filters; what the caller names otherwise stays. */
+/** The dashboard takes the template's filters; the caller's own members take precedence. */
 function fieldsOfTemplate(
   { template_name, dashboard_description, dashboard_filters, tags }: DashboardStart,
   sent: DashboardChanges,

@@ -1,4 +1,4 @@
-/** Public links to dashboards: whoever has one reads that dashboard, as the member who opened it would, until it is ended. */
+/** Public links to dashboards: a link shows one dashboard with the rights of the member who opened it, until it is ended. */
 import { and, eq } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { makeInviteToken } from '../projects/keys/secrets.ts'

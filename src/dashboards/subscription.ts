@@ -23,7 +23,7 @@ const subscriptions = sqliteTable('subscriptions', {
   start_date: timestamp().notNull(),
   next_delivery_date: timestamp().notNull(),
   last_delivery_date: timestamp(),
-  /** Why the last delivery failed; null when it arrived. */
+  /** The error of the last delivery; null when it arrived. */
   last_error: text(),
   deleted: flag().notNull().default(false),
   created_by: integer().notNull(),

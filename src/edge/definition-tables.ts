@@ -2,7 +2,7 @@
 
 type EdgeTable = {
   readonly name: string
-  /** Which rows of a project (`?`) are copied. */
+  /** An SQL condition on the copied rows of a project (`?`). */
   readonly where: string
   /** Columns that stay at home: secrets, and references to what is not copied. */
   readonly hidden: readonly string[]

@@ -189,7 +189,7 @@ export class EntryWriter {
   }
 }
 
-/** An entry for each slice; what the request is beside its events comes with the last. A request without any has one. */
+/** An entry for each slice; the last one has the counts and names of the request too. A request without events has one entry. */
 function entriesOf({ slices, rest }: DecodedRequest): readonly NewEntry[] {
   const { project_id, now, dropped, warnings, names } = rest
   const said = { dropped, warnings, names }

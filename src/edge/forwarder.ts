@@ -67,7 +67,7 @@ export class Forwarder {
   #confirmed_seq = 0
   #totals = { events: 0, batches: 0, bytes_sent: 0, failures: 0 }
   #last_error: string | null = null
-  /** How long the home took to confirm each batch. */
+  /** The time until the home confirmed each batch. */
   readonly times = new Histogram()
 
   /** events.db must have been opened by the edge's data thread. */
@@ -80,7 +80,7 @@ export class Forwarder {
     return this.#totals
   }
 
-  /** Why the home did not take the last batch; null if it did. */
+  /** The home's refusal of the last batch; null if it took it. */
   get last_error(): string | null {
     return this.#last_error
   }
@@ -113,7 +113,7 @@ export class Forwarder {
     }
   }
 
-  /** Stops sending: what is under way may arrive or not, and is sent again after the next start. */
+  /** Stops sending. A batch under way may arrive or not; it is sent again after the next start. */
   async close(): Promise<void> {
     this.#stop.abort()
     this.#wake.resolve()

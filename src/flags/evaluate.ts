@@ -33,7 +33,7 @@ export type Selection = {
   readonly evaluation_contexts: readonly string[] | null
 }
 
-/** The runtime of a caller that neither says where it runs nor shows it. */
+/** The runtime of a caller that sends none and whose headers show none. */
 export const UNKNOWN_RUNTIME = 'unknown'
 
 const EVERYTHING: Selection = {
@@ -137,7 +137,7 @@ function isActive({ flag }: FlagResult): boolean {
   return flag.active
 }
 
-/** Whether the caller leaves nothing out; most do not say anything of it. */
+/** True when the caller selects no flags, as most do: it gets all. */
 function isForEverything({
   flag_keys,
   evaluation_runtime,

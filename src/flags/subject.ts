@@ -26,7 +26,7 @@ export type FlagPerson = {
   readonly now: number
   /** The database could not be read: flags that need it fail, the others are evaluated. */
   readonly is_store_unavailable?: boolean
-  /** On an edge, which has not everything that is stored: what is missing here may be stored at its home. */
+  /** The facts that an edge does not know, since they may be stored at its home only. */
   readonly unknown?: UnknownToEdge
 }
 
@@ -36,7 +36,7 @@ export type UnknownToEdge = {
   readonly person: boolean
   /** The groups' properties, besides those sent. */
   readonly groups: boolean
-  /** Which identifiers were hashed before (experience continuity). */
+  /** The identifiers that were hashed before (experience continuity). */
   readonly overrides: boolean
 }
 

@@ -40,7 +40,7 @@ export type BackupState = {
   readonly failed: number
   /** Of the newest whole backup; null while none is known. */
   readonly made_at: Date | null
-  /** When the next one is due, or was; null until the store has been asked. */
+  /** The due time of the next one, perhaps past; null until the store has been asked. */
   readonly due_at: Date | null
 }
 

@@ -4,7 +4,7 @@ import { answerJson } from './answers/answers.ts'
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Why the server should get no requests now. */
+/** A reason why the server should get no requests now. */
 type UnreadyReason = {
   readonly check: 'disk' | 'queries' | 'stop'
   readonly detail: string

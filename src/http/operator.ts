@@ -7,7 +7,7 @@ import type { Endpoint } from './endpoint.ts'
 import { bearerOf } from './route.ts'
 
 /**
- * Creates the endpoints. The key is made at each start and lies in the data folder (`storage/process/lock.ts`), so that
+ * Creates the endpoints. The key is made at each start and stored in the data folder (`storage/process/lock.ts`), so that
  * only users who can read all data anyway know it. Other callers get 404.
  */
 export function operatorEndpoints(app: AppContext): readonly Endpoint[] {

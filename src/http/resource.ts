@@ -64,7 +64,7 @@ type ResourceFamily<Item, New extends TSchema, Change extends TSchema, Listed> =
     readonly summary: string
     readonly run: (app: AppContext, call: FamilyCall, item: Item) => void
   }
-  /** Further routes, which stand before the activity's in the documentation. */
+  /** Further routes, listed before the activity's in the documentation. */
   readonly more?: readonly Route[]
   readonly activity?: { readonly summary: string; readonly scope: ActivityScope }
 }

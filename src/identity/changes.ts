@@ -20,7 +20,7 @@ export type PersonChange =
       readonly person_id: Uint8Array
       /** Null means the last merge. */
       readonly merge_id: number | null
-      /** Only says what the undo would change. The caller rolls its transaction back. */
+      /** A preview: the caller rolls the transaction back. */
       readonly is_preview?: true
     }
   | {

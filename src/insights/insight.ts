@@ -52,7 +52,7 @@ export type InsightAnswer = {
   readonly said?: Readonly<Record<string, unknown>>
 }
 
-/** How long an answer can be cached: by its interval, and for ever once its range is over. */
+/** The interval and end of a range. An answer is cached by its interval, and for ever once its range is over. */
 export type InsightRange = {
   readonly interval: 'day' | 'hour' | 'minute' | 'month' | 'week' | null
   /** Milliseconds since 1970; null for a range without an end. */

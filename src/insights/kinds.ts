@@ -66,7 +66,7 @@ export function isInsight(kind: string): kind is InsightName {
   return Object.hasOwn(INSIGHTS, kind)
 }
 
-/** How long an answer can be cached. Refuses texts that are not dates. */
+/** The interval and end of a query's range, by which its answer is cached. Refuses texts that are not dates. */
 export function rangeOfInsight<Kind extends InsightName>(
   kind: Kind,
   query: InsightQueries[Kind],

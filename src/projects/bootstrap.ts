@@ -107,13 +107,13 @@ export function setUpOwner(db: ControlDB, setup: OwnerSetup, now: Date): number 
   )
 }
 
-/** The owner who holds the code. Refuses a wrong one, and any after somebody has a password. */
+/** The owner who holds the code. Refuses a wrong one, and any once a user has a password. */
 export function getOwnerByCode(db: ControlDB, code: string, now: Date): number {
   if (!hasPasswords(db)) return getLinkUser(db, readCode(code), 'code', now)
   throw new Refusal('permission_denied', 'This server is set up already: log in.')
 }
 
-/** Sets the owner's address and password from the settings of an unattended install, while nobody has a password. */
+/** Sets the owner's address and password from the settings of an unattended install, while no user has a password. */
 export function setOwnerPassword(
   db: ControlDB,
   preset: { readonly email: string; readonly hash: string },

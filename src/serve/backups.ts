@@ -21,7 +21,7 @@ export function openBackups(config: Config, log: Log, now: () => Date): BackupSc
   return config.backup_to === null ? null : new BackupSchedule(config, log, now)
 }
 
-/** One backup after the other, as the settings say. */
+/** Runs one backup after the other, on the schedule of the settings. */
 class BackupSchedule {
   readonly #config: Config
   readonly #log: Log
@@ -31,7 +31,7 @@ class BackupSchedule {
   #is_stopped = false
   #child: Bun.Subprocess | null = null
   #made_at: Date | null = null
-  /** When the first one was due that the store does not have. */
+  /** The due time of the first backup that the store does not have. */
   #due_at: Date | null = null
   #running: Promise<void> = Promise.resolve()
 

@@ -68,7 +68,7 @@ export type SnapshotContext = {
   readonly log: SnapshotLog
   /** Records how long each finished step took, by kind of work. */
   readonly timings?: Timings['snapshots']
-  /** Up to where the log may be trimmed for those who read it themselves; all that is in files when left out. */
+  /** The position up to which the log may be trimmed, for parts that read the log itself; without it all that is in files is. */
   readonly trimmable?: (flushed_seq: number) => number
   /** The retention of a project in months; null for unlimited. */
   readonly monthsKept?: (project_id: number) => number | null

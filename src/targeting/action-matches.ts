@@ -1,4 +1,4 @@
-/** Which stored events are an action, as queries decide it, with the persons of those events. */
+/** Finds the stored events that match an action, by a query, with the persons of those events. */
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { mapInSlices } from '../threads/sliced-json.ts'
 import { findAction } from './action.ts'

@@ -185,7 +185,7 @@ export type StoredActionStep = {
   readonly name: string | null
 }
 
-/** How a text of a step is compared; null is `exact`, for page addresses `contains`. */
+/** The comparison of a step's text; null means `exact`, for page addresses `contains`. */
 type ActionMatching = 'contains' | 'exact' | 'regex'
 
 export const actions = sqliteTable('actions', {

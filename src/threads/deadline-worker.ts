@@ -37,7 +37,7 @@ export class DeadlineWorker<Input, Output> {
   #worker: Worker | null = null
   #waiting: readonly Job<Input, Output>[] = []
   #running: Job<Input, Output> | null = null
-  /** When each waiting owner's last job began, as a count of jobs. */
+  /** The start of each waiting owner's last job, as a count of jobs. */
   readonly #last_begun = new Map<number, number>()
   #begun = 0
   #deadline: Timer | null = null

@@ -1,4 +1,4 @@
-/** Histograms of durations. Their numbers may lie in shared memory: one thread records, all may read. */
+/** Histograms of durations. Their numbers may be in shared memory: one thread records, all may read. */
 
 /** The numbers of a histogram at one moment. */
 export type HistogramValues = {

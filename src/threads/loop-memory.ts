@@ -3,7 +3,7 @@
 /** The threads that are watched, each with an event loop whose memory other threads can read. */
 export type EventLoops = Readonly<Record<'main' | 'data' | 'prepare', SharedArrayBuffer>>
 
-/** How late the timer of a thread was since its start. Times in seconds. */
+/** Delays of a thread's timer since its start. Times in seconds. */
 type Lag = {
   /** Delays by bucket, as many as `LAG_BUCKETS_S` has and one for all that are longer. */
   readonly counts: readonly number[]

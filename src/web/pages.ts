@@ -10,7 +10,7 @@ export type ProjectPage = {
   readonly icon: IconName
   /** The letter that opens the page after `g`. */
   readonly key?: string
-  /** Where the menu lists it: among the first, on the phone's bar; below them; not at all. */
+  /** Its place in the menu: among the first, which are on the phone's bar too; below them; at the foot; not in it. */
   readonly place: 'first' | 'more' | 'foot' | 'none'
   readonly View: ComponentType
 }

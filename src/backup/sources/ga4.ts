@@ -33,7 +33,7 @@ const GEO = {
   country: '$geoip_country_name',
   region: '$geoip_subdivision_1_name',
 }
-/** Where the user came from first; the event's own source is among its parameters. */
+/** Properties of the user's first traffic source; the event's own source is among its parameters. */
 const TRAFFIC = {
   medium: '$initial_utm_medium',
   name: '$initial_utm_campaign',

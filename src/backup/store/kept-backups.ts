@@ -11,7 +11,7 @@ import { BackupFault, fillFolder } from '../fill-folder.ts'
 import { type Restored, restoreFrom } from '../restore.ts'
 import type { BackupStore } from './store.ts'
 
-/** How many backups are kept, or for how many days. */
+/** The number of backups that are kept, or of days for which they are. */
 type BackupRetention = { readonly unit: 'backups' | 'days'; readonly number: number }
 
 /** A backup in a store. It is whole when `missing`, the number of its files that are not there, is 0. */
@@ -129,7 +129,7 @@ export async function listBackups(store: BackupStore) {
 
 /**
  * Restores the newest whole backup that was made at `at` or before it; null is the newest of all. Like a restore from
- * a folder it trusts nothing that the store says.
+ * a folder it checks everything that it reads.
  */
 export async function restoreKept(
   store: BackupStore,

@@ -3,7 +3,7 @@ import { openBucket } from './bucket-store.ts'
 import { openFolderStore } from './folder-store.ts'
 import type { BackupStore, BucketAccess } from './store.ts'
 
-/** Where a store is. The prefix of a bucket is empty or ends with a slash. */
+/** The address of a store. The prefix of a bucket is empty or ends with a slash. */
 type StoreAddress =
   | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'bucket'; readonly bucket: string; readonly prefix: string }

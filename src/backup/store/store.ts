@@ -1,4 +1,4 @@
-/** Where backups are kept: a folder or a bucket with files by checksum, and one list per backup. */
+/** BackupStore: a folder or a bucket with the files of backups by checksum, and one list per backup. */
 /**
  * A store of backups. Its keys are `files/<sha256>` and `backups/<time>.json`. All calls reject with a BackupFault that
  * names the store when it cannot be reached or refuses.
@@ -17,7 +17,7 @@ export type BackupStore = {
 
 type StoreFolder = 'backups' | 'files'
 
-/** How a bucket is reached: an empty endpoint is Amazon's own, an empty session token none. */
+/** Address and credentials of a bucket: an empty endpoint means Amazon's, an empty session token none. */
 export type BucketAccess = {
   readonly endpoint: string | null
   readonly region: string

@@ -10,7 +10,7 @@ type PrometheusRule = {
   readonly summary: string
 }
 
-/** In an expression, `$job` stands for the matcher of the scrape job. */
+/** In an expression, `$job` is replaced by the matcher of the scrape job. */
 const RULES: readonly PrometheusRule[] = [
   {
     alert: 'TidemarkDown',

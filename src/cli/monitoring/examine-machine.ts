@@ -20,7 +20,7 @@ const DISK_FREE_SHARE = 0.1
 /** The default of TIDEMARK_QUERY_MEMORY_MB for questions, and what the rest of the server takes. */
 const MEMORY_MIN_BYTES = 1536 * MIB
 const OPEN_FILES_MIN = 1024
-/** How far ahead of the clock the last stored event may lie. */
+/** The last stored event may be this far ahead of the clock. */
 const CLOCK_SLACK_MS = 60_000
 const ANSWER_TIMEOUT_MS = 5000
 const GROUP_AND_OTHERS = 0o077

@@ -24,8 +24,8 @@ export function sumOf(page: MetricPage, name: string, labels = ''): number {
 }
 
 /**
- * The upper bound of the bucket in which a quantile of a histogram lies, of what was recorded between two pages; null when
- * nothing was. Seconds.
+ * Estimates a quantile of the durations, in seconds, that were recorded between two pages: the upper bound of its bucket
+ * in the histogram; null when none were recorded.
  */
 export function quantileBetween(
   before: MetricPage,

@@ -17,7 +17,7 @@ export type ServerReading = {
   readonly at_ms: number
   readonly metrics: MetricPage
   readonly questions: readonly RunningQuestion[]
-  /** Why the server is not ready; none when it is. */
+  /** The reasons why the server is not ready; empty when it is. */
   readonly reasons: readonly string[]
 }
 

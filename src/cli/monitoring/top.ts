@@ -1,4 +1,4 @@
-/** `top`: what the server on a data folder does now, drawn again and again; a question can be cancelled. */
+/** `top`: shows the current activity of the server on a data folder, redrawn every second; a running query can be cancelled. */
 import type { Command } from 'commander'
 import { readDataDir } from '../../config.ts'
 import { findHolder } from '../../storage/process/lock.ts'
@@ -84,7 +84,7 @@ async function watch(access: ServerAccess): Promise<void> {
   let is_over = false
   const draw = (): void => {
     if (is_over) return
-    // A terminal of unknown size says 0.
+    // A terminal of unknown size reports 0.
     const width = stdout.columns || WIDTH
     const lines = [...drawScreen(before, after, { url: access.url, width, selected }), '', message]
     const shown = lines

@@ -55,7 +55,7 @@ const members = {
   calculation_interval: CalculationInterval,
   enabled: t.Boolean(),
   snoozed_until: t.Nullable(t.String({ maxLength: 64 })),
-  /** Where messages are posted; null for none. */
+  /** The address to which messages are posted; null for none. */
   webhook_url: t.Nullable(t.String({ maxLength: URL_LENGTH_MAX })),
 }
 
@@ -90,7 +90,7 @@ const Check = t.Object({
   calculated_value: t.Nullable(t.Number()),
   state: State,
   targets_notified: t.Boolean(),
-  /** Why nothing could be judged, or a message did not arrive. */
+  /** The reason why nothing could be judged, or a message did not arrive. */
   error: NullableText,
 })
 

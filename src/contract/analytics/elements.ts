@@ -59,5 +59,5 @@ export const SessionProperty = t.Object({
   is_seen_on_filtered_events: t.Null(),
 })
 
-/** Elements as objects of their own: there are none. */
+/** Stored elements: there are none. */
 export const ElementPage = pageOfItems(AnyJson)

@@ -15,7 +15,7 @@ export const SharingAnswer = t.Object({
   share_passwords: t.Array(AnyJson),
 })
 
-/** Answer of GET /shared/:token.json: what a link shows, without names of members and without other dashboards. */
+/** Answer of GET /shared/:token.json: the dashboard and its results, without names of members and without other dashboards. */
 export const SharedBoard = t.Object({
   type: t.Literal('scene'),
   timezone: t.String(),

@@ -55,7 +55,7 @@ export const SubscriptionAnswer = t.Object({
   start_date: Moment,
   next_delivery_date: Moment,
   last_delivery_date: NullableMoment,
-  /** Why the last delivery failed; null when it arrived. */
+  /** The error of the last delivery; null when it arrived. */
   last_error: NullableText,
   deleted: t.Boolean(),
   created_by: NullableUser,

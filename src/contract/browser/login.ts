@@ -66,7 +66,7 @@ const SessionProject = t.Object({
 })
 
 /**
- * The first answer of every page. `setup`: nobody has a password yet; `out`: somebody has, and the browser has no session;
+ * The first answer of every page. `setup`: no user has a password yet; `out`: the browser has no session;
  * `in`: with the user, and everything that the user can see.
  */
 export const SessionAnswer = t.Object({

@@ -46,6 +46,6 @@ export const PersonItem = t.Object({
   created_at: Moment,
   is_identified: t.Boolean(),
   matched_recordings: t.Array(AnyJson),
-  /** How often the person did what was asked for; null where nothing is counted. */
+  /** The person's count of the queried events; null when the query counts none. */
   value_at_data_point: t.Nullable(t.Number()),
 })

@@ -1,4 +1,4 @@
-/** How flag operators read a JSON value: as text, number or boolean. */
+/** Conversions by which flag operators read a JSON value: as text, number or boolean. */
 
 import { isObject } from '../../json.ts'
 

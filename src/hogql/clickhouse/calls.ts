@@ -66,7 +66,7 @@ const renamed =
   (args, call, printer) =>
     printer.gather(name, args, call)
 
-/** A call that cannot be asked there. */
+/** Makes the printing of a call that ClickHouse cannot compute: a refusal. */
 const refused =
   (what: string): CallPrinting =>
   () =>
@@ -137,7 +137,7 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
     const body = `CAST(${printer.expr(fold.body)}, ${name})`
     return `arrayFold((${locals}) -> ${body}, ${list}, CAST(${start}, ${name}))`
   },
-  // numbers: what a width or a divisor of zero refuses there is NULL
+  // numbers: calls that ClickHouse refuses for a width or divisor of zero are NULL
   _toInt8: castOrNull('Int8'),
   _toInt16: castOrNull('Int16'),
   _toInt32: castOrNull('Int32'),
@@ -264,7 +264,7 @@ const withTwoEvents = (args: readonly string[]): readonly string[] =>
 
 const zoneOf = (type: Type): string => (type.kind === 'datetime' ? type.timezone : 'UTC')
 
-/** A list is written out, rows and arrays stand for themselves. */
+/** A list is printed item by item, rows and arrays as they are. */
 function membersOf(rest: readonly string[], args: readonly ResolvedExpr[]): string {
   const [, right] = args
   const [only] = rest
@@ -272,7 +272,7 @@ function membersOf(rest: readonly string[], args: readonly ResolvedExpr[]): stri
   return is_whole ? (only ?? '') : `(${rest.join(', ')})`
 }
 
-/** A value as another type; what cannot be converted is NULL, as in the one-machine engine. */
+/** Converts a value to another type; one that cannot be converted is NULL, as in DuckDB. */
 function convertTo(value: string, from: Type, to: Type, printer: ExprPrinter): string {
   if (clickhouseName(from) === clickhouseName(to)) return value
   if (isText(from) && from.kind !== 'unknown') {

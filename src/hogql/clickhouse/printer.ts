@@ -387,7 +387,7 @@ class ClickHousePrinter implements ExprPrinter {
     return offset.type.kind === 'interval' ? Number(offset.value).toFixed() : this.expr(offset)
   }
 
-  /** The name, its parameters and a FILTER: what all aggregates share. */
+  /** Prints the name, parameters and FILTER of an aggregate. */
   gather(name: string, args: readonly string[], call: Apply): string {
     const { aggregate, params } = call
     if (aggregate !== null && aggregate.order_by.length > 0)

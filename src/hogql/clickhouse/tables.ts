@@ -93,7 +93,7 @@ export class ClickHouseTables {
     return deeper.length === 0 ? text : this.jsonMember(`ifNull(${text}, '')`, deeper)
   }
 
-  /** A member of a JSON text, as text: what is no text is its JSON, null is NULL. */
+  /** Reads a member of a JSON text as text: other values as their JSON, null as NULL. */
   jsonMember(json: string, path: readonly (number | string)[]): string {
     const keys = path.map((key) => (typeof key === 'string' ? this.#values.text(key) : `${key}`))
     return `JSONExtract(${[json, ...keys, "'Nullable(String)'"].join(', ')})`

@@ -522,8 +522,8 @@ function pointsOf(
 type WholeFill = Fill & { readonly from: ast.Expr; readonly to: ast.Expr }
 
 /**
- * Where an earlier key has a gap, a later one runs from its FROM to its TO; without both there is
- * one row.
+ * The fills of keys after a gap in an earlier key: each runs from its FROM to its TO; without both there
+ * is one row.
  */
 function wholeAfter(at: number, { fills }: Filled): readonly WholeFill[] {
   return fills.flatMap((fill) => {

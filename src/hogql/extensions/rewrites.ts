@@ -67,7 +67,7 @@ export function withoutExtension(
   return null
 }
 
-/** The select that a set with the first extension it uses stands for; null when it uses none. */
+/** Rewrites the first extension that a set uses; returns null when it uses none. */
 export function setWithoutExtension(set: ast.SelectSetQuery): ast.SelectQuery | null {
   for (const { rewriteSet } of REWRITES) {
     const rewritten = rewriteSet?.(set) ?? null
@@ -76,7 +76,7 @@ export function setWithoutExtension(set: ast.SelectSetQuery): ast.SelectQuery | 
   return null
 }
 
-/** The select that a table of an extension stands for; null for other tables. */
+/** Rewrites a table of an extension as a select; returns null for other tables. */
 export function tableOfExtension(table: ast.TableExpr, namesOf: NamesOf): ast.SelectQuery | null {
   for (const { rewriteTable } of REWRITES) {
     const rewritten = rewriteTable?.(table, namesOf) ?? null

@@ -11,8 +11,8 @@ import { asFloat } from '../types/convert.ts'
 import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types/types.ts'
 
 /**
- * How an aggregate is split: its partial value, and the merge of those; `state` is the argument of
- * the merge.
+ * The two parts of an aggregate: the computation of a partial value (`state`), and of the result from
+ * partial values (`merge`).
  */
 type Halves = {
   readonly state: (call: Apply) => ResolvedExpr

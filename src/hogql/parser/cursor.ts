@@ -156,7 +156,7 @@ export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
   throw expected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
 }
 
-/** The refusal of the current token: what was expected there. */
+/** The refusal of the current token, which names the expected one. */
 export function expected(cursor: Cursor, what: string): Refusal {
   const hint = HINTS.get(cursor.token.key)
   const message = `expected ${what}, found ${found(cursor)}.${hint === undefined ? '' : ` ${hint}`}`

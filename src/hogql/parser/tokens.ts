@@ -33,7 +33,7 @@ const NUMBER =
   /0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?[pP][+-]?\d+|0[xX][0-9a-fA-F]+|0[bB][01]+(?!\d)|(?:\d+\.\d+|\d+\.(?![A-Za-z_$"`])|\d+\.(?=[eE][+-]?\d)|\.\d+|\d+)(?:[eE][+-]?\d+)?/y
 const DIGITS = /\d+/y
 
-/** Where a match of a sticky pattern at `from` ends, or `from` when there is none. */
+/** The end of a match of a sticky pattern at `from`; `from` when there is none. */
 function endOf(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from
   return pattern.test(text) ? pattern.lastIndex : from

@@ -31,7 +31,7 @@ const NOT_OPERANDS = words(`
   AND AS ASC ASCENDING BETWEEN COLLATE DESC DESCENDING ELSE EXCEPT FOLLOWING FROM GROUP HAVING ILIKE IN INTERSECT IS
   LIKE LIMIT OFFSET ON OR ORDER OVER PRECEDING PREWHERE QUALIFY THEN UNION USING WHEN WHERE WINDOW WITH`)
 
-/** Where an expression is expected, these begin the next clause if the tokens after them match. */
+/** In the place of an expression, these words begin the next clause if the tokens after them match. */
 const CLAUSE_WORDS = words(`
   FROM WHERE PREWHERE GROUP HAVING QUALIFY WINDOW ORDER LIMIT OFFSET UNION EXCEPT INTERSECT THEN ELSE WHEN ON USING`)
 
@@ -81,7 +81,7 @@ export function atBareAlias(cursor: Cursor): boolean {
   return kind === 'quoted' || (kind === 'word' && !NOT_ALIASES.has(key))
 }
 
-/** Where an expression is expected: whether the current token begins the next clause instead. */
+/** True when the current token, in the place of an expression, begins the next clause instead. */
 export function atClause(cursor: Cursor): boolean {
   const { kind, key } = cursor.token
   if (kind !== 'word' || !CLAUSE_WORDS.has(key)) return false
@@ -107,7 +107,7 @@ function atPairOfNames(cursor: Cursor): boolean {
   return peek(cursor).key === '.' && peek(cursor).start === cursor.token.end
 }
 
-/** Where an item of a list is expected: whether the list has ended. */
+/** True when the current token, in the place of an item, ends the list. */
 export function atListEnd(cursor: Cursor): boolean {
   const { kind, key } = cursor.token
   return (

@@ -55,7 +55,7 @@ type Printers = {
   ) => string
 }
 
-/** How each kind of expression is printed. */
+/** The printer of each kind of expression. */
 const PRINTERS: Printers = {
   Alias: ({ expr, alias }, printer) => `${closed(expr, printer)} AS ${printName(alias)}`,
   And: ({ exprs }, printer) => `and(${printItems(exprs, printer)})`,

@@ -44,7 +44,7 @@ type Handlers = {
   ) => ResolvedExpr
 }
 
-/** How to resolve each kind of expression. Adding a kind of node means adding a line. */
+/** The resolver of each kind of expression. Adding a kind of node means adding a line. */
 const HANDLERS: Handlers = {
   Constant: (node) => literal(node.value),
   Field: (node, { scope, resolver }) => resolveField(node, scope, resolver),

@@ -27,7 +27,7 @@ export type ScalarFunction = {
   readonly name: `js_${string}`
   readonly takes: readonly ScalarType[]
   readonly gives: ScalarType
-  /** How many of the first arguments are constants of the query, which are parsed once for many rows. */
+  /** The number of leading arguments that are constants of the query, which are parsed once for many rows. */
   readonly fixed?: number
   /** Throws a ScalarRefusal for values that cannot be computed; anything else thrown is a bug. */
   readonly compute: (...args: never[]) => ScalarValue

@@ -1,9 +1,9 @@
 /**
- * How often the engine copies the arguments of macros.
+ * Counts the copies that the engine makes of the arguments of macros.
  *
  * A macro that uses an argument four times copies it four times, so that eight nested calls are 65,536 copies: eight times
- * `substring(…)` took the engine 38 s to bind, which no interrupt ends. How often a macro uses its arguments is read from
- * the macros' texts.
+ * `substring(…)` took the engine 38 s to bind, which no interrupt ends. The uses of each argument are counted in the
+ * macros' texts.
  */
 import macro_texts from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import type { Fragment } from './ir.ts'
@@ -17,7 +17,7 @@ create macro split_part(s, d, p) as case when s is not null and d is not null an
 `
 
 const CREATE = /^create (?:or replace )?macro ([a-z_0-9]+)\(([^)]*)\) as (?!table\b)/gm
-/** A string, a quoted name, a comment, a word, a bracket, a comma, a dot; what else there is are operators. */
+/** A string, a quoted name, a comment, a word, a bracket, a comma, a dot; all other characters are operators. */
 const TOKEN = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|[\w$]+|[()[\]{}]|,|\.|[^\s\w'"()[\]{},.]+/g
 
 type MacroText = { readonly params: readonly string[]; readonly body: string }
@@ -37,7 +37,7 @@ function readMacros(text: string): ReadonlyMap<string, MacroText> {
   return macros
 }
 
-/** How often a macro prints each of its arguments, nested macros put in; null for any other function. */
+/** The copies of each argument of a macro, nested macros included; null for any other function. */
 export function copiesByMacro(name: string): readonly number[] | null {
   const known = COPIES.get(name)
   if (known !== undefined) return known
@@ -63,7 +63,7 @@ export function copiesByMacro(name: string): readonly number[] | null {
 /** Copies by pieces, which are literals of this program. */
 const PIECES = new WeakMap<readonly string[], readonly number[]>()
 
-/** How often a fragment prints each of its arguments, the macros it calls put in. */
+/** The copies of each argument of a fragment, the macros it calls included. */
 export function copiesByFragment({ pieces }: Pick<Fragment, 'pieces'>): readonly number[] {
   const known = PIECES.get(pieces)
   if (known !== undefined) return known
@@ -78,9 +78,9 @@ export function copiesByFragment({ pieces }: Pick<Fragment, 'pieces'>): readonly
 
 /** A bracket that is open: of a macro's arguments, or any other. */
 type OpenBracket = {
-  /** How often the macro prints its arguments; null for any other bracket. */
+  /** The copies of each argument of the macro; null for any other bracket. */
   readonly copies: readonly number[] | null
-  /** How often the bracket as a whole is printed. */
+  /** The copies of the bracket as a whole. */
   readonly factor: number
   /** The argument that is being read. */
   position: number
@@ -114,7 +114,7 @@ class CopyCounter {
     this.#last = token
   }
 
-  /** How often the next token is printed. The commas of a lambda count as those between arguments. */
+  /** The copies of the next token. The commas of a lambda count as those between arguments. */
   #factor(): number {
     const bracket = this.#open.at(-1)
     if (bracket === undefined) return 1

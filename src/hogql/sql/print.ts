@@ -45,7 +45,7 @@ export function printStatement(statement: Statement, events: readonly EventMacro
   return { sql: body, values: parameters.values, moving: parameters.moving }
 }
 
-/** How often the engine computes a CTE; by default it decides. */
+/** The word that makes the engine compute a CTE once, or at each use; by default the engine decides. */
 function materializedWord(is_materialized: boolean | null): string {
   if (is_materialized === null) return ''
   return is_materialized ? 'MATERIALIZED ' : 'NOT MATERIALIZED '

@@ -1,5 +1,5 @@
 /**
- * The words of a query that may name definitions (actions, cohorts, resources, filters): what the query means depends on
+ * Finds the words of a query that may name definitions (actions, cohorts, resources, filters): its meaning depends on
  * these besides its text. Words are in lower case.
  */
 import type { Node, Select } from './ast.ts'

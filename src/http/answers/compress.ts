@@ -1,4 +1,4 @@
-/** Compresses JSON answers: zstd where the client accepts it, else gzip, and nothing that tells a secret. */
+/** Compresses JSON answers: zstd where the client accepts it, else gzip, and nothing that contains a secret. */
 import { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import {
@@ -28,7 +28,7 @@ const gzipInPool = promisify(gzip)
 const zstdInPool = promisify(zstdCompress)
 
 /**
- * Resources whose answers contain tokens, invite links or keys. A page that can send requests in somebody's name, and
+ * Resources whose answers contain tokens, invite links or keys. A page that can send requests with a visitor's cookie, and
  * measure the length of a compressed answer in which its own text is repeated, can guess a secret beside it (BREACH).
  */
 const SECRET_RESOURCES: ReadonlySet<string> = new Set<Resource>([

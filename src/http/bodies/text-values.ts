@@ -1,6 +1,6 @@
 /**
  * Reads members of a body that were sent as texts: clients write `"true"` and `"1000"`, and a form has nothing but
- * texts. The schema decides what a text stands for.
+ * texts. The schema decides the value of a text.
  */
 import type { TSchema } from 'elysia'
 
@@ -68,7 +68,7 @@ function fieldValue(schema: MemberSchema, texts: readonly string[]): unknown {
   return valueOf(schema, text)
 }
 
-/** The value that a text stands for; the text itself where the schema takes texts, or knows nothing better. */
+/** The value of a text by its schema; the text itself if the schema takes texts, or no value fits. */
 function valueOf(schema: MemberSchema, text: string): unknown {
   const kinds = alternativesOf(schema)
   if (kinds.some((kind) => takesText(kind, text))) return text

@@ -1,4 +1,4 @@
-/** Logging in and out, the first setup, links that set a password: what a browser calls before it has a session. */
+/** Logging in and out, the first setup, links that set a password: the calls of a browser without a session. */
 import type { Static, TSchema } from 'elysia'
 import { LoginBody, ResetBody, SetupBody } from '../../contract/browser/login.ts'
 import { Refusal } from '../../errors.ts'
@@ -64,7 +64,7 @@ export function loginEndpoints(app: AppContext): readonly Endpoint[] {
   }))
 }
 
-/** Refuses calls that another site's page could have sent: they would log somebody in as somebody else, or out. */
+/** Refuses calls that another site's page could have sent: they would log a visitor in as another user, or out. */
 function requireBrowser(request: Request): void {
   if (isFromBrowser(request)) return
   throw new Refusal('permission_denied', 'Send the header X-Tidemark: 1.')

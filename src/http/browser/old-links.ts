@@ -58,7 +58,7 @@ export function oldLinkEndpoints(app: Pick<AppContext, 'publicUrl'>): readonly E
 const fill = (page: string, params: PathParams): string =>
   page.replace(':id', encodeURIComponent(params['id'] ?? ''))
 
-/** Temporary, since what stands here may move again, and browsers keep permanent ones for ever. */
+/** Temporary redirects: pages may move again, and browsers keep permanent ones for ever. */
 function redirectsTo(path: string, to: (params: PathParams) => string): readonly Endpoint[] {
   const answer: Endpoint['answer'] = (_, params) =>
     new Response(null, {

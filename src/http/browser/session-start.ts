@@ -23,7 +23,7 @@ export type Login = { readonly user_id: number; readonly ip: string }
 
 /**
  * Starts a session and returns the headers that give it to the browser. The browser's session until now ends, and the new
- * one has a new token: a token that somebody planted before the login is worth nothing after it.
+ * one has a new token: a token that an attacker planted before the login is invalid after it (session fixation).
  */
 export function beginSession(
   app: AppContext,

@@ -7,7 +7,7 @@ type ListedEdge = EdgeReport & {
   readonly id: string
   /** Time of the report, µs since 1970 UTC. */
   readonly seen_at: number
-  /** How far the edge's clock is ahead of this server's, with the time that the report travelled, in seconds. */
+  /** Seconds by which the edge's clock is ahead of this server's, less the time that the report travelled. */
   readonly clock_skew_s: number
 }
 

@@ -152,7 +152,7 @@ function analyse(
   })
 }
 
-/** Analyses whose answers say how many actors have no profile, and how fresh they are. */
+/** Analyses whose answers have the number of actors without a profile, and their own age. */
 const HAS_MISSING: ReadonlySet<Analysis> = new Set(['correlation', 'funnel', 'trends'])
 
 /** Default size of a page of persons. */

@@ -148,7 +148,7 @@ function selectionOf(body: FlagRequestBody): Selection {
   }
 }
 
-/** A word that names no runtime stands for all of them. */
+/** A word that names no runtime means all of them. */
 function runtimeNamed(word: string): string {
   const runtime = word.toLowerCase()
   return runtime === 'client' || runtime === 'server' ? runtime : 'all'

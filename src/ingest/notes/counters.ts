@@ -2,7 +2,7 @@
 import type { Statement } from 'bun:sqlite'
 import type { EventLog } from '../../storage/log/event-log.ts'
 
-/** Why an event was dropped although its request was answered 200. */
+/** The reason why an event was dropped although its request was answered 200. */
 export type DropReason =
   | 'client_ingestion_warning'
   | 'invalid_without_person_profile'

@@ -22,10 +22,10 @@ const REMEMBERED_US = 900_000_000
  * Names of each kind that one request reports: each costs a write in its transaction. Later requests report the others.
  */
 const LISTED_MAX = 2000
-/** Longer texts are texts whatever they say; the list of a request must stay small. */
+/** Longer texts are never taken for numbers or times; the list of a request must stay small. */
 const EXAMPLE_LENGTH_MAX = 100
 
-/** When each name was reported last, µs. A property without a typed value yet is reported again with its first one. */
+/** Time of each name's last report, µs. A property without a typed value yet is reported again with its first one. */
 type SeenNames = {
   readonly events: Map<string, number>
   readonly properties: Map<string, number>

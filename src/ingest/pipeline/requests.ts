@@ -10,7 +10,7 @@ export type SentObject = { [name: string]: unknown }
 export type ParsedRequest = {
   readonly token: unknown
   readonly events: readonly unknown[]
-  /** When the client sent it, µs by the client's clock; null if missing. */
+  /** Time of sending, µs by the client's clock; null if missing. */
   readonly sent_at: number | null
   readonly is_historical: boolean
   /** `/engage`: every entry is a person update. */

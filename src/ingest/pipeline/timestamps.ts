@@ -17,9 +17,9 @@ type TimeClaims = {
   readonly timestamp: unknown
   readonly offset: unknown
   readonly ignores_sent_at: boolean
-  /** When the client sent the request, by the client's clock; null if missing. */
+  /** Time of sending by the client's clock; null if missing. */
   readonly sent_at: number | null
-  /** When the server received the request. */
+  /** Time of receipt by the server's clock. */
   readonly now: number
 }
 

@@ -1,4 +1,4 @@
-/** Decoded requests and events, ready to be written: what the pipeline produces and the committer applies. */
+/** Decoded requests and events, which the pipeline produces and the committer writes. */
 import type { GroupClaim } from '../../identity/group.ts'
 import type { MergeClaim } from '../../identity/merge.ts'
 import type { PersonUpdate } from '../../identity/person.ts'

@@ -42,7 +42,7 @@ declare const self: Worker
 /** Rows deleted per transaction when the log is trimmed: requests wait a few milliseconds for one. */
 const TRIMMED_TOGETHER_MAX = 2000
 
-/** A transaction of a person's change takes no further part after this time; what is left follows in later ones. */
+/** A transaction of a person's change takes no further part after this time; the rest follows in later ones. */
 const PERSON_CHANGE_MS_MAX = 15
 
 type DataThread = {

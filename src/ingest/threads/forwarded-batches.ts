@@ -41,7 +41,7 @@ const APPLYING = nameWork('edges: storing forwarded events')
 type RunningBatch = {
   readonly call: number
   readonly batch: ForwardedBatch
-  /** Where the next entry begins in the text. */
+  /** The start of the next entry in the text. */
   offset: number
   entry: ForwardedEntry | null
   seq: number

@@ -17,7 +17,7 @@ type ForwardedRest = Pick<PreparedRequest, 'dropped' | 'names' | 'warnings'>
 export type ForwardedEntry = {
   readonly seq: number
   readonly project_id: number
-  /** When the edge received the request, µs since 1970 UTC by the edge's clock. */
+  /** Time of receipt by the edge, µs since 1970 UTC by the edge's clock. */
   readonly received_at: number
   readonly events: readonly PreparedEvent[]
   readonly rest: ForwardedRest | null

@@ -109,7 +109,7 @@ function nextStart(start_us: bigint, interval: Interval, dates: InsightDates): b
   if (interval === 'hour' || interval === 'minute') {
     const length_us = BigInt(LENGTHS_MS[interval]) * 1000n
     const next = stepStart(start_us + length_us, interval, dates)
-    // Where the zone moves back by half an hour, the next hour would begin at the same local hour.
+    // When the zone moves back by half an hour, the next hour would begin at the same local hour.
     return next > start_us ? next : start_us + length_us
   }
   return instantOf(dateAfter(localDate(start_us, dates), interval, 1), dates)

@@ -205,7 +205,7 @@ export function isoLocal(at_us: bigint, dates: InsightDates): string {
   return `${local.toISOString().slice(0, 19)}${fraction}${minutes < 0 ? '-' : '+'}${offset}`
 }
 
-/** How long an answer about the range can be cached. */
+/** The interval and end of a range, by which its answer is cached. */
 export function freshnessOf(range: InsightDateRange): InsightRange {
   return { interval: range.interval, ends_at_ms: Number(range.to_us / 1000n) }
 }

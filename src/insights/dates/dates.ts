@@ -50,7 +50,7 @@ function offsetUs(zone: string): bigint {
 /** Days, hours, months, minutes, quarters, seconds, weeks, years. */
 export type Unit = 'd' | 'h' | 'm' | 'M' | 'q' | 's' | 'w' | 'y'
 
-/** How far back one of each unit goes, in months or milliseconds. A quarter is thirteen weeks. */
+/** The length of each unit, in months or milliseconds. A quarter is thirteen weeks. */
 const STEPS = {
   s: { ms: 1000 },
   M: { ms: 60_000 },

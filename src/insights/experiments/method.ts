@@ -3,7 +3,7 @@
 import type { StatsSettings } from './settings.ts'
 import { PEOPLE_MIN } from './statistics/variant-figures.ts'
 
-/** When the best variant is significant, for the Bayesian method. */
+/** The bounds beyond which the best variant is significant, for the Bayesian method. */
 export const METHOD = {
   exposures_min: 100,
   probability_min: 0.9,

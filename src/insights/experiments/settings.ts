@@ -3,7 +3,7 @@
 import { Refusal } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 
-/** How variants are compared with the baseline. */
+/** The statistical method that compares variants with the baseline, and its parameters. */
 export type StatsSettings = {
   readonly method: 'bayesian' | 'frequentist'
   /** Confidence or credible level: 1 − alpha for tests. */

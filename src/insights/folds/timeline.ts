@@ -23,9 +23,9 @@ export const FUNNEL_STEPS_MAX = 25
 export type Packing = {
   /** Low bits with steps and exclusions. */
   readonly bits: number
-  /** How many of those are steps; the others are exclusions. */
+  /** The number of steps among those; the others are exclusions. */
   readonly steps: number
-  /** How many steps, and exclusions between them, the fold uses. */
+  /** The number of steps that the fold uses, with the exclusions between them. */
   readonly kept: number
   /** Bits of the steps whose events have a value. */
   readonly valued: number

@@ -7,7 +7,7 @@ export type UnorderedFunnel = {
   readonly step_count: number
   /** Between the first and the last of the steps, inclusive. */
   readonly window_us: number
-  /** When this many steps are taken, the next counts only with this value. */
+  /** After this many steps, the next one counts only with this value. */
   readonly attribution: { readonly step: number; readonly value: string } | null
 }
 
@@ -23,7 +23,7 @@ export function gatherNothing(step_count: number): GatheredSteps {
 
 const isEmpty = ({ events, from }: StepQueue): boolean => from >= events.length
 
-/** How many steps have an event. */
+/** The number of steps with an event. */
 export function gatheredCount({ by_step }: GatheredSteps): number {
   let count = 0
   for (const queue of by_step) if (!isEmpty(queue)) count += 1

@@ -15,7 +15,7 @@ import { readExclusions } from './exclusions.ts'
 
 type FunnelOrder = 'ordered' | 'strict' | 'unordered'
 
-/** Which of an actor's values is the breakdown. */
+/** The rule that chooses the breakdown among an actor's values. */
 type Attribution =
   | { readonly kind: 'all_events' | 'first_touch' | 'last_touch' }
   | { readonly kind: 'step'; readonly step: number }

@@ -17,7 +17,7 @@ export type FunnelGroup = {
   readonly row: readonly unknown[]
 }
 
-/** Which groups of rows of `actorsTree` are kept. */
+/** Groups of rows of `actorsTree`, and the order by which the first ones are kept. */
 export type GroupRanking = {
   readonly rows: (cohort: FunnelCohort) => SelectQuery
   /** Descending; a group whose last item is 0 has no actors. */

@@ -27,13 +27,13 @@ export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<Insight
   return { results: stepsOf(funnel, groups[0] ?? { named: null, row: [] }), hogql }
 }
 
-/** Groups by who came furthest: the values with most conversions are kept, not the most frequent ones. */
+/** The order of groups: values with most conversions first, ties by the step before; the first ones are kept. */
 export const rankSteps = (funnel: Funnel): GroupRanking => ({
   rows: (cohort) => actorsTree(funnel, 'steps', cohort),
   rank: countsOf(funnel).toReversed(),
 })
 
-/** How many take each step. */
+/** The number of actors who took each step. */
 const countsOf = ({ steps }: Funnel): readonly Expr[] =>
   steps.map((_, step) => expr`countIf(${tookStep(step)})`)
 
@@ -42,7 +42,7 @@ export function tookStep(step: number): Expr {
   return expr`bitAnd(toInt(taken[2]), ${constant(2n ** BigInt(step))}) != 0`
 }
 
-/** When a step was taken, microseconds after the origin; only for those who took it. */
+/** The time of a step, microseconds after the origin; only for actors who took it. */
 export const takenAt = (step: number): Expr => expr`taken[${constant(BigInt(step + 3))}]`
 
 /** Average and median of the seconds since the step before, of actors who needed any. */

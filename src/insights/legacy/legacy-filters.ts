@@ -27,7 +27,7 @@ export function legacyBoolean(input: LegacyParameters, name: string): boolean {
   return isYes(input[name])
 }
 
-/** Whether a value of an address or a form says yes; every other word says no. */
+/** True for a value of an address or a form that means yes; every other word means no. */
 export function isYes(value: unknown): boolean {
   if (typeof value !== 'string') return value === true || value === 1
   return /^(true|1|yes|y|t|on)$/i.test(value.trim())

@@ -5,7 +5,7 @@ import { expr } from '../../hogql/template.ts'
 import { filterCondition, type PropertyFilterContext } from '../filters/property-filters.ts'
 import { selectorPattern, tagPattern } from '../filters/selectors.ts'
 
-/** How a step compares a text. */
+/** The comparison of a text in a step. */
 type TextMatching = 'contains' | 'exact' | 'regex'
 
 /** One alternative of an action: all of its members must match; null members match anything. */

@@ -1,4 +1,4 @@
-/** Actors: what an insight counts, persons (with or without a profile) or groups. */
+/** Actors, which an insight counts: persons (with or without a profile) or groups. */
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { compare, constant, field } from '../../hogql/syntax/nodes.ts'
 

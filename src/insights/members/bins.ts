@@ -10,7 +10,7 @@ import { type BreakdownItem, binEdges, breakdownValue } from './breakdown.ts'
 /** One breakdown; `edges` of its bins when it is a histogram. */
 export type SplitBy = { readonly item: BreakdownItem; readonly edges: readonly number[] | null }
 
-/** Where to find the minimum and maximum of a binned breakdown. */
+/** The events among which to find the minimum and maximum of a binned breakdown. */
 type BinnedBreakdown = { readonly events: JoinExpr; readonly condition: Expr }
 
 /** The breakdowns with bin edges. Runs a query only when one is a histogram. */

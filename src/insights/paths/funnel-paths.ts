@@ -59,7 +59,7 @@ function within(
     case 'funnel_path_after_step':
       return expr`${at} >= people.step_us`
     case 'funnel_path_before_step': {
-      // Actors drop off when the conversion window is over: what they did until then is before it.
+      // Actors drop off when the conversion window is over: their events until then count as before it.
       const wait = constant(BigInt((funnelStep ?? 1) < 0 ? funnel.window_us : 0))
       return expr`${at} <= people.step_us + ${wait}`
     }

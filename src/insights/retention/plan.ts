@@ -35,7 +35,7 @@ export type RetentionPlan = {
   readonly target: Series
   readonly returning: Series
   /**
-   * Which target events start: each, the first that matches, or the first of its event if that one
+   * The target events that start: each, the first that matches, or the first of its event if that one
    * matches.
    */
   readonly start: 'each' | 'first' | 'first_ever'

@@ -1,4 +1,4 @@
-/** RetentionQuery: of actors who start in a period, how many return after each number of periods. */
+/** RetentionQuery: the number of actors who start in a period, and of those who return after each number of periods. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'

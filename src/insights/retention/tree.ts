@@ -53,7 +53,7 @@ export function retentionTree(
     ? expr`intDiv(moment - tupleElement(began, 2), ${integer(stepUs(plan))})`
     : expr`moment - began`
   const offsets = expr`arrayMap(moment -> ${offset}, returned)`
-  // Where only the first event counts, it may be before the range.
+  // When only the first event counts, it may be before the range.
   const counts = plan.start === 'each' ? constant(true) : expr`${step} = first`
   return select`select ${keys}, ${step} as start, ${backIn(offsets, plan)} as offsets
     from ${started} where ${counts}`
@@ -197,8 +197,8 @@ function isReturn({ plan, context }: RetentionTreeRequest): Expr {
 }
 
 /**
- * Where only first events count, starts are searched in all of the past; returns are limited to the
- * range.
+ * Limits starts to the range. When only first events count, starts are searched in all of the past, and only
+ * returns are limited to the range.
  */
 function inRange({ start, range }: RetentionPlan): Expr | null {
   return start === 'each' ? null : expr`timestamp >= ${instant(range.from_us)}`

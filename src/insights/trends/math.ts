@@ -8,7 +8,7 @@ import { actorOf } from '../members/actor.ts'
 import { readExpression } from '../members/expression.ts'
 import type { SeriesAt } from '../members/series.ts'
 
-/** How a series is counted. */
+/** The figure that a series has per bucket. */
 type SeriesMath =
   /** An aggregate of the events. */
   | { readonly kind: 'events'; readonly value: Expr; readonly is_scaled: boolean }
@@ -106,7 +106,7 @@ function propertyMath(series: Series, aggregate: SeriesAggregate, property: stri
   }
 }
 
-/** Where numeric properties of each type are stored. */
+/** The fields with the numeric properties of each type. */
 const OWNERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['event_properties', ['properties']],
   ['person_properties', ['person', 'properties']],

@@ -19,7 +19,7 @@ export const makeInviteToken = (): string => base62(randomBytes(TOKEN_BYTES))
 /** Generates the token of a session's cookie. */
 export const makeSessionToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url')
 
-/** Digits and letters that nobody takes for another: no I, L, O and U. 32 of them, so 5 bits each. */
+/** Digits and letters that are not mistaken for one another: no I, L, O and U. 32 of them, so 5 bits each. */
 const CODE_LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CODE_LENGTH = 12
 const CODE_GROUP = 4

@@ -18,7 +18,7 @@ const access_controls = sqliteTable(
   (table) => [primaryKey({ columns: [table.project_id, table.resource, table.user_id] })],
 )
 
-/** The resource that stands for the project as a whole. */
+/** The resource of the project as a whole. */
 export const PROJECT_RESOURCE = 'project'
 
 /** In ascending order, by the API's names. */

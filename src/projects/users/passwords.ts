@@ -81,12 +81,12 @@ export function findLoginUser(db: ControlDB, email: string): number | null {
   return findPassword(db, email)?.user_id ?? null
 }
 
-/** Whether anybody has a password. */
+/** Whether any user has a password. */
 export function hasPasswords(db: ControlDB): boolean {
   return db.select({ id: passwords.user_id }).from(passwords).limit(1).get() !== undefined
 }
 
-/** Stores a user's password. Refuses an address that somebody else logs in with. */
+/** Stores a user's password. Refuses an address by which another user logs in. */
 export function storePassword(
   db: ControlDB,
   {

@@ -65,9 +65,9 @@ export function findSession(db: ControlDB, token: string, now: Date): LoginSessi
   return session
 }
 
-/** The caller that a session stands for: its user, without the limits that a key may have. */
+/** The caller of a session: its user, without the limits that a key may have. */
 export function callerOfSession({ id, user_id }: LoginSession): Caller {
-  // No end: a key that somebody makes in the browser may outlive the session.
+  // No end: a key that the user creates in the browser may outlive the session.
   const unlimited = { scoped_organizations: null, scoped_projects: null, expires_at: null }
   return { id, user_id, scopes: ['*'], ...unlimited }
 }

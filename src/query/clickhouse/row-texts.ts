@@ -87,7 +87,7 @@ class RowScanner {
     return `{${members.join(',')}}`
   }
 
-  /** Skips what stands between values and gives the next character; the end of a broken line is an error. */
+  /** Skips separators and returns the next character; the end of a broken line is an error. */
   #skip(): string {
     for (;;) {
       const next = this.#line[this.#at]

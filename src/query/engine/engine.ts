@@ -75,7 +75,7 @@ type RunOptions = {
 const INTERRUPT_TIME_MS = 2000
 /** The next worker is started when an interrupted query still runs after this time. */
 const PREPARE_TIME_MS = 1000
-/** How often the spilled bytes are added up while queries run. */
+/** The spilled bytes are added up this often while queries run. */
 const SPILL_WATCH_MS = 250
 /** Queries that may run beyond `running_max` when none of their project does. */
 const GUESTS_MAX = 1
@@ -166,7 +166,7 @@ export class QueryEngine {
       opening_failures: this.#opening_failures,
       /** The confinement that the worker reached on this system. */
       confinement: this.#confinement,
-      /** Why queries cannot be answered now; null while they can. */
+      /** The reason why queries cannot be answered now; null while they can. */
       unready: this.#unready(),
     }
   }
@@ -508,7 +508,7 @@ export class QueryEngine {
     else this.#log.warn({ ...death, role, questions }, 'query process died')
   }
 
-  /** A trial worker that could not start has nobody to blame: the suspects are refused. */
+  /** A trial worker that could not start names no culprit: all suspects are refused. */
   #endTrial({ was_ready, reason }: ChildExit): void {
     this.#trial = null
     if (was_ready || reason !== null) return

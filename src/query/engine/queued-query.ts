@@ -9,7 +9,7 @@ export type EngineWorker = {
   readonly child: QueryChild
   /** `trial`: started for one suspect query, which must not keep others waiting. */
   readonly role: 'serving' | 'trial'
-  /** Why it takes no more queries and will be killed; null while it serves. */
+  /** The reason why it takes no more queries and will be killed; null while it serves. */
   retiring: KillReason | null
   /** It has little address space left, and is replaced by its successor. */
   is_worn: boolean
@@ -20,9 +20,9 @@ export type QueuedQuery = {
   readonly id: number
   readonly project_id: number
   readonly query: WorkerQuery
-  /** Where it runs, or ran last. */
+  /** The worker that runs it, or ran it last. */
   worker: EngineWorker | null
-  /** When it was begun last; milliseconds of a clock that only goes forward. */
+  /** Time of its last begin; milliseconds of a clock that only goes forward. */
   begun_ms: number
   /** Number of begins, except those whose worker was ended because of other queries. */
   attempts: number

@@ -13,7 +13,7 @@ import {
   type ToQueryProcess,
 } from './protocol.ts'
 
-/** Why the server killed the worker. */
+/** The reason why the server killed the worker. */
 export type KillReason = 'closed' | 'exhausted' | 'fault' | 'memory' | 'unresponsive' | 'worn'
 
 export type ChildExit = {

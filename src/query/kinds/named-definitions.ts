@@ -1,4 +1,4 @@
-/** Which of a project's definitions an insight query names: its answer depends on these besides the query. */
+/** Finds the definitions of a project that an insight query names: its answer depends on these besides the query. */
 import { ACTION_WORD, wordsOfText } from '../../hogql/syntax/named-words.ts'
 
 type NamedDefinitions = {

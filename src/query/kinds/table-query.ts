@@ -11,7 +11,7 @@ type TableOptions = {
   readonly rows_max: number
 }
 
-/** How a column is sent as JSON, and read back as a DuckDB column. */
+/** A column that is sent as JSON and read back as a DuckDB column. */
 type TransferColumn = {
   /** ClickHouse type name. */
   readonly type: string

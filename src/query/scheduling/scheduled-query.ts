@@ -14,7 +14,7 @@ export type ScheduledQuery = {
   readonly answer: Promise<ComputedAnswer>
   /** Resolves when the engine begins the query; pending for ever when it does not. */
   readonly begun: Promise<void>
-  /** When the engine began the query, in milliseconds since 1970; null before. */
+  /** Time at which the engine began the query, in milliseconds since 1970; null before. */
   readonly begun_ms: () => number | null
   readonly probe: ProgressProbe
   /** True when stored events of the project changed after the execution began: later callers must not get its answer. */

@@ -94,7 +94,7 @@ export class AnswerCache {
     return { byte_count: this.#byte_count, answers }
   }
 
-  /** When the answer to a query was computed; null when there is none. */
+  /** The time at which the answer to a query was computed, ms since 1970; null when there is none. */
   age(project_id: number, cache_key: string): number | null {
     const last_refresh_ms = this.#age.get(cache_key, project_id)?.last_refresh_ms ?? null
     if (last_refresh_ms === null || this.isForgotten(project_id, last_refresh_ms)) return null

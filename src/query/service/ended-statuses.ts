@@ -11,8 +11,8 @@ import {
 export const ENDED_STATUSES_MAX = 1000
 
 /**
- * A caller who reads the status of a blocking query, to show progress, may be overtaken by its end, and would be told that
- * the query is unknown.
+ * Keeps the statuses of blocking queries that have ended: a caller who polls one, to show progress, would otherwise get
+ * the answer that the query is unknown.
  */
 export class EndedStatuses {
   /** The oldest first. */

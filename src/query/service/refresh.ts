@@ -11,7 +11,7 @@ type CacheState = 'none' | 'fresh' | 'stale'
  */
 type RefreshMove = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'
 
-/** Which maximum age applies: the usual one for the query's interval, a longer one, or zero. */
+/** The maximum age that applies: the usual one for the query's interval, a longer one, or zero. */
 type WaitPolicy = 'lazy' | 'none' | 'usual'
 
 type RefreshRule = { readonly mode: string; readonly patience: WaitPolicy } & Readonly<
@@ -46,7 +46,7 @@ export type RefreshMode = (typeof REFRESH)[number]['mode']
 /** The interval of a query's time axis. */
 export type CacheInterval = 'day' | 'hour' | 'minute' | 'month' | 'week'
 
-/** How long an answer is fresh, by the query's interval; `default` for queries without one. */
+/** The time for which an answer is fresh, by the query's interval; `default` for queries without one. */
 const FRESH_MS = {
   default: { usual: MINUTE_MS, lazy: HOUR_MS },
   minute: { usual: 15 * SECOND_MS, lazy: HOUR_MS },

@@ -36,9 +36,9 @@ import { StatusStore } from './status-store.ts'
 
 type ServiceSettings = SchedulerLimits &
   SlowQuerySettings & {
-    /** How long a caller waits for an answer. */
+    /** The time that a caller waits for an answer. */
     readonly timeout_ms: number
-    /** How long a query may take in the background. */
+    /** The time that a query may take in the background. */
     readonly background_timeout_ms: number
     /** Bytes of cached answers, and as many again for results of background queries. */
     readonly cache_bytes_max: number
@@ -46,7 +46,7 @@ type ServiceSettings = SchedulerLimits &
     readonly export_rows_max: number
     /** Bytes that an export may send. */
     readonly export_bytes_max: number
-    /** How long an export may take, its reader included. */
+    /** The time that an export may take, its reader included. */
     readonly export_timeout_ms: number
   }
 
@@ -62,7 +62,7 @@ type ServiceContext = {
   readonly now: () => Date
 }
 
-/** How a request wants its query run. */
+/** The options of a request for its query. */
 type QueryRequestOptions = {
   readonly mode: RefreshMode
   /** The id under which the query's status is read and the query is cancelled; null lets the service choose one. */

@@ -82,7 +82,7 @@ async function requireWhole(connection: DuckDBConnection): Promise<void> {
 
 async function begin(reader: ReaderConnection, query: WorkerQuery): Promise<DuckDBResult> {
   const statement = await reader.begin(query.sql)
-  // `begin` has refused all but a single SELECT: what is explained is not run.
+  // `begin` has refused all but a single SELECT, so that EXPLAIN runs nothing.
   const prepared =
     query.is_plan === true ? await reader.connection.prepare(`explain ${query.sql}`) : statement
   query.values.forEach((value, index) => bindValue(prepared, index + 1, value))

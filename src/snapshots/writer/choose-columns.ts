@@ -79,8 +79,8 @@ function makeRoom(
 }
 
 /**
- * Names of properties with how many rows have a value that a column can hold, most frequent first; rare ones and unfit
- * ones left out. Which rows are looked at hangs on their numbers alone, so that the others are not even put together.
+ * Counts, per property name, the rows with a value that a column can hold, most frequent first; rare ones and unfit
+ * ones are left out. Rows are sampled by their numbers alone, so that the others are not even put together.
  */
 export async function countNames(
   connection: DuckDBConnection,

@@ -1,6 +1,6 @@
 /** Asks a ClickHouse server over HTTP: statements with bound texts, settings of one statement, its errors by code. */
 
-/** Where the server is, and as whom to ask. */
+/** The server's address and the user of its requests. */
 type ClickHouseAccess = {
   readonly url: string
   readonly user: string
@@ -42,7 +42,7 @@ const MESSAGE_LENGTH_MAX = 2000
  */
 export const PARAMETER_BYTES_MAX = 60_000
 
-/** One server, asked as one user. */
+/** A client of one server, with the rights of one user. */
 export class ClickHouseClient {
   readonly access: ClickHouseAccess
 

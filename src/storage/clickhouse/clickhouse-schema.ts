@@ -8,7 +8,7 @@ import persons from '../../../sql/clickhouse/0003_persons.sql' with { type: 'tex
 import { HOT_PROPERTIES, hotColumnName } from '../../column-names.ts'
 import type { ClickHouseClient } from './clickhouse-client.ts'
 
-/** How the tables are laid out: on one server, or on the shards of a cluster, with or without copies of each. */
+/** The layout of the tables: on one server, or on the shards of a cluster, with or without copies of each. */
 export type ClickHouseTopology =
   | { readonly kind: 'server' }
   | { readonly kind: 'cluster'; readonly cluster: string; readonly is_replicated: boolean }
@@ -56,7 +56,7 @@ function valuesOf(topology: ClickHouseTopology): Readonly<Record<string, string>
   }
 }
 
-/** Where Keeper has what the copies of a table agree on; the server fills the braces. */
+/** The path in Keeper at which the copies of a table agree; the server replaces the braces. */
 const keeperPath = (folder: string): string => `'/clickhouse/tables/${folder}{database}/{table}'`
 
 /** Ids of sessions and windows are too many for a dictionary. */

@@ -16,7 +16,7 @@ export type Control = {
   close(): void
 }
 
-/** A new database answers "locked" without waiting while somebody else turns on its write-ahead log. */
+/** A new database answers "locked" without waiting while another process turns on its write-ahead log. */
 const OPEN_TRIES_MAX = 100
 const OPEN_PAUSE_MS = 50
 

@@ -4,7 +4,7 @@ import type { DuckDBAppender } from '@duckdb/node-api'
 import type { StatementWriter } from '../duckdb/duckdb.ts'
 
 /**
- * How rows of one SQLite table become rows of one DuckDB table. Each call between the engines costs more than parsing,
+ * The copy of one SQLite table's rows into one DuckDB table. Each call between the engines costs more than parsing,
  * so a row is transferred as two texts: a JSON array of fields, and its JSON properties.
  */
 export type CopySource = {

@@ -231,7 +231,7 @@ where id <= (select id from ingestion_warnings order by id desc limit 1 offset $
   },
 ]
 
-/** The relations that may stand in files. */
+/** The relations that may be stored in files. */
 export const FILED_MIRRORS: readonly (Replica & { readonly filed: FiledReplica })[] =
   MIRRORS.flatMap((replica) =>
     replica.filed === undefined ? [] : [{ ...replica, filed: replica.filed }],

@@ -5,7 +5,7 @@ import { openReader } from '../sqlite/sqlite.ts'
 
 /** An entry that is new: two lines of text, as they are sent after their number. */
 export type NewEntry = {
-  /** When the request was received, µs since 1970 UTC. */
+  /** Time of the request's receipt, µs since 1970 UTC. */
   readonly received_at: number
   readonly event_count: number
   readonly text: string
@@ -139,7 +139,7 @@ export class EdgeEntryReader {
     return readBacklog(this.#db)
   }
 
-  /** When the oldest waiting request was received, µs; null without any. */
+  /** The receipt of the oldest waiting request, µs since 1970 UTC; null without any. */
   readOldest(): number | null {
     return this.#oldest.get()?.received_at ?? null
   }

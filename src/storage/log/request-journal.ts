@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite'
 /** Events of a request as text: JSON of their heads, and their properties one after the other. */
 export type SliceTexts = { readonly heads: string; readonly texts: string }
 
-/** How far a request is applied. */
+/** The applied part of a request. */
 type JournalProgress = {
   /** Events of it that are new in the log. */
   readonly accepted: number

@@ -134,7 +134,7 @@ export class EdgePersonTimes {
     )
   }
 
-  /** When the home was last asked about an id, µs; null if never. */
+  /** The time at which the home was last asked about an id, µs; null if never. */
   fetchedAt(project_id: number, distinct_id: string): number | null {
     return this.#fetched.get(project_id, distinct_id)?.fetched_at ?? null
   }

@@ -24,8 +24,8 @@ type ReadPersonRow = {
 }
 
 /**
- * Pages kept, in KiB. People are asked about in no order, and SQLite's own 2 MB hold the upper pages of a few thousand of
- * them; what is read again from the system costs three times as much.
+ * SQLite's page cache, in KiB. Persons are read in no order, and SQLite's default of 2 MB keeps the upper pages of a few
+ * thousand of them; reading a page again from the system costs three times as much.
  */
 const CACHE_KB = 8192
 
@@ -317,7 +317,7 @@ export class PersonReader {
     setImmediate(() => this.refresh())
   }
 
-  /** How many of the next rows are read at once. Their sizes are known without reading them. */
+  /** The number of rows that are read next at once. Their sizes are known without reading them. */
   #countListed(
     sizes_sql: string,
     values: readonly (number | string | Uint8Array | null)[],

@@ -144,7 +144,7 @@ export type StoredPerson = {
   version: number
   /** Not less than the bytes of the properties as JSON; null until they are measured. */
   properties_bytes: number | null
-  /** How many properties there are; null until they are counted. */
+  /** The number of properties; null until they are counted. */
   properties_count: number | null
   /** A bit set of its automatic properties, computed by identity; -1 before that, and after each change. */
   marks_low: number
@@ -325,7 +325,7 @@ export class PersonStore {
     return properties
   }
 
-  /** How large a person is. Its properties must be open. */
+  /** The size of a person's properties, which must be open. */
   sizeOf(person: StoredPerson, properties: PersonProperties): PropertiesSize {
     if (person.properties_bytes === null || person.properties_count === null) {
       const { bytes, count } = measure(properties, person.properties_text)

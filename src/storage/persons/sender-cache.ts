@@ -8,7 +8,7 @@
 /** The data about a person that suffices for an event that does not change it. */
 export type CachedSender = {
   readonly person_id: Uint8Array
-  /** Which automatic properties the person has, as identity marks them. */
+  /** The bit set of the person's automatic properties, as identity marks them. */
   readonly marks_low: number
   readonly marks_high: number
 }

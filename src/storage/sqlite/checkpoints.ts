@@ -26,7 +26,7 @@ export class Checkpoints {
 
   /**
    * `pauseCommits` makes the data thread itself finish a checkpoint, after which the log starts over.
-   * `report` is told why a checkpoint failed; another one follows in any case.
+   * `report` gets the reason why a checkpoint failed; another one follows in any case.
    */
   constructor(
     data_dir: string,

@@ -8,7 +8,7 @@ export type Migration = { readonly name: string; readonly sql: string }
 /** Older versions can damage a database while they reset its write-ahead log. */
 const SQLITE_VERSION_MIN = '3.51.3'
 
-/** How long a statement waits for another process's transaction before it fails. */
+/** A statement waits this long for another process's transaction before it fails. */
 const BUSY_TIMEOUT_MS = 5000
 
 /** Opens a database for reading and writing: WAL, and every commit fsynced before it returns. */

@@ -3,7 +3,7 @@
 import { Refusal } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 
-/** Days that an event of a group goes back when it says none. */
+/** Days that an event of a group goes back by default. */
 const DAYS_DEFAULT = 365
 
 /** Converts groups of properties, or of an event and how often it was seen. Refuses what is neither. */

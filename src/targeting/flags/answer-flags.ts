@@ -133,7 +133,7 @@ function needsPerson({ reads }: ProjectFlags, query: FlagQuery): boolean {
   return false
 }
 
-/** The id of the person whose stored properties are needed; null if the request says enough. */
+/** The id of the person whose stored properties are needed; null if the request has all properties that are read. */
 function personNeeded(flags: ProjectFlags, query: FlagQuery): string | null {
   return needsPerson(flags, query) ? identifierOf(query.distinct_id) : null
 }

@@ -7,8 +7,8 @@ export type { ListedPerson, PersonRead } from '../../storage/persons/person-read
 /** All reads of persons. */
 export type PersonSource = Omit<PersonReader, 'close'> & {
   /**
-   * On an edge: what it cannot know about the one whose flags are evaluated, null if the request says enough of them.
-   * Missing where everything is stored.
+   * On an edge: finds the facts about a person that it does not know, null if the request has all that flags read.
+   * Missing on an ordinary server, which has all facts.
    */
   readonly unknownOf?: (project_id: number, distinct_id: string | null) => UnknownToEdge
 }

@@ -113,7 +113,7 @@ let unanswered = 0
 let last_change: Promise<unknown> = Promise.resolve()
 
 /**
- * Calls below the project's dashboards. After the last change what is shown of boards is asked for again: an answer
+ * Calls below the project's dashboards. After the last change the shown boards are fetched again: an answer
  * from between two changes would bring the first one's state back.
  */
 export async function changeBoards<Answer>(

@@ -17,7 +17,7 @@ export type ListedEvent = {
   readonly event: string
   readonly timestamp: string
   readonly properties: Readonly<Record<string, unknown>>
-  /** Of a live event: its properties are long, and asked for when it is opened. */
+  /** True for a live event without its properties, which are long; they are fetched when the event is opened. */
   readonly is_cut?: boolean
   readonly person: {
     readonly properties: Readonly<Record<string, unknown>>
@@ -99,7 +99,7 @@ export function useEventsOf({
   })
 }
 
-/** One event with everything that it says. */
+/** Fetches one event with all its properties. */
 export function useEvent(id: string | null): UseQueryResult<ListedEvent, ApiError> {
   const { id: project_id } = useProject()
   return useQuery<ListedEvent, ApiError>({

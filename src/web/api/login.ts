@@ -40,7 +40,7 @@ export const resetPassword = (token: string, password: string): Promise<void> =>
 export const readInvite = (token: string): Promise<InviteOffer> =>
   call('GET', `/api/signup/${encodeURIComponent(token)}/`)
 
-/** Joins an organization by an invite, as a newcomer or as who is logged in (null). Throws ApiError. */
+/** Joins an organization by an invite, as a new user, or as the one who is logged in (null). Throws ApiError. */
 export async function joinByInvite(token: string, newcomer: NewcomerForm | null): Promise<void> {
   await call('POST', `/api/signup/${encodeURIComponent(token)}/`, { body: newcomer ?? {} })
   replaceSession(await call<Session>('GET', '/api/session/'))

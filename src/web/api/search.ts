@@ -25,7 +25,7 @@ type SearchFamily = {
   }
 }
 
-/** SEARCH_FAMILIES: what is searched. Adding a line searches another family. */
+/** SEARCH_FAMILIES: the families of objects that the palette searches. Adding a line searches another family. */
 const SEARCH_FAMILIES: readonly SearchFamily[] = [
   {
     page: 'insights',

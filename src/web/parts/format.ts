@@ -7,7 +7,7 @@ const FRACTION = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 })
 const SMALL = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 })
 const COMPACT = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })
 
-/** `1934` → `1,934`; `0.5` → `0.5`; what is no number → `–`. */
+/** `1934` → `1,934`; `0.5` → `0.5`; no number → `–`. */
 export function formatNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–'
   if (Number.isInteger(value)) return WHOLE.format(value)
@@ -122,7 +122,7 @@ const AGO_STEPS: readonly (readonly [
   [Number.POSITIVE_INFINITY, 365 * DAY_S, 'year'],
 ]
 
-/** How long ago an instant was: `5 min ago`, `yesterday`. */
+/** The time since an instant: `5 min ago`, `yesterday`. */
 export function formatAgo(iso: string, at: Date = now()): string {
   const seconds = (new Date(iso).getTime() - at.getTime()) / 1000
   if (Number.isNaN(seconds)) return iso

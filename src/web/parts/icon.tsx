@@ -59,7 +59,7 @@ type IconProps = {
   readonly size?: number
 }
 
-/** Draws an icon in the colour of its text. It says nothing to screen readers: the text beside it does. */
+/** Draws an icon in the colour of its text. Screen readers skip it: they read the text beside it. */
 export function Icon({ name, size = 18 }: IconProps): VNode {
   return (
     <svg

@@ -90,7 +90,7 @@ export function propertyTitle(name: string): string {
   return (Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name] : undefined) ?? name
 }
 
-/** SESSION_PROPERTIES: what can be asked of the session of an event. */
+/** SESSION_PROPERTIES: the properties of an event's session that filters and breakdowns offer. */
 export const SESSION_PROPERTIES: readonly {
   readonly name: string
   readonly property_type: string

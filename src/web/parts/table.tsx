@@ -7,7 +7,7 @@ export type TableColumn<Item> = {
   readonly name: string
   readonly title: ComponentChildren
   readonly cell: (item: Item) => ComponentChildren
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly is_number?: boolean
   /** Returns the sort key of a row; a column without it cannot be sorted. */
   readonly sortBy?: (item: Item) => number | string | null
@@ -158,7 +158,7 @@ function Gap({ rows, columns }: { readonly rows: number; readonly columns: numbe
   )
 }
 
-/** Which rows of a scrolled box are drawn. */
+/** Chooses the rows of a scrolled box that are drawn. */
 function useWindow(count: number, width: number, height_max: number | undefined) {
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)

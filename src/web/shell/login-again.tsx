@@ -1,4 +1,4 @@
-/** The login over a page whose session has ended: what was typed or opened there stays. */
+/** The login over a page whose session has ended: the page below stays as it is. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { LoginForm } from '../pages/login/login-form.tsx'
@@ -7,7 +7,7 @@ import type { SessionUser } from '../state/session.ts'
 
 type LoginAgainProps = {
   readonly user: SessionUser
-  /** When the server last said that there is no session: a closed dialog opens again after that. */
+  /** The time of the server's last 401: a closed dialog opens again after it. */
   readonly ended_at: number
 }
 

@@ -77,7 +77,7 @@ function otherProjects(session: LoggedIn): readonly ComboOption[] {
   }))
 }
 
-/** COMMANDS: what can be done from everywhere. Adding one means adding a line. */
+/** COMMANDS: the actions that every page offers. Adding one means adding a line. */
 const COMMANDS: readonly PaletteEntry[] = [
   {
     value: 'light',

@@ -1,4 +1,4 @@
-/** Says over a page that its project is gone: what was typed or opened there can still be read and copied. */
+/** Shows over a page that its project is gone; its texts can still be read and copied. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ButtonLink } from '../parts/button.tsx'

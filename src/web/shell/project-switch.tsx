@@ -20,7 +20,7 @@ export function projectOptions({ projects, organizations }: LoggedIn): readonly 
     .toSorted((one, other) => (one.group ?? '').localeCompare(other.group ?? ''))
 }
 
-/** The address of a page in another project: what is shown now, without filters that only this project knows. */
+/** The address of the same page in another project, without its filters, which may name objects of this project. */
 export function inProject(id: number | string, path: string): string {
   return `~/p/${id}/${path.split('/')[1] ?? ''}`
 }

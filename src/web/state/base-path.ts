@@ -1,4 +1,4 @@
-/** The base path: where the interface lies on its host, which the router and the API's paths leave out. */
+/** The base path of the interface on its host; the router and the API's paths leave it out. */
 
 /** '' for most; `/tidemark` below a path. The server writes it into the page. */
 export const BASE_PATH = document.documentElement.dataset['base'] ?? ''

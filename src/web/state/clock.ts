@@ -1,6 +1,6 @@
 /** The time by the server's clock: this machine's may be wrong by hours, and charts would mark the wrong bucket as the current one. */
 
-/** The server tells whole seconds, and an answer takes a while: smaller differences are no error. */
+/** The server's `Date` has whole seconds, and an answer takes a while: smaller differences are no error. */
 const TOLERANCE_MS = 60_000
 
 let ahead_ms = 0

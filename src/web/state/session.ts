@@ -1,4 +1,4 @@
-/** The session: who uses this browser, and which projects they see. Every page asks for it first. */
+/** The session: the user of this browser and the projects that the user sees. Every page asks for it first. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { type ApiError, call, onApiError } from '../api/calls/call.ts'
 import { queryClient } from '../api/calls/client.ts'
@@ -30,7 +30,7 @@ export type SessionOrganization = {
   readonly membership_level: number
 }
 
-/** Answer of GET /api/session/: `setup` while nobody has a password, `out` without a session. */
+/** Answer of GET /api/session/: `setup` while no user has a password, `out` without a session. */
 export type Session =
   | { readonly state: 'setup' }
   | { readonly state: 'out' }
@@ -77,7 +77,7 @@ export function watchSession(): void {
   tabs?.addEventListener('message', () => void refreshSession())
 }
 
-/** Tells other tabs of this browser that somebody has logged in or out here. */
+/** Notifies other tabs of this browser of a login or logout in this one. */
 export function announceSession(): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no origin but its own
   tabs?.postMessage('changed')

@@ -1,4 +1,4 @@
-/** The theme: light, dark, or as the system says. */
+/** The theme: light, dark, or that of the system. */
 import { readStored, store } from './store.ts'
 
 const THEMES = ['system', 'light', 'dark'] as const

@@ -1,4 +1,4 @@
-/** State in the address: what a page shows can be linked, reloaded and undone with the back button. */
+/** State in the address, so that a page can be linked, reloaded, and undone with the back button. */
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation, useSearch } from 'wouter-preact'
 import { withoutBase } from './base-path.ts'

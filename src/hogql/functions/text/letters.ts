@@ -7,7 +7,7 @@ import { asText } from '../../types/convert.ts'
 import { STRING, withNull } from '../../types/types.ts'
 import { asDeclared, type FunctionDef, type Lowering, scalar } from '../definition.ts'
 
-/** A text of more parts is printed once, in a slower form: what is printed three times doubles with every level. */
+/** A longer expression is printed once, in a slower form: printing it three times would triple the SQL with every level. */
 const PARTS_MAX = 12
 
 function isSmall(expr: ResolvedExpr): boolean {

@@ -18,7 +18,7 @@ import {
 import { POWER } from '../expressions/powers.ts'
 import { readTable } from './tables.ts'
 
-/** Which rows count when several match. */
+/** Words that choose the rows when several match. */
 const STRICTNESS = new Set(['ALL', 'ANTI', 'ANY', 'ASOF', 'SEMI'])
 const SIDES = new Set(['LEFT', 'RIGHT', 'FULL', 'INNER', 'CROSS', 'POSITIONAL'])
 const JOIN_WORDS = new Set([...STRICTNESS, ...SIDES, 'NATURAL', 'OUTER', 'JOIN'])

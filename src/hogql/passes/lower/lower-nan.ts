@@ -28,7 +28,7 @@ export const lowerNan: Pass = (statement) =>
         : select,
   })
 
-/** Which sides to map. For equality one side is enough: NaN is not NULL. */
+/** The sides of each comparison that are mapped. For equality one side is enough: NaN is not NULL. */
 const COMPARED: Readonly<Record<string, 'both' | 'left'>> = {
   less: 'both',
   greater: 'both',

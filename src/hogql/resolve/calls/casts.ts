@@ -8,7 +8,7 @@ import { isText, withNull } from '../../types/types.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import type { NameScope, Resolver } from '../scope.ts'
 
-/** Resolves `CAST(x AS T)`, `x::T` and `TRY_CAST(x AS T)`: what cannot be turned is NULL. */
+/** Resolves `CAST(x AS T)`, `x::T` and `TRY_CAST(x AS T)`: a value that cannot be converted is NULL. */
 export function resolveCast(
   node: ast.TryCast | ast.TypeCast,
   scope: NameScope,

@@ -60,8 +60,8 @@ type Union = {
 }
 
 /**
- * Where the left side may have no row, the value is the right side's. Evaluated late, because joins
- * that follow can make sides nullable.
+ * Makes one column of both sides': when the left side may have no row, the right side's value takes its place.
+ * Evaluated late, because joins that follow can make sides nullable.
  */
 function unite(name: string, { left, right, kind, apply }: Union): void {
   const known = left.united.get(name)

@@ -1,4 +1,4 @@
-/** Checks alerts on their schedule: computes the insight, judges its last whole interval, tells a webhook what has changed. */
+/** Checks alerts on their schedule: computes the insight, judges its last whole interval, and posts changes of the state to a webhook. */
 import {
   ALERT_INTERVALS_MS,
   type Alert,
@@ -60,7 +60,7 @@ export class AlertChecks extends PeriodicTask {
     this.#app = app
   }
 
-  /** Resolves without waiting for receivers: what they were not told is told after the next start. */
+  /** Resolves without waiting for receivers: messages that did not arrive are sent after the next start. */
   override close(): Promise<void> {
     const closed = super.close()
     for (const stop of this.#stops) stop()

@@ -1,4 +1,4 @@
-/** The picture of an export: drawn from the same answer that a public link has, by the rights of who downloads it. */
+/** The picture of an export: drawn from the same answer that a public link has, with the rights of the caller who downloads it. */
 import { type Dashboard, getDashboard } from '../../../dashboards/dashboard.ts'
 import type { SavedInsight } from '../../../dashboards/insight.ts'
 import { PICTURE_TILES_MAX } from '../../../pictures/pictures.ts'

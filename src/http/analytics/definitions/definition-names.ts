@@ -82,7 +82,7 @@ export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindA
   }
 }
 
-/** Serializes a property definition; what was not asked for is null. */
+/** Serializes a property definition; members that the caller did not ask for are null. */
 export function serializePropertyDefinition(
   property: DetectedProperty,
   nameAuthor: FindAuthor,

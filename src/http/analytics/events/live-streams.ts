@@ -3,7 +3,7 @@ import { Refusal } from '../../../errors.ts'
 import type { AppContext } from '../../app-context.ts'
 import { type LiveBatch, type LiveFilter, readLiveBatch, readMatchingBatch } from './live-batch.ts'
 
-/** How often readers get what is new, and how long a full buffer may last before its reader is dropped. */
+/** Readers get new events every `tick_ms`; one whose buffer stays full for `stall_ms` is dropped. */
 const TIMES = { tick_ms: 250, stall_ms: 10_000 }
 /** With further conditions each read is a query: at most one at a time and second for a reader, some for the server. */
 const QUERY_TICK_MS = 1000
@@ -26,7 +26,7 @@ type LiveReader = {
   /** The position in the log. */
   seq: number
   sent_ms: number
-  /** When it was last read with further conditions, and whether that is still under way. */
+  /** Start of the last read with further conditions; `is_querying` while it is under way. */
   queried_ms: number
   is_querying: boolean
   /** Since when the buffer is full; null while it is not. */

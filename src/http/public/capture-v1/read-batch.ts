@@ -34,14 +34,14 @@ export type BatchReading =
   | { readonly kind: 'refused'; readonly reason: BatchReason }
   | { readonly kind: 'too_long' }
 
-/** Why a batch is not taken: the status, the protocol's word, and a sentence. */
+/** The reason why a batch is refused: the status, the protocol's word, and a sentence. */
 export type BatchReason = {
   readonly status: number
   readonly tag: string
   readonly detail: string
 }
 
-/** Why a batch beyond `BATCH_BYTES_MAX` is refused. */
+/** The refusal of a batch beyond `BATCH_BYTES_MAX`. */
 export const TOO_LARGE: BatchReason = {
   status: 413,
   tag: 'payload_too_large',
@@ -188,7 +188,7 @@ function readEvent(sent: Members, sdk_info: string): ReadEvent {
   return { kind: 'stored', text }
 }
 
-/** Options, by the properties that they stand for. */
+/** Options of the protocol, by the event properties that they set. */
 const OPTIONS = [
   ['cookieless_mode', '$cookieless_mode', readTruth],
   ['disable_skew_correction', '$ignore_sent_at', readTruth],

@@ -127,8 +127,7 @@ export type EffectSize = {
 }
 
 /**
- * The difference of a variant from the baseline, absolute or relative. Null where the variance says
- * nothing.
+ * The difference of a variant from the baseline, absolute or relative. Null with fewer than two actors, or no variance.
  */
 export function effectOf(
   { base, own, scale }: SamplePair,

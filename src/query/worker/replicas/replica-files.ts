@@ -25,7 +25,7 @@ export type ReplicaBase = { readonly change: number; readonly files: readonly Re
 
 export const NO_BASE: ReplicaBase = { change: 0, files: [] }
 
-/** Where the files are, and the slots to link them into. */
+/** The folder of the files, and the slots to link them into. */
 export type ReplicaLocation = {
   readonly data_dir: string
   readonly project_id: number

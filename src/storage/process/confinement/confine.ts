@@ -104,7 +104,7 @@ function systemRules(): readonly PathRule[] {
   ]
   return [
     { path: '/dev/null', rights: ['read_file', 'write_file'] },
-    // Where packages are looked for from source.
+    // From source, packages are looked for in these folders.
     ...packages.map((path): PathRule => ({ path, rights: ['read_dir'] })),
     // The program and its loader are what the new start executes.
     ...loaded.map((path): PathRule => ({ path, rights: ['read_file', 'execute'] })),

@@ -57,7 +57,7 @@ export function useLongAnswer<const Query extends AnyQuery>(
   }
 }
 
-/** How far a question with an id is; null before it has taken a second. `key` names the question. */
+/** The progress of a query with an id; null during its first second. `key` names the query. */
 export function useProgress(
   query_id: string,
   is_running: boolean,

@@ -1,4 +1,4 @@
-/** The dialog of an alert: which insight, which rule, where it tells. */
+/** The dialog of an alert: its insight, its rule, the address of its messages. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { type AlertFields, changeAlert, type ShownAlert } from '../../api/alerts.ts'
@@ -132,7 +132,7 @@ type RuleFieldsProps = {
   readonly error: unknown
 }
 
-/** Which line is watched, and what is wrong with it. */
+/** The fields of the rule: the watched line, the condition, its bound. */
 function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
   const is_change = input.rule === 'rises' || input.rule === 'falls'
   return (

@@ -2,7 +2,7 @@
 import type { AlertFields, ShownAlert } from '../../api/alerts.ts'
 import { formatNumber, formatPercent } from '../../parts/format.ts'
 
-/** RULES: what an alert can watch. A line adds one. */
+/** RULES: the conditions that an alert's dialog offers. A line adds one. */
 export const RULES = [
   { name: 'above', text: 'is above', condition: 'absolute_value', bound: 'upper' },
   { name: 'below', text: 'is below', condition: 'absolute_value', bound: 'lower' },

@@ -1,4 +1,4 @@
-/** Changes of a board, each stored at once; what can be undone is offered to be. */
+/** Changes of a board. Each is stored at once; a removal offers an undo. */
 import { useLocation } from 'wouter-preact'
 import { type Board, type BoardTile, changeBoards, showTiles } from '../../api/boards.ts'
 import { call } from '../../api/calls/call.ts'

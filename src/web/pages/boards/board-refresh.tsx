@@ -1,4 +1,4 @@
-/** How old a board's answers are, and asking them again: by hand, and by itself for a screen on the wall. */
+/** Shows the age of a board's answers and refreshes them: by hand, or periodically for a screen on the wall. */
 import { useQueryClient } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -9,7 +9,7 @@ import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import style from './boards.module.css'
 
-/** REFRESH_EVERY: how often a board may ask by itself. */
+/** REFRESH_EVERY: the choices for a periodic refresh. A line adds one. */
 export const REFRESH_EVERY = [
   { minutes: 0, text: 'Never by itself' },
   { minutes: 1, text: 'Every minute' },
@@ -19,12 +19,12 @@ export const REFRESH_EVERY = [
 ] as const
 
 const MINUTE_MS = 60_000
-/** Tiles that are asked at the same time. */
+/** Tiles that are computed at the same time. */
 const ASKED_AT_ONCE = 4
 
 type BoardRefresh = { readonly refresh: () => void; readonly is_refreshing: boolean }
 
-/** Returns a function that computes every tile again, a few at a time. `minutes` > 0 calls it by itself. */
+/** Returns a function that computes every tile again, a few at a time. With `minutes` > 0 it is called periodically. */
 export function useBoardRefresh(minutes: number): BoardRefresh {
   const client = useQueryClient()
   const { id } = useProject()
@@ -39,7 +39,7 @@ export function useBoardRefresh(minutes: number): BoardRefresh {
         try {
           client.setQueryData(tile.queryKey, await ask(id, query, { is_forced: true }))
         } catch (error) {
-          // The others are asked all the same; this one keeps what it shows.
+          // The other tiles are still computed; this one keeps its old answer.
           failure ??= error
         }
       }

@@ -26,9 +26,9 @@ const SubscribeDialog = lazyPage(
   { is_part: true },
 )
 
-/** `?from=own`: each insight keeps its range, whatever the board says. */
+/** `?from=own`: each insight keeps its own range. */
 const OWN_RANGE = 'own'
-/** A screen on the wall asks again this often, unless it is said otherwise. */
+/** A screen on the wall is refreshed this often by default. */
 const FULL_SCREEN_MINUTES = 5
 
 /** The board of an id. */
@@ -193,7 +193,7 @@ type BoardConditionsProps = {
   readonly edit: BoardEdit
 }
 
-/** The conditions of all tiles; what differs from the stored board can be stored with it. */
+/** The conditions of all tiles; changed ones can be stored with the board. */
 function BoardConditions({ filters, changed, edit }: BoardConditionsProps): VNode {
   const change = useParamsChange()
   const conditions: readonly PropertyCondition[] = filters.properties ?? []

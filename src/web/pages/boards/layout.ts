@@ -56,7 +56,7 @@ export function moveTile(
   return placeTiles([...others.slice(0, target), moved, ...others.slice(target)])
 }
 
-/** WIDTHS: what a tile can be, in columns. */
+/** WIDTHS: the widths that a tile can have, in columns. */
 export const WIDTHS = [
   { w: 4, text: 'A third' },
   { w: 6, text: 'Half' },

@@ -1,4 +1,4 @@
-/** Everything that one event says: beside the list on wide windows, over it on narrow ones. */
+/** All properties of one event: beside the list on wide windows, over it on narrow ones. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { type ListedEvent, useEvent } from '../../api/events.ts'

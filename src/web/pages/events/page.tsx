@@ -1,4 +1,4 @@
-/** The page of events: what comes in, live, with filters and everything that an event says. */
+/** The page of events: a live list of incoming events, with filters and the properties of each. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -99,7 +99,7 @@ function PersonChip({ uuid, onRemove }: PersonChipProps): VNode {
 /** A project without events is followed from its beginning. */
 const LONG_AGO = '2000-01-01T00:00:00Z'
 
-/** How many events have come, and how many of them are not listed. */
+/** The number of events that have come in, and of those that are not listed. */
 function LiveState({
   live: { total, missed, is_connected },
 }: {

@@ -1,4 +1,4 @@
-/** Why an event is not there, or not as it was sent: the warnings of the project. */
+/** Lists the project's ingestion warnings: the reasons why events were dropped or changed. */
 import type { VNode } from 'preact'
 import { type IngestionWarning, useWarnings } from '../../api/events.ts'
 import { formatAgo, formatNumber } from '../../parts/format.ts'

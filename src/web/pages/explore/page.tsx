@@ -36,7 +36,7 @@ export function ExplorePage(): VNode {
   )
 }
 
-/** A saved insight; what is changed of it stands in the address until it is saved. */
+/** A saved insight; unsaved changes of it are in the address. */
 export function InsightPage(): VNode {
   const [, params] = useRoute('/insights/:short_id')
   const saved = useInsight(params?.short_id ?? null)

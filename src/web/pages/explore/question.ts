@@ -1,4 +1,4 @@
-/** The question of Explore: what the editor edits, the address holds and the server is asked. */
+/** ExploreQuestion: the query that the editor edits, the address contains and the server answers. */
 import type { AnyQuery } from '../../api/calls/ask.ts'
 import type { DateRangeValue } from '../../parts/fields/date-range.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
@@ -94,9 +94,9 @@ export function questionOf(kind: ExploreKind, before: ExploreQuestion | null): E
     case 'PathsQuery':
       return { ...shared, pathsFilter: { includeEventTypes: ['$pageview'], edgeLimit: 40 } }
     case 'LifecycleQuery':
-      return { ...shared, series: series.slice(0, 1).map(withoutMath), interval: weekly(before) }
+      return { ...shared, series: series.slice(0, 1).map(withoutMath), interval: intervalOfDays(before) }
     case 'StickinessQuery':
-      return { ...shared, series: series.map(withoutMath), interval: weekly(before) }
+      return { ...shared, series: series.map(withoutMath), interval: intervalOfDays(before) }
   }
 }
 
@@ -106,8 +106,8 @@ function twoSteps(series: readonly SeriesNode[]): readonly SeriesNode[] {
   return series.length < 2 ? [first, first] : series
 }
 
-/** Hours make no sense of who comes back. */
-function weekly(before: ExploreQuestion | null): TimeInterval {
+/** The interval of the query before; a day in place of hours and minutes. */
+function intervalOfDays(before: ExploreQuestion | null): TimeInterval {
   const interval = before?.interval ?? 'day'
   return interval === 'hour' || interval === 'minute' ? 'day' : interval
 }

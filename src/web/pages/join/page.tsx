@@ -1,4 +1,4 @@
-/** An invite: a newcomer chooses a password, who is logged in joins with one click. */
+/** An invite: a new user chooses a password, a user who is logged in joins with one click. */
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'

@@ -9,7 +9,7 @@ type OuterFrameProps = {
   /** A sentence below it. */
   readonly lead?: ComponentChildren
   readonly children: ComponentChildren
-  /** Below the card: what else can be done. */
+  /** Further links below the card. */
   readonly foot?: ComponentChildren
 }
 

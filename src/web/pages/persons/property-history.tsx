@@ -1,4 +1,4 @@
-/** Where the value of a property comes from: the events that changed it, and who did so by hand. */
+/** The history of a property: the events that changed its value, and changes by hand with their users. */
 import type { VNode } from 'preact'
 import {
   CHANGES_MAX,

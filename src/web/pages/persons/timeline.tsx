@@ -35,7 +35,7 @@ export function Timeline({ uuid }: { readonly uuid: string }): VNode {
   )
 }
 
-/** Neighbours of one session together; events without a session stand alone. */
+/** Groups neighbouring events by session; an event without a session is a group. */
 function sessionsOf(events: readonly ListedEvent[]): readonly (readonly ListedEvent[])[] {
   const sessions: ListedEvent[][] = []
   for (const event of events) {

@@ -165,7 +165,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const
 
-/** `Firefox on Linux`; what the browser called itself where that is not known. */
+/** The browser's name: `Firefox on Linux`, or its user agent when it is unknown. */
 function browserName(user_agent: string): string {
   const browser = BROWSERS.find(([mark]) => user_agent.includes(mark))?.[1]
   const system = SYSTEMS.find(([mark]) => user_agent.includes(mark))?.[1]

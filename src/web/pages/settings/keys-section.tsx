@@ -15,7 +15,7 @@ import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
 import style from './settings.module.css'
 
-/** RIGHTS: what a key may do, in words. Adding a choice means adding a line. */
+/** RIGHTS: the choices of a key's scopes, with their labels. Adding a choice means adding a line. */
 const RIGHTS = [
   { value: 'query', text: 'Ask questions', scopes: ['query:read'] },
   {

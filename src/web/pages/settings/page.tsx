@@ -1,4 +1,4 @@
-/** Settings: the project, people, personal API keys, the user's own account. */
+/** Settings: the project, members, personal API keys, the user's own account. */
 import type { ComponentType, VNode } from 'preact'
 import { Link, useLocation } from 'wouter-preact'
 import { PageHead } from '../../parts/page-head.tsx'

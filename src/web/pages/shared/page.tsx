@@ -1,4 +1,4 @@
-/** A board by its public link, at `/shared/:token`: to be read only, and asked again by itself for a screen on the wall. */
+/** A board by its public link, at `/shared/:token`: read-only, and refreshed periodically for a screen on the wall. */
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useRoute } from 'wouter-preact'
@@ -90,7 +90,7 @@ function SharedBoard({ shared }: { readonly shared: SharedAnswer }): VNode {
   )
 }
 
-/** A picture is looked at later: it says when it was computed, not how long ago. */
+/** A picture has the time of its computation, not its age: it is looked at later. */
 function ageText({ is_picture = false, timezone }: SharedAnswer, computed_at: string): string {
   return is_picture
     ? `as of ${formatMoment(computed_at, timezone)}`

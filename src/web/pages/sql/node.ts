@@ -16,7 +16,7 @@ export type HogQLNode = {
   readonly variables?: Readonly<Record<string, NodeVariable>>
 }
 
-/** More are not asked for. */
+/** The page has inputs for at most this many variables. */
 const VARIABLES_MAX = 20
 const VARIABLE = /\{\s*variables\.(\w{1,100})\s*\}/g
 
@@ -80,6 +80,6 @@ function readVariables(
   return Object.fromEntries(read)
 }
 
-/** Whether two questions ask the same. */
+/** Whether two queries are the same. */
 export const isSameNode = (one: HogQLNode | null, other: HogQLNode | null): boolean =>
   JSON.stringify(one) === JSON.stringify(other)

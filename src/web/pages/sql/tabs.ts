@@ -25,7 +25,7 @@ type TabMembers = Partial<Omit<SqlTab, 'id'>>
 export type SqlTabs = {
   readonly tabs: readonly SqlTab[]
   readonly open: SqlTab
-  /** How often another window of this browser has changed the texts. */
+  /** Counts the changes of the texts by other windows of this browser. */
   readonly changes_elsewhere: number
   /** Opens a new tab, or the one that has the text already. */
   readonly add: (tab: TabMembers) => void
@@ -67,7 +67,7 @@ export function useTabs(): SqlTabs {
       }),
     [name],
   )
-  // Stored with the change itself: what came from another window is not written once more.
+  // Stored at the change itself, so that changes from another window are not written again.
   const update = (move: (before: TabsState) => TabsState): void =>
     setState((before) => {
       const next = move(before)

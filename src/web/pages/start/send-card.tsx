@@ -1,4 +1,4 @@
-/** How events are sent: the snippet of a web page, an SDK, curl, each with the project's token and this address. */
+/** Code that sends events: for a web page, an SDK, curl, each with the project's token and this address. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { CopyButton } from '../../parts/copy.tsx'

@@ -235,7 +235,7 @@ function Rows({ tab, rows, question, onFilter, onPick }: RowsProps): VNode {
   )
 }
 
-/** A number that opens who is behind it. */
+/** A number whose click lists its actors. */
 function Count({ value, onPick }: { readonly value: number; readonly onPick: () => void }): VNode {
   return (
     <button type="button" class={style.count} title={formatNumber(value)} onClick={onPick}>

@@ -7,13 +7,13 @@ export type WebBreakdownTab = {
   readonly by: WebStatsTableQuery['breakdownBy']
   /** In the address, and unique within the card; the breakdown's name without it. */
   readonly name?: string
-  /** Rows of a table, unless it says something else. */
+  /** Draws a map; without it rows of a table. */
   readonly look?: 'map'
   /** On the tab, and what a row is called. */
   readonly title: string
   /** The properties whose values are the row's value: one, or one per part of a tuple. */
   readonly keys: readonly (readonly [owner: 'event' | 'session', key: string])[]
-  /** The text of a value where the value itself says little. */
+  /** Formats a value that is hard to read, such as a country code. */
   readonly text?: (value: string) => string
 }
 

@@ -1,4 +1,4 @@
-/** How many visitors were here in the last minutes, asked again while the page is in sight. */
+/** The number of visitors in the last minutes, asked again while the page is visible. */
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'

@@ -36,7 +36,7 @@ export function Overview({ answer, chosen, onChoose }: OverviewProps): VNode {
   )
 }
 
-/** Larger changes say no more than that there was next to nothing before. */
+/** Larger changes only mean that the value before was near zero. */
 const CHANGE_MAX = 9.99
 
 /** The change in percent, with an arrow; green where it is good. */

@@ -79,7 +79,7 @@ type AnswersProps = {
   readonly onShowTests: () => void
 }
 
-/** The figures, the graph of the chosen one, the tables, and who is behind a number of any of them. */
+/** The figures, the graph of the chosen one, the tables, and the dialog with the actors of a clicked number. */
 function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
   const [metric_key, setMetric] = useParam('metric', 'visitors')
   const [clicked, setClicked] = useState<ClickedNumber | null>(null)
@@ -126,7 +126,7 @@ function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
 
 type NoVisitsProps = { readonly question: WebQuestion; readonly onShowTests: () => void }
 
-/** Why all figures are zero: most often somebody tries it from their own machine. */
+/** The note when all figures are zero: most often the only visits are of test accounts, which are left out. */
 function NoVisits({ question: { hides_tests }, onShowTests }: NoVisitsProps): VNode {
   return (
     <div class={style.note} role="status">

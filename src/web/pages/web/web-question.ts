@@ -37,7 +37,7 @@ export function intervalOf({ date_from, date_to }: DateRangeValue, now: Date): T
   return days <= WEEKS_UNTIL_DAYS ? 'week' : 'month'
 }
 
-/** How long ago a date of a range was, about. */
+/** Days since a date of a range, about. */
 function daysSince(date: string, now: Date): number {
   if (date === 'all') return Number.POSITIVE_INFINITY
   const [, count, unit = 'd'] = RELATIVE.exec(date) ?? []

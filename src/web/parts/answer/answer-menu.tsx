@@ -28,7 +28,7 @@ type AnswerMenuProps = {
   readonly picture: RefObject<HTMLElement>
   /** Shows the HogQL by a button of its own, and by the key `q`. */
   readonly has_button?: boolean
-  /** Above the others: what only this answer has. */
+  /** Entries of this answer alone, above the others. */
   readonly items?: readonly MenuItem[]
   /** Below the others. */
   readonly items_below?: readonly (MenuItem | null)[]

@@ -3,7 +3,7 @@ import type { ClickedNumber } from './clicked-number.ts'
 
 export type AnswerCell = {
   readonly value: string | number | null
-  /** How it is shown; the value itself without it. */
+  /** The text to show; the value itself without it. */
   readonly text?: string
   readonly clicked?: ClickedNumber
 }

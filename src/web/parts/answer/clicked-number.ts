@@ -1,4 +1,4 @@
-/** A number of an answer that was clicked: what it is, and the question for the persons behind it. */
+/** A clicked number of an answer: its label and value, and the query for the actors that it counts. */
 import type { AnyQuery } from '../../api/calls/ask.ts'
 import type { PropertyCondition } from '../filters/conditions.ts'
 
@@ -6,10 +6,10 @@ export type ClickedNumber = {
   /** The heading of the dialog: `Page view · 16 Nov`. */
   readonly title: string
   readonly value: number
-  /** How it is shown; as a plain number without it. */
+  /** The text to show; a plain number without it. */
   readonly text?: string
   /** Conditions that keep only what the number counts, where it is one value of a breakdown. */
   readonly filters?: readonly PropertyCondition[]
-  /** The question for who is behind it; missing where no persons are behind it, as behind a formula. */
+  /** The query for the actors that it counts; missing when it counts none, such as a formula. */
   readonly source?: AnyQuery
 }

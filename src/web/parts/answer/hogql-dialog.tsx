@@ -16,7 +16,7 @@ type Metadata = {
   readonly errors: readonly { readonly message: string }[]
 }
 
-/** Draws the query; should the server refuse it, the reason stands there. */
+/** Draws the query, with the reason if the server refuses it. */
 export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
   const { id } = useProject()
   const checked = useQuery<Metadata, ApiError>({

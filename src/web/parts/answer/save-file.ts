@@ -13,8 +13,8 @@ export function saveFile(name: string, content: Blob): void {
 }
 
 /**
- * Saves all rows of a question. The browser reads them from the server onto the disk: the page only says that they are
- * on their way, which can be cancelled, and why they are not.
+ * Saves all rows of a query. The browser reads them from the server onto the disk: the page only shows that they are
+ * under way, with a button that cancels, or the error.
  */
 export async function saveRows(
   project_id: number,

@@ -141,7 +141,7 @@ export function shortNames(names: readonly string[]): readonly string[] {
   return names.map((name) => (name.length > LONG_NAME ? `…${name.slice(cut)}` : name))
 }
 
-/** Values that are drawn above each other; what is below zero goes downwards. Each becomes its upper or lower edge. */
+/** Stacks values: each becomes its upper edge, negative ones their lower edge. */
 export function stackValues(
   all: readonly (readonly (number | null)[])[],
 ): readonly (readonly (number | null)[])[] {

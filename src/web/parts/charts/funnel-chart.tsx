@@ -1,4 +1,4 @@
-/** A funnel: a column per step, or a row on narrow screens; what is left of each bar has dropped off. */
+/** A funnel: a column per step, or a row on narrow screens; the pale rest of each bar has dropped off. */
 import type { VNode } from 'preact'
 import { formatDuration, formatNumber, formatPercent } from '../format.ts'
 import { seriesColour } from './chart-data.ts'
@@ -29,7 +29,7 @@ type FunnelChartProps = {
   readonly onPick: (step: number, group: FunnelColumn, part: FunnelPart) => void
 }
 
-/** Draws the funnel; every number opens who is behind it. */
+/** Draws the funnel; a click on a number lists its actors. */
 export function FunnelChart({ label, steps, groups, onPick }: FunnelChartProps): VNode {
   const total = (step: number): number =>
     groups.reduce((sum, { counts }) => sum + (counts[step] ?? 0), 0)

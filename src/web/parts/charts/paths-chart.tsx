@@ -8,7 +8,7 @@ import { type PathNode, readPathNode } from './path-names.ts'
 import style from './paths-chart.module.css'
 import { useWidth } from './use-width.ts'
 
-/** How often one step led to the next; names are unique per step: `1_/pricing`. */
+/** The number of times that one step led to the next; names are unique per step: `1_/pricing`. */
 type PathLink = {
   readonly source: string
   readonly target: string
@@ -19,7 +19,7 @@ type PathsChartProps = {
   readonly label: string
   readonly links: readonly PathLink[]
   readonly onPickLink: (link: PathLink) => void
-  /** A step: all who came there. */
+  /** Called with a clicked step and its number. */
   readonly onPickNode: (name: string, value: number) => void
 }
 

@@ -22,7 +22,7 @@ type RetentionGridProps = {
   readonly onPick: (row: number) => void
 }
 
-/** Draws the grid with the mean of all rows above it; a row opens who is behind it. */
+/** Draws the grid with the mean of all rows above it; a click on a row lists its actors. */
 export function RetentionGrid(props: RetentionGridProps): VNode {
   const { label, unit, rows, is_last_incomplete, onPick } = props
   const width = Math.max(0, ...rows.map(({ counts }) => counts.length))

@@ -1,4 +1,4 @@
-/** The numbers of a chart as a table for screen readers, where no table stands beside it. */
+/** The numbers of a chart as a table for screen readers, for pages without a visible table. */
 import type { VNode } from 'preact'
 import type { ChartBucket, ChartSeries } from './chart-data.ts'
 

@@ -51,7 +51,7 @@ type SwitchProps = {
   readonly is_disabled?: boolean
 }
 
-/** On or off, at once: what it changes happens without a Save. */
+/** A switch that applies at once, without a Save button. */
 export function Toggle({ label, is_on, onChange, is_disabled = false }: SwitchProps): VNode {
   return (
     <label class={style.toggle}>

@@ -20,7 +20,7 @@ type ComboboxProps = {
   readonly placeholder?: string
   readonly options: readonly ComboOption[]
   readonly onPick: (option: ComboOption) => void
-  /** Values that are chosen already; with `is_multi` a mark stands before each option. */
+  /** Values that are chosen already; with `is_multi` each option has a mark. */
   readonly chosen?: readonly string[]
   readonly is_multi?: boolean
   /** Called with every typed text when the options come from the server; otherwise the list filters them itself. */

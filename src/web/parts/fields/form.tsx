@@ -70,6 +70,6 @@ export function Form(props: FormProps): VNode {
   )
 }
 
-/** The server's words; "may not see" does not fit what somebody tried to do. */
+/** The message of an error. For a missing right it is the server's: the text for pages says "may not see". */
 const formErrorText = (error: unknown): string =>
   error instanceof ApiError && error.status === 403 ? error.message : errorText(error)

@@ -46,7 +46,7 @@ export function ConditionEditor({
   if (draft === null) {
     const onPick = (picked: PropertyCondition): void => {
       setDraft(picked)
-      // A cohort is all there is to say.
+      // A cohort is a whole condition: it has no operator and no value.
       if (picked.type === 'cohort') {
         latest.current.draft = picked
         close()

@@ -4,7 +4,7 @@ import { propertyTitle } from '../names.ts'
 
 /** One filter on a property, or on membership in a cohort (`key` is then `id`). */
 export type PropertyCondition = {
-  /** An expression of HogQL is a condition by itself: its `key` says all. */
+  /** A HogQL expression is a whole condition: its `key` is the text. */
   readonly type: PropertyOwner | 'cohort' | 'hogql'
   readonly key: string
   readonly operator: string
@@ -19,7 +19,7 @@ export type ConditionValue =
   | readonly (string | number | boolean)[]
   | null
 
-/** How the value of an operator is entered. */
+/** The kind of input for the value of an operator. */
 export type ValueInput = 'none' | 'many' | 'text' | 'number' | 'date'
 
 type ConditionOperator = {
@@ -34,7 +34,7 @@ const TEXTS = ['String', '']
 const NUMBERS = ['Numeric']
 const DATES = ['DateTime']
 
-/** CONDITION_OPERATORS: what an editor offers, the most used first. Adding an operator means adding a line. */
+/** CONDITION_OPERATORS: the operators that an editor offers, the most used first. Adding an operator means adding a line. */
 const CONDITION_OPERATORS: readonly ConditionOperator[] = [
   { name: 'exact', text: 'is', input: 'many', types: [...TEXTS, ...NUMBERS, 'Boolean'] },
   { name: 'is_not', text: 'is not', input: 'many', types: [...TEXTS, ...NUMBERS, 'Boolean'] },
@@ -58,12 +58,12 @@ export function operatorsOf(property_type: string): readonly ConditionOperator[]
   return CONDITION_OPERATORS.filter(({ types }) => types?.includes(property_type) ?? true)
 }
 
-/** How an operator's value is entered; that of an unknown one as text. */
+/** The kind of input for an operator's value; text for an unknown operator. */
 export function valueInputOf(operator: string): ValueInput {
   return CONDITION_OPERATORS.find(({ name }) => name === operator)?.input ?? 'text'
 }
 
-/** Whether the condition says enough to be asked. */
+/** Whether the condition is complete, so that a query can use it. */
 export function isComplete({ key, operator, value }: PropertyCondition): boolean {
   if (key === '') return false
   if (valueInputOf(operator) === 'none') return true
@@ -92,7 +92,7 @@ function valueText(value: ConditionValue | undefined): string {
   return `${list.slice(0, VALUES_SHOWN).join(', ')} or ${list.length - VALUES_SHOWN} more`
 }
 
-/** Reads conditions from an address; what is none of ours is left out. */
+/** Reads conditions from an address; members that are no conditions are left out. */
 export function readConditions(text: string): readonly PropertyCondition[] {
   try {
     const list: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Keeps a fault within its part of the page: what is around it goes on working. */
+/** Keeps a fault within its part of the page: the rest goes on working. */
 import { Component, type ComponentChildren } from 'preact'
 import { PageHead } from '../page-head.tsx'
 import { ErrorNote } from './error-note.tsx'

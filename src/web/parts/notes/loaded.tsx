@@ -1,4 +1,4 @@
-/** The three states of everything that is asked: not here yet, failed, here. */
+/** The three states of a query's answer: loading, failed, loaded. */
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { ComponentChildren, VNode } from 'preact'
 import { PageHead } from '../page-head.tsx'
@@ -20,7 +20,7 @@ type LoadedProps<Answer> = {
 }
 
 /**
- * Draws an answer. While a newer one is under way the old one stays, dimmed, under a thin bar; an error stands above
+ * Draws an answer. While a newer one is under way the old one stays, dimmed, under a thin bar; an error is shown above
  * the old answer, or in its place.
  */
 export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {

@@ -1,4 +1,4 @@
-/** How far a long question is, with a way to cancel it. */
+/** The progress of a long query, with a button that cancels it. */
 import type { VNode } from 'preact'
 import type { QuestionProgress } from '../../api/calls/long-answer.ts'
 import { Button } from '../button.tsx'

@@ -1,4 +1,4 @@
-/** A secret that the server tells only once: a key, a link. */
+/** A secret that the server shows only once: a key, a link. */
 import type { VNode } from 'preact'
 import { Button } from '../button.tsx'
 import { CopyButton } from '../copy.tsx'

@@ -16,7 +16,7 @@ type DialogProps = {
   readonly children: ComponentChildren
 }
 
-/** Opens when it is drawn. Escape, the cross and a click outside call `onClose`; the focus goes back by itself. */
+/** Opens when it is drawn. Escape, the cross and a click outside call `onClose`; the browser then restores the focus. */
 export function Dialog({
   title,
   onClose,

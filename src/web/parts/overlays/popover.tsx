@@ -14,11 +14,11 @@ type PopoverProps = {
   readonly text?: ComponentChildren
   readonly icon?: IconName
   readonly look?: ButtonLook
-  /** Hides the arrow that says that something opens. */
+  /** Hides the arrow. */
   readonly is_bare?: boolean
   readonly role?: 'dialog' | 'menu' | 'listbox'
   readonly is_disabled?: boolean
-  /** A key that opens it, and what the help says about it. */
+  /** A key that opens it, and its text in the help. */
   readonly shortcut?: { readonly keys: string; readonly text: string }
   /** Drawn while the panel is open; `close` closes it and gives the focus back to the button. */
   readonly children: (close: () => void) => ComponentChildren

@@ -1,4 +1,4 @@
-/** How many values a breakdown has, where an answer shows only the first of them. */
+/** Shows the number of a breakdown's values when an answer has only the first of them. */
 import type { VNode } from 'preact'
 import { useAnswer } from '../../../api/calls/ask.ts'
 import { formatNumber } from '../../../parts/format.ts'
@@ -7,7 +7,7 @@ import style from '../views/result.module.css'
 
 /** As many values as the server lists at most. */
 const VALUES_MAX = 1000
-/** As many as it lists when the question does not say. */
+/** The number of listed values by default. */
 const VALUES_DEFAULT = 25
 
 /** Draws `25 of 300 values`; asks for one number per value to know how many there are. */

@@ -1,4 +1,4 @@
-/** The editor of a question: what is counted, of which events, broken down by what, and what only its kind has. */
+/** The editor of a query: series, filters, breakdowns, and the settings of its kind. */
 import type { VNode } from 'preact'
 import { Toggle } from '../../../parts/fields/choice.tsx'
 import { PropertyFilters } from '../../../parts/filters/property-filters.tsx'
@@ -48,7 +48,7 @@ export function Editor({ question, onChange }: EditorProps): VNode {
   )
 }
 
-/** How many properties a kind can be broken down by. */
+/** The most properties by which a kind can be broken down. */
 const BREAKDOWNS_MAX: Readonly<Record<string, number>> = {
   TrendsQuery: 3,
   FunnelsQuery: 1,

@@ -128,7 +128,7 @@ function pathTypes(filter: Readonly<Record<string, unknown>>): readonly unknown[
   return Array.isArray(excluded) ? values.filter((value) => !excluded.includes(value)) : values
 }
 
-/** Which events make the path, where it begins or ends, how long it is. */
+/** Edits a paths query: the events of the path, its start and end points, its length. */
 export function PathSettings({ question, onChange }: EditorProps): VNode {
   const filter = question.pathsFilter ?? {}
   const set = (fields: object, is_typing = false): void =>

@@ -13,7 +13,7 @@ type AnswerTableViewProps = {
 
 type NumberedRow = { readonly index: number; readonly cells: readonly AnswerCell[] }
 
-/** Draws the table; a column of numbers stands at the right and can be sorted. */
+/** Draws the table; a column of numbers is aligned to the right and can be sorted. */
 export function AnswerTableView({ table, onPick }: AnswerTableViewProps): VNode {
   const rows = table.rows.map((cells, index): NumberedRow => ({ index, cells }))
   const columns = table.columns.map((title, column): TableColumn<NumberedRow> => {

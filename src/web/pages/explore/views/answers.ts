@@ -3,7 +3,7 @@
 const EMPTY_VALUE = '$$_posthog_breakdown_null_$$'
 const OTHER_VALUE = '$$_posthog_breakdown_other_$$'
 
-/** A breakdown's value as people read it. */
+/** A breakdown's value as a label. */
 export function breakdownText(value: unknown): string {
   if (Array.isArray(value)) return value.map(breakdownText).join(' · ')
   if (value === EMPTY_VALUE || value === '' || value === null) return '(none)'

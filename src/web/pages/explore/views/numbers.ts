@@ -21,7 +21,7 @@ export function funnelActorsSource(
   return { kind: 'FunnelsActorsQuery', source: question, ...point }
 }
 
-/** The conditions of one value of the question's breakdowns; none where they cannot say it. */
+/** The conditions of one value of the question's breakdowns; none when no condition can express it. */
 export function breakdownFilters(
   { breakdownFilter }: ExploreQuestion,
   value: unknown,

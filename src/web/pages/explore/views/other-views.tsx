@@ -192,7 +192,7 @@ const STATES = [
   { status: 'dormant', text: 'Dormant', colour: 1 },
 ] as const
 
-/** Draws who came upwards and who went away downwards. */
+/** Draws new, returning and resurrecting actors upwards, dormant ones downwards. */
 export function LifecycleView(props: ViewProps<readonly LifecycleSeriesAnswer[]>): VNode {
   const { question, results, timezone, annotations, onPick } = props
   const interval = question.interval ?? 'day'
@@ -258,7 +258,7 @@ export function lifecycleTable(
   }
 }
 
-/** Draws on how many days, weeks or months people were active. */
+/** Draws the number of actors by the days, weeks or months on which they were active. */
 export function StickinessView({
   question,
   results,

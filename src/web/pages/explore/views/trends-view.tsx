@@ -34,7 +34,7 @@ export const DISPLAYS = [
 /** 25 values and what is left together as one more; further lines are not drawn, the table has all. */
 const LINES_DRAWN_MAX = 26
 
-/** How a question is shown; lines for displays that are not ours. */
+/** The chart of a question's display; lines for displays that this interface lacks. */
 export function lookOf({ trendsFilter }: ExploreQuestion): (typeof DISPLAYS)[number]['look'] {
   return DISPLAYS.find(({ value }) => value === trendsFilter?.display)?.look ?? 'line'
 }

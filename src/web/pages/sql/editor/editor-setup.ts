@@ -144,7 +144,7 @@ const LOOK = EditorView.theme({
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warn)' },
 })
 
-/** Where the word before the cursor begins: letters, digits, `_` and `$`. */
+/** The start of the word before the cursor: letters, digits, `_` and `$`. */
 function wordStart({ state, pos }: CompletionContext): number {
   const { from: line_start, text } = state.doc.lineAt(pos)
   let from = pos
@@ -168,7 +168,7 @@ async function completeHogQL(
   ).catch(() => NO_COMPLETIONS)
   if (context.aborted || suggestions.length === 0) return null
   const options = suggestions.map(completionOf)
-  // A list that was cut off may lack what a longer word names: that is asked for again.
+  // A list that was cut off may lack the matches of a longer word: they are fetched again.
   return { from, options, ...(!incomplete_list && { validFor: /^[\w$]*$/ }) }
 }
 

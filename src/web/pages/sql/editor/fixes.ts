@@ -1,6 +1,6 @@
 /** Mends for refusals that name a near name: `Perhaps you meant 'event'?`. */
 
-/** A change of a text: what stands between two places becomes another name. */
+/** A change of a text: the characters between two positions are replaced by another name. */
 type TextFix = { readonly from: number; readonly to: number; readonly name: string }
 
 const HINT = /Perhaps you meant ['"]([^'"()]{1,200})(?:\(\.\.\.\))?['"]\?/

@@ -1,4 +1,4 @@
-/** Why a run was refused, and where it stands in the text: a button goes there, another takes the name that was meant. */
+/** Shows the refusal of a run: a button goes to its place in the text, others apply suggested names. */
 import { useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import type { ApiError } from '../../../api/calls/call.ts'

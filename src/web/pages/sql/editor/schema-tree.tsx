@@ -227,7 +227,7 @@ function Values({ table, field, onPick }: ValuesProps): VNode {
 const VALUE_LENGTH_MAX = 100
 const NUMBER = /^-?\d{1,15}(\.\d+)?$/
 
-/** A value as it stands in a text. */
+/** A value as a literal in a query's text. */
 const literalOf = (value: string): string =>
   NUMBER.test(value) ? value : `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`
 

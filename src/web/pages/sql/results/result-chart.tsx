@@ -21,7 +21,7 @@ type ResultChartProps = {
   readonly height?: number
 }
 
-/** Draws lines, bars or numbers; says what is missing when the rows are no chart. */
+/** Draws lines, bars or numbers; names the missing column when the rows cannot be drawn. */
 export function ResultChart(props: ResultChartProps): VNode {
   const { columns, rows, view, height = CHART_PX } = props
   const drawn = rows.slice(0, ROWS_MAX)

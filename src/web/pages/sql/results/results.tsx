@@ -30,7 +30,7 @@ type ResultsProps = {
   readonly refusal: (error: ApiError) => VNode
 }
 
-/** Draws the answer under a line that says how much it is. */
+/** Draws the answer under a line with the number of rows and the time. */
 export function Results({ of, node, run_key, actions, refusal }: ResultsProps): VNode {
   const is_cancelled = of.data === undefined && of.error === null && !of.isFetching
   return (

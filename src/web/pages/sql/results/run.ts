@@ -15,7 +15,7 @@ import type { SqlTabs } from '../tabs.ts'
 import type { SqlRow } from './cells.ts'
 
 export type SqlAnswer = AnswerOf<readonly SqlRow[]> & {
-  /** How long the browser waited, in milliseconds. */
+  /** The time that the browser waited, in milliseconds. */
   readonly waited_ms: number
 }
 

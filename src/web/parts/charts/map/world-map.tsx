@@ -1,4 +1,4 @@
-/** A map of the world, darker where there is more; a table with the same rows stands in another tab for keyboards. */
+/** A map of the world; a darker country has a higher count. For keyboards another tab has the same rows as a table. */
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { formatNumber } from '../../format.ts'

@@ -246,7 +246,7 @@ function channels(colour: string): readonly number[] {
   return (colour.match(/[\d.]+/g) ?? ['0', '0', '0']).slice(0, 3).map(Number)
 }
 
-/** Where the canvas draws, in CSS px of the chart. */
+/** The area in which the canvas draws, in CSS px of the chart. */
 export type PlotArea = {
   readonly left: number
   readonly top: number

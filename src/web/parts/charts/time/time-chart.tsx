@@ -20,9 +20,9 @@ type TimeChartProps = PlotInput & {
   readonly formatValue?: (value: number) => string
   readonly marks?: readonly ChartMark[]
   readonly onMark?: (mark: ChartMark) => void
-  /** A click on a point, or Enter: who is behind it. */
+  /** Called with a clicked point, also by Enter, to list the actors that it counts. */
   readonly onPick?: (series: ChartSeries, bucket: number) => void
-  /** A table of the same numbers stands beside the chart anyway. */
+  /** The page has a table of the same numbers beside the chart. */
   readonly has_table?: boolean
 }
 

@@ -20,7 +20,7 @@ type DrawnPlot = {
   /** Moves to a bucket, as by the pointer. */
   readonly go: (bucket: number) => void
   readonly leave: () => void
-  /** How far below the top of the plot an event happened, in px. */
+  /** The distance of an event from the top of the plot, in px. */
   readonly heightOf: (event: MouseEvent) => number
 }
 
