@@ -125,6 +125,12 @@ const FOREIGN_CITATION = /§|\bwire \d|\bInterface\b|\bcontract C\d|\bhouse-revi
 /** `README.md`, or a path to one, and then the number or the title of what is cited: `threads/README.md, 2`. */
 const CITATION = /((?:[\w.-]+\/)*README\.md)(?:,? ?(?:section |fact )?(\d+)\b|,? "([^"]+)")?/g
 
+/**
+ * A sentence that begins with one of these has a clause where its subject should be: "What rows are sorted by". The
+ * subject is the field's noun: "The sort key of a row".
+ */
+const CLAUSE_AS_SUBJECT = /(?:^|[.:!?] )(?:Who|What|Whose|Whatever|Whoever|How|Why|Which)\b/
+
 const README_LINES_MAX = 60
 
 type Import = { readonly from: string; readonly to: string }
@@ -206,8 +212,11 @@ function namesIn(file: string, text: string): readonly Named[] {
   })
 }
 
+/** The comments of a file, each as one line without its marks. */
 const commentsOf = (file: string, text: string): readonly string[] =>
-  parseSync(file, text).comments.map(({ value }) => value.replaceAll(/\s*\n\s*\*?\s*/g, ' '))
+  parseSync(file, text).comments.map(({ value }) =>
+    value.replaceAll(/\s*\n\s*\*?\s*|^\*/g, ' ').trim(),
+  )
 
 /** Which README a citation means: from the file's folder, its room, src, or the top of the repository. */
 function citedFile(file: string, path: string): string | null {
@@ -432,6 +441,29 @@ describe('comments', () => {
     ['contract C12', 1],
   ])('are found to be right or wrong: %s', (comment, count) => {
     expect(brokenCitations('src/threads/planted.ts', [comment])).toHaveLength(count)
+  })
+})
+
+describe('the sentences of comments', () => {
+  test('have a noun as their subject, no clause that begins with who, what, how, why or which', () => {
+    // Not "What the button says" but "The label of the button"; not "Why the run failed" but "The error of the run".
+    const riddles = [...sources].flatMap(([file, text]) =>
+      commentsOf(file, text)
+        .filter((comment) => CLAUSE_AS_SUBJECT.test(comment))
+        .map((comment) => `${file}: ${comment}`),
+    )
+    expect(riddles).toEqual([])
+  })
+
+  test.each([
+    ['/** What rows are sorted by. */', true],
+    ['/**\n * Reads it all.\n * Whoever asks in turn finds some.\n */', true],
+    ['// How often it ticks.', true],
+    ['/** The sort key of a row, whatever its type; null where there is none. */', false],
+    ['// Whether it ticks.', false],
+  ])('are found to be riddles or not: %s', (code, is_riddle) => {
+    const comments = commentsOf('src/planted.ts', code)
+    expect(comments.map((comment) => CLAUSE_AS_SUBJECT.test(comment))).toEqual([is_riddle])
   })
 })
 

@@ -94,7 +94,11 @@ export function questionOf(kind: ExploreKind, before: ExploreQuestion | null): E
     case 'PathsQuery':
       return { ...shared, pathsFilter: { includeEventTypes: ['$pageview'], edgeLimit: 40 } }
     case 'LifecycleQuery':
-      return { ...shared, series: series.slice(0, 1).map(withoutMath), interval: intervalOfDays(before) }
+      return {
+        ...shared,
+        series: series.slice(0, 1).map(withoutMath),
+        interval: intervalOfDays(before),
+      }
     case 'StickinessQuery':
       return { ...shared, series: series.map(withoutMath), interval: intervalOfDays(before) }
   }
