@@ -461,7 +461,7 @@ describe('the sentences of comments', () => {
     ['// How often it ticks.', true],
     ['/** The sort key of a row, whatever its type; null where there is none. */', false],
     ['// Whether it ticks.', false],
-  ])('are found to be riddles or not: %s', (code, is_riddle) => {
+  ])('are found to be riddles or not: %j', (code, is_riddle) => {
     const comments = commentsOf('src/planted.ts', code)
     expect(comments.map((comment) => CLAUSE_AS_SUBJECT.test(comment))).toEqual([is_riddle])
   })
