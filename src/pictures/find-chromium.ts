@@ -1,12 +1,13 @@
 /** Finds a Chromium on this machine. */
 
-/** PROGRAMS: names under which systems install Chromium. */
+/** PROGRAMS: names under which systems install Chromium; the shells without windows come first, which need less memory. */
 const PROGRAMS = [
+  'chromium-headless-shell',
+  'chrome-headless-shell',
   'chromium',
   'chromium-browser',
   'google-chrome-stable',
   'google-chrome',
-  'chrome-headless-shell',
 ] as const
 
 /** Returns the path of the program that the setting means: `auto` looks in PATH, `off` is none. */

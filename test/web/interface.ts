@@ -146,12 +146,20 @@ async function openVisit(browser: Browser, url: string, options: VisitOptions): 
   return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
 }
 
-/** What axe finds on the page as it is now: rule and elements. */
-export async function findBarriers(page: Page): Promise<readonly string[]> {
+/** The only rule whose outcome depends on the colour scheme. */
+export const CONTRAST = ['color-contrast'] as const
+
+/** Runs axe on the page as it is now: rule and elements. */
+export async function findBarriers(
+  page: Page,
+  rules: readonly string[] = RULES,
+): Promise<readonly string[]> {
   // Evaluated by the debugger, which the content policy does not bind.
-  await page.evaluate(AXE)
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE)
+  // Axe gathers the elements that keep a rule as well, unless told not to.
+  const options = JSON.stringify({ runOnly: rules, resultTypes: ['violations'] })
   const found = await page.evaluate<string[]>(
-    `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+    `axe.run(${options}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`,
   )
   return found

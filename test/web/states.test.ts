@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_PAGE, fillPages, type PageIds } from './every-page.ts'
-import { findBarriers, type Interface, openInterface, settle, sidewaysScroll } from './interface.ts'
+import {
+  CONTRAST,
+  findBarriers,
+  type Interface,
+  openInterface,
+  settle,
+  sidewaysScroll,
+} from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -27,13 +34,14 @@ async function expectFits(page: Page): Promise<void> {
   }
 }
 
-/** Axe's rules hold in both schemes, once colours have changed. */
+/** Axe's rules hold, and contrast in both schemes, once colours have changed. */
 async function expectOpen(page: Page): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce' })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
-    expect([colorScheme, await findBarriers(page)]).toEqual([colorScheme, []])
+    const rules = colorScheme === 'light' ? undefined : CONTRAST
+    expect([colorScheme, await findBarriers(page, rules)]).toEqual([colorScheme, []])
   }
 }
 

@@ -18,14 +18,17 @@ export type Version = keyof typeof POSTHOG_JS
 
 export const VERSIONS: readonly Version[] = ['1.449.2', '1.261.8', '1.150.0', '1.57.2']
 
-/** Where a browser may be: a machine without one skips what needs it. */
-const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
+/** Debian's Chromium; the shell without windows takes half the processor time for the same tests. */
+const PATHS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'] as const
+
+/** Path of the browser: a machine without one skips what needs it. */
+const executablePath = process.env['CHROMIUM_PATH'] ?? PATHS.find(existsSync) ?? PATHS[0]
 
 export const HAS_BROWSER = existsSync(executablePath)
 
 if (!HAS_BROWSER) {
   console.warn(
-    `Skipped: no browser at ${executablePath}. Install Debian's package chromium, or name one in CHROMIUM_PATH.`,
+    `Skipped: no browser at ${executablePath}. Install Debian's package chromium-headless-shell or chromium, or name one in CHROMIUM_PATH.`,
   )
 }
 
