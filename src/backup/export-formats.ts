@@ -67,11 +67,13 @@ async function columnsOf(
 
 function asText(columns: readonly NamedType[], select: string): string {
   const members = columns.map(({ name, type }) => {
-    const value = JSON_COLUMNS.has(name) ? `"${name}"` : `to_json(${shown(name, type)})::varchar`
+    const value = JSON_COLUMNS.has(name)
+      ? `"${name}"`
+      : `to_json(${printColumn(name, type)})::varchar`
     return `${textLiteral(`${JSON.stringify(name)}:`)} || ${value}`
   })
   return `select '{' || concat_ws(',', ${members.join(', ')}) || '}' from (${select})`
 }
 
-const shown = (name: string, type: string): string =>
+const printColumn = (name: string, type: string): string =>
   type === 'TIMESTAMP' ? `strftime("${name}", '%Y-%m-%dT%H:%M:%S.%fZ')` : `"${name}"`

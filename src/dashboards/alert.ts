@@ -110,7 +110,7 @@ export function createAlert(
     recordBoardEdit(
       tx,
       editor,
-      { scope: 'AlertConfiguration', before: null, after: named(alert) },
+      { scope: 'AlertConfiguration', before: null, after: loggedAlert(alert) },
       now,
     )
     return alert
@@ -145,8 +145,8 @@ export function updateAlert(
       .get()
     const edit = {
       scope: 'AlertConfiguration',
-      before: named(before),
-      after: named(after),
+      before: loggedAlert(before),
+      after: loggedAlert(after),
     } as const
     recordBoardEdit(tx, editor, edit, now)
     return after
@@ -165,14 +165,19 @@ const RULE_MEMBERS = [
 /** Deletes an alert with its history. */
 export function deleteAlert(editor: BoardEditor, before: Alert, now: Date): void {
   editor.control.transaction((tx) => {
-    const after = { ...named(before), deleted: true }
-    recordBoardEdit(tx, editor, { scope: 'AlertConfiguration', before: named(before), after }, now)
+    const after = { ...loggedAlert(before), deleted: true }
+    recordBoardEdit(
+      tx,
+      editor,
+      { scope: 'AlertConfiguration', before: loggedAlert(before), after },
+      now,
+    )
     tx.delete(alerts).where(eq(alerts.id, before.id)).run()
   })
 }
 
 /** The members of an alert that its editors set. Its address is not logged: it may contain a secret. */
-function named(alert: Alert) {
+function loggedAlert(alert: Alert) {
   const { webhook_url, snoozed_until, threshold, ...members } = alert
   const { id, name, condition_type, config, calculation_interval, enabled, insight_id } = members
   return {

@@ -43,7 +43,7 @@ export function createAnnotation(
     recordBoardEdit(
       tx,
       editor,
-      { scope: 'Annotation', before: null, after: named(annotation) },
+      { scope: 'Annotation', before: null, after: loggedAnnotation(annotation) },
       now,
     )
     return annotation
@@ -65,7 +65,11 @@ export function updateAnnotation(
       .where(eq(annotations.id, before.id))
       .returning()
       .get()
-    const edit = { scope: 'Annotation', before: named(before), after: named(annotation) } as const
+    const edit = {
+      scope: 'Annotation',
+      before: loggedAnnotation(before),
+      after: loggedAnnotation(annotation),
+    } as const
     recordBoardEdit(tx, editor, edit, now)
     return annotation
   })
@@ -121,7 +125,7 @@ function isShownIn({ id, organization_id }: AnnotationProject) {
 }
 
 /** The activity log names an annotation by its text. */
-function named(annotation: Annotation) {
+function loggedAnnotation(annotation: Annotation) {
   const { updated_at: _at, ...stored } = annotation
   return { ...stored, name: annotation.content }
 }

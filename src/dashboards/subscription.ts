@@ -58,7 +58,7 @@ export function createSubscription(
       .returning()
       .get()
     requireRoom(tx, subscriptions, editor)
-    const edit = { scope: 'Subscription', before: null, after: named(made) } as const
+    const edit = { scope: 'Subscription', before: null, after: loggedSubscription(made) } as const
     recordBoardEdit(tx, editor, edit, now)
     return made
   })
@@ -86,14 +86,18 @@ export function updateSubscription(
       .where(eq(subscriptions.id, before.id))
       .returning()
       .get()
-    const edit = { scope: 'Subscription', before: named(before), after: named(after) } as const
+    const edit = {
+      scope: 'Subscription',
+      before: loggedSubscription(before),
+      after: loggedSubscription(after),
+    } as const
     recordBoardEdit(tx, editor, edit, now)
     return after
   })
 }
 
 /** A subscription as the activity log records it, without its address, which may contain a secret. */
-function named({ id, title, frequency, interval, start_date, deleted }: Subscription) {
+function loggedSubscription({ id, title, frequency, interval, start_date, deleted }: Subscription) {
   return { id, name: title, frequency, interval, start_date: start_date.toISOString(), deleted }
 }
 

@@ -18,7 +18,7 @@ export function eventDays(statement: Statement): EventDays {
     },
   })
   return {
-    from: least(scans.map(({ from }) => from)),
+    from: firstDay(scans.map(({ from }) => from)),
     until: most(scans.map(({ until }) => until)),
   }
 }
@@ -44,7 +44,7 @@ function daysOf(
   const known = select.known.filter(
     ({ relation: of, name }) => of === relation.id && name === 'timestamp',
   )
-  return [known.map(outwards).reduce(within, ALL_DAYS)]
+  return [known.map(widenToDays).reduce(intersectDays, ALL_DAYS)]
 }
 
 const ALL_DAYS: EventDays = { from: null, until: null }
@@ -65,7 +65,7 @@ const KEPT_SIDES: Readonly<
   SEMI: { left: true, right: false },
 }
 
-function outwards({ from_us, until_us }: TimeBounds): EventDays {
+function widenToDays({ from_us, until_us }: TimeBounds): EventDays {
   return {
     from: from_us === null ? null : dayOf(from_us),
     until: until_us === null ? null : dayOf(shiftBy(until_us, -1n)) + 1,
@@ -76,15 +76,15 @@ function dayOf(time: MovableTime): number {
   return Number(startOfTime(time, 'Day') / DAY_US)
 }
 
-function within(left: EventDays, right: EventDays): EventDays {
+function intersectDays(left: EventDays, right: EventDays): EventDays {
   return {
     from: most([left.from, right.from].filter((day) => day !== null)),
-    until: least([left.until, right.until].filter((day) => day !== null)),
+    until: firstDay([left.until, right.until].filter((day) => day !== null)),
   }
 }
 
 /** The minimum; null (unbounded) when any is null, or there are none. */
-function least(days: readonly (number | null)[]): number | null {
+function firstDay(days: readonly (number | null)[]): number | null {
   const known = days.filter((day) => day !== null)
   return known.length < days.length || known.length === 0 ? null : Math.min(...known)
 }

@@ -45,7 +45,7 @@ const ERROR_STATUSES = {
 
 /** Named schemas. A schema that occurs more than once becomes a component. */
 class Components {
-  readonly schemas: { [name: string]: OpenApiJson } = { [ERROR_NAME]: plain(ErrorAnswer) }
+  readonly schemas: { [name: string]: OpenApiJson } = { [ERROR_NAME]: withoutNullable(ErrorAnswer) }
   readonly #names = new Map<TSchema, string>([[ErrorAnswer, ERROR_NAME]])
 
   /** Returns a reference to a schema; `name` is used if the schema has no name yet. */
@@ -53,7 +53,7 @@ class Components {
     const stored = this.#names.get(schema)
     if (stored === undefined) {
       this.#names.set(schema, name)
-      this.schemas[name] = plain(schema)
+      this.schemas[name] = withoutNullable(schema)
     }
     return { $ref: `#/components/schemas/${stored ?? name}` }
   }
@@ -156,7 +156,7 @@ function pathParameters(path: string): readonly OpenApiObject[] {
 
 function queryParameters(query: TSchema | undefined): readonly OpenApiObject[] {
   if (query === undefined) return []
-  const { properties, required } = plain(query) as {
+  const { properties, required } = withoutNullable(query) as {
     readonly properties?: OpenApiObject
     readonly required?: readonly string[]
   }
@@ -172,7 +172,7 @@ function queryParameters(query: TSchema | undefined): readonly OpenApiObject[] {
  * Converts a schema to plain JSON: TypeBox keeps its own data under symbols, and `nullable` belonged to OpenAPI
  * 3.0.
  */
-function plain(schema: TSchema): OpenApiObject {
+function withoutNullable(schema: TSchema): OpenApiObject {
   const text = JSON.stringify(schema, (name, value: unknown) =>
     name === 'nullable' && typeof value === 'boolean' ? undefined : value,
   )

@@ -68,11 +68,11 @@ const CONDITIONS: readonly EventsCondition[] = [
   ({ actionId }) => (actionId ? matchesAction(actionId) : null),
   ({ personId }) => (personId ? ofPerson(personId) : null),
   ({ where }) => and(outputConditions(where ?? [], 'query__where').where),
-  ({ properties }, context) => filtered(properties, 'query__properties', context),
-  ({ fixedProperties }, context) => filtered(fixedProperties, 'query__fixedProperties', context),
+  ({ properties }, context) => readFilters(properties, 'query__properties', context),
+  ({ fixedProperties }, context) => readFilters(fixedProperties, 'query__fixedProperties', context),
   ({ filterTestAccounts }, context) =>
     filterTestAccounts
-      ? filtered(context.test_account_filters, 'query__filterTestAccounts', context)
+      ? readFilters(context.test_account_filters, 'query__filterTestAccounts', context)
       : null,
   (query, context) => inTime(query, context),
 ]
@@ -179,7 +179,7 @@ async function ofSource(
 
 const matchesAction = (id: number): Expr => call('matchesAction', [constant(BigInt(id))])
 
-function filtered(filters: unknown, attr: string, context: InsightContext): Expr | null {
+function readFilters(filters: unknown, attr: string, context: InsightContext): Expr | null {
   const { timezone, now, property_types } = context
   return filterCondition(filters, { prefix: [], timezone, now, property_types, attr })
 }

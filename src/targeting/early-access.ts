@@ -147,15 +147,15 @@ function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   const flag = getFlag(db, project_id, id)
   const filters = isObject(flag.filters) ? flag.filters : {}
   if ((filters['aggregation_group_type_index'] ?? null) !== null) {
-    throw unfit('Group-based feature flags are not supported for Early Access Features.')
+    throw invalidFlag('Group-based feature flags are not supported for Early Access Features.')
   }
   const { multivariate } = filters as { multivariate?: { variants?: unknown[] } | null }
   if ((multivariate?.variants?.length ?? 0) > 0) {
-    throw unfit('Multivariate feature flags are not supported for Early Access Features.')
+    throw invalidFlag('Multivariate feature flags are not supported for Early Access Features.')
   }
   const its = eq(early_access_features.feature_flag_id, id)
   if (db.select().from(early_access_features).where(its).get() !== undefined) {
-    throw unfit('Linked feature flag already has a feature attached to it.')
+    throw invalidFlag('Linked feature flag already has a feature attached to it.')
   }
   return flag
 }
@@ -191,7 +191,7 @@ function openFlag(editor: TargetingEditor, flag: Flag, stage: string, now: Date)
   updateFlag(editor, flag, { filters: { ...filters, super_groups } }, now)
 }
 
-function unfit(detail: string): Refusal {
+function invalidFlag(detail: string): Refusal {
   return new Refusal('invalid_input', detail, { attr: 'feature_flag_id' })
 }
 

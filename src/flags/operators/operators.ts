@@ -52,8 +52,8 @@ const always: ValueTest = () => true
 
 /** Every operator, in the order of the API's documentation. A new line is an operator that filters can use. */
 export const OPERATORS: readonly FlagOperator[] = [
-  has('exact', exact),
-  hasNot('is_not', exact),
+  has('exact', exactTest),
+  hasNot('is_not', exactTest),
   { name: 'is_set', if_missing: false, needs_value: false, prepare: () => always },
   { name: 'is_not_set', if_missing: true, needs_value: false, prepare: () => never },
   has(
@@ -171,7 +171,7 @@ function hasNot(name: string, prepare: Prepare): FlagOperator {
   return { name, if_missing: true, needs_value: true, prepare: prepareNot }
 }
 
-function exact(filter_value: unknown): ValueTest {
+function exactTest(filter_value: unknown): ValueTest {
   if (isTruthWord(filter_value)) {
     const expected = isTrue(filter_value)
     return (value, _now, work) => {

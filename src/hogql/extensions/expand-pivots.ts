@@ -36,7 +36,7 @@ export function expandPivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery 
     throw refuse(`PIVOT makes at most ${PIVOTED_MAX} columns`, node)
   }
   const made = cells.flatMap((cell) =>
-    node.aggregates.map((aggregate) => pivoted(aggregate, cell, node.aggregates.length)),
+    node.aggregates.map((aggregate) => pivotAggregate(aggregate, cell, node.aggregates.length)),
   )
   const spent = fieldsIn([...node.aggregates, ...node.columns.map(({ column }) => column)])
   const keys =
@@ -64,7 +64,7 @@ function textOf(value: ast.Expr): string {
   return value.value === null ? 'NULL' : String(value.value)
 }
 
-function pivoted(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
+function pivotAggregate(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
   const aggregate = text.kind === 'Alias' ? text.expr : text
   if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', text)
   const filters = aggregate.filter_expr === null ? [] : [aggregate.filter_expr]

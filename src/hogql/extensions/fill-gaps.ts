@@ -215,9 +215,9 @@ function interpolateColumns(filled: Filled, index: number): ast.Expr {
   const is_own = compare(field([OWN]), '==', constant(1n))
   const last = windowOf('first_value', [own_value], inOrder(filled, [field([RUN])]))
   if (value === null) return call('if', [is_own, own_value, last])
-  if (others) return call('if', [is_own, own_value, followed(filled, { index, value })])
+  if (others) return call('if', [is_own, own_value, applyFormula(filled, { index, value })])
   const is_constant = !readsFields(value)
-  return call('if', [is_own, own_value, is_constant ? value : repeated(value, last, filled)])
+  return call('if', [is_own, own_value, is_constant ? value : repeatFormula(value, last, filled)])
 }
 
 type InterpolationRule = {
@@ -258,7 +258,7 @@ function isNamed(node: ast.Expr, name: string | undefined): boolean {
 }
 
 /** Iterates a formula over the row before, once per missing row since the last present one. */
-function repeated(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
+function repeatFormula(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
   const place = windowOf('row_number', [], inOrder(filled, [field([RUN])]))
   const own_rows = call('least', [field([RUN]), constant(1n)])
   const step: ast.Lambda = {
@@ -276,7 +276,7 @@ function repeated(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
  * A formula over several columns of the row before. A missing row shows other columns' defaults to
  * it, even of those with their own formula, as in ClickHouse.
  */
-function followed(filled: Filled, { index, value }: InterpolatedColumn): ast.Expr {
+function applyFormula(filled: Filled, { index, value }: InterpolatedColumn): ast.Expr {
   const others = filled.names.map((_, at) => at).filter((at) => at !== index)
   const within = inOrder(filled, [field([RUN])])
   const before: WindowExpr = {

@@ -27,7 +27,7 @@ export function loosenGroupKeys(select: ResolvedSelect, context: CompileContext)
   const { group_by } = select
   if (group_by === null || !MODES.has(group_by.mode)) return select
   const keys = new Set(group_by.sets.flat().map(groupKeyIdentity))
-  const read = (expr: ResolvedExpr): ResolvedExpr => loosened(expr, keys, context)
+  const read = (expr: ResolvedExpr): ResolvedExpr => loosenKeysIn(expr, keys, context)
   const optional = (expr: ResolvedExpr | null): ResolvedExpr | null =>
     expr === null ? null : read(expr)
   const having = optional(select.having)
@@ -49,7 +49,7 @@ export function loosenGroupKeys(select: ResolvedSelect, context: CompileContext)
 }
 
 /** Top-down: aggregations see each key's value as it is. */
-function loosened(
+function loosenKeysIn(
   expr: ResolvedExpr,
   keys: ReadonlySet<string>,
   context: CompileContext,
@@ -58,13 +58,13 @@ function loosened(
   if (keys.has(groupKeyIdentity(expr))) return { ...expr, type: withNull(expr.type) }
   const inner = mapChildren(
     expr,
-    (child) => loosened(child, keys, context),
+    (child) => loosenKeysIn(child, keys, context),
     (query) => query,
   )
-  return inner.kind === 'apply' && inner !== expr ? retyped(inner, context) : inner
+  return inner.kind === 'apply' && inner !== expr ? inferType(inner, context) : inner
 }
 
-function retyped(apply: Apply, context: CompileContext): Apply {
+function inferType(apply: Apply, context: CompileContext): Apply {
   const def = findFunction(apply.name)
   if (def === null) return apply
   return { ...apply, type: def.returns({ ...apply, context }) }

@@ -51,7 +51,7 @@ const isLeft = (join: JoinExpr): boolean => isOnly(join, 'LEFT')
 function onePerKey(side: JoinExpr, join: JoinExpr): JoinExpr {
   const name = nameOf(side)
   const { keys, conditions } = partsOf(join, name)
-  if (keys.length === 0) throw unkeyed(join)
+  if (keys.length === 0) throw refuseWithoutKeys(join)
   const { start, end } = join
   const limit_by = { kind: 'LimitByExpr', n: constant(1n), offset_value: null, start, end } as const
   const rows: ast.SelectQuery = {
@@ -88,7 +88,7 @@ function partsOf(join: JoinExpr, name: string | null): SplitConditions {
     const keys = sides.filter((side) => isOf(side, name))
     if (keys.length === 1) return { keys, conditions: [] }
     if (isOf(part, name)) return { keys: [], conditions: [part] }
-    if (namesOf(part).includes(name ?? '')) throw unkeyed(join)
+    if (namesOf(part).includes(name ?? '')) throw refuseWithoutKeys(join)
     return { keys: [], conditions: [] }
   })
   return {
@@ -97,7 +97,7 @@ function partsOf(join: JoinExpr, name: string | null): SplitConditions {
   }
 }
 
-function unkeyed(join: JoinExpr): Error {
+function refuseWithoutKeys(join: JoinExpr): Error {
   return refuse('ANY JOIN needs equalities with columns of the joined table', join)
 }
 

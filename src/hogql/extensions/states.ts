@@ -22,7 +22,7 @@ type Halves = {
 const argument = (call: Apply): ResolvedExpr => call.args[0] ?? NULL_VALUE
 const all = (call: Apply, value: ResolvedExpr): ResolvedExpr =>
   sql`coalesce(${aggregateCall('list', call, [value], arrayType(value.type))}, [])`(UNKNOWN)
-const joined = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
+const joinStates = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
   sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
 /** Aggregates that merge by themselves: extremes, sums, bits. */
@@ -81,7 +81,7 @@ const distinct: Halves = {
     const how = { ...call.aggregate, distinct: true }
     return sql`coalesce(${aggregateFragment('list', [value], UNKNOWN, how)}, [])`(UNKNOWN)
   },
-  merge: (call, state) => sql`len(list_distinct(${joined(call, state)}))`(call.type),
+  merge: (call, state) => sql`len(list_distinct(${joinStates(call, state)}))`(call.type),
 }
 
 function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
@@ -144,7 +144,7 @@ function listHalves(base: FunctionDef): Halves | null {
   return {
     state: (call) => all(call, rowOf(call)),
     merge: (call, state) => {
-      const rows = { ...joined(call, state), type: rowsType(state.type) }
+      const rows = { ...joinStates(call, state), type: rowsType(state.type) }
       return over_list(rows, call)
     },
   }

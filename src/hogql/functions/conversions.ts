@@ -54,10 +54,10 @@ import {
   typeOf,
 } from './definition.ts'
 
-const first = (args: readonly ResolvedExpr[]): ResolvedExpr => args[0] ?? NULL_VALUE
+const firstArgument = (args: readonly ResolvedExpr[]): ResolvedExpr => args[0] ?? NULL_VALUE
 
 /** Conversions of text can fail; others are NULL only for NULL. */
-function converted(type: Type): TypeRule {
+function conversionRule(type: Type): TypeRule {
   return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(isNullable))
 }
 
@@ -66,16 +66,18 @@ function orElse(
   fallback: (call: readonly ResolvedExpr[], type: Type) => ResolvedExpr,
 ): Lowering {
   return (call, context) =>
-    sql`coalesce(${build(first(call.args), context)}, ${fallback(call.args, call.type)})`(call.type)
+    sql`coalesce(${build(firstArgument(call.args), context)}, ${fallback(call.args, call.type)})`(
+      call.type,
+    )
 }
 
 /** Only exact integers: 1.5 is NULL. */
 const toInt: Lowering = (call, context) => {
-  const value = first(call.args)
+  const value = firstArgument(call.args)
   if (value.type.kind === 'float') return sql`ch_exact_int(${value})`(call.type)
   return convert(value, INT64, context)
 }
-const toFloat: Lowering = (call) => asFloat(first(call.args))
+const toFloat: Lowering = (call) => asFloat(firstArgument(call.args))
 /** toFloatOrDefault accepts a partial number, where the others require the whole text. */
 const halfFloat = (value: ResolvedExpr): ResolvedExpr =>
   isText(value.type)
@@ -89,7 +91,7 @@ const givenDefault = (args: readonly ResolvedExpr[], type: Type): ResolvedExpr =
 /** Integers of a width: out of range ClickHouse wraps around; the result here is NULL. */
 function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   return (call, context) => {
-    const value = convert(first(call.args), intType(bits, signed), context)
+    const value = convert(firstArgument(call.args), intType(bits, signed), context)
     return fitNumber(value, call.type)
   }
 }
@@ -102,7 +104,7 @@ function zoneOf(args: readonly ResolvedExpr[], context: CompileContext, at: numb
 
 /** Only text that is not a constant can fail to be a time. */
 function instantIn(args: readonly ResolvedExpr[], type: Type, context: CompileContext): Type {
-  const folded = constantInstant(first(args), context.timezone, context) !== null
+  const folded = constantInstant(firstArgument(args), context.timezone, context) !== null
   return withNull(type, (isText(typeOf(args[0])) && !folded) || args.some(isNullable))
 }
 
@@ -128,7 +130,7 @@ function toInstant(
   call: { readonly args: readonly ResolvedExpr[]; readonly type: Type },
   context: CompileContext,
 ): ResolvedExpr {
-  const value = first(call.args)
+  const value = firstArgument(call.args)
   if (call.type.kind !== 'datetime') return value
   const { timezone } = call.type
   if (value.type.kind === 'datetime') return { ...sql`${value}`(call.type) }
@@ -170,10 +172,10 @@ function asDecimal(value: ResolvedExpr, type: Type & { kind: 'decimal' }): Resol
   return joinFragments(['try_cast(', '', ` AS DECIMAL(18, ${type.scale}))`], [value], type)
 }
 
-const typeName: Lowering = (call) => bindText(clickhouseName(first(call.args).type))
+const typeName: Lowering = (call) => bindText(clickhouseName(firstArgument(call.args).type))
 
 const throwIf: Lowering = (call) =>
-  sql`ch_throw_if(${first(call.args)}, ${call.args[1] ?? bindText('Value passed to throwIf is non-zero')})`(
+  sql`ch_throw_if(${firstArgument(call.args)}, ${call.args[1] ?? bindText('Value passed to throwIf is non-zero')})`(
     call.type,
   )
 
@@ -185,7 +187,7 @@ const castType: TypeRule = ({ args, context }) => {
 }
 
 const castTo: Lowering = (call, context) =>
-  fitNumber(convert(first(call.args), call.type, context), call.type)
+  fitNumber(convert(firstArgument(call.args), call.type, context), call.type)
 
 /** The default of a type that is named by a constant text. */
 const namedType: TypeRule = ({ args, context }) => {
@@ -208,17 +210,17 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     nonNull(INT64),
     orElse((v, c) => convert(v, INT64, c), givenDefault),
   ),
-  scalar('toInt8|_toInt8', '1', converted(intType(8, true)), toWidth(8, true)),
-  scalar('toInt16|_toInt16', '1', converted(intType(16, true)), toWidth(16, true)),
-  scalar('toInt32|_toInt32', '1', converted(intType(32, true)), toWidth(32, true)),
-  scalar('toInt64|_toInt64', '1', converted(INT64), toWidth(64, true)),
-  scalar('toUInt8|_toUInt8', '1', converted(intType(8, false)), toWidth(8, false)),
-  scalar('toUInt16|_toUInt16', '1', converted(intType(16, false)), toWidth(16, false)),
-  scalar('toUInt32|_toUInt32', '1', converted(intType(32, false)), toWidth(32, false)),
-  scalar('toUInt64|_toUInt64', '1', converted(UINT64), toWidth(64, false)),
-  scalar('_toUInt128', '1', converted(intType(128, false)), toWidth(128, false)),
+  scalar('toInt8|_toInt8', '1', conversionRule(intType(8, true)), toWidth(8, true)),
+  scalar('toInt16|_toInt16', '1', conversionRule(intType(16, true)), toWidth(16, true)),
+  scalar('toInt32|_toInt32', '1', conversionRule(intType(32, true)), toWidth(32, true)),
+  scalar('toInt64|_toInt64', '1', conversionRule(INT64), toWidth(64, true)),
+  scalar('toUInt8|_toUInt8', '1', conversionRule(intType(8, false)), toWidth(8, false)),
+  scalar('toUInt16|_toUInt16', '1', conversionRule(intType(16, false)), toWidth(16, false)),
+  scalar('toUInt32|_toUInt32', '1', conversionRule(intType(32, false)), toWidth(32, false)),
+  scalar('toUInt64|_toUInt64', '1', conversionRule(UINT64), toWidth(64, false)),
+  scalar('_toUInt128', '1', conversionRule(intType(128, false)), toWidth(128, false)),
   scalar('toFloat|toFloatOrNull|toFloat64OrNull', '1', nullable(FLOAT64), toFloat),
-  scalar('toFloat64|toFloat32', '1', converted(FLOAT64), toFloat),
+  scalar('toFloat64|toFloat32', '1', conversionRule(FLOAT64), toFloat),
   scalar(
     'toFloatOrZero|toFloat64OrZero',
     '1',
@@ -236,7 +238,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   ),
   scalar('toDecimal', '2', toDecimalType, toDecimal),
   scalar('~toDate|to_date|_toDate|toDateOrNull', '1-2', dateType, (call, context) =>
-    asDate(first(call.args), zoneOf(call.args, context, 1), context),
+    asDate(firstArgument(call.args), zoneOf(call.args, context, 1), context),
   ),
   scalar(
     '~toDateTime|parseDateTimeBestEffort|parseDateTimeBestEffortOrNull|parseDateTime64BestEffortOrNull',
@@ -249,7 +251,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   ),
   scalar('toDateTimeUS', '1-2', instantType, (call, context) =>
     asInstant(
-      sql`ch_month_first(${first(call.args)})`(withNull(STRING)),
+      sql`ch_month_first(${firstArgument(call.args)})`(withNull(STRING)),
       zoneOf(call.args, context, 1),
       context,
     ),
@@ -263,7 +265,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     (call, context) => toInstant({ args: [call.args[1] ?? NULL_VALUE], type: call.type }, context),
   ),
   scalar('toUUID|toUUIDOrNull', '1', nullable(UUID), (call) =>
-    sql`try_cast(${first(call.args)} AS UUID)`(call.type),
+    sql`try_cast(${firstArgument(call.args)} AS UUID)`(call.type),
   ),
   scalar(
     'toUUIDOrZero',
@@ -283,10 +285,10 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('~toString|toNullableString', '1-2', asDeclared(STRING), (call, context) =>
     asText(inZone(call.args, context), context),
   ),
-  scalar('toBool', '1', converted(BOOL), (call) => asBool(first(call.args))),
+  scalar('toBool', '1', conversionRule(BOOL), (call) => asBool(firstArgument(call.args))),
   scalar('toTypeName', '1', nonNull(STRING), typeName),
   scalar('toStringCutToZero|toFixedString', '1-2', asDeclared(STRING), (call, context) =>
-    asText(first(call.args), context),
+    asText(firstArgument(call.args), context),
   ),
   scalar('~cast|accurateCast', '2', castType, castTo),
   scalar('accurateCastOrNull', '2', (call) => withNull(castType(call)), castTo),

@@ -30,22 +30,25 @@ const slice: Lowering = (call) => {
     : sql`(${list})[${from}:${to}]`(call.type)
 }
 
-const inner = (name: string, arity: string, ...rest: [FunctionDef['returns'], Lowering | string]) =>
-  ({ ...scalar(name, arity, ...rest), is_internal: true }) as const
+const internalFunction = (
+  name: string,
+  arity: string,
+  ...rest: [FunctionDef['returns'], Lowering | string]
+) => ({ ...scalar(name, arity, ...rest), is_internal: true }) as const
 
 /** Internal calls. Adding one means adding a line. */
 export const INNER: readonly FunctionDef[] = [
-  inner('asType', '1', ({ args }) => typeOf(args[0]), asType),
-  inner('sliceOf', '2-3', sameAsFirst, slice),
+  internalFunction('asType', '1', ({ args }) => typeOf(args[0]), asType),
+  internalFunction('sliceOf', '2-3', sameAsFirst, slice),
   // ClickHouse stores '' in an event's own text columns where there is no value.
-  inner('orEmpty', '1', nonNull(STRING), "coalesce($1, '')"),
+  internalFunction('orEmpty', '1', nonNull(STRING), "coalesce($1, '')"),
   // A JSON member by a key that is known per row only.
-  inner(
+  internalFunction(
     'memberOf',
     '2',
     nonNull(withNull(STRING)),
     'json_extract_string($1, ch_pointer_part(($2)::VARCHAR))',
   ),
   // A sample contains users whole: an id always has the same bucket of a million.
-  inner('sampleBucket', '1', nonNull(UINT64), '(hash($1) % 1000000)'),
+  internalFunction('sampleBucket', '1', nonNull(UINT64), '(hash($1) % 1000000)'),
 ]

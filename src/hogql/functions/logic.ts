@@ -124,7 +124,7 @@ const alike =
 
 const nullIfType: TypeRule = ({ args }) => withNull(typeOf(args[0]))
 
-function never(type: Type): TypeRule {
+function neverNull(type: Type): TypeRule {
   return nonNull(withNull(type, false))
 }
 
@@ -146,8 +146,8 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('greater', '2', comparedType, '($1 > $2)'),
   scalar('lessOrEquals', '2', comparedType, '($1 <= $2)'),
   scalar('greaterOrEquals', '2', comparedType, '($1 >= $2)'),
-  scalar('isNotDistinctFrom', '2', never(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
-  scalar('isDistinctFrom', '2', never(TRUTH), '($1 IS DISTINCT FROM $2)'),
+  scalar('isNotDistinctFrom', '2', neverNull(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
+  scalar('isDistinctFrom', '2', neverNull(TRUTH), '($1 IS DISTINCT FROM $2)'),
   scalar('~and', '2+', asDeclared(TRUTH), conditions(' AND ')),
   scalar('~or', '2+', asDeclared(TRUTH), conditions(' OR ')),
   scalar('~xor', '2', asDeclared(TRUTH), (call) =>
@@ -160,8 +160,8 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('~multiIf', '3+', branchType, lowerIf),
   scalar('_caseWithExpression|caseWithExpression', '3+', caseType, lowerCase),
   scalar('transform', '3-4', transformType, lowerTransform),
-  scalar('~isNull', '1', never(TRUTH), '($1 IS NULL)'),
-  scalar('~isNotNull', '1', never(TRUTH), '($1 IS NOT NULL)'),
+  scalar('~isNull', '1', neverNull(TRUTH), '($1 IS NULL)'),
+  scalar('~isNotNull', '1', neverNull(TRUTH), '($1 IS NOT NULL)'),
   scalar('~coalesce', '1+', coalesceType, lowerCoalesce),
   scalar('~ifNull', '2', coalesceType, lowerCoalesce),
   scalar('~nullIf', '2', nullIfType, (call, context) => lowerNullIf(call, context)),
@@ -169,8 +169,8 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('toNullable', '1', nullIfType, '$1'),
   scalar('~least', '1+', leastType, alike('least')),
   scalar('~greatest', '1+', leastType, alike('greatest')),
-  scalar('isZeroOrNull', '1', never(TRUTH), 'coalesce($1 = 0, true)'),
-  scalar('indexHint', '1+', never(TRUTH), 'true'),
+  scalar('isZeroOrNull', '1', neverNull(TRUTH), 'coalesce($1 = 0, true)'),
+  scalar('indexHint', '1+', neverNull(TRUTH), 'true'),
   scalar('identity|materialize', '1', sameAsFirst, '$1'),
 ]
 

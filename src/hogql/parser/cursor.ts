@@ -159,16 +159,16 @@ export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
 /** The refusal of the current token, which names the expected one. */
 export function expected(cursor: Cursor, what: string): Refusal {
   const hint = HINTS.get(cursor.token.key)
-  const message = `expected ${what}, found ${found(cursor)}.${hint === undefined ? '' : ` ${hint}`}`
-  return refused(cursor, cursor.token, message)
+  const message = `expected ${what}, found ${currentText(cursor)}.${hint === undefined ? '' : ` ${hint}`}`
+  return refuseSpan(cursor, cursor.token, message)
 }
 
 /** The refusal of something that parses but is not allowed. */
-export function refused(cursor: Cursor, span: Span, message: string): Refusal {
+export function refuseSpan(cursor: Cursor, span: Span, message: string): Refusal {
   return syntaxError(cursor.text, { start: span.start, end: span.end }, message)
 }
 
-function found(cursor: Cursor): string {
+function currentText(cursor: Cursor): string {
   return cursor.token.kind === 'end'
     ? 'the end of the query'
     : quotePiece(cursor.text, cursor.token)
@@ -179,7 +179,7 @@ export function placeFrom(cursor: Cursor, start: number): SourceSpan {
   cursor.nodes += 1
   if (cursor.nodes <= cursor.limits.nodes_max) return { start, end: cursor.behind }
   const span = { start, end: cursor.behind }
-  throw refused(cursor, span, `the query has more than ${cursor.limits.nodes_max} parts.`)
+  throw refuseSpan(cursor, span, `the query has more than ${cursor.limits.nodes_max} parts.`)
 }
 
 /** Enters one level. The caller leaves it with `cursor.depth -= 1`; a refusal ends the parse anyway. */
@@ -191,7 +191,7 @@ export function descend(cursor: Cursor): void {
 /** Refuses nesting (or a chain) beyond the limit. */
 export function requireDepth(cursor: Cursor, depth: number): void {
   if (depth <= cursor.limits.depth_max) return
-  throw refused(
+  throw refuseSpan(
     cursor,
     cursor.token,
     `the query is nested or chained more than ${cursor.limits.depth_max} levels deep.`,

@@ -12,7 +12,7 @@ import {
   LIMITS,
   openCursor,
   type ParserLimits,
-  refused,
+  refuseSpan,
   resumeAt,
   take,
 } from './cursor.ts'
@@ -75,5 +75,5 @@ function atEnd<Parsed extends Node>(cursor: Cursor, parsed: Parsed): Parsed {
   }
   const { height_max } = cursor.limits
   if (heightOf(parsed) <= height_max) return parsed
-  throw refused(cursor, parsed, `the query is nested more than ${height_max} levels deep.`)
+  throw refuseSpan(cursor, parsed, `the query is nested more than ${height_max} levels deep.`)
 }

@@ -3,7 +3,16 @@
 import type { Expr, HogQLXAttribute, HogQLXTag } from '../syntax/ast.ts'
 import { constant } from '../syntax/nodes.ts'
 import { syntaxError } from '../syntax/syntax-error.ts'
-import { at, type Cursor, descend, expected, peek, placeFrom, refused, resumeAt } from './cursor.ts'
+import {
+  at,
+  type Cursor,
+  descend,
+  expected,
+  peek,
+  placeFrom,
+  refuseSpan,
+  resumeAt,
+} from './cursor.ts'
 import { readString } from './expressions/literals.ts'
 import { POWER } from './expressions/powers.ts'
 
@@ -32,7 +41,7 @@ function readTagAt(cursor: Cursor, start: number): HogQLXTag {
   if (children.length > 0) {
     if (attributes.some((attribute) => attribute.name === 'children')) {
       const span = { start, end: cursor.behind }
-      throw refused(cursor, span, 'a tag has either children or an attribute "children".')
+      throw refuseSpan(cursor, span, 'a tag has either children or an attribute "children".')
     }
     const place = placeFrom(cursor, end)
     attributes.push({ kind: 'HogQLXAttribute', ...place, name: 'children', value: children })
@@ -105,7 +114,7 @@ function readChildren(cursor: Cursor, name: string, from: number): Expr[] {
   const closing = readTagName(cursor, offset + 2, `the name "${name}"`)
   const end = skipSpace(cursor.text, closing.end)
   if (closing.text !== name) {
-    throw refused(cursor, closing, `the tag "${name}" is closed as "${closing.text}".`)
+    throw refuseSpan(cursor, closing, `the tag "${name}" is closed as "${closing.text}".`)
   }
   if (cursor.text.charAt(end) !== '>') throw fault(cursor, end, `expected ">" after "</${name}".`)
   cursor.behind = end + 1

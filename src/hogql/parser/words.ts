@@ -1,6 +1,6 @@
 /** Keyword sets: words that begin a clause, continue an expression, or cannot be names. */
 
-import { at, type Cursor, peek, peekTwo, refused } from './cursor.ts'
+import { at, type Cursor, peek, peekTwo, refuseSpan } from './cursor.ts'
 import type { HogQLToken } from './tokens.ts'
 
 function words(list: string): ReadonlySet<string> {
@@ -13,7 +13,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set(['true', 'false', 'null', 't
 /** Refuses an alias that would hide a keyword or the project's scope. */
 export function requireFreeName(cursor: Cursor, span: HogQLToken, name: string): void {
   if (!RESERVED_NAMES.has(name.toLowerCase())) return
-  throw refused(cursor, span, `"${name}" is reserved and cannot be used as an alias.`)
+  throw refuseSpan(cursor, span, `"${name}" is reserved and cannot be used as an alias.`)
 }
 
 /** After an expression or a table these continue the text; any other word is an alias. */

@@ -54,7 +54,7 @@ function columnsFor(node: ast.Expr, scope: NameScope, tools: ColumnTools): reado
   if (node.kind === 'Field' && node.chain.at(-1) === '*') {
     return starOf(node.chain.slice(0, -1), scope, { resolver, node })
   }
-  const tuple = untupled(node)
+  const tuple = readUntuple(node)
   if (tuple !== null) return itemsOf(tuple, scope, tools)
   if (node.kind === 'ColumnsExpr') return columnsOf(node, scope, resolver)
   const slot = node.kind === 'Alias' ? scope.aliases.get(node.alias) : undefined
@@ -75,7 +75,7 @@ function printedName(node: ast.Expr, { resolver, nameOf }: ColumnTools): string 
 /** A tuple whose items become columns, and the name they share. */
 type Untupled = { readonly node: ast.Expr; readonly name: string | null }
 
-function untupled(node: ast.Expr): Untupled | null {
+function readUntuple(node: ast.Expr): Untupled | null {
   const called = node.kind === 'Alias' ? node.expr : node
   const [only] = called.kind === 'Call' && called.name === 'untuple' ? called.args : []
   if (only === undefined) return null

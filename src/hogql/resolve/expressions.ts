@@ -70,11 +70,13 @@ const HANDLERS: Handlers = {
   SelectQuery: (node, at) => scalarQuery(node, at),
   SelectSetQuery: (node, at) => scalarQuery(node, at),
   ExprCall: (node, at) => exprCall(node, at),
-  Lambda: misplaced(() => 'A lambda can only be an argument of a function'),
-  Placeholder: misplaced(() => 'Unresolved placeholder'),
-  NamedArgument: misplaced((node) => `Named arguments are not supported: ${node.name}`),
-  ColumnsExpr: misplaced(() => 'COLUMNS can only stand in the select list'),
-  PositionalRef: misplaced((node) => `#${node.index} can only stand in GROUP BY and ORDER BY`),
+  Lambda: refuseMisplaced(() => 'A lambda can only be an argument of a function'),
+  Placeholder: refuseMisplaced(() => 'Unresolved placeholder'),
+  NamedArgument: refuseMisplaced((node) => `Named arguments are not supported: ${node.name}`),
+  ColumnsExpr: refuseMisplaced(() => 'COLUMNS can only stand in the select list'),
+  PositionalRef: refuseMisplaced(
+    (node) => `#${node.index} can only stand in GROUP BY and ORDER BY`,
+  ),
   HogQLXTag: (node, { scope, resolver }) => resolveTag(node, scope, resolver),
 }
 
@@ -84,7 +86,7 @@ export function resolveExpr(node: ast.Expr, scope: NameScope, resolver: Resolver
   return handler(node, { scope, resolver })
 }
 
-function misplaced<Node extends ast.Expr>(
+function refuseMisplaced<Node extends ast.Expr>(
   detail: (node: Node) => string,
 ): (node: Node) => ResolvedExpr {
   return (node) => {

@@ -123,19 +123,19 @@ function sizeOfStatement({ ctes, query }: Statement, measure: Measure): number {
 type Measured = { readonly context: Pick<CompileContext, 'budget'>; readonly sizes: Sizes }
 
 function sizeOfExpr(expr: ResolvedExpr, measure: Measure): number {
-  return measure.sizes.get(expr) ?? measured(expr, measure)
+  return measure.sizes.get(expr) ?? measureExpr(expr, measure)
 }
 
-function measured(expr: ResolvedExpr, measure: Measure): number {
+function measureExpr(expr: ResolvedExpr, measure: Measure): number {
   const size =
     expr.kind === 'fragment' && measure.counts_copies
       ? sizeOfCopies(expr, measure)
-      : counted(expr, measure)
+      : countNodes(expr, measure)
   measure.sizes.set(expr, size)
   return size
 }
 
-function counted(expr: ResolvedExpr, measure: Measure): number {
+function countNodes(expr: ResolvedExpr, measure: Measure): number {
   let size = 1
   mapChildren(
     expr,

@@ -122,7 +122,7 @@ export function cityHash(bytes: Uint8Array): bigint {
 }
 
 /** ClickHouse's cityHash64 of an integer: its bits, mixed. */
-function spread(value: bigint): bigint {
+function mixBits(value: bigint): bigint {
   let bits = wrap(value) ^ 0x4cf2d2baae6da887n
   bits = times(bits ^ (bits >> 33n), 0xff51afd7ed558ccdn)
   bits = times(bits ^ (bits >> 33n), 0xc4ceb9fe1a85ec53n)
@@ -146,6 +146,6 @@ export const CITY_HASH: readonly ScalarFunction[] = [
     compute: (text: string) => cityHash(UTF8.encode(text)),
   },
   { name: 'js_city_hash_id', takes: ['text'], gives: 'wide', compute: hashId },
-  { name: 'js_spread_bits', takes: ['integer'], gives: 'wide', compute: spread },
+  { name: 'js_spread_bits', takes: ['integer'], gives: 'wide', compute: mixBits },
   { name: 'js_join_hashes', takes: ['wide', 'wide'], gives: 'wide', compute: joinHalves },
 ]

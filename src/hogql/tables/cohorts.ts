@@ -8,10 +8,10 @@ import { INT64, UUID } from '../types/types.ts'
 import {
   equal,
   type JoinDef,
-  plain,
+  joinedFields,
+  plainColumn,
   type ScanDef,
   TEAM_ID,
-  through,
   type ViewDef,
   viewColumns,
   viewFields,
@@ -21,7 +21,7 @@ import { BARE_PERSONS, PERSON_FIELDS, RAW_PERSON_DISTINCT_IDS } from './persons.
 const MEMBERS: ScanDef = {
   kind: 'scan',
   relation: 'cohort_people',
-  fields: { person_id: plain('person_id', UUID), cohort_id: plain('cohort_id', INT64) },
+  fields: { person_id: plainColumn('person_id', UUID), cohort_id: plainColumn('cohort_id', INT64) },
   joins: {},
 }
 
@@ -43,7 +43,7 @@ function membersOf(is_static: boolean): ViewDef {
     fields: {
       ...viewFields(columns.keys()),
       team_id: TEAM_ID,
-      person: through('person', PERSON_FIELDS),
+      person: joinedFields('person', PERSON_FIELDS),
     },
     joins: { person: PERSON },
   }
@@ -77,7 +77,7 @@ function overrides(names: readonly string[]): ViewDef {
     fields: {
       ...viewFields(columns.keys()),
       team_id: TEAM_ID,
-      person: through('person', PERSON_FIELDS),
+      person: joinedFields('person', PERSON_FIELDS),
     },
     joins: { person: PERSON },
   }

@@ -71,7 +71,7 @@ export function viewFields(names: Iterable<string>): TableFields {
 
 const UTC_SHOWN = (source: TableSource): Type => dateTimeType(source.timezone)
 
-export function plain(name: PhysicalColumn, type: Type): FieldDef {
+export function plainColumn(name: PhysicalColumn, type: Type): FieldDef {
   return { kind: 'value', starred: true, build: (source) => source.column(name, type) }
 }
 
@@ -80,7 +80,7 @@ export function time(name: PhysicalColumn): FieldDef {
 }
 
 export function json(owner: string): FieldDef {
-  return plain('properties', { kind: 'json', owner, nullable: false })
+  return plainColumn('properties', { kind: 'json', owner, nullable: false })
 }
 
 export function computed(build: (source: TableSource) => ResolvedExpr, starred = true): FieldDef {
@@ -90,10 +90,10 @@ export function computed(build: (source: TableSource) => ResolvedExpr, starred =
 export const TEAM_ID = computed((source) => bindInt(source.project_id, true), false)
 
 /** The same fields, read from a joined row. */
-export function through(join: string, fields: TableFields): FieldDef {
+export function joinedFields(join: string, fields: TableFields): FieldDef {
   const reached = Object.entries(fields).map(([name, field]): [string, FieldDef] =>
     field.kind === 'row'
-      ? [name, through(join, field.fields)]
+      ? [name, joinedFields(join, field.fields)]
       : [name, { ...field, build: (source) => field.build(source.join(join)) }],
   )
   return { kind: 'row', fields: Object.fromEntries(reached) }

@@ -8,13 +8,13 @@ import {
   equal,
   type FieldDef,
   type JoinDef,
+  joinedFields,
   json,
   orEmpty,
-  plain,
+  plainColumn,
   type ScanDef,
   type TableSource,
   TEAM_ID,
-  through,
   time,
 } from './definition.ts'
 import { GROUP_JOINS, GROUP_KEYS, GROUP_ROWS, GROUP_ROWS_ON_EVENTS } from './groups.ts'
@@ -71,10 +71,10 @@ const EVENT_JOINS: Readonly<Record<string, JoinDef>> = {
 
 /** The person of an event: its id needs no join with persons, also for events without a profile. */
 const PERSON_OF_EVENT: FieldDef = personRow(computed(personOfEvent))
-const PERSON_AT_EVENT_TIME: FieldDef = personRow(plain('person_id', UUID))
+const PERSON_AT_EVENT_TIME: FieldDef = personRow(plainColumn('person_id', UUID))
 
 function personRow(id: FieldDef): FieldDef {
-  const joined = through('person', PERSON_FIELDS)
+  const joined = joinedFields('person', PERSON_FIELDS)
   return { kind: 'row', fields: { ...(joined.kind === 'row' ? joined.fields : {}), id } }
 }
 
@@ -83,13 +83,13 @@ export const EVENTS_ALONE: ScanDef = {
   kind: 'scan',
   relation: 'events',
   fields: {
-    uuid: plain('uuid', UUID),
-    event: plain('event', STRING),
+    uuid: plainColumn('uuid', UUID),
+    event: plainColumn('event', STRING),
     properties: json('event'),
     timestamp: time('timestamp'),
     team_id: TEAM_ID,
-    distinct_id: plain('distinct_id', STRING),
-    elements_chain: plain('elements_chain', STRING),
+    distinct_id: plainColumn('distinct_id', STRING),
+    elements_chain: plainColumn('elements_chain', STRING),
     created_at: time('created_at'),
     $session_id: eventProperty('$session_id'),
     $window_id: eventProperty('$window_id'),
@@ -102,11 +102,11 @@ export const EVENTS_ALONE: ScanDef = {
       '(?:^|;)(a|button|form|input|select|textarea|label)(?:\\.|$|:)',
       true,
     ),
-    person_mode: plain('person_mode', STRING),
+    person_mode: plainColumn('person_mode', STRING),
     person_id: { ...computed(personOfEvent, false) },
     person: PERSON_OF_EVENT,
     poe: PERSON_AT_EVENT_TIME,
-    pdi: through('pdi', PERSON_DISTINCT_IDS.fields),
+    pdi: joinedFields('pdi', PERSON_DISTINCT_IDS.fields),
     ...GROUP_ROWS,
     ...GROUP_ROWS_ON_EVENTS,
   },

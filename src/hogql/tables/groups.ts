@@ -7,20 +7,20 @@ import {
   computed,
   equal,
   type JoinDef,
+  joinedFields,
   json,
   orEmpty,
-  plain,
+  plainColumn,
   type ScanDef,
   type TableFields,
   TEAM_ID,
-  through,
   time,
 } from './definition.ts'
 
 function groupFields(owner: string): TableFields {
   return {
-    index: plain('index', INT64),
-    key: plain('key', STRING),
+    index: plainColumn('index', INT64),
+    key: plainColumn('key', STRING),
     team_id: TEAM_ID,
     created_at: time('created_at'),
     updated_at: time('updated_at'),
@@ -60,10 +60,10 @@ export const GROUP_JOINS = Object.fromEntries(
   GROUP_COLUMNS.map((column, index) => [column, groupJoin(column, index)]),
 )
 export const GROUP_ROWS = Object.fromEntries(
-  GROUP_COLUMNS.map((column) => [column, through(column, groupFields(column))]),
+  GROUP_COLUMNS.map((column) => [column, joinedFields(column, groupFields(column))]),
 )
 export const GROUP_ROWS_ON_EVENTS = Object.fromEntries(
-  GROUP_COLUMNS.map((column, index) => [`goe_${index}`, through(column, groupFields(column))]),
+  GROUP_COLUMNS.map((column, index) => [`goe_${index}`, joinedFields(column, groupFields(column))]),
 )
 export const GROUP_KEYS = Object.fromEntries(
   GROUP_COLUMNS.map((column) => [

@@ -5,25 +5,25 @@ import { BOOL, INT64, STRING, UUID } from '../types/types.ts'
 import {
   computed,
   equal,
+  joinedFields,
   json,
-  plain,
+  plainColumn,
   type ScanDef,
   type TableFields,
   TEAM_ID,
-  through,
   time,
 } from './definition.ts'
 export const PERSON_FIELDS: TableFields = {
-  id: plain('id', UUID),
+  id: plainColumn('id', UUID),
   created_at: time('created_at'),
   team_id: TEAM_ID,
   properties: json('person'),
-  is_identified: plain('is_identified', BOOL),
+  is_identified: plainColumn('is_identified', BOOL),
 }
 
 const PERSON_DISTINCT_ID_FIELDS: TableFields = {
-  distinct_id: plain('distinct_id', STRING),
-  person_id: plain('person_id', UUID),
+  distinct_id: plainColumn('distinct_id', STRING),
+  person_id: plainColumn('person_id', UUID),
   team_id: TEAM_ID,
 }
 
@@ -43,7 +43,7 @@ const BARE_DISTINCT_IDS: ScanDef = {
 export const PERSONS: ScanDef = {
   kind: 'scan',
   relation: 'persons',
-  fields: { ...PERSON_FIELDS, pdi: through('pdi', PERSON_DISTINCT_ID_FIELDS) },
+  fields: { ...PERSON_FIELDS, pdi: joinedFields('pdi', PERSON_DISTINCT_ID_FIELDS) },
   joins: {
     pdi: {
       table: BARE_DISTINCT_IDS,
@@ -55,7 +55,7 @@ export const PERSONS: ScanDef = {
 export const PERSON_DISTINCT_IDS: ScanDef = {
   kind: 'scan',
   relation: 'person_distinct_ids',
-  fields: { ...PERSON_DISTINCT_ID_FIELDS, person: through('person', PERSON_FIELDS) },
+  fields: { ...PERSON_DISTINCT_ID_FIELDS, person: joinedFields('person', PERSON_FIELDS) },
   joins: {
     person: {
       table: BARE_PERSONS,
@@ -69,13 +69,13 @@ const NOT_DELETED = computed(() => bindInt(0), true)
 /** The `raw_` twins with bookkeeping columns; deleted rows are not replicated. */
 export const RAW_PERSONS: ScanDef = {
   ...PERSONS,
-  fields: { ...PERSONS.fields, is_deleted: NOT_DELETED, version: plain('version', INT64) },
+  fields: { ...PERSONS.fields, is_deleted: NOT_DELETED, version: plainColumn('version', INT64) },
 }
 export const RAW_PERSON_DISTINCT_IDS: ScanDef = {
   ...PERSON_DISTINCT_IDS,
   fields: {
     ...PERSON_DISTINCT_IDS.fields,
     is_deleted: NOT_DELETED,
-    version: plain('version', INT64),
+    version: plainColumn('version', INT64),
   },
 }

@@ -58,8 +58,8 @@ function textOf(event: TableSource, name: string): ReturnType<TableSource['compu
 }
 
 /** The value of the first event of the session that has one. */
-const first = (name: string): string => `argMin(nullIf(said.\`${name}\`, ''), timestamp)`
-const last = (name: string): string => `argMax(nullIf(said.\`${name}\`, ''), timestamp)`
+const firstValue = (name: string): string => `argMin(nullIf(said.\`${name}\`, ''), timestamp)`
+const lastValue = (name: string): string => `argMax(nullIf(said.\`${name}\`, ''), timestamp)`
 
 /** Maximum seconds of a single-page visit that counts as a bounce. */
 const BOUNCE_S = 10
@@ -79,18 +79,18 @@ const COLUMNS: Readonly<Record<string, string>> = {
   $urls:
     "arrayDistinct(groupArrayIf(said.`$current_url`, said.`$current_url` != '' ORDER BY timestamp))",
   $num_uniq_urls: "uniqIf(said.`$current_url`, said.`$current_url` != '')",
-  $entry_current_url: first('$current_url'),
+  $entry_current_url: firstValue('$current_url'),
   $entry_pathname: 'path(`$entry_current_url`)',
   $entry_hostname: 'domain(`$entry_current_url`)',
-  $end_current_url: last('$current_url'),
+  $end_current_url: lastValue('$current_url'),
   $end_pathname: 'path(`$end_current_url`)',
   $end_hostname: 'domain(`$end_current_url`)',
   $exit_current_url: '`$end_current_url`',
   $exit_pathname: '`$end_pathname`',
   $exit_hostname: '`$end_hostname`',
-  $entry_referring_domain: first('$referring_domain'),
-  $last_external_click_url: last('$external_click_url'),
-  ...Object.fromEntries(ENTRY_NAMES.map((name) => [`$entry_${name}`, first(name)])),
+  $entry_referring_domain: firstValue('$referring_domain'),
+  $last_external_click_url: lastValue('$external_click_url'),
+  ...Object.fromEntries(ENTRY_NAMES.map((name) => [`$entry_${name}`, firstValue(name)])),
   $entry_has_gclid: '`$entry_gclid` IS NOT NULL',
   $entry_has_fbclid: '`$entry_fbclid` IS NOT NULL',
   $pageview_count: "countIf(event = '$pageview')",

@@ -6,7 +6,7 @@ import {
   RAW_PERSON_DISTINCT_ID_OVERRIDES,
   STATIC_COHORT_PEOPLE,
 } from './cohorts.ts'
-import { type ScanDef, type TableDef, through } from './definition.ts'
+import { joinedFields, type ScanDef, type TableDef } from './definition.ts'
 import { EVENTS_ALONE } from './events.ts'
 import { GROUPS } from './groups.ts'
 import { PERSON_DISTINCT_IDS, PERSONS, RAW_PERSON_DISTINCT_IDS, RAW_PERSONS } from './persons.ts'
@@ -15,7 +15,7 @@ import { INGESTION_WARNINGS } from './warnings.ts'
 
 const EVENTS: ScanDef = {
   ...EVENTS_ALONE,
-  fields: { ...EVENTS_ALONE.fields, session: through('session', SESSIONS.fields) },
+  fields: { ...EVENTS_ALONE.fields, session: joinedFields('session', SESSIONS.fields) },
   joins: { ...EVENTS_ALONE.joins, session: SESSION_OF_EVENT },
 }
 

@@ -48,7 +48,7 @@ export function printClock(
   const zone = lookUpZone(type.timezone, context)
   const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
   return readOnce(of, (at) =>
-    zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, nowIn(context)),
+    zone.fixed ? shiftToLocal(at, zone.eras[0]) : addOffset(at, stretch, nowIn(context)),
   )
 }
 
@@ -157,7 +157,7 @@ function addOffset(
 ): ResolvedExpr {
   const { type } = at
   const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
-  const starts = eras.map((era): Start => [bind(era.from_us, type), shifted(at, era)])
+  const starts = eras.map((era): Start => [bind(era.from_us, type), shiftToLocal(at, era)])
   const to_come = eras.filter((era) => isBefore(now, era.from_us)).length
   const last: readonly Start[] = above ? [[bind(zone.until_us, type), outside]] : []
   return splitAtNow(at, [...starts, ...last], {
@@ -167,10 +167,10 @@ function addOffset(
 }
 
 function subtractOffset(at: ResolvedExpr, zone: Zone, type: Type, now: MovableTime): ResolvedExpr {
-  if (zone.fixed) return unshifted(at, zone.eras[0], type)
+  if (zone.fixed) return shiftToUtc(at, zone.eras[0], type)
   const outside = sql`timezone('UTC', timezone(${bindText(zone.name)}, ${at}))`(type)
   const starts = zone.eras.map(
-    (era, index): Start => [bind(localStart(zone, index), type), unshifted(at, era, type)],
+    (era, index): Start => [bind(localStart(zone, index), type), shiftToUtc(at, era, type)],
   )
   const to_come = zone.eras.filter((era) => isBefore(now, era.from_us)).length + 1
   const last: Start = [bind(zone.until_us, type), outside]
@@ -205,11 +205,11 @@ function latestOf(at: ResolvedExpr, starts: readonly Start[]): ResolvedExpr {
   return branches.length === 0 ? otherwise : caseFragment(null, branches, otherwise)
 }
 
-function shifted(at: ResolvedExpr, era: Era): ResolvedExpr {
+function shiftToLocal(at: ResolvedExpr, era: Era): ResolvedExpr {
   return sql`(${at} + to_seconds(${offset(era.offset_s)}))`(at.type)
 }
 
-function unshifted(at: ResolvedExpr, era: Era, type: Type): ResolvedExpr {
+function shiftToUtc(at: ResolvedExpr, era: Era, type: Type): ResolvedExpr {
   return sql`(${at} - to_seconds(${offset(era.offset_s)}))`(type)
 }
 

@@ -76,11 +76,11 @@ function meetInts(left: Type & { kind: 'int' }, right: Type & { kind: 'int' }): 
   const unsigned = left.signed ? right : left
   const signed = left.signed ? left : right
   if (signed.bits > unsigned.bits) return intType(signed.bits, true)
-  return wider(unsigned.bits, true)
+  return widerInteger(unsigned.bits, true)
 }
 
 /** The result of adding, subtracting or multiplying two integers: one size up, 64 bits at most. */
-export function wider(bits: IntBits, signed: boolean): Type {
+export function widerInteger(bits: IntBits, signed: boolean): Type {
   if (bits >= 64) return signed ? INT64 : intType(64, false)
   return intType((bits * 2) as IntBits, signed)
 }

@@ -134,10 +134,10 @@ function limitDetail(expected: ValueSchema, value: unknown): string | null {
   }
   if (type === 'array' && Array.isArray(value)) {
     if (minItems !== undefined && value.length < minItems) {
-      return `Ensure this field has at least ${counted(minItems)}.`
+      return `Ensure this field has at least ${elementCount(minItems)}.`
     }
     if (maxItems === undefined || value.length <= maxItems) return null
-    return `Ensure this field has no more than ${counted(maxItems)}.`
+    return `Ensure this field has no more than ${elementCount(maxItems)}.`
   }
   if (typeof value !== 'number') return null
   if (minimum !== undefined && value < minimum) {
@@ -147,7 +147,7 @@ function limitDetail(expected: ValueSchema, value: unknown): string | null {
   return `Ensure this value is less than or equal to ${maximum}.`
 }
 
-const counted = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`
+const elementCount = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`
 
 /** False when the value's `kind` is not that of the schema. */
 function isOfKind(value: unknown, { properties }: ValueSchema): boolean {

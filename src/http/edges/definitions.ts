@@ -24,13 +24,14 @@ export function definitionsEndpoint(app: AppContext): Endpoint {
     const version = app.control_changes.version()
     const stored = current.get(caller.id)
     // Nothing was committed since this edge asked: most requests end here, without a read.
-    if (stored?.version === version && isKnown(request, stored.etag)) return unchanged(stored.etag)
+    if (stored?.version === version && isKnown(request, stored.etag))
+      return notModified(stored.etag)
     const ids = projects.map(({ id }) => id)
     const body = Buffer.from(await printDefinitions(app, ids))
     const etag = `"${new Bun.CryptoHasher('sha256').update(body).digest('base64url')}"`
     if (current.size >= KEYS_MAX) current.clear()
     current.set(caller.id, { etag, version })
-    if (isKnown(request, etag)) return unchanged(etag)
+    if (isKnown(request, etag)) return notModified(etag)
     return answerBytes([body], {
       ...JSON_HEADERS,
       ETag: etag,
@@ -40,7 +41,7 @@ export function definitionsEndpoint(app: AppContext): Endpoint {
   return edgeEndpoint(app, { method: 'GET', path: '/_edge/v1/definitions' }, answer)
 }
 
-const unchanged = (etag: string): Response =>
+const notModified = (etag: string): Response =>
   new Response(null, { status: 304, headers: { ETag: etag } })
 
 /** Prints the definitions of projects, a project and table at a time. */

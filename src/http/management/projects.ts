@@ -142,7 +142,7 @@ function answerChange(app: AppContext, call: RouteCall<OfProject, typeof Project
   if (typeof primary_dashboard === 'number') {
     requireDashboard(app, project.id, primary_dashboard)
   }
-  const change_request = { user_id: caller.user_id, sent: sent(body) }
+  const change_request = { user_id: caller.user_id, sent: sentFields(body) }
   const changed = changeProject(app.control, project.id, change_request, app.now())
   return answerJson(serializeProject(app, changed, { caller, level }))
 }
@@ -155,7 +155,7 @@ function requireDashboard(app: AppContext, project_id: number, id: number): void
 }
 
 /** The schema validated the body, so it is JSON as parsed. */
-const sent = (body: object): SentFields => body as SentFields
+const sentFields = (body: object): SentFields => body as SentFields
 
 function makeProject(
   app: AppContext,
@@ -163,7 +163,7 @@ function makeProject(
   organization_id: string,
 ): Project {
   const { projects_max } = app
-  const wanted = { organization_id, user_id: caller.user_id, sent: sent(body), projects_max }
+  const wanted = { organization_id, user_id: caller.user_id, sent: sentFields(body), projects_max }
   return addProject(app.control, wanted, app.now())
 }
 

@@ -24,9 +24,12 @@ const DROPPED = 'dropped:'
 
 /** All metrics, in the order of the page. Labels hold project ids; never keys, tokens or names. */
 export const METRICS: readonly MetricDefinition<AppContext>[] = [
-  counted('accepted', 'Events stored.'),
-  counted('duplicate', 'Events that had been stored before.'),
-  counted('merged', 'Distinct ids that were joined to a person, with or without one of their own.'),
+  eventCounter('accepted', 'Events stored.'),
+  eventCounter('duplicate', 'Events that had been stored before.'),
+  eventCounter(
+    'merged',
+    'Distinct ids that were joined to a person, with or without one of their own.',
+  ),
   {
     name: 'tidemark_events_dropped_total',
     type: 'counter',
@@ -69,13 +72,13 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
   durations(
     'commit_queue',
     'From the receipt of a request until the transaction that stores its events.',
-    ({ timings }) => [only(new Histogram(timings.commits.queue))],
+    ({ timings }) => [unlabelled(new Histogram(timings.commits.queue))],
   ),
   durations('commit', 'Transactions of the event log, without their sync.', ({ timings }) => [
-    only(new Histogram(timings.commits.commit)),
+    unlabelled(new Histogram(timings.commits.commit)),
   ]),
   durations('log_sync', 'Syncs of the event log to the disk (fdatasync).', ({ timings }) => [
-    only(new Histogram(timings.commits.sync)),
+    unlabelled(new Histogram(timings.commits.sync)),
   ]),
   durations(
     'http_request',
@@ -83,7 +86,7 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
     ({ timings }) => timings.requests.list(),
   ),
   durations('flag_evaluation', 'Evaluations of the flags of one caller.', ({ timings }) => [
-    only(timings.flags),
+    unlabelled(timings.flags),
   ]),
   durations('question', 'Questions that were computed, by lane and outcome.', ({ timings }) =>
     timings.queries.list(),
@@ -226,7 +229,7 @@ function secondsSince(time: Date | null, now: Date): readonly MetricSample[] {
 }
 
 /** A counter per project. */
-function counted(counter: string, help: string): MetricDefinition<AppContext> {
+function eventCounter(counter: string, help: string): MetricDefinition<AppContext> {
   return {
     name:
       counter === 'merged' ? 'tidemark_persons_merged_total' : `tidemark_events_${counter}_total`,
@@ -255,7 +258,7 @@ function sampleOf(row: CounterRow, labels: MetricSample['labels'] = {}): MetricS
 }
 
 /** The samples of a histogram without labels. */
-function only(histogram: Histogram) {
+function unlabelled(histogram: Histogram) {
   return { labels: {}, values: histogram.read() }
 }
 

@@ -132,7 +132,7 @@ export const GROUP_ROUTES = [
       const { request } = call
       const is_of_type = hasType(readTypeIndex(request))
       const key = queryValue(request, 'key') ?? ''
-      if (key === '') throw required('key')
+      if (key === '') throw requiredField('key')
       const containing = queryValue(request, 'value') || null
       const tree = valuesTree('groups', { key, containing, conditions: [is_of_type] })
       const { rows } = await runTree(app, call, 'groups/values', tree)
@@ -188,18 +188,18 @@ export function readGroupKey(request: Request): {
 } {
   const group_type_index = readTypeIndex(request)
   const group_key = queryValue(request, 'group_key')
-  if (group_key === null) throw required('group_key')
+  if (group_key === null) throw requiredField('group_key')
   return { group_type_index, group_key }
 }
 
 /** Reads the index of a group type. Refuses a missing one, and anything but an index. */
 export function readTypeIndex(request: Request): number {
   const text = queryValue(request, 'group_type_index')
-  if (text === null || text === '') throw required('group_type_index')
+  if (text === null || text === '') throw requiredField('group_type_index')
   if (/^[0-4]$/.test(text)) return Number(text)
   const detail = 'Must be a whole number from 0 to 4.'
   throw new Refusal('invalid_input', detail, { attr: 'group_type_index' })
 }
 
-const required = (attr: string): Refusal =>
+const requiredField = (attr: string): Refusal =>
   new Refusal('required', 'This field is required.', { attr })

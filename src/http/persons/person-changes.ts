@@ -96,7 +96,9 @@ export const PERSON_CHANGE_ROUTES = [
       const change = { ...nameOf(project, person), merge_id, is_preview: true } as const
       const outcome = await app.identity.changePerson({ kind: 'undo_merge', ...change })
       if (outcome.kind === 'previewed') return answerJson(await previewOf(app, call, outcome.undo))
-      throw outcome.kind === 'unavailable' ? unavailable() : new Refusal('not_found', 'Not found.')
+      throw outcome.kind === 'unavailable'
+        ? storageUnavailable()
+        : new Refusal('not_found', 'Not found.')
     },
   }),
   projectRoute({
@@ -223,7 +225,7 @@ async function changeOrRefuse(
       throw new Refusal('does_not_exist', detail, { attr: 'merge_id' })
     }
     case 'unavailable':
-      throw unavailable()
+      throw storageUnavailable()
     case 'previewed':
       throw new Error('a change was previewed that was meant')
     case 'too_many': {
@@ -233,7 +235,7 @@ async function changeOrRefuse(
   }
 }
 
-const unavailable = (): Refusal =>
+const storageUnavailable = (): Refusal =>
   new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
 
 /** Ids that one query names, and ids that an answer has. */

@@ -76,7 +76,7 @@ export async function findPersons(ids: readonly string[], ask: RunTree): Promise
     ...select`select person_id, groupArray(distinct_id) as distinct_ids from person_distinct_ids
       where person_id in ${person_ids} group by person_id`,
   })
-  const distinct_ids = new Map(owned.rows.map(([id, list]) => [String(id), sorted(list)]))
+  const distinct_ids = new Map(owned.rows.map(([id, list]) => [String(id), sortTexts(list)]))
   const { rows } = await ask(
     select`select id, properties, created_at, is_identified from persons where id in ${person_ids}`,
   )
@@ -93,7 +93,7 @@ export async function findPersons(ids: readonly string[], ask: RunTree): Promise
   return new Map(persons)
 }
 
-const sorted = (list: unknown): readonly string[] =>
+const sortTexts = (list: unknown): readonly string[] =>
   Array.isArray(list) ? list.map(String).toSorted() : []
 
 /** Looks up groups of a type, by key. */

@@ -23,7 +23,7 @@ type SelectorPart = {
 
 /** The pattern of a tag anywhere in the chain. */
 export function tagPattern(tag_name: string): string {
-  return `(?:^|;)${escaped(tag_name)}(?:[.:;]|$)`
+  return `(?:^|;)${escapePattern(tag_name)}(?:[.:;]|$)`
 }
 
 /** The pattern of a selector: the clicked element, or any around it. Refuses invalid selectors. */
@@ -40,17 +40,17 @@ export function selectorPattern(selector: string, attr: string): string {
 function partPattern({ tag, classes, attributes }: SelectorPart): string {
   const class_patterns = classes
     .toSorted()
-    .map((name) => String.raw`(?:[.:][^;"]*)?\.${escaped(name)}`)
+    .map((name) => String.raw`(?:[.:][^;"]*)?\.${escapePattern(name)}`)
   const said = [...attributes]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => `(?:${ATTRIBUTE})*${attributePattern(key, value)}`)
-  const first = tag === null ? '[^;.:"]*' : escaped(tag)
+  const first = tag === null ? '[^;.:"]*' : escapePattern(tag)
   return String.raw`${first}${class_patterns.join('')}(?:[.:][^;"]*)?:${said.join('')}(?:${ATTRIBUTE})*`
 }
 
 function attributePattern(key: string, value: string | null): string {
-  if (value === null) return String.raw`${escaped(key)}="(?:[^"\\]|\\.)*"`
-  return `${escaped(key)}="${escaped(value.replaceAll('"', String.raw`\"`))}"`
+  if (value === null) return String.raw`${escapePattern(key)}="(?:[^"\\]|\\.)*"`
+  return `${escapePattern(key)}="${escapePattern(value.replaceAll('"', String.raw`\"`))}"`
 }
 
 /** A compound selector, whose brackets may contain blanks, or the child combinator. */
@@ -104,7 +104,7 @@ function addPiece(part: SelectorPart, groups: Readonly<Record<string, string | u
   }
 }
 
-function escaped(text: string): string {
+function escapePattern(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`)
 }
 

@@ -39,14 +39,18 @@ export function actorsTree(
   const spec = constant(JSON.stringify(foldOf(funnel, kind)))
   const { attribution } = funnel
   if (hasValues(funnel) && attribution.kind === 'step') {
-    return attributed(timelinesWithValues(funnel, cohort), kind, spec)
+    return breakDownByValue(timelinesWithValues(funnel, cohort), kind, spec)
   }
   const timeline = field(['timeline'])
   const taken = call(kind === 'steps' ? 'funnel_steps' : 'funnel_entrances', [timeline, spec])
   return select`select actor_id, breakdown, ${alias(taken, 'taken')} from ${timelines(funnel, cohort)}`
 }
 
-function attributed(timelines_by_value: SelectQuery, kind: FoldKind, spec: Expr): SelectQuery {
+function breakDownByValue(
+  timelines_by_value: SelectQuery,
+  kind: FoldKind,
+  spec: Expr,
+): SelectQuery {
   const name = kind === 'steps' ? 'funnel_steps_by_value' : 'funnel_entrances_by_value'
   const folded = call(name, [field(['timeline']), field(['values']), spec])
   return select`select actor_id, one.1 as breakdown, one.2 as taken
@@ -58,7 +62,7 @@ export const hasValues = ({ breakdowns }: Funnel): boolean => breakdowns?.kind =
 
 function timelines(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
   const { actor, attribution } = funnel
-  const timeline = packed(funnel, 'actor_timeline', [])
+  const timeline = packEvents(funnel, 'actor_timeline', [])
   const tree = select`select ${alias(actor, 'actor_id')}, ${alias(valueOf(funnel), 'breakdown')},
     ${alias(timeline, 'timeline')}
     from ${eventsOf(funnel.query)} where ${funnelCondition(funnel, cohort)} group by actor_id`
@@ -68,10 +72,10 @@ function timelines(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
 }
 
 function timelinesWithValues(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
-  const timeline = packed(funnel, 'actor_timeline', [])
+  const timeline = packEvents(funnel, 'actor_timeline', [])
   const has_value = or(valuedSteps(funnel).map((step) => funnel.steps[step] ?? constant(false)))
   const value_columns = [eventValue(funnel), has_value ?? constant(false)]
-  const values = packed(funnel, 'actor_values', value_columns)
+  const values = packEvents(funnel, 'actor_values', value_columns)
   return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')},
     ${alias(values, 'values')}
     from ${eventsOf(funnel.query)} where ${funnelCondition(funnel, cohort)} group by actor_id`
@@ -134,7 +138,7 @@ function missingValue({ breakdowns }: Funnel): string {
   return JSON.stringify(breakdowns.items.map(() => ''))
 }
 
-function packed(funnel: Funnel, name: string, values: readonly Expr[]): Expr {
+function packEvents(funnel: Funnel, name: string, values: readonly Expr[]): Expr {
   const bits = [...funnel.steps, ...funnel.exclusions]
   const { from_us, to_us } = wholeRange(funnel)
   const origin_us = originOf(funnel)

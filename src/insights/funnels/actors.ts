@@ -22,8 +22,10 @@ export async function funnelActors(
   const funnel = readInnerFunnel(query.source, context, 'source__source')
   const is_by_time = query.source.funnelsFilter?.funnelVizType === 'trends'
   if (is_by_time) return entrants(funnel, query)
-  return taking(
-    namesOthers(funnel, query) ? await others(funnel, query, ask) : stepActorsTree(funnel, query),
+  return countSteps(
+    namesOthers(funnel, query)
+      ? await otherActorsTree(funnel, query, ask)
+      : stepActorsTree(funnel, query),
   )
 }
 
@@ -33,7 +35,7 @@ function namesOthers(funnel: Funnel, { funnelStepBreakdown: named }: FunnelsActo
 }
 
 /** The rows of `stepActorsTree` of the values beyond the limit. */
-async function others(request: Funnel, query: FunnelsActorsQuery, ask: RunTree) {
+async function otherActorsTree(request: Funnel, query: FunnelsActorsQuery, ask: RunTree) {
   const funnel = await withBins(request, ask)
   const is_other = await queryOthers(funnel, rankSteps(funnel), ask)
   return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps')}
@@ -56,7 +58,7 @@ export function stepActorsTree(
     where ${allOf(stepCondition(query, attr), valueCondition(funnel, query))}`
 }
 
-function taking(rows: SelectQuery): SelectQuery {
+function countSteps(rows: SelectQuery): SelectQuery {
   const steps = expr`max(bitCount(toInt(taken[2])))`
   return select`select actor_id, ${alias(steps, 'event_count')} from ${rows} group by actor_id`
 }

@@ -22,14 +22,14 @@ const INSIGHTS: Readonly<Record<string, (input: LegacyParameters) => object>> = 
   LIFECYCLE: (input) => ({
     kind: 'LifecycleQuery',
     series: namedSeries(input).slice(0, 1),
-    ...timed(input),
+    ...seriesMembers(input),
   }),
   PATHS: paths,
   RETENTION: retention,
   STICKINESS: (input) => ({
     kind: 'StickinessQuery',
     series: namedSeries(input),
-    ...timed(input),
+    ...seriesMembers(input),
     compareFilter: comparison(input),
   }),
   TRENDS: trends,
@@ -60,7 +60,7 @@ function trends(input: LegacyParameters): object {
   return {
     kind: 'TrendsQuery',
     series: namedSeries(input),
-    ...timed(input),
+    ...seriesMembers(input),
     trendsFilter: {
       display: legacyText(input, 'display'),
       formula: legacyText(input, 'formula'),
@@ -164,7 +164,7 @@ function namedSeries(input: LegacyParameters): readonly Series[] {
   throw new Refusal('invalid_input', 'Name an event or an action.', { attr: 'events' })
 }
 
-const timed = (input: LegacyParameters) => ({
+const seriesMembers = (input: LegacyParameters) => ({
   ...commonOf(input),
   dateRange: dateRange(input),
   interval: legacyText(input, 'interval'),

@@ -22,10 +22,10 @@ const INTERVAL = 'day'
  * series.
  */
 export function legacyLifecycle(input: LegacyParameters): object {
-  const day = required(input, 'target_date', 'Must include specified date')
-  const status = required(input, 'lifecycle_type', 'Must include lifecycle type')
+  const day = requireText(input, 'target_date', 'Must include specified date')
+  const status = requireText(input, 'lifecycle_type', 'Must include lifecycle type')
   const [first] = seriesOf(input)
-  if (first === undefined) throw missing('events', 'Name an event or an action.')
+  if (first === undefined) throw missingMember('events', 'Name an event or an action.')
   const source = { kind: 'LifecycleQuery', series: [first], ...steps(input), ...commonOf(input) }
   return { kind: 'InsightActorsQuery', source, day, status }
 }
@@ -42,9 +42,9 @@ const NO_ENTITY = 'An entity id and the entity type must be provided to determin
 
 /** The event or action given by id and type; with its filters where it is also among `events`. */
 export function targetOf(input: LegacyParameters) {
-  const id = required(input, 'entity_id', NO_ENTITY)
-  const type = required(input, 'entity_type', NO_ENTITY)
-  if (type !== 'events' && type !== 'actions') throw missing('entity_type', NO_ENTITY)
+  const id = requireText(input, 'entity_id', NO_ENTITY)
+  const type = requireText(input, 'entity_type', NO_ENTITY)
+  if (type !== 'events' && type !== 'actions') throw missingMember('entity_type', NO_ENTITY)
   const math = legacyText(input, 'entity_math')
   const order = countOf(input, 'entity_order')
   const same = listOf(input, type).find(
@@ -64,7 +64,8 @@ const FUNNEL_DEFAULTS = { window: 14, unit: 'day' } as const
 /** A funnel of events and actions. Refuses one without steps. */
 export function legacyFunnel(input: LegacyParameters): object {
   const series = seriesOf(input)
-  if (series.length === 0) throw missing('events', 'Name the events or actions of the funnel.')
+  if (series.length === 0)
+    throw missingMember('events', 'Name the events or actions of the funnel.')
   const days = countOf(input, 'funnel_window_days')
   return {
     kind: 'FunnelsQuery',
@@ -85,7 +86,7 @@ export function legacyCorrelation(input: LegacyParameters): object {
   const entity = legacyJson(input, 'funnel_correlation_person_entity')
   const values = listOf(input, 'funnel_correlation_property_values')
   if (entity === null && values.length === 0) {
-    throw missing('funnel_correlation_person_entity', 'No entity for persons specified')
+    throw missingMember('funnel_correlation_person_entity', 'No entity for persons specified')
   }
   const names = (name: string) => listOf(input, name).map(String)
   return {
@@ -116,12 +117,12 @@ function convertedOf(input: LegacyParameters): boolean | null {
 
 const steps = (input: LegacyParameters) => ({ interval: legacyText(input, 'interval') ?? INTERVAL })
 
-function required(input: LegacyParameters, name: string, detail: string): string {
+function requireText(input: LegacyParameters, name: string, detail: string): string {
   const text = legacyText(input, name)
-  if (text === null) throw missing(name, detail)
+  if (text === null) throw missingMember(name, detail)
   return text
 }
 
-function missing(attr: string, detail: string): Refusal {
+function missingMember(attr: string, detail: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }

@@ -42,14 +42,14 @@ export function funnelPaths(
     from ${people}`
   return select`select ways.actor_id as actor_id, ways.at as at, ways.item as item
     from ${rows} as ways join ${bounds} as people on people.actor_id = ways.actor_id
-    where ${within(filter, funnel, step)}`
+    where ${withinFunnel(filter, funnel, step)}`
 }
 
 /** The step that the paths are of; for actors who dropped off the last required one, which they took. */
 const stepOf = ({ series }: FunnelsQuery, funnel_step: number): number =>
   funnel_step > 0 ? funnel_step - 1 : requiredBefore(series, -funnel_step - 1)
 
-function within(
+function withinFunnel(
   { funnelPathType, funnelStep }: FunnelPathsFilter,
   funnel: Funnel,
   step: number,

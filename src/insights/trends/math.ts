@@ -70,7 +70,7 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
   if (known?.kind === 'recent_actors' && isAsLong(interval, known.days)) return { kind: 'actors' }
   if (known !== undefined) return known
   if (name === 'hogql') {
-    const text = required(series.math_hogql, `${attr}_hogql`)
+    const text = requireMember(series.math_hogql, `${attr}_hogql`)
     return { kind: 'events', value: readExpression(text, `${attr}_hogql`), is_scaled: false }
   }
   const count_tree = PER_ACTOR.exec(name)?.[1]
@@ -80,7 +80,7 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
     throw new Refusal('invalid_input', detail, { attr })
   }
   if (count_tree !== undefined) return { kind: 'per_actor', aggregate }
-  return propertyMath(series, aggregate, required(series.math_property, `${attr}_property`))
+  return propertyMath(series, aggregate, requireMember(series.math_property, `${attr}_property`))
 }
 
 /** Buckets as long as the window: each counts its own actors. */
@@ -136,7 +136,7 @@ export function isScaled(math: SeriesMath): boolean {
   return math.kind !== 'per_actor' && math.kind !== 'per_session'
 }
 
-function required(value: string | null | undefined, attr: string): string {
+function requireMember(value: string | null | undefined, attr: string): string {
   if (value !== null && value !== undefined && value !== '') return value
   throw new Refusal('invalid_input', 'This field is required.', { attr })
 }

@@ -15,8 +15,8 @@ export type WebSplit = {
   readonly is_path?: true
 }
 
-const known = (value: Expr): WebSplit => ({ value, of: 'event', shows_none: false })
-const knownOfSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: false })
+const splitByEvent = (value: Expr): WebSplit => ({ value, of: 'event', shows_none: false })
+const splitBySession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: false })
 const path = (split: WebSplit): WebSplit => ({ ...split, is_path: true })
 const ofSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: true })
 
@@ -28,17 +28,17 @@ const campaign = (value: Expr): Expr => expr`ifNull(${nullIfEmpty(value)}, '(non
 export const WEB_BREAKDOWNS: {
   readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: WebSplit
 } = {
-  Browser: known(nullIfEmpty(expr`properties.$browser`)),
-  City: known(
+  Browser: splitByEvent(nullIfEmpty(expr`properties.$browser`)),
+  City: splitByEvent(
     expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_city_name`)}), NULL,
       tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_city_name`)}))`,
   ),
-  Country: known(nullIfEmpty(expr`properties.$geoip_country_code`)),
-  DeviceType: known(nullIfEmpty(expr`properties.$device_type`)),
-  ExitClick: knownOfSession(nullIfEmpty(expr`session.$last_external_click_url`)),
-  ExitPage: path(knownOfSession(nullIfEmpty(expr`session.$end_pathname`))),
-  InitialChannelType: knownOfSession(expr`session.$channel_type`),
-  InitialPage: path(knownOfSession(nullIfEmpty(expr`session.$entry_pathname`))),
+  Country: splitByEvent(nullIfEmpty(expr`properties.$geoip_country_code`)),
+  DeviceType: splitByEvent(nullIfEmpty(expr`properties.$device_type`)),
+  ExitClick: splitBySession(nullIfEmpty(expr`session.$last_external_click_url`)),
+  ExitPage: path(splitBySession(nullIfEmpty(expr`session.$end_pathname`))),
+  InitialChannelType: splitBySession(expr`session.$channel_type`),
+  InitialPage: path(splitBySession(nullIfEmpty(expr`session.$entry_pathname`))),
   InitialReferringDomain: ofSession(nullIfEmpty(expr`session.$entry_referring_domain`)),
   InitialUTMCampaign: ofSession(nullIfEmpty(expr`session.$entry_utm_campaign`)),
   InitialUTMContent: ofSession(nullIfEmpty(expr`session.$entry_utm_content`)),
@@ -49,18 +49,18 @@ export const WEB_BREAKDOWNS: {
       ${campaign(expr`session.$entry_utm_medium`)}, ' / ', ${campaign(expr`session.$entry_utm_campaign`)})`,
   ),
   InitialUTMTerm: ofSession(nullIfEmpty(expr`session.$entry_utm_term`)),
-  Language: known(nullIfEmpty(expr`properties.$browser_language`)),
-  OS: known(nullIfEmpty(expr`properties.$os`)),
-  Page: path(known(nullIfEmpty(expr`properties.$pathname`))),
-  PreviousPage: path(known(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
-  Region: known(
+  Language: splitByEvent(nullIfEmpty(expr`properties.$browser_language`)),
+  OS: splitByEvent(nullIfEmpty(expr`properties.$os`)),
+  Page: path(splitByEvent(nullIfEmpty(expr`properties.$pathname`))),
+  PreviousPage: path(splitByEvent(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
+  Region: splitByEvent(
     expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)}), NULL,
       tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)},
         ${nullIfEmpty(expr`properties.$geoip_subdivision_1_name`)}))`,
   ),
-  ScreenName: known(nullIfEmpty(expr`properties.$screen_name`)),
-  Timezone: known(nullIfEmpty(expr`properties.$timezone`)),
-  Viewport: known(
+  ScreenName: splitByEvent(nullIfEmpty(expr`properties.$screen_name`)),
+  Timezone: splitByEvent(nullIfEmpty(expr`properties.$timezone`)),
+  Viewport: splitByEvent(
     expr`if(isNull(${nullIfEmpty(expr`properties.$viewport_width`)}) or isNull(${nullIfEmpty(expr`properties.$viewport_height`)}), NULL,
       concat(${nullIfEmpty(expr`properties.$viewport_width`)}, 'x', ${nullIfEmpty(expr`properties.$viewport_height`)}))`,
   ),

@@ -44,7 +44,7 @@ const FIGURES: readonly OverviewFigure[] = [
   },
 ]
 
-const converted = (visits: Expr, time: WebPeriod): Expr =>
+const convertedPersons = (visits: Expr, time: WebPeriod): Expr =>
   expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 
 /** Figures with a conversion goal. */
@@ -55,12 +55,12 @@ const GOAL_FIGURES: readonly OverviewFigure[] = [
     kind: 'unit',
     of: (visits, time) => expr`sumIf(${goals(time)}, ${visits})`,
   },
-  { key: 'unique conversions', kind: 'unit', of: converted },
+  { key: 'unique conversions', kind: 'unit', of: convertedPersons },
   {
     key: 'conversion rate',
     kind: 'percentage',
     of: (visits, time) =>
-      expr`${converted(visits, time)} * 100 / nullIf(uniqIf(visitor, ${visits}), 0)`,
+      expr`${convertedPersons(visits, time)} * 100 / nullIf(uniqIf(visitor, ${visits}), 0)`,
   },
 ]
 

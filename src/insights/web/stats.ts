@@ -34,7 +34,7 @@ type StatsFigure = {
 const views = (time: WebPeriod): Expr => field([`viewed_${time}`])
 const goals = (time: WebPeriod): Expr => field([`reached_${time}`])
 const visitors = (visits: Expr): Expr => expr`uniqIf(visitor, ${visits})`
-const converted = (visits: Expr, time: WebPeriod): Expr =>
+const convertedPersons = (visits: Expr, time: WebPeriod): Expr =>
   expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 
 const VISITORS: StatsFigure = {
@@ -61,12 +61,12 @@ const GOALS: readonly StatsFigure[] = [
     name: 'unique_conversions',
     sorted_by: 'UniqueConversions',
     is_count: true,
-    of: converted,
+    of: convertedPersons,
   },
   {
     name: 'conversion_rate',
     sorted_by: 'ConversionRate',
-    of: (visits, time) => expr`${converted(visits, time)} / nullIf(${visitors(visits)}, 0)`,
+    of: (visits, time) => expr`${convertedPersons(visits, time)} / nullIf(${visitors(visits)}, 0)`,
   },
 ]
 

@@ -108,7 +108,10 @@ export function changeApiKey(
   { fields, now }: { readonly fields: KeyFields; readonly now: Date },
 ): ApiKey {
   const { label, expires_at, scopes, scoped_organizations, scoped_projects } = fields
-  const reach = { ...before, ...defined({ scopes, scoped_organizations, scoped_projects }) }
+  const reach = {
+    ...before,
+    ...withoutUndefined({ scopes, scoped_organizations, scoped_projects }),
+  }
   requireNoLater(caller, before.expires_at)
   const changes = {
     ...(label === undefined ? {} : { label: parseName(label, LABEL_LENGTH_MAX, 'label') }),
@@ -193,17 +196,18 @@ function parseReach(db: ControlDB, caller: Caller, reach: Reach) {
     const detail = `There is no project ${unknown_project}.`
     throw new Refusal('does_not_exist', detail, { attr: 'scoped_teams' })
   }
-  if (caller.scoped_organizations !== null && organizations === null) throw beyond('organizations')
-  if (caller.scoped_projects !== null && projects === null) throw beyond('projects')
+  if (caller.scoped_organizations !== null && organizations === null)
+    throw refuseBeyond('organizations')
+  if (caller.scoped_projects !== null && projects === null) throw refuseBeyond('projects')
   return { scopes, scoped_organizations: organizations, scoped_projects: projects }
 }
 
 function requireScopesOf(caller: Caller, scopes: Scopes): void {
   const missing = scopes.find((scope) => !hasScope(caller, scope))
-  if (missing !== undefined) throw beyond(`scope '${missing}'`)
+  if (missing !== undefined) throw refuseBeyond(`scope '${missing}'`)
 }
 
-function beyond(what: string): Refusal {
+function refuseBeyond(what: string): Refusal {
   return new Refusal('permission_denied', `A key cannot give out more than it has: ${what}.`)
 }
 
@@ -217,7 +221,8 @@ function parseExpiry(caller: Caller, expires_at: Date | null, now: Date): Date |
 
 /** Refuses an expiry (null: never) after that of the caller's key. */
 function requireNoLater({ expires_at: caller_end }: Caller, expires_at: Date | null): void {
-  if (caller_end !== null && (expires_at === null || expires_at > caller_end)) throw beyond('time')
+  if (caller_end !== null && (expires_at === null || expires_at > caller_end))
+    throw refuseBeyond('time')
 }
 
 function requireRoom(db: Pick<ControlDB, 'select'>, user_id: number): void {
@@ -270,7 +275,9 @@ function publicOf({ label, mask_value, scopes, ...rest }: ApiKey) {
 }
 
 /** Removes undefined members. */
-function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function withoutUndefined<T extends object>(
+  fields: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }

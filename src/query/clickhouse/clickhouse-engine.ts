@@ -8,7 +8,7 @@ import {
 } from '../../storage/clickhouse/clickhouse-client.ts'
 import { ROW_END } from '../../threads/sliced-json.ts'
 import type { QueryEngine } from '../engine/engine.ts'
-import { busy, cancelled, stopping, timedOut } from '../engine/engine-refusals.ts'
+import { cancelled, refuseFullQueue, stopping, timedOut } from '../engine/engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 import { TEXT_FORMS } from '../engine/text-forms.ts'
 import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
@@ -85,7 +85,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     if (this.#leaving.signal.aborted) throw stopping()
     if (signal?.aborted) throw cancelled()
     const { project_id } = query
-    if (options.is_patient !== true && this.#queue.isFull(project_id)) throw busy()
+    if (options.is_patient !== true && this.#queue.isFull(project_id)) throw refuseFullQueue()
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(), timeout_ms)
     const ends = [this.#leaving.signal, deadline.signal, ...(signal === undefined ? [] : [signal])]

@@ -34,7 +34,7 @@ export function readClickHouseType(name: string, timezone: string): ClickHouseTy
       return { kind: 'map', value: inner()[1] ?? PLAIN }
     case 'DateTime':
     case 'DateTime64':
-      return datetime(quoted(args.at(-1)) ?? timezone)
+      return datetime(readQuoted(args.at(-1)) ?? timezone)
     default:
       return /^U?Int\d+$/.test(head) ? NUMBER : PLAIN
   }
@@ -63,7 +63,7 @@ function splitType(name: string): { readonly head: string; readonly args: readon
   return { head: name.slice(0, open), args }
 }
 
-function quoted(arg: string | undefined): string | null {
+function readQuoted(arg: string | undefined): string | null {
   return /^\s*'([^']*)'\s*$/.exec(arg ?? '')?.[1] ?? null
 }
 

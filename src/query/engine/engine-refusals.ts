@@ -52,7 +52,7 @@ export function interrupted(): Refusal {
 }
 
 /** For a query that a new worker could not begin either. */
-export function exhausted(): Refusal {
+export function refuseUnopened(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_FAILURE_S }
   return new Refusal('storage_unavailable', 'The query engine cannot open the project now.', extras)
 }
@@ -68,7 +68,7 @@ export function cancelled(): Refusal {
 }
 
 /** For a query beyond the length of the queue. */
-export function busy(): Refusal {
+export function refuseFullQueue(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_S }
   return new Refusal('throttled', 'Too many queries are waiting. Try again soon.', extras)
 }

@@ -4,18 +4,18 @@ import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import { ProjectQueue } from '../scheduling/project-queue.ts'
 import { ProjectBackoff } from './backoff.ts'
 import {
-  busy,
   cancelled,
   cannotStart,
   ENGINE_EXHAUSTED,
   ENGINE_FAULT,
   EngineFault,
   engineCrashed,
-  exhausted,
   heldBack,
   interrupted,
   OPENING_FAILED,
   readCode,
+  refuseFullQueue,
+  refuseUnopened,
   stopping,
 } from './engine-refusals.ts'
 import type {
@@ -195,7 +195,7 @@ export class QueryEngine {
     if (signal?.aborted) return Promise.reject(cancelled())
     const { project_id } = query
     const is_full = this.#queue.isFull(project_id)
-    if (is_full && options.is_patient !== true) return Promise.reject(busy())
+    if (is_full && options.is_patient !== true) return Promise.reject(refuseFullQueue())
     if (this.#isGivenUp()) return Promise.reject(cannotStart())
     const wait_ms = this.#backoff.waitMs(project_id)
     if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(heldBack(wait_ms))
@@ -467,7 +467,7 @@ export class QueryEngine {
     if (task.has_parts || worker.role === 'trial') {
       this.#unopened.add(task.project_id)
       if (worker.role === 'trial') this.#strike(task.project_id)
-      return task.reject(exhausted())
+      return task.reject(refuseUnopened())
     }
     task.attempts = 0
     if (ran_ms > INNOCENT_MS || task.interruptions > 0) task.state = 'suspect'

@@ -136,16 +136,16 @@ async function writeSurvivors(work: ReplicaWork) {
   return { added, removed, small }
 }
 
-const keyOf = ({ key }: FiledReplica): string => quoted(key)
+const keyOf = ({ key }: FiledReplica): string => quoteNames(key)
 
-const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+const quoteNames = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 const rowsOf = ({ replica, filed }: ReplicaWork): string =>
-  `select ${quoted(filed.columns)} from ${replica.table} where not is_gone`
+  `select ${quoteNames(filed.columns)} from ${replica.table} where not is_gone`
 
 function survivorsOf({ filed, options }: ReplicaWork, file: ReplicaFile): string {
   const path = textLiteral(filePath(options.data_dir, file))
-  return `select ${quoted(filed.columns)} from read_parquet(${path}) anti join changed using (${keyOf(filed)})`
+  return `select ${quoteNames(filed.columns)} from read_parquet(${path}) anti join changed using (${keyOf(filed)})`
 }
 
 async function countRows(connection: DuckDBConnection, rows: string): Promise<number> {

@@ -86,7 +86,7 @@ async function countPeople(
     const slice = persons.listPersons(project_id, after, SLICE)
     for (const { id, properties } of slice) {
       const [distinct_id = ''] = persons.listDistinctIds(project_id, id, 1)
-      const person = someone({
+      const person = flagPerson({
         distinct_id,
         person_properties: properties,
         static_cohorts: (cohort_id) => persons.isInCohort(project_id, id, cohort_id),
@@ -116,7 +116,7 @@ async function countGroups(
   for (;;) {
     const slice = persons.listGroups({ project_id, group_type_index: index }, after, SLICE)
     for (const { group_key, properties } of slice) {
-      const group = someone({
+      const group = flagPerson({
         distinct_id: group_key,
         groups: { [type]: group_key },
         group_properties: { [type]: properties },
@@ -135,7 +135,7 @@ function isReached(definitions: CompiledFlags, person: FlagPerson): boolean {
   return evaluateFlags(definitions, person, PROBE).results.some((result) => result.enabled)
 }
 
-function someone(stored: Partial<FlagPerson> & { readonly distinct_id: string }): FlagPerson {
+function flagPerson(stored: Partial<FlagPerson> & { readonly distinct_id: string }): FlagPerson {
   return {
     device_id: null,
     person_properties: NOTHING,

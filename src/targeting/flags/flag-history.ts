@@ -19,7 +19,7 @@ const VERSIONS_BACK_MAX = 1000
 /** Returns a flag at a version. Refuses versions that never existed, and those older than the log. */
 export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion {
   const back = flag.version - version
-  if (version < 1 || back < 0) throw missing(`Version ${version} of this flag does not exist.`)
+  if (version < 1 || back < 0) throw notFound(`Version ${version} of this flag does not exist.`)
   const item = {
     project_id: flag.project_id,
     scope: 'FeatureFlag',
@@ -28,10 +28,10 @@ export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion 
   const past = listPast(db, item, Math.min(back, VERSIONS_BACK_MAX) + 1)
   const made = past[back]
   if (made === undefined) {
-    throw missing(`The activity log does not reach back to version ${version}.`)
+    throw notFound(`The activity log does not reach back to version ${version}.`)
   }
   if (past.slice(0, back).some(({ changes }) => changes.some(isShortened))) {
-    throw missing(`The activity log does not keep all of version ${version}.`)
+    throw notFound(`The activity log does not keep all of version ${version}.`)
   }
   const undone = past.slice(0, back).reduce<Flag>(
     (later, { changes }) => ({
@@ -53,6 +53,6 @@ function isShortened({ field, before }: ActivityChange): boolean {
   return field === 'filters' && typeof before === 'string'
 }
 
-function missing(detail: string): Refusal {
+function notFound(detail: string): Refusal {
   return new Refusal('not_found', detail)
 }

@@ -44,8 +44,8 @@ function timeAfter(recurrence: Recurrence, start: Date, now: Date): Date | null 
   }
   if (recurrence_interval === null) return null
   const unit = UNITS[recurrence_interval]
-  const first = zoned(start, timezone)
-  const passed = first.until(zoned(now, timezone), { largestUnit: unit })[unit]
+  const first = inZone(start, timezone)
+  const passed = first.until(inZone(now, timezone), { largestUnit: unit })[unit]
   // In a short month the last day can come before a whole month has passed, so one more candidate is tried.
   for (let count = Math.max(1, passed); ; count += 1) {
     const next = new Date(first.add({ [unit]: count }).epochMilliseconds)
@@ -57,6 +57,6 @@ function readCron(text: string, timezone: string): Cron {
   return new Cron(text, { timezone, paused: true, mode: '5-part', sloppyRanges: true })
 }
 
-function zoned(instant: Date, timezone: string): Temporal.ZonedDateTime {
+function inZone(instant: Date, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timezone)
 }

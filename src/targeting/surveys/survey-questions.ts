@@ -32,7 +32,7 @@ function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner):
   if (typeof link === 'string' && link !== '') requireLink(link, `${place}__link`)
   const texts = { names: QUESTION_TEXTS, attr: place, cleaner }
   return {
-    ...cleaned(question, texts),
+    ...cleanTexts(question, texts),
     ...(isObject(translations) ? { translations: cleanTranslations(translations, texts) } : {}),
     id: typeof id === 'string' && id !== '' ? id : crypto.randomUUID(),
   }
@@ -52,7 +52,7 @@ export function storedAppearance(appearance: unknown): Json {
     throw refused('appearance__whiteLabel', 'whiteLabel must be a boolean')
   }
   const cleaner = new MarkupCleaner()
-  return cleaned(appearance, { names: APPEARANCE_TEXTS, attr: 'appearance', cleaner }) as Json
+  return cleanTexts(appearance, { names: APPEARANCE_TEXTS, attr: 'appearance', cleaner }) as Json
 }
 
 /** Returns translations as stored, by language. */
@@ -73,12 +73,12 @@ type MarkedTexts = {
 function cleanTranslations(translations: RawQuestion, texts: MarkedTexts): RawQuestion {
   const languages = Object.entries(translations).map(([language, members]) => [
     language,
-    isObject(members) ? cleaned(members, texts) : members,
+    isObject(members) ? cleanTexts(members, texts) : members,
   ])
   return Object.fromEntries(languages) as RawQuestion
 }
 
-function cleaned(raw: RawQuestion, { names, attr, cleaner }: MarkedTexts): RawQuestion {
+function cleanTexts(raw: RawQuestion, { names, attr, cleaner }: MarkedTexts): RawQuestion {
   try {
     const texts = names.flatMap((name) => {
       const text = raw[name]

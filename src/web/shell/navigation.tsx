@@ -9,7 +9,7 @@ import style from './shell.module.css'
 /** The phone's bar has room for these and one more button. */
 const BAR_MAX = 4
 
-const listed = (place: ProjectPage['place']): readonly ProjectPage[] =>
+const listPages = (place: ProjectPage['place']): readonly ProjectPage[] =>
   PROJECT_PAGES.filter((page) => page.place === place)
 
 /** Links to all pages, in their groups. */
@@ -17,7 +17,7 @@ export function SideMenu(): VNode {
   return (
     <nav class={style.menu} aria-label="Pages">
       {(['first', 'more'] as const).map((place) => (
-        <PageLinks key={place} pages={listed(place)} />
+        <PageLinks key={place} pages={listPages(place)} />
       ))}
     </nav>
   )
@@ -25,7 +25,7 @@ export function SideMenu(): VNode {
 
 /** Links at the foot of the column: settings. */
 export function FootMenu(): VNode {
-  return <PageLinks pages={listed('foot')} />
+  return <PageLinks pages={listPages('foot')} />
 }
 
 function PageLinks({ pages }: { readonly pages: readonly ProjectPage[] }): VNode | null {
@@ -54,7 +54,7 @@ function PageLink({ page: { folder, title, icon } }: { readonly page: ProjectPag
 
 /** The bar at the lower edge of a phone: the first pages, and a menu with all others. */
 export function BottomBar(): VNode {
-  const bar = [...listed('first'), ...listed('more')].slice(0, BAR_MAX)
+  const bar = [...listPages('first'), ...listPages('more')].slice(0, BAR_MAX)
   const others = PROJECT_PAGES.filter((page) => page.place !== 'none' && !bar.includes(page))
   const items = others.map(({ folder, title, icon }) => ({ text: title, icon, href: `/${folder}` }))
   return (

@@ -11,7 +11,7 @@ import { addUnits } from '../../times/calendar.ts'
 import { fromLocal, startOfDate, toLocal } from '../../times/local-time.ts'
 import { addToTime, isTimeValue } from '../../times/relative-time.ts'
 import { convert, tupleItem, tupleOf } from '../../types/convert.ts'
-import { superType, wider } from '../../types/type-unify.ts'
+import { superType, widerInteger } from '../../types/type-unify.ts'
 import {
   DATE,
   dateTimeType,
@@ -86,7 +86,7 @@ function addedNumbers(left: Type, right: Type, minus: boolean): Type {
   if (common.kind !== 'int') return common
   const bits = Math.max(...numbers.map((type) => (type.kind === 'int' ? type.bits : 8)))
   const signed = minus || numbers.some((type) => type.kind === 'int' && type.signed)
-  return wider(bits as 8, signed)
+  return widerInteger(bits as 8, signed)
 }
 
 /** `plus`, `minus`, `multiply` and the tuple forms. */

@@ -45,7 +45,7 @@ const ITEM_BITS = 51
 const timeline: Lowering = (call) => {
   const [at = NULL_VALUE, ...conditions] = call.args
   const { packed, is_wide } = packedEvent(call, at, conditions)
-  const sorted = sql`list_sort(coalesce(${gathered(call, packed)}, []))`(UNKNOWN)
+  const sorted = sql`list_sort(coalesce(${gatherEvents(call, packed)}, []))`(UNKNOWN)
   return is_wide ? sql`(${sorted})::HUGEINT[]`(call.type) : sql`(${sorted})::DOUBLE[]`(call.type)
 }
 
@@ -59,12 +59,12 @@ const timelineValues: Lowering = (call) => {
   const text = sql`coalesce((${value})::VARCHAR, '')`(STRING)
   const pair = sql`{'1': ${packed}, '2': ${text}}`(UNKNOWN)
   const remaining = filterAggregate(call, sql`coalesce(${asCondition(has_value)}, false)`(TRUTH))
-  const sorted = sql`list_sort(coalesce(${gathered(remaining, pair)}, []))`(UNKNOWN)
+  const sorted = sql`list_sort(coalesce(${gatherEvents(remaining, pair)}, []))`(UNKNOWN)
   return sql`list_transform(${sorted}, lambda e: e."2")`(call.type)
 }
 
 /** The packed events of the rows that have a time. */
-function gathered(call: Apply, item: ResolvedExpr): ResolvedExpr {
+function gatherEvents(call: Apply, item: ResolvedExpr): ResolvedExpr {
   const [at = NULL_VALUE] = call.args
   const timed = at.type.nullable ? filterAggregate(call, sql`(${at} IS NOT NULL)`(TRUTH)) : call
   return aggregateFragment('list', [item], UNKNOWN, timed.aggregate ?? {})
@@ -107,7 +107,7 @@ const pathTimeline: Lowering = (call) => {
   const [at = NULL_VALUE, code = NULL_VALUE] = call.args
   const after_us = timeAfterOrigin(call, at, true)
   const packed = sql`(${after_us} * ${bindInt(2n ** BigInt(CODE_BITS), true)} + ${code})`(WIDE)
-  return sql`list_sort(coalesce(${gathered(call, packed)}, []))`(call.type)
+  return sql`list_sort(coalesce(${gatherEvents(call, packed)}, []))`(call.type)
 }
 
 const pathSteps: Lowering = (call) => {
@@ -156,7 +156,7 @@ const FOLDS = {
       : sql`js_funnel_entrances(${spec}, ${list})`,
 } as const
 
-function folded(fold: keyof typeof FOLDS): Lowering {
+function lowerFold(fold: keyof typeof FOLDS): Lowering {
   return (call) => {
     const [list = NULL_VALUE] = call.args
     return FOLDS[fold](list, foldParameters(call))(call.type)
@@ -245,8 +245,8 @@ export const TIMELINES: readonly FunctionDef[] = [
   aggregateLine(['actor_timeline', '2-62'], timelineType, timeline, TWO),
   aggregateLine(['actor_values', '4-64'], valuesType, timelineValues, TWO),
   aggregateLine(['path_timeline', '2'], pathTimelineType, pathTimeline, { params: '1' }),
-  scalar('funnel_steps', '2', overLists(NUMBERS, [isExact]), folded('steps')),
-  scalar('funnel_entrances', '2', overLists(NUMBERS, [isExact]), folded('entrances')),
+  scalar('funnel_steps', '2', overLists(NUMBERS, [isExact]), lowerFold('steps')),
+  scalar('funnel_entrances', '2', overLists(NUMBERS, [isExact]), lowerFold('entrances')),
   scalar('funnel_steps_by_value', '3', overLists(BY_VALUE, WITH_VALUES), foldedByValue('steps')),
   scalar(
     'funnel_entrances_by_value',

@@ -26,7 +26,7 @@ function window(names: string, arity: string, returns: TypeRule, lower: Lowering
   }
 }
 
-const plain =
+const lowerToAggregate =
   (name: EngineAggregate): Lowering =>
   (call) =>
     aggregateFragment(name, call.args, call.type)
@@ -41,11 +41,12 @@ const first: TypeRule = ({ args }) => typeOf(args[0])
 const inFrame =
   (name: 'lag' | 'lead'): Lowering =>
   (call) => {
-    const [value = NULL_VALUE, offset = bindInt(1), otherwise = missing(value.type)] = call.args
+    const [value = NULL_VALUE, offset = bindInt(1), otherwise = missingValue(value.type)] =
+      call.args
     return aggregateFragment(name, [value, offset, otherwise], call.type)
   }
 
-const missing = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE : defaultOf(type))
+const missingValue = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE : defaultOf(type))
 
 /** A row of the frame, which may be missing. */
 const ofFrame =
@@ -57,17 +58,17 @@ const typeOverFrame = (type: Type): TypeRule => nonNull(type)
 
 /** Window functions. Aggregates with OVER are in AGGREGATES. */
 export const WINDOWS: readonly FunctionDef[] = [
-  window('row_number|rowNumber', '0', typeOverFrame(UINT64), plain('row_number')),
-  window('rank', '0', typeOverFrame(UINT64), plain('rank')),
-  window('dense_rank|denseRank', '0', typeOverFrame(UINT64), plain('dense_rank')),
-  window('percent_rank|percentRank', '0', typeOverFrame(FLOAT64), plain('percent_rank')),
-  window('cume_dist', '0', typeOverFrame(FLOAT64), plain('cume_dist')),
-  window('ntile', '1', typeOverFrame(UINT64), plain('ntile')),
+  window('row_number|rowNumber', '0', typeOverFrame(UINT64), lowerToAggregate('row_number')),
+  window('rank', '0', typeOverFrame(UINT64), lowerToAggregate('rank')),
+  window('dense_rank|denseRank', '0', typeOverFrame(UINT64), lowerToAggregate('dense_rank')),
+  window('percent_rank|percentRank', '0', typeOverFrame(FLOAT64), lowerToAggregate('percent_rank')),
+  window('cume_dist', '0', typeOverFrame(FLOAT64), lowerToAggregate('cume_dist')),
+  window('ntile', '1', typeOverFrame(UINT64), lowerToAggregate('ntile')),
   window('first_value|firstValue', '1', first, ofFrame('first_value')),
   window('last_value|lastValue', '1', first, ofFrame('last_value')),
   window('nth_value|nthValue', '2', first, ofFrame('nth_value')),
-  window('lag', '1-3', maybeFirst, plain('lag')),
-  window('lead', '1-3', maybeFirst, plain('lead')),
+  window('lag', '1-3', maybeFirst, lowerToAggregate('lag')),
+  window('lead', '1-3', maybeFirst, lowerToAggregate('lead')),
   window('lagInFrame', '1-3', first, inFrame('lag')),
   window('leadInFrame', '1-3', first, inFrame('lead')),
 ]

@@ -17,7 +17,11 @@ import {
 } from '../definition.ts'
 import { intervalOf, nullableLike, readUnit } from './date-parts.ts'
 
-function moved(value: ResolvedExpr | undefined, unit: IntervalUnit, context: CompileContext): Type {
+function movedType(
+  value: ResolvedExpr | undefined,
+  unit: IntervalUnit,
+  context: CompileContext,
+): Type {
   const type = typeOf(value)
   const short = unit === 'Second' || unit === 'Minute' || unit === 'Hour'
   if (type.kind === 'date') return short ? dateTimeType(context.timezone, 0) : DATE
@@ -26,7 +30,8 @@ function moved(value: ResolvedExpr | undefined, unit: IntervalUnit, context: Com
 
 /** `addDays(date, n)` and the functions of other units, and their inverses. */
 export function shifts(unit: IntervalUnit): readonly FunctionDef[] {
-  const returns: TypeRule = ({ args, context }) => nullableLike(moved(args[0], unit, context), args)
+  const returns: TypeRule = ({ args, context }) =>
+    nullableLike(movedType(args[0], unit, context), args)
   const lower =
     (minus: boolean): Lowering =>
     (call, context) => {
@@ -58,7 +63,7 @@ export const addedType: TypeRule = ({ args, context }) => {
         ? second.type.unit
         : 'Day'
       : (readUnit(first) ?? 'Day')
-  return nullableLike(moved(third ?? first, unit, context), args)
+  return nullableLike(movedType(third ?? first, unit, context), args)
 }
 
 export const dateAdd =

@@ -16,7 +16,7 @@ function startOf(call: Apply, width: ResolvedExpr, context: CompileContext): Res
   return startOfInterval({ ...call, args: [at, width] }, context)
 }
 
-function moved(
+function moveTime(
   name: 'minus' | 'plus',
   at: ResolvedExpr,
   by: ResolvedExpr,
@@ -35,15 +35,15 @@ function moved(
 
 const tumbleStart: Lowering = (call, context) => startOf(call, call.args[1] ?? NULL_VALUE, context)
 const tumbleEnd: Lowering = (call, context) =>
-  moved('plus', tumbleStart(call, context), call.args[1] ?? NULL_VALUE, context)
+  moveTime('plus', tumbleStart(call, context), call.args[1] ?? NULL_VALUE, context)
 
 /** The first of the overlapping windows: it ends where the hop of the instant ends. */
 const hopEnd: Lowering = (call, context) => {
   const [, step = NULL_VALUE] = call.args
-  return moved('plus', startOf(call, step, context), step, context)
+  return moveTime('plus', startOf(call, step, context), step, context)
 }
 const hopStart: Lowering = (call, context) =>
-  moved('minus', hopEnd(call, context), call.args[2] ?? NULL_VALUE, context)
+  moveTime('minus', hopEnd(call, context), call.args[2] ?? NULL_VALUE, context)
 
 const pair: TypeRule = (call) => tupleType([instantLike(call), instantLike(call)])
 

@@ -11,7 +11,7 @@ import {
   sql,
 } from '../../sql/sql-fragments.ts'
 import { convert, defaultOf, orDefault } from '../../types/convert.ts'
-import { superType, wider } from '../../types/type-unify.ts'
+import { superType, widerInteger } from '../../types/type-unify.ts'
 import {
   arrayType,
   elementType,
@@ -58,7 +58,10 @@ const lowerArray: Lowering = (call, context) => {
 }
 
 /** The arrays, converted to one common type. */
-function alike(call: Apply, context: Parameters<Lowering>[1]): readonly ResolvedExpr[] {
+function convertToCommonType(
+  call: Apply,
+  context: Parameters<Lowering>[1],
+): readonly ResolvedExpr[] {
   const common = superType(call.args.map((arg) => arg.type))
   return call.args.map((arg) => convert(arg, common, context))
 }
@@ -66,10 +69,10 @@ function alike(call: Apply, context: Parameters<Lowering>[1]): readonly Resolved
 const joined: TypeRule = ({ args }) => superType(args.map(typeOf))
 
 const concat: Lowering = (call, context) =>
-  joinFragments(['list_concat(', ', ', ')'], alike(call, context), call.type)
+  joinFragments(['list_concat(', ', ', ')'], convertToCommonType(call, context), call.type)
 
 const intersect: Lowering = (call, context) => {
-  const [head, ...rest] = alike(call, context)
+  const [head, ...rest] = convertToCommonType(call, context)
   let common = head ?? NULL_VALUE
   for (const next of rest)
     common =
@@ -86,7 +89,7 @@ const mayContainNull = (list: ResolvedExpr): boolean =>
 
 /** NULL is an item like any other; the engine reads over it. */
 const hasAny: Lowering = (call, context) => {
-  const [one = NULL_VALUE, other = NULL_VALUE] = alike(call, context)
+  const [one = NULL_VALUE, other = NULL_VALUE] = convertToCommonType(call, context)
   if (!mayContainNull(one) || !mayContainNull(other))
     return sql`list_has_any(${one}, ${other})`(call.type)
   return sql`(list_has_any(${one}, ${other}) OR ch_has_null(${one}) AND ch_has_null(${other}))`(
@@ -95,7 +98,7 @@ const hasAny: Lowering = (call, context) => {
 }
 
 const hasAll: Lowering = (call, context) => {
-  const [list = NULL_VALUE, items = NULL_VALUE] = alike(call, context)
+  const [list = NULL_VALUE, items = NULL_VALUE] = convertToCommonType(call, context)
   if (!mayContainNull(items)) return sql`list_has_all(${list}, ${items})`(call.type)
   return sql`(list_has_all(${list}, ${items}) AND (ch_has_null(${list}) OR NOT ch_has_null(${items})))`(
     call.type,
@@ -105,7 +108,7 @@ const hasAll: Lowering = (call, context) => {
 const both =
   (name: 'ch_has_substr'): Lowering =>
   (call, context) =>
-    joinFragments([`${name}(`, ', ', ')'], alike(call, context), call.type)
+    joinFragments([`${name}(`, ', ', ')'], convertToCommonType(call, context), call.type)
 
 /** The searched value of `has`, `indexOf`, converted to the element type. */
 function needle(
@@ -190,7 +193,7 @@ const cumulative: TypeRule = (call) => arrayType(sumType(call))
 
 const differences: TypeRule = ({ args }) => {
   const of = elementType(typeOf(args[0]))
-  return arrayType(of.kind === 'int' ? withNull(wider(of.bits, true), of.nullable) : of)
+  return arrayType(of.kind === 'int' ? withNull(widerInteger(of.bits, true), of.nullable) : of)
 }
 
 /** The bound allows repeating elements of small arrays; larger results are refused. */
@@ -253,10 +256,10 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar('arrayEnumerateDense', '1', nonNull(arrayType(UINT32)), 'ch_enumerate_dense($1)'),
   scalar('arrayPopBack', '1', first, '($1)[:-2]'),
   scalar('arrayPopFront', '1', first, '($1)[2:]'),
-  scalar('arrayPushBack', '2', pushed, (call, context) =>
+  scalar('arrayPushBack', '2', pushedType, (call, context) =>
     sql`list_append(${push(call, context).list}, ${push(call, context).item})`(call.type),
   ),
-  scalar('arrayPushFront', '2', pushed, (call, context) =>
+  scalar('arrayPushFront', '2', pushedType, (call, context) =>
     sql`list_prepend(${push(call, context).item}, ${push(call, context).list})`(call.type),
   ),
   scalar('arrayResize', '2-3', first, resize),
@@ -317,7 +320,7 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar('subBitmap', '3', sameAsFirst, '($1)[($2 + 1):($2 + $3)]'),
 ]
 
-function pushed({ args }: { readonly args: readonly ResolvedExpr[] }): Type {
+function pushedType({ args }: { readonly args: readonly ResolvedExpr[] }): Type {
   return superType([typeOf(args[0]), arrayType(typeOf(args[1]))])
 }
 

@@ -40,7 +40,7 @@ function partsOf(args: readonly ResolvedExpr[]): LambdaArguments {
 }
 
 /** The lambda applied to the elements, as an array. */
-function mapped(call: Apply): ResolvedExpr {
+function mapElements(call: Apply): ResolvedExpr {
   const { lambda, lists } = partsOf(call.args)
   const [list = NULL_VALUE] = lists
   if (lambda === null) return list
@@ -53,7 +53,7 @@ function mapped(call: Apply): ResolvedExpr {
 /** The same with boolean results; NULL counts as false. */
 function mask(call: Apply): ResolvedExpr {
   const { lambda } = partsOf(call.args)
-  const all = mapped(call)
+  const all = mapElements(call)
   const of = lambda === null ? elementType(all.type) : lambda.body.type
   if (isBoolean(of) && !of.nullable) return all
   const each: LocalExpr = { kind: 'local', id: -98, type: of }
@@ -120,7 +120,7 @@ const sumType: TypeRule = (call) => {
 
 /** The results as numbers. */
 function numbersOf(call: Apply): ResolvedExpr {
-  const all = mapped(call)
+  const all = mapElements(call)
   if (!isBoolean(elementType(all.type))) return all
   return sql`list_transform(${all}, lambda e: e::BIGINT)`(arrayType(INT64))
 }
@@ -137,16 +137,16 @@ const extreme =
   (name: 'list_max' | 'list_min'): Lowering =>
   (call) =>
     orDefault(
-      joinFragments([`${name}(`, ', ', ')'], [mapped(call)], withNull(call.type)),
+      joinFragments([`${name}(`, ', ', ')'], [mapElements(call)], withNull(call.type)),
       call.type,
     )
 
-const masked =
+const callWithMask =
   (name: string): Lowering =>
   (call) =>
     joinFragments([`${name}(`, ', ', ')'], [subject(call), mask(call)], call.type)
 
-const sorted =
+const sortElements =
   (reverse: boolean): Lowering =>
   (call) => {
     const { lambda } = partsOf(call.args)
@@ -156,7 +156,7 @@ const sorted =
         ? sql`list_reverse_sort(${list}, 'NULLS LAST')`(call.type)
         : sql`list_sort(${list})`(call.type)
     }
-    const keys = mapped(call)
+    const keys = mapElements(call)
     if (!reverse) return sql`ch_sort_by(${list}, ${keys})`(call.type)
     // NULL and NaN are last in both directions, and the sort is stable.
     if (lambda.body.type.kind !== 'float') return sql`ch_sort_by_down(${list}, ${keys})`(call.type)
@@ -204,7 +204,7 @@ const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 
 /** Higher-order functions; many also work without a lambda. Adding one means adding a line. */
 export const HIGHER_ORDER: readonly FunctionDef[] = [
-  scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapped),
+  scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapElements),
   scalar('arrayFilter', '2+', firstList, filter),
   scalar('arrayCount', '1+', nonNull(UINT32), (call) =>
     sql`len(list_filter(${mask(call)}, lambda e: e))`(call.type),
@@ -235,12 +235,12 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
     (call) => arrayType(sumType(call)),
     (call) => sql`ch_cumsum(${numbersOf(call)})`(call.type),
   ),
-  scalar('arraySort', '1+', firstList, sorted(false)),
-  scalar('arrayReverseSort', '1+', firstList, sorted(true)),
-  scalar('arrayFill', '2+', firstList, masked('ch_array_fill')),
-  scalar('arrayReverseFill', '2+', firstList, masked('ch_array_rfill')),
-  scalar('arraySplit', '2+', nested, masked('ch_array_split')),
-  scalar('arrayReverseSplit', '2+', nested, masked('ch_array_rsplit')),
+  scalar('arraySort', '1+', firstList, sortElements(false)),
+  scalar('arrayReverseSort', '1+', firstList, sortElements(true)),
+  scalar('arrayFill', '2+', firstList, callWithMask('ch_array_fill')),
+  scalar('arrayReverseFill', '2+', firstList, callWithMask('ch_array_rfill')),
+  scalar('arraySplit', '2+', nested, callWithMask('ch_array_split')),
+  scalar('arrayReverseSplit', '2+', nested, callWithMask('ch_array_rsplit')),
   scalar('arrayFold', '3+', foldType, fold),
   scalar(
     'mapFilter',

@@ -3,7 +3,7 @@
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { constantInt, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { convert, tupleItem, tupleOf } from '../../types/convert.ts'
-import { superType, wider } from '../../types/type-unify.ts'
+import { superType, widerInteger } from '../../types/type-unify.ts'
 import {
   arrayType,
   elementType,
@@ -45,10 +45,10 @@ const itemwise: TypeRule = (call) => {
 
 function itemOperation(name: string, left: Type, right: Type): Type {
   if (name.includes('Divide') || left.kind !== 'int') return FLOAT64
-  if (name.includes('Negate')) return left.signed ? left : wider(left.bits, true)
+  if (name.includes('Negate')) return left.signed ? left : widerInteger(left.bits, true)
   if (right.kind !== 'int') return FLOAT64
   const widest = left.bits > right.bits ? left.bits : right.bits
-  return wider(widest, left.signed || right.signed || name.includes('Minus'))
+  return widerInteger(widest, left.signed || right.signed || name.includes('Minus'))
 }
 
 const elementOfTuple: TypeRule = ({ args }) => {

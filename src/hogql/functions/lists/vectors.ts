@@ -39,7 +39,7 @@ const scaledType: TypeRule = ({ args }) => {
 }
 
 /** The vector divided by its norm. */
-function normalized(
+function normalizeVector(
   norm: (list: ResolvedExpr, call: Parameters<Lowering>[0]) => ResolvedExpr,
 ): Lowering {
   return (call) => {
@@ -67,7 +67,7 @@ const signedMap: TypeRule = (call) => {
   return type.kind === 'map' && type.value.kind === 'int' ? { ...type, value: INT64 } : type
 }
 
-function merged(sign: 1 | -1): Lowering {
+function addVectors(sign: 1 | -1): Lowering {
   return (call) => {
     const [first = NULL_VALUE, ...others] = call.args
     return others.reduce<ResolvedExpr>(
@@ -123,7 +123,7 @@ const languageNames: Lowering = (call) => {
 }
 
 /** A value that clients display as a graphic: a tagged tuple. */
-function tagged(tag: string, keys: readonly string[]): FunctionDef['lower'] {
+function tagTuple(tag: string, keys: readonly string[]): FunctionDef['lower'] {
   return (call) => {
     const members = call.args.flatMap((arg, index) => [bindText(keys[index] ?? ''), arg])
     return tupleOf([bindText('__hx_tag'), bindText(tag), ...members], call.type)
@@ -138,33 +138,33 @@ export const SERIES: readonly FunctionDef[] = [
     'L1Normalize|normalizeL1',
     '1',
     scaledType,
-    normalized((v) => sql`list_sum(list_transform(${v}, lambda f: abs(f)))`(FLOAT64)),
+    normalizeVector((v) => sql`list_sum(list_transform(${v}, lambda f: abs(f)))`(FLOAT64)),
   ),
   scalar(
     'L2Normalize|normalizeL2',
     '1',
     scaledType,
-    normalized((v) => sql`sqrt(list_sum(list_transform(${v}, lambda f: f * f)))`(FLOAT64)),
+    normalizeVector((v) => sql`sqrt(list_sum(list_transform(${v}, lambda f: f * f)))`(FLOAT64)),
   ),
   scalar(
     'LinfNormalize|normalizeLinf',
     '1',
     scaledType,
-    normalized((v) => sql`list_max(list_transform(${v}, lambda f: abs(f)))`(FLOAT64)),
+    normalizeVector((v) => sql`list_max(list_transform(${v}, lambda f: abs(f)))`(FLOAT64)),
   ),
   scalar(
     'LpNormalize|normalizeLp',
     '2',
     scaledType,
-    normalized((v, call) => sql`ch_lp_norm(${v}, ${call.args[1] ?? NULL_VALUE})`(FLOAT64)),
+    normalizeVector((v, call) => sql`ch_lp_norm(${v}, ${call.args[1] ?? NULL_VALUE})`(FLOAT64)),
   ),
   scalar('LpDistance|distanceLp', '3', nonNull(FLOAT64), (call) =>
     sql`ch_lp_norm(list_transform(list_zip(${numbersOf(call.args[0])}, ${numbersOf(call.args[1])}), lambda z: z[1] - z[2]), ${call.args[2] ?? NULL_VALUE})`(
       call.type,
     ),
   ),
-  scalar('mapAdd', '2+', summedMap, merged(1)),
-  scalar('mapSubtract', '2+', signedMap, merged(-1)),
+  scalar('mapAdd', '2+', summedMap, addVectors(1)),
+  scalar('mapSubtract', '2+', signedMap, addVectors(-1)),
   scalar('mapPopulateSeries', '1-2', sameAsFirst, populate),
   scalar(
     'bitmapTransform',
@@ -180,12 +180,12 @@ export const SERIES: readonly FunctionDef[] = [
     "list_transform(string_split(regexp_extract($1, '[0-9]+(\\.[0-9]+)+'), '.'), lambda e: coalesce(ch_toint(e), 0))",
   ),
   scalar('languageCodeToName', '1', nonNull(STRING), languageNames),
-  scalar('sparkline', '1', taggedType, tagged('Sparkline', ['data'])),
+  scalar('sparkline', '1', taggedType, tagTuple('Sparkline', ['data'])),
   scalar(
     'recordingButton|recording_button',
     '1-2',
     taggedType,
-    tagged('RecordingButton', ['sessionId', 'recordingStatus']),
+    tagTuple('RecordingButton', ['sessionId', 'recordingStatus']),
   ),
   scalar('formatReadableTimeDelta', '1', nonNull(STRING), 'ch_time_delta(($1)::DOUBLE)'),
 ]

@@ -3,7 +3,7 @@
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { sql } from '../../sql/sql-fragments.ts'
 import { asFloat } from '../../types/convert.ts'
-import { wider } from '../../types/type-unify.ts'
+import { widerInteger } from '../../types/type-unify.ts'
 import {
   FLOAT64,
   INT64,
@@ -51,7 +51,7 @@ const product: TypeRule = ({ args }) => {
   const nullable = args.some(isNullable)
   if (left.kind === 'int' && right.kind === 'int') {
     const widest = left.bits > right.bits ? left.bits : right.bits
-    return withNull(wider(widest, left.signed || right.signed), nullable)
+    return withNull(widerInteger(widest, left.signed || right.signed), nullable)
   }
   if (left.kind === 'decimal' && right.kind === 'decimal') return withNull(left, nullable)
   return withNull(FLOAT64, nullable)
@@ -86,7 +86,7 @@ const commonDivisor: TypeRule = (call) => {
   const types = call.args.map(numberType)
   const bits = Math.max(...types.map((type) => (type.kind === 'int' ? type.bits : 64)))
   const signed = types.some((type) => type.kind === 'int' && type.signed)
-  return withNull(wider(bits as IntBits, signed), call.args.some(isNullable))
+  return withNull(widerInteger(bits as IntBits, signed), call.args.some(isNullable))
 }
 
 const remainder: TypeRule = ({ args }) => {
@@ -94,7 +94,7 @@ const remainder: TypeRule = ({ args }) => {
   const nullable = args.some(isNullable) || !divides(args[1])
   if (left.kind !== 'int' || right.kind !== 'int') return withNull(FLOAT64, nullable)
   const type =
-    left.signed && !right.signed ? wider(right.bits, true) : intType(right.bits, left.signed)
+    left.signed && !right.signed ? widerInteger(right.bits, true) : intType(right.bits, left.signed)
   return withNull(type, nullable)
 }
 
@@ -120,7 +120,7 @@ function float(call: TypedCall): Type {
 }
 
 /** A function of one float that returns NaN or infinity outside its domain, where the engine fails. */
-function guarded(name: string, bad: string): FunctionDef {
+function guardDomain(name: string, bad: string): FunctionDef {
   return scalar(`~${name}`, '1', float, onNumbers(scalarOf(bad)))
 }
 
@@ -129,7 +129,7 @@ function scalarOf(text: string): Lowering {
   return def.lower
 }
 
-function same(names: string, arity: string, text: string): FunctionDef {
+function floatFunction(names: string, arity: string, text: string): FunctionDef {
   return scalar(names, arity, float, onNumbers(scalarOf(text)))
 }
 
@@ -142,7 +142,7 @@ const negate: Lowering = (call, context) => {
 const negated: TypeRule = ({ args }) => {
   const type = numberType(args[0])
   if (type.kind !== 'int') return type
-  return type.signed ? type : withNull(wider(type.bits, true), type.nullable)
+  return type.signed ? type : withNull(widerInteger(type.bits, true), type.nullable)
 }
 
 export const argument = (call: Apply, index: number): ResolvedExpr =>
@@ -198,37 +198,37 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('ifNotFinite', '2', sameAsAll, 'CASE WHEN isfinite(($1)::DOUBLE) THEN $1 ELSE $2 END'),
   scalar('e', '0', nonNull(FLOAT64), 'exp(1.0::DOUBLE)'),
   scalar('~pi', '0', nonNull(FLOAT64), 'pi()'),
-  same('~exp', '1', 'exp(($1)::DOUBLE)'),
-  guarded('log', 'ch_ln(($1)::DOUBLE)'),
-  guarded('ln', 'ch_ln(($1)::DOUBLE)'),
-  same('~exp2', '1', 'pow(2, $1)'),
-  guarded('log2', 'ch_log2(($1)::DOUBLE)'),
-  same('~exp10', '1', 'pow(10, $1)'),
-  guarded('log10', 'ch_log10(($1)::DOUBLE)'),
-  guarded('sqrt', 'ch_sqrt(($1)::DOUBLE)'),
-  same('~cbrt', '1', 'ch_cbrt($1)'),
-  same('lgamma', '1', 'lgamma($1)'),
-  same('tgamma', '1', 'gamma($1)'),
-  same('~sin', '1', 'sin($1)'),
-  same('~cos', '1', 'cos($1)'),
-  same('~tan', '1', 'tan($1)'),
-  guarded('asin', 'ch_asin(($1)::DOUBLE)'),
-  guarded('acos', 'ch_acos(($1)::DOUBLE)'),
-  same('~atan', '1', 'atan($1)'),
-  same('~pow|power', '2', 'pow(($1)::DOUBLE, $2)'),
+  floatFunction('~exp', '1', 'exp(($1)::DOUBLE)'),
+  guardDomain('log', 'ch_ln(($1)::DOUBLE)'),
+  guardDomain('ln', 'ch_ln(($1)::DOUBLE)'),
+  floatFunction('~exp2', '1', 'pow(2, $1)'),
+  guardDomain('log2', 'ch_log2(($1)::DOUBLE)'),
+  floatFunction('~exp10', '1', 'pow(10, $1)'),
+  guardDomain('log10', 'ch_log10(($1)::DOUBLE)'),
+  guardDomain('sqrt', 'ch_sqrt(($1)::DOUBLE)'),
+  floatFunction('~cbrt', '1', 'ch_cbrt($1)'),
+  floatFunction('lgamma', '1', 'lgamma($1)'),
+  floatFunction('tgamma', '1', 'gamma($1)'),
+  floatFunction('~sin', '1', 'sin($1)'),
+  floatFunction('~cos', '1', 'cos($1)'),
+  floatFunction('~tan', '1', 'tan($1)'),
+  guardDomain('asin', 'ch_asin(($1)::DOUBLE)'),
+  guardDomain('acos', 'ch_acos(($1)::DOUBLE)'),
+  floatFunction('~atan', '1', 'atan($1)'),
+  floatFunction('~pow|power', '2', 'pow(($1)::DOUBLE, $2)'),
   scalar('intExp2', '1', asDeclared(UINT64), 'ch_int_exp2($1)'),
   scalar('intExp10', '1', asDeclared(UINT64), 'ch_int_exp10($1)'),
-  same('cosh', '1', 'cosh($1)'),
-  same('acosh', '1', 'ch_acosh(($1)::DOUBLE)'),
-  same('sinh', '1', 'sinh($1)'),
-  same('asinh', '1', 'asinh($1)'),
-  same('atanh', '1', 'ch_atanh(($1)::DOUBLE)'),
-  same('atan2', '2', 'atan2($1, $2)'),
-  same('hypot', '2', 'sqrt(pow($1, 2) + pow($2, 2))'),
-  same('log1p', '1', 'ch_ln(1 + ($1)::DOUBLE)'),
+  floatFunction('cosh', '1', 'cosh($1)'),
+  floatFunction('acosh', '1', 'ch_acosh(($1)::DOUBLE)'),
+  floatFunction('sinh', '1', 'sinh($1)'),
+  floatFunction('asinh', '1', 'asinh($1)'),
+  floatFunction('atanh', '1', 'ch_atanh(($1)::DOUBLE)'),
+  floatFunction('atan2', '2', 'atan2($1, $2)'),
+  floatFunction('hypot', '2', 'sqrt(pow($1, 2) + pow($2, 2))'),
+  floatFunction('log1p', '1', 'ch_ln(1 + ($1)::DOUBLE)'),
   scalar('~sign', '1', asDeclared(intType(8, true)), onNumbers(scalarOf('sign($1)::BIGINT'))),
-  same('~degrees', '1', 'degrees($1)'),
-  same('~radians', '1', 'radians($1)'),
+  floatFunction('~degrees', '1', 'degrees($1)'),
+  floatFunction('~radians', '1', 'radians($1)'),
   scalar(
     'width_bucket|widthBucket',
     '4',

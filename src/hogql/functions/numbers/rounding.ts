@@ -41,7 +41,7 @@ const TRUNC: Rounding = {
 const DIGITS_MAX = 38
 
 /** `f(x)` or `f(x, digits)`; negative digits round before the point. */
-function rounded(how: Rounding): Lowering {
+function lowerRounding(how: Rounding): Lowering {
   return (call) => {
     const [value = NULL_VALUE, digits = bindInt(0)] = call.args
     if (value.type.kind === 'decimal') return roundedDecimal(how, call)
@@ -118,11 +118,11 @@ function decimalOf(units: ResolvedExpr, type: Type & { kind: 'decimal' }): Resol
 
 /** Rounding functions. Adding one means adding a line. */
 export const ROUNDING: readonly FunctionDef[] = [
-  scalar('~floor', '1-2', sameNumber, onNumbers(rounded(FLOOR))),
-  scalar('~ceil|ceiling', '1-2', sameNumber, onNumbers(rounded(CEIL))),
-  scalar('~trunc|truncate', '1-2', sameNumber, onNumbers(rounded(TRUNC))),
-  scalar('~round', '1-2', sameNumber, onNumbers(rounded(ROUND))),
-  scalar('roundBankers', '1-2', sameNumber, onNumbers(rounded(ROUND_EVEN))),
+  scalar('~floor', '1-2', sameNumber, onNumbers(lowerRounding(FLOOR))),
+  scalar('~ceil|ceiling', '1-2', sameNumber, onNumbers(lowerRounding(CEIL))),
+  scalar('~trunc|truncate', '1-2', sameNumber, onNumbers(lowerRounding(TRUNC))),
+  scalar('~round', '1-2', sameNumber, onNumbers(lowerRounding(ROUND))),
+  scalar('roundBankers', '1-2', sameNumber, onNumbers(lowerRounding(ROUND_EVEN))),
   scalar('roundToExp2', '1', sameNumber, 'ch_round_to_exp2($1)'),
   scalar(
     'roundDuration',

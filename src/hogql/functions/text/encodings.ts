@@ -6,7 +6,7 @@ import { arrayType, FLOAT64, type IntBits, intType, isText, STRING } from '../..
 import { asDeclared, type FunctionDef, type Lowering, nonNull, scalar } from '../definition.ts'
 
 /** Reinterprets the bits of an integer, or the first bytes of a text, as an integer of another width. */
-function reinterpreted(name: string, bits: IntBits, signed: boolean): FunctionDef {
+function reinterpretBits(name: string, bits: IntBits, signed: boolean): FunctionDef {
   const lower: Lowering = (call) => {
     const [value = NULL_VALUE] = call.args
     const whole = isText(value.type)
@@ -53,8 +53,8 @@ function ngrams(name: 'ngramDistance' | 'ngramSearch'): readonly FunctionDef[] {
 /** Encoding functions. Adding one means adding a line. */
 export const ENCODINGS: readonly FunctionDef[] = [
   ...WIDTHS.flatMap((bits) => [
-    reinterpreted(`reinterpretAsUInt${bits}`, bits, false),
-    reinterpreted(`reinterpretAsInt${bits}`, bits, true),
+    reinterpretBits(`reinterpretAsUInt${bits}`, bits, false),
+    reinterpretBits(`reinterpretAsInt${bits}`, bits, true),
   ]),
   ...ngrams('ngramDistance'),
   ...ngrams('ngramSearch'),

@@ -112,7 +112,7 @@ const extractedType: TypeRule = ({ args, context }) => {
 const extract: Lowering = (call, context) => {
   const [json = NULL_VALUE, ...rest] = call.args
   const path = pointerOf(rest.slice(0, -1))
-  return extracted(validJson(json, context), path, call.type)
+  return extractMember(validJson(json, context), path, call.type)
 }
 
 /** The members of an object whose values have a type, by name. */
@@ -129,7 +129,7 @@ const keysAndValues: Lowering = (call, context) => {
     }),
   )
   const sought = of.kind === 'string' || of.kind === 'array' ? of : withNull(of)
-  const value = extracted(raw ?? NULL_VALUE, bindText(''), sought)
+  const value = extractMember(raw ?? NULL_VALUE, bindText(''), sought)
   const found = sql`ch_json_pairs(${validJson(json, context)}, ${pointerOf(rest.slice(0, -1))})`(
     UNKNOWN,
   )
@@ -149,10 +149,10 @@ function pairType(type: Type): Type {
 }
 
 /** A member as a type; other values give the type's default, or NULL if it is nullable. */
-function extracted(json: ResolvedExpr, path: ResolvedExpr, type: Type): ResolvedExpr {
+function extractMember(json: ResolvedExpr, path: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind === 'array') {
     const element: ResolvedExpr = { kind: 'local', id: -70, type: STRING }
-    const item = extracted(element, bindText(''), type.of)
+    const item = extractMember(element, bindText(''), type.of)
     return sql`list_transform(ch_json_array(${json}, ${path}), lambda ${element}: ${item})`(type)
   }
   const known = sql`json_type(${json}, ${path})`(withNull(STRING))

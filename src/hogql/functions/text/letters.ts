@@ -57,19 +57,19 @@ const fullUpper: CaseMapping = (text) => {
     : sql`js_upper(${text})`(type)
 }
 
-const cased =
+const changeCase =
   (turn: CaseMapping): Lowering =>
   (call, context) =>
     turn(asText(call.args[0] ?? NULL_VALUE, context))
 
 /** Upper and lower case. */
 export const CASE_FUNCTIONS: readonly FunctionDef[] = [
-  scalar('~lower|lcase', '1', asDeclared(STRING), cased(asciiLower)),
-  scalar('~upper|ucase', '1', asDeclared(STRING), cased(asciiUpper)),
+  scalar('~lower|lcase', '1', asDeclared(STRING), changeCase(asciiLower)),
+  scalar('~upper|ucase', '1', asDeclared(STRING), changeCase(asciiUpper)),
   // The engine's own, for comparisons with ASCII words alone, where the two cannot differ.
   scalar('_lower', '1', asDeclared(STRING), 'lower($1)'),
-  scalar('lowerUTF8', '1', asDeclared(STRING), cased(fullLower)),
-  scalar('upperUTF8', '1', asDeclared(STRING), cased(fullUpper)),
+  scalar('lowerUTF8', '1', asDeclared(STRING), changeCase(fullLower)),
+  scalar('upperUTF8', '1', asDeclared(STRING), changeCase(fullUpper)),
   scalar('initcap', '1', asDeclared(STRING), 'ch_initcap($1)'),
   scalar('initcapUTF8', '1', asDeclared(STRING), 'ch_initcap_utf8($1)'),
 ]

@@ -34,7 +34,7 @@ function find(fold: (text: ResolvedExpr) => ResolvedExpr, swapped = false): Lowe
   }
 }
 
-const same = (text: ResolvedExpr): ResolvedExpr => text
+const keepCase = (text: ResolvedExpr): ResolvedExpr => text
 
 type Like = { readonly negated: boolean; readonly any_case: boolean }
 
@@ -134,13 +134,13 @@ const regexpExtract: Lowering = (call, context) => {
 type Needles = (haystack: ResolvedExpr, needles: ResolvedExpr, type: Type) => ResolvedExpr
 
 /** Functions of a text and several needles, in their four variants. */
-function several(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
+function functionsOfNeedles(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
   const lowering =
     (fold: (text: ResolvedExpr) => ResolvedExpr): Lowering =>
     (call, context) => {
       const haystack = asText(call.args[0] ?? NULL_VALUE, context)
       const needles = convert(call.args[1] ?? NULL_VALUE, arrayType(STRING), context)
-      if (fold === same) return build(haystack, needles, call.type)
+      if (fold === keepCase) return build(haystack, needles, call.type)
       const needle: ResolvedExpr = { kind: 'local', id: -79, type: STRING }
       const folded = sql`list_transform(${needles}, lambda ${needle}: ${fold(needle)})`(
         arrayType(STRING),
@@ -149,7 +149,7 @@ function several(name: string, returns: Type, build: Needles): readonly Function
     }
   const type = asDeclared(returns)
   return [
-    scalar(`${name}|${name}UTF8`, '2', type, lowering(same)),
+    scalar(`${name}|${name}UTF8`, '2', type, lowering(keepCase)),
     scalar(`${name}CaseInsensitive`, '2', type, lowering(asciiLower)),
     scalar(`${name}CaseInsensitiveUTF8`, '2', type, lowering(fullLower)),
   ]
@@ -208,8 +208,8 @@ const groupsByMatch: Lowering = (call, context) => {
 
 /** Search functions. Adding one means adding a line. */
 export const SEARCH: readonly FunctionDef[] = [
-  scalar('~position|positionUTF8', '2-3', position, find(same)),
-  scalar('~locate', '2-3', position, find(same, true)),
+  scalar('~position|positionUTF8', '2-3', position, find(keepCase)),
+  scalar('~locate', '2-3', position, find(keepCase, true)),
   scalar('positionCaseInsensitive', '2-3', position, find(asciiLower)),
   scalar('positionCaseInsensitiveUTF8', '2-3', position, find(fullLower)),
   scalar('like', '2', none, like({ negated: false, any_case: false })),
@@ -315,20 +315,20 @@ export const SEARCH: readonly FunctionDef[] = [
   ),
   scalar('hasAllTokens', '2', truth, "list_has_all(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
   scalar('hasAnyTokens', '2', truth, "list_has_any(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
-  ...several('multiSearchAllPositions', arrayType(UINT64), (h, n, t) =>
+  ...functionsOfNeedles('multiSearchAllPositions', arrayType(UINT64), (h, n, t) =>
     sql`list_transform(${n}, lambda e: strpos(${h}, e))`(t),
   ),
-  ...several('multiSearchFirstPosition', UINT64, (h, n, t) =>
+  ...functionsOfNeedles('multiSearchFirstPosition', UINT64, (h, n, t) =>
     sql`coalesce(list_min(list_filter(list_transform(${n}, lambda e: strpos(${h}, e)), lambda e: e > 0)), 0)`(
       t,
     ),
   ),
-  ...several('multiSearchFirstIndex', UINT64, (h, n, t) =>
+  ...functionsOfNeedles('multiSearchFirstIndex', UINT64, (h, n, t) =>
     sql`coalesce(list_position(list_transform(${n}, lambda e: contains(${h}, e)), true), 0)::BIGINT`(
       t,
     ),
   ),
-  ...several('multiSearchAny', TRUTH, (h, n, t) =>
+  ...functionsOfNeedles('multiSearchAny', TRUTH, (h, n, t) =>
     sql`coalesce(list_bool_or(list_transform(${n}, lambda e: contains(${h}, e))), false)`(t),
   ),
 ]

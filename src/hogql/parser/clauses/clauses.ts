@@ -11,7 +11,7 @@ import {
   expectName,
   peek,
   placeFrom,
-  refused,
+  refuseSpan,
   take,
   takePair,
 } from '../cursor.ts'
@@ -37,7 +37,7 @@ const QUALIFY: Clause = {
   at: (cursor) => at(cursor, 'QUALIFY'),
   read: (cursor, draft) => {
     const { token } = cursor
-    if (draft.qualify !== null) throw refused(cursor, token, 'QUALIFY stands twice.')
+    if (draft.qualify !== null) throw refuseSpan(cursor, token, 'QUALIFY stands twice.')
     draft.qualify = readCondition(cursor)
   },
 }
@@ -107,7 +107,7 @@ export function readClauses(cursor: Cursor, draft: SelectDraft): void {
   if (misplaced === undefined) return
   const names = [...new Set(CLAUSES.map((clause) => clause.name))].join(', ')
   const message = `${misplaced.name} stands twice or out of order; the order is SELECT, ${names}.`
-  throw refused(cursor, cursor.token, message)
+  throw refuseSpan(cursor, cursor.token, message)
 }
 
 function readCondition(cursor: Cursor): Expr {
@@ -127,12 +127,17 @@ function readArrayJoin(cursor: Cursor, draft: SelectDraft): void {
   else if (take(cursor, 'INNER')) op = 'INNER ARRAY JOIN'
   advance(cursor)
   expect(cursor, 'JOIN', 'after ARRAY')
-  if (draft.select_from === null) throw refused(cursor, token, 'ARRAY JOIN needs a FROM before it.')
+  if (draft.select_from === null)
+    throw refuseSpan(cursor, token, 'ARRAY JOIN needs a FROM before it.')
   draft.array_join_op = op
   draft.array_join_list = readExprs(cursor)
   const unnamed = draft.array_join_list.find((expr) => expr.kind !== 'Alias')
   if (unnamed !== undefined) {
-    throw refused(cursor, unnamed, 'the arrays of ARRAY JOIN must have an alias (array AS name).')
+    throw refuseSpan(
+      cursor,
+      unnamed,
+      'the arrays of ARRAY JOIN must have an alias (array AS name).',
+    )
   }
 }
 
@@ -188,7 +193,7 @@ function readGroupByModes(cursor: Cursor, draft: SelectDraft): void {
   else if (takePair(cursor, 'WITH', 'CUBE')) draft.group_by_mode = 'cube'
   if (takePair(cursor, 'WITH', 'TOTALS')) draft.with_totals = true
   if (draft.group_by_mode !== null && draft.group_by.length === 0) {
-    throw refused(cursor, token, 'WITH ROLLUP and WITH CUBE need the columns of a GROUP BY.')
+    throw refuseSpan(cursor, token, 'WITH ROLLUP and WITH CUBE need the columns of a GROUP BY.')
   }
 }
 
@@ -223,6 +228,6 @@ function readLimits(cursor: Cursor, draft: SelectDraft): void {
   const { token } = cursor
   if (!atLimit(cursor)) return
   const second = readLimit(cursor)
-  if ('kind' in second) throw refused(cursor, token, 'LIMIT … BY stands twice.')
+  if ('kind' in second) throw refuseSpan(cursor, token, 'LIMIT … BY stands twice.')
   Object.assign(draft, second)
 }

@@ -10,7 +10,7 @@ import {
   expected,
   expectName,
   placeFrom,
-  refused,
+  refuseSpan,
   take,
   takePair,
 } from '../cursor.ts'
@@ -72,7 +72,7 @@ function readHead(cursor: Cursor, head: Expr): CteHead {
   if (head.kind === 'Call' && names.length > 0 && names.length === columns.length) {
     return { name: head.name, columns: names }
   }
-  throw refused(cursor, head, 'expected the name of the select that follows AS.')
+  throw refuseSpan(cursor, head, 'expected the name of the select that follows AS.')
 }
 
 function plainName(expr: Expr): string | null {

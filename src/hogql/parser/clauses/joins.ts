@@ -11,7 +11,7 @@ import {
   expected,
   peek,
   placeFrom,
-  refused,
+  refuseSpan,
   requireDepth,
   take,
 } from '../cursor.ts'
@@ -57,7 +57,7 @@ function readJoined(cursor: Cursor, operator: JoinOperator): readonly JoinExpr[]
   if (inner.length > 0 && !FLATTENING.has(operator.join_type)) {
     const message =
       'joins in brackets can only stand first or behind JOIN; use a select in brackets.'
-    throw refused(cursor, span, message)
+    throw refuseSpan(cursor, span, message)
   }
   const constraint = operator.join_type === 'CROSS JOIN' ? null : readConstraint(cursor)
   return [{ ...table, ...operator, constraint }, ...inner]

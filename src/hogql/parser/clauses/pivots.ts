@@ -16,7 +16,7 @@ import {
   commaList,
   expect,
   placeFrom,
-  refused,
+  refuseSpan,
   take,
   takePair,
 } from '../cursor.ts'
@@ -80,7 +80,7 @@ function readColumns(cursor: Cursor): Expr {
 function readColumn(cursor: Cursor): Expr {
   const column = cursor.rules.expr(cursor, POWER.compare + 1)
   if (column.kind === 'Field' || column.kind === 'Call') return column
-  throw refused(cursor, column, 'expected the name of a column.')
+  throw refuseSpan(cursor, column, 'expected the name of a column.')
 }
 
 function readValuesIn(cursor: Cursor): Expr[] {

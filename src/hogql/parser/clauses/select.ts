@@ -23,7 +23,7 @@ import {
   expectName,
   peek,
   placeFrom,
-  refused,
+  refuseSpan,
   take,
   takePair,
 } from '../cursor.ts'
@@ -102,7 +102,7 @@ function readOperand(cursor: Cursor): Operand {
   if (at(cursor, '(')) return { select: readBracketed(cursor), bracketed: true }
   if (!at(cursor, '{')) throw expected(cursor, 'SELECT')
   const placeholder = readBraces(cursor)
-  if (placeholder.kind !== 'Placeholder') throw refused(cursor, placeholder, 'expected SELECT.')
+  if (placeholder.kind !== 'Placeholder') throw refuseSpan(cursor, placeholder, 'expected SELECT.')
   return { select: placeholder, bracketed: true }
 }
 
@@ -125,7 +125,7 @@ function readWithCtes(cursor: Cursor): Operand {
   if (!at(cursor, '(')) return { select: readSelectQuery(cursor, ctes, start), bracketed: false }
   const { token } = cursor
   const select = withCtes(readBracketed(cursor), ctes)
-  if (select === null) throw refused(cursor, token, 'expected SELECT after WITH.')
+  if (select === null) throw refuseSpan(cursor, token, 'expected SELECT after WITH.')
   return { select, bracketed: true }
 }
 
@@ -163,10 +163,10 @@ function takeBefore(cursor: Cursor, key: string): boolean {
 function refuseOtherDialects(cursor: Cursor): void {
   const { token } = cursor
   if (at(cursor, 'TOP') && peek(cursor).kind === 'number') {
-    throw refused(cursor, token, 'TOP does not exist in HogQL; use LIMIT.')
+    throw refuseSpan(cursor, token, 'TOP does not exist in HogQL; use LIMIT.')
   }
   if (atPair(cursor, 'DISTINCT', 'ON')) {
-    throw refused(cursor, token, 'DISTINCT ON does not exist in HogQL; use LIMIT 1 BY.')
+    throw refuseSpan(cursor, token, 'DISTINCT ON does not exist in HogQL; use LIMIT 1 BY.')
   }
 }
 
@@ -194,7 +194,7 @@ function readTail(cursor: Cursor, whole: Select, start: number): Select {
   const order_by = takePair(cursor, 'ORDER', 'BY') ? readOrders(cursor) : []
   const { token } = cursor
   const limit = atLimit(cursor) ? readLimit(cursor) : {}
-  if ('kind' in limit) throw refused(cursor, token, 'LIMIT … BY belongs into the brackets.')
+  if ('kind' in limit) throw refuseSpan(cursor, token, 'LIMIT … BY belongs into the brackets.')
   const tail = { ...placeFrom(cursor, start), order_by, ...limit }
   if (whole.kind === 'SelectQuery' && isUnlimited(whole) && whole.limit_by === null) {
     return { ...whole, ...tail }

@@ -9,7 +9,7 @@ import {
   type Cursor,
   expected,
   placeFrom,
-  refused,
+  refuseSpan,
   replaceToken,
   resumeAt,
 } from '../cursor.ts'
@@ -46,12 +46,12 @@ export function readNumber(cursor: Cursor, sign: 1 | -1, start: number): Constan
 
 function numberOf(cursor: Cursor, token: HogQLToken): bigint | number {
   const text = cursor.text.slice(token.start, token.end)
-  if (text.length > NUMBER_LENGTH_MAX) throw refused(cursor, token, 'the number is too long.')
+  if (text.length > NUMBER_LENGTH_MAX) throw refuseSpan(cursor, token, 'the number is too long.')
   if (/^0[xX].*[pP]/.test(text)) return hexFloat(text)
   if (/^0[xXbB]/.test(text)) return BigInt(text)
   if (/[.eE]/.test(text)) return Number(text)
   if (text === '0' && /^[oObBxX]\w/.test(cursor.text.slice(token.end, token.end + 2))) {
-    throw refused(cursor, token, 'the number is malformed; write it in decimal digits.')
+    throw refuseSpan(cursor, token, 'the number is malformed; write it in decimal digits.')
   }
   return BigInt(text)
 }
@@ -162,7 +162,7 @@ function readIntervalText(cursor: Cursor, text: Constant, start: number): Expr {
   const match = /^\s*(-?\d{1,18})\s+([a-z]+?)s?\s*$/i.exec(String(text.value))
   const unit = INTERVAL_UNITS.get(match?.[2]?.toUpperCase() ?? '')
   if (match === null || unit === undefined) {
-    throw refused(cursor, text, "an interval in quotes reads like '7 days'.")
+    throw refuseSpan(cursor, text, "an interval in quotes reads like '7 days'.")
   }
   return intervalOf(cursor, { unit, count: constant(BigInt(match[1] ?? '0'), text), start })
 }

@@ -10,7 +10,7 @@ import {
   expected,
   expectName,
   placeFrom,
-  refused,
+  refuseSpan,
   replaceToken,
   take,
 } from '../cursor.ts'
@@ -51,7 +51,8 @@ function readPart(cursor: Cursor, left: Expr, start: number): Expr {
     replaceToken(cursor, index)
     advance(cursor)
     const position = Number(cursor.text.slice(index.start, index.end))
-    if (!Number.isSafeInteger(position)) throw refused(cursor, index, 'there is no such element.')
+    if (!Number.isSafeInteger(position))
+      throw refuseSpan(cursor, index, 'there is no such element.')
     return {
       kind: 'TupleAccess',
       ...placeFrom(cursor, start),

@@ -12,7 +12,7 @@ import {
   peek,
   peekTwo,
   placeFrom,
-  refused,
+  refuseSpan,
   take,
 } from '../cursor.ts'
 import { atTag, readTag } from '../tags.ts'
@@ -241,7 +241,11 @@ function refuseTyped(instead: string): WordForm {
   return (cursor) => {
     if (peek(cursor).kind !== 'string') return null
     const word = cursor.text.slice(cursor.token.start, cursor.token.end)
-    throw refused(cursor, cursor.token, `${word} '…' does not exist in HogQL; use ${instead}('…').`)
+    throw refuseSpan(
+      cursor,
+      cursor.token,
+      `${word} '…' does not exist in HogQL; use ${instead}('…').`,
+    )
   }
 }
 

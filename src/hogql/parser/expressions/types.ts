@@ -11,7 +11,7 @@ import {
   expected,
   expectName,
   peek,
-  refused,
+  refuseSpan,
   take,
 } from '../cursor.ts'
 import { atListEnd } from '../words.ts'
@@ -54,7 +54,7 @@ export function readTypeName(cursor: Cursor): string {
 function readPlainName(cursor: Cursor): string {
   const { token } = cursor
   const name = expectName(cursor, 'the name of a type')
-  if (!PLAIN_NAME.test(name)) throw refused(cursor, token, 'there is no type of this name.')
+  if (!PLAIN_NAME.test(name)) throw refuseSpan(cursor, token, 'there is no type of this name.')
   return name
 }
 

@@ -71,18 +71,18 @@ function narrowBounds(
   const merged: TimeBounds = {
     relation,
     name: column.name,
-    from_us: later(previous?.from_us ?? null, from_us),
-    until_us: earlier(previous?.until_us ?? null, until_us),
+    from_us: laterOf(previous?.from_us ?? null, from_us),
+    until_us: earlierOf(previous?.until_us ?? null, until_us),
   }
   return [...others, merged]
 }
 
-function later(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
+function laterOf(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
   if (left === null || right === null) return left ?? right
   return isBefore(right, left) ? left : right
 }
 
-function earlier(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
+function earlierOf(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
   if (left === null || right === null) return left ?? right
   return isBefore(left, right) ? left : right
 }

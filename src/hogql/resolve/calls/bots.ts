@@ -160,19 +160,20 @@ const LINES: readonly BotLine[] = Object.entries(BOTS).flatMap(([category, bots]
   })),
 )
 
-const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-const listed = (texts: readonly string[]): string => `[${texts.map(quoted).join(', ')}]`
+const quoteText = (text: string): string =>
+  `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+const printList = (texts: readonly string[]): string => `[${texts.map(quoteText).join(', ')}]`
 
-const PATTERN = quoted(
+const PATTERN = quoteText(
   LINES.map(({ token }) => token.replace(/[.+*?()|[\]\\^$]/g, '\\$&')).join('|'),
 )
-const TOKENS = listed(LINES.map(({ token }) => token))
+const TOKENS = printList(LINES.map(({ token }) => token))
 
 /** The label of the first match; a missing or empty user agent counts as a program too. */
 function labelled(label: Label, otherwise: string, without: string): string {
-  const labels = listed(LINES.map(({ labels: all }) => all[label]))
-  return `if(ifNull({a}, '') = '', ${quoted(without)},
-    transform(extract(ifNull({a}, ''), ${PATTERN}), ${TOKENS}, ${labels}, ${quoted(otherwise)}))`
+  const labels = printList(LINES.map(({ labels: all }) => all[label]))
+  return `if(ifNull({a}, '') = '', ${quoteText(without)},
+    transform(extract(ifNull({a}, ''), ${PATTERN}), ${TOKENS}, ${labels}, ${quoteText(otherwise)}))`
 }
 
 /** The functions over a user agent: names, arity, and the HogQL each expands to. */

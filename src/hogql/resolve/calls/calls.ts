@@ -46,12 +46,12 @@ export function resolveOperator(
   const def = findFunction(name)
   if (def === null) throw new Error(`no function of the operator ${name}`)
   const args = operands.map((operand) => at.resolver.expr(operand, at.scope))
-  return applied(def, name, { args, params: [], aggregate: null }, at)
+  return buildApply(def, name, { args, params: [], aggregate: null }, at)
 }
 
 /** A typed call of a registered function with resolved arguments. */
 export function applyFunction(name: string, args: readonly ResolvedExpr[], at: CallContext): Apply {
-  return applied(requireFunction(name, at.node), name, { args, params: [], aggregate: null }, at)
+  return buildApply(requireFunction(name, at.node), name, { args, params: [], aggregate: null }, at)
 }
 
 function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
@@ -68,7 +68,7 @@ function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
 /** The parts of a call besides its name. */
 type ApplyParts = Pick<Apply, 'aggregate' | 'args' | 'params'>
 
-function applied(
+function buildApply(
   def: FunctionDef,
   name: string,
   parts: ApplyParts,
@@ -99,7 +99,7 @@ function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   if (def.role === 'aggregate') requireFlat(node, args)
   else if (node.distinct)
     throw refuse(`DISTINCT only goes with aggregations, not with '${node.name}'`, node)
-  return applied(def, node.name, { args, params, aggregate }, at)
+  return buildApply(def, node.name, { args, params, aggregate }, at)
 }
 
 function gathering(node: ast.Call, { scope, resolver }: CallContext): Gathering {
@@ -177,7 +177,7 @@ export function resolveWindow(
   const params = node.args === null ? [] : node.exprs.map((param) => resolver.expr(param, scope))
   const args = resolveArguments(node.name, text, at)
   const filter = node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope)
-  const call = applied(
+  const call = buildApply(
     def,
     node.name,
     { args, params, aggregate: { distinct: false, filter, order_by: [] } },

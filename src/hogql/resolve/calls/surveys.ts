@@ -14,7 +14,7 @@ export function surveyResponse(node: ast.Call): ast.Expr {
   const by_index = constant(index === 0n ? '$survey_response' : `$survey_response_${index}`)
   const by_id = keyById(index, id, node)
   const keys = [by_id, by_index]
-  if (multiple !== undefined && isTrue(multiple, node)) return chosen(by_id, by_index)
+  if (multiple !== undefined && isTrue(multiple, node)) return chooseAnswer(by_id, by_index)
   const texts = keys.map((key) => call('nullIf', [textAt(key), constant('')]))
   return call('coalesce', texts, node)
 }
@@ -59,7 +59,7 @@ function listAt(key: ast.Expr): ast.Expr {
   return call('JSONExtractArrayRaw', [call('ifNull', [textAt(key), constant('')])])
 }
 
-function chosen(by_id: ast.Expr, by_index: ast.Expr): ast.Expr {
+function chooseAnswer(by_id: ast.Expr, by_index: ast.Expr): ast.Expr {
   return call('if', [call('notEmpty', [listAt(by_id)]), listAt(by_id), listAt(by_index)])
 }
 

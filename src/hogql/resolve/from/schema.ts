@@ -76,7 +76,7 @@ const ROWS = {
         name,
         column,
         BigInt(index + 1),
-        ...described(field, types.get(column)),
+        ...describeField(field, types.get(column)),
       ])
     }),
     ...RESOURCE_NAMES.flatMap((name) => resourceRows(name, resolver)),
@@ -150,7 +150,7 @@ function typesOf(name: string, resolver: Resolver): ReadonlyMap<string, Type> {
   )
 }
 
-function described(field: FieldDef, type: Type | undefined): readonly [string, string] {
+function describeField(field: FieldDef, type: Type | undefined): readonly [string, string] {
   if (field.kind === 'row' || type === undefined) return ['Struct', 'YES']
   return [NAMES[type.kind] ?? 'String', type.nullable ? 'YES' : 'NO']
 }

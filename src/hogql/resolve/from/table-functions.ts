@@ -127,7 +127,7 @@ export function arrayJoin(
           [list],
           withNull(arrayType(superType([of, STRING])), list.type.nullable),
         )
-    lists.push(is_left && is_list ? filled(opened) : opened)
+    lists.push(is_left && is_list ? fillEmptyList(opened) : opened)
     columns.push({ name, id: lists.length, type: of })
   }
   resolver.next.relation += 1
@@ -142,7 +142,7 @@ export function arrayJoin(
 }
 
 /** An empty list becomes one default of its type: LEFT ARRAY JOIN shows it as one row. */
-function filled(list: ResolvedExpr): ResolvedExpr {
+function fillEmptyList(list: ResolvedExpr): ResolvedExpr {
   const count = applyFragment(
     'greatest',
     [applyFragment('length', [list], UINT64), bindInt(1)],

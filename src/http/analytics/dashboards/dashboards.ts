@@ -73,7 +73,7 @@ export const DASHBOARD_ROUTES = [
       const nameAuthor = authorFinder(app)
       const shared_ids = listSharedIds(app.control, project.id)
       return answerPage(request, app.publicUrl(), result, ({ id }) =>
-        listed(getDashboard(app.control, project.id, id), nameAuthor, shared_ids.has(id)),
+        serializeListed(getDashboard(app.control, project.id, id), nameAuthor, shared_ids.has(id)),
       )
     },
   }),
@@ -188,7 +188,7 @@ export const DASHBOARD_ROUTES = [
   }),
 ] as const
 
-function listed(dashboard: Dashboard, nameAuthor: FindAuthor, is_shared: boolean): object {
+function serializeListed(dashboard: Dashboard, nameAuthor: FindAuthor, is_shared: boolean): object {
   const {
     project_id: _project,
     filters: _filters,
@@ -219,7 +219,7 @@ export async function serializeWholeDashboard(
   const { filters, variables, last_modified_at } = dashboard
   const is_shared = findLink(app.control, dashboard.id)?.enabled === true
   return {
-    ...listed(dashboard, authorFinder(app), is_shared),
+    ...serializeListed(dashboard, authorFinder(app), is_shared),
     filters,
     variables,
     last_modified_at,

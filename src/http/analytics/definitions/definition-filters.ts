@@ -68,7 +68,7 @@ export function filterEvents(
   request: Request,
   events: readonly DetectedEvent[],
 ): readonly DetectedEvent[] {
-  const wanted = narrowed(request, events, FOR_EVENTS)
+  const wanted = filterNames(request, events, FOR_EVENTS)
   const ordering = queryValue(request, 'ordering') ?? ''
   if (ordering === '' || ordering === 'name') return wanted
   if (ordering === '-name') return wanted.toReversed()
@@ -92,10 +92,10 @@ export function filterProperties(
   request: Request,
   properties: readonly DetectedProperty[],
 ): readonly DetectedProperty[] {
-  return narrowed(request, properties, FOR_PROPERTIES)
+  return filterNames(request, properties, FOR_PROPERTIES)
 }
 
-function narrowed<Name extends DetectedName>(
+function filterNames<Name extends DetectedName>(
   request: Request,
   names: readonly Name[],
   filters: Readonly<Record<string, DefinitionFilter<Name>>>,

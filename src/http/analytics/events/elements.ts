@@ -111,14 +111,14 @@ export const ELEMENT_ROUTES = [
 
 /** The members of an element that can be listed, by parameter. */
 const VALUES: ReadonlyMap<string, (element: ElementAnswer) => readonly string[]> = new Map([
-  ['tag_name', ({ tag_name }) => some(tag_name)],
-  ['text', ({ text }) => some(text)],
-  ['href', ({ href }) => some(href)],
+  ['tag_name', ({ tag_name }) => asTextList(tag_name)],
+  ['text', ({ text }) => asTextList(text)],
+  ['href', ({ href }) => asTextList(href)],
   ['attr_class', ({ attr_class }) => attr_class ?? []],
-  ['attr_id', ({ attr_id }) => some(attr_id)],
+  ['attr_id', ({ attr_id }) => asTextList(attr_id)],
 ])
 
-const some = (text: string | null): readonly string[] =>
+const asTextList = (text: string | null): readonly string[] =>
   text === null || text === '' ? [] : [text]
 
 /** Reads the events to count. Refuses others. */

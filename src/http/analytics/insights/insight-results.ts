@@ -132,12 +132,15 @@ export async function computeInsight(
   { mode, overrides }: ResultOptions,
 ): Promise<InsightResult> {
   if (query === null && isEmpty(filters)) return NO_RESULT
-  if (!isShown(rightsAt(app.control, call.caller, call), 'insight.result')) return failed(HIDDEN)
+  if (!isShown(rightsAt(app.control, call.caller, call), 'insight.result'))
+    return failedInsight(HIDDEN)
   const prepared =
     query === null
       ? orRefusal(() => prepareSaved(app, call, legacyInsightQuery(Object(filters)), overrides))
       : prepareSaved(app, call, query, overrides)
-  return prepared instanceof Refusal ? failed(prepared) : runPrepared(app, call, prepared, mode)
+  return prepared instanceof Refusal
+    ? failedInsight(prepared)
+    : runPrepared(app, call, prepared, mode)
 }
 
 const HIDDEN = new Refusal('permission_denied', 'You do not have viewer access to query.')
@@ -184,7 +187,7 @@ export async function tryInsight(
     return await computeInsight(...requested)
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === 'throttled') throw error
-    return failed(error)
+    return failedInsight(error)
   }
 }
 
@@ -198,7 +201,7 @@ function orRefusal(prepare: () => PreparedQuery): PreparedQuery | Refusal {
   }
 }
 
-function failed({ detail }: Refusal): InsightResult {
+function failedInsight({ detail }: Refusal): InsightResult {
   return { ...NO_RESULT, query_status: { error: true, error_message: detail } }
 }
 

@@ -123,12 +123,12 @@ const UNKNOWN_TOKEN: BatchReason = {
   detail: 'The provided API token is not valid.',
 }
 
-const unavailable = (detail: string): BatchRefusal =>
+const serviceUnavailable = (detail: string): BatchRefusal =>
   new BatchRefusal({ status: 503, tag: 'service_unavailable', detail })
 
 /** Turns the thread's refusals into the protocol's. */
 function refuseBusy(error: unknown): never {
-  throw error instanceof Refusal ? unavailable(error.detail) : error
+  throw error instanceof Refusal ? serviceUnavailable(error.detail) : error
 }
 
 /** Turns the body reader's refusal into the protocol's. */
@@ -140,7 +140,7 @@ function refuseTooLarge(error: unknown): never {
 /** Nothing of a batch is stored when this refuses: the same may be sent again, unless its content is at fault. */
 function requireStored(answer: CaptureAnswer): void {
   if (answer.kind === 'stored') return
-  if (answer.code === 'storage_unavailable') throw unavailable(answer.detail)
+  if (answer.code === 'storage_unavailable') throw serviceUnavailable(answer.detail)
   throw new BatchRefusal({ status: 400, tag: 'invalid_batch', detail: answer.detail })
 }
 

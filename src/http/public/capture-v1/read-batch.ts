@@ -161,30 +161,30 @@ function uuidOf({ uuid }: Members, results: ReadonlyMap<string, EventResult>): s
   throw new UnreadableBatch(400, 'duplicate_event_uuid', `Duplicate event uuid: ${text}`)
 }
 
-const dropped = (details: string): ReadEvent => ({ kind: 'dropped', details })
+const dropEvent = (details: string): ReadEvent => ({ kind: 'dropped', details })
 
 /** The event as batches have it. A fault that would refuse a whole batch there drops the event here. */
 function readEvent(sent: Members, sdk_info: string): ReadEvent {
   const { event, distinct_id, timestamp, properties = {} } = sent
-  if (typeof event !== 'string' || event.trim() === '') return dropped('missing_event_name')
+  if (typeof event !== 'string' || event.trim() === '') return dropEvent('missing_event_name')
   if (typeof distinct_id !== 'string' || distinct_id.trim() === '') {
-    return dropped('missing_distinct_id')
+    return dropEvent('missing_distinct_id')
   }
   if (typeof timestamp !== 'string' || parseTimestamp(timestamp) === null) {
-    return dropped('invalid_event_timestamp')
+    return dropEvent('invalid_event_timestamp')
   }
   const { depth_max, event_bytes_max, properties_max } = CAPTURE_LIMITS
   if (!isObject(properties) || isDeeperThan(sent, depth_max - 1)) {
-    return dropped('malformed_event_properties')
+    return dropEvent('malformed_event_properties')
   }
   const added = addedProperties(sent, sdk_info)
-  if (added === null) return dropped('invalid_options')
+  if (added === null) return dropEvent('invalid_options')
   const all = { ...properties, ...added }
   const uuid = String(sent['uuid']).trim()
   const stored = { event, uuid, distinct_id: distinct_id.trim(), timestamp, properties: all }
   const text = JSON.stringify(stored)
   const is_large = Buffer.byteLength(text) > event_bytes_max
-  if (is_large || Object.keys(all).length > properties_max) return dropped('payload_too_large')
+  if (is_large || Object.keys(all).length > properties_max) return dropEvent('payload_too_large')
   return { kind: 'stored', text }
 }
 

@@ -154,7 +154,7 @@ async function knownExperiments(
   { id: project_id }: Project,
 ): Promise<readonly ListedExperiment[]> {
   const { control } = app
-  const actionsById = once(
+  const actionsById = memoizeValue(
     () => new Map(listActions(control, project_id).map((one) => [one.id, one])),
   )
   const present = await readExperiments(control, project_id)
@@ -177,7 +177,7 @@ async function knownExperiments(
 }
 
 /** Makes a value when it is asked for the first time. */
-function once<Value>(make: () => Value): () => Value {
+function memoizeValue<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | null = null
   return () => {
     made ??= { value: make() }

@@ -72,11 +72,11 @@ export function metricsOf(app: AppContext, experiment: Experiment) {
       .map(({ metric: { name, query } }) => ({ name, ...(query as object) }))
   const { primary_metrics_ordered_uuids, secondary_metrics_ordered_uuids } = experiment
   return {
-    first: ordered(
+    first: sortMetrics(
       [...savedMetrics(metrics, filters), ...shared(false)],
       primary_metrics_ordered_uuids,
     ),
-    second: ordered(
+    second: sortMetrics(
       [...savedMetrics(secondary_metrics, null), ...shared(true)],
       secondary_metrics_ordered_uuids,
     ),
@@ -84,7 +84,7 @@ export function metricsOf(app: AppContext, experiment: Experiment) {
 }
 
 /** Sorts metrics by the stored order; others follow in their own order. */
-function ordered(metrics: readonly unknown[], order: unknown): readonly unknown[] {
+function sortMetrics(metrics: readonly unknown[], order: unknown): readonly unknown[] {
   const uuids: readonly unknown[] = Array.isArray(order) ? order : []
   const placeOf = (metric: unknown): number => {
     const place = uuids.indexOf(uuidOf(metric))

@@ -91,7 +91,7 @@ export const FLAG_ACTION_ROUTES = [
       )
       return answerJson(
         Object.fromEntries([
-          ...results.map((result) => [result.flag.key, reasoned(result)] as const),
+          ...results.map((result) => [result.flag.key, serializeResult(result)] as const),
           ...disabled.map((key) => [key, DISABLED] as const),
         ]),
       )
@@ -179,7 +179,7 @@ export const FLAG_ACTION_ROUTES = [
 
 const DISABLED = { value: false, evaluation: { reason: 'disabled', condition_index: null } }
 
-function reasoned(result: FlagResult): object {
+function serializeResult(result: FlagResult): object {
   const { code, condition_index, description } = result.reason
   return { value: valueOf(result), evaluation: { reason: code, condition_index, description } }
 }

@@ -51,13 +51,13 @@ export const FLAG_DASHBOARD_ROUTES = [
     answer: (app, { params, project, caller }) => {
       const flag = getPresent(app, project, parseNumberId(params))
       const dashboard = findUsageDashboard(app, flag)
-      if (dashboard === null) throw refused('Usage dashboard not found')
+      if (dashboard === null) throw invalidDashboard('Usage dashboard not found')
       const wanted = useOf(flag.key)
       if (insightNames(app, dashboard).has(wanted[0].name)) {
-        throw refused('Usage dashboard already has enriched data')
+        throw invalidDashboard('Usage dashboard already has enriched data')
       }
       if (!flag.has_enriched_analytics) {
-        throw refused('No enriched analytics available for this feature flag')
+        throw invalidDashboard('No enriched analytics available for this feature flag')
       }
       app.control.transaction(() => addInsights(app, { project, caller }, dashboard.id, wanted))
       return answerJson({ success: true, dashboard_id: dashboard.id })
@@ -160,6 +160,6 @@ function trend({ event, property, flag_key, breakdown }: UsageSeries, math: stri
   }
 }
 
-function refused(detail: string): Refusal {
+function invalidDashboard(detail: string): Refusal {
   return new Refusal('invalid_input', detail, { attr: 'usage_dashboard' })
 }

@@ -89,13 +89,13 @@ export function adjustForCovariate(measured: readonly MeasuredSample[]): readonl
   return measured.map(({ sample, covariate }) =>
     covariate === null || theta === 0
       ? sample
-      : adjusted(sample, covariate, { theta, mean_before }),
+      : subtractCovariate(sample, covariate, { theta, mean_before }),
   )
 }
 
 type Adjustment = { readonly theta: number; readonly mean_before: number }
 
-function adjusted(
+function subtractCovariate(
   { people, mean, variance }: MetricSums,
   { total, sum_of_squares, product_total }: Covariate,
   { theta, mean_before }: Adjustment,

@@ -56,9 +56,9 @@ export function arrowData(type: ColumnType, values: ArrowValues): Data {
       return makeData({ ...common, type: arrow, data: decimals(values) })
     }
     case 'text':
-      return makeData({ ...common, type: new Utf8(), ...packed(values.map(textBytes)) })
+      return makeData({ ...common, type: new Utf8(), ...packPieces(values.map(textBytes)) })
     case 'bytes':
-      return makeData({ ...common, type: new Binary(), ...packed(values.map(bytesOf)) })
+      return makeData({ ...common, type: new Binary(), ...packPieces(values.map(bytesOf)) })
     case 'uuid':
       return makeData({ ...common, type: new FixedSizeBinary(WIDE_BYTES), data: uuids(values) })
     case 'date':
@@ -143,7 +143,7 @@ function uuids(values: ArrowValues): Uint8Array {
 }
 
 /** Pieces of any length behind each other, and where each begins. */
-function packed(pieces: readonly Uint8Array[]): { valueOffsets: Int32Array; data: Uint8Array } {
+function packPieces(pieces: readonly Uint8Array[]): { valueOffsets: Int32Array; data: Uint8Array } {
   return { valueOffsets: offsetsOf(pieces), data: Buffer.concat(pieces) }
 }
 

@@ -100,7 +100,7 @@ function plainValue(value: DuckDBValue, type: ColumnType): PlainValue {
     case 'float':
       return Number(value)
     case 'decimal':
-      return unscaled(value)
+      return unscaledInteger(value)
     case 'text':
       return typeof value === 'string' ? value : value.toString()
     case 'bytes':
@@ -146,7 +146,7 @@ function instantOf(value: DuckDBValue): bigint | null {
 
 const DECIMAL_END = 10n ** BigInt(DECIMAL_WIDTH_MAX)
 
-function unscaled(value: DuckDBValue): bigint | null {
+function unscaledInteger(value: DuckDBValue): bigint | null {
   if (value instanceof DuckDBDecimalValue) return value.value
   if (typeof value !== 'bigint') return null
   if (value < DECIMAL_END && value > -DECIMAL_END) return value

@@ -107,10 +107,10 @@ function withQuery(path: string, query: NonNullable<CallOptions['query']>): stri
 /** An aborted call stays an abort, which is never shown. */
 function unreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  return fail(unreached())
+  return fail(unreachableError())
 }
 
-function unreached(): ApiError {
+function unreachableError(): ApiError {
   const fields = { status: 0, code: 'unreachable', attr: null, retry_after_s: null }
   return new ApiError('The server does not answer.', fields)
 }
@@ -130,7 +130,7 @@ function refusalOf(answer: Response, body: unknown): ApiError {
     typeof body === 'object' && body !== null ? body : {}
   ) as Readonly<Record<string, unknown>>
   // A proxy in front of the server speaks for one that is gone.
-  if (PROXY_STATUSES.has(answer.status) && code === undefined) return unreached()
+  if (PROXY_STATUSES.has(answer.status) && code === undefined) return unreachableError()
   const wait_s = Number(answer.headers.get('Retry-After') ?? Number.NaN)
   return new ApiError(
     typeof detail === 'string' ? detail : `The server answered ${answer.status}.`,

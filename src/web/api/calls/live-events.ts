@@ -36,7 +36,7 @@ export function useLiveEvents(
       project_id: id,
       filters,
       signal: stop.signal,
-      onEvents: (events, missed) => setList((before) => joined(before, events, missed)),
+      onEvents: (events, missed) => setList((before) => appendEvents(before, events, missed)),
       onConnected: (is_connected) => setList((before) => ({ ...before, is_connected })),
     }
     void followStream(following, after)
@@ -45,7 +45,7 @@ export function useLiveEvents(
   return list
 }
 
-function joined(
+function appendEvents(
   before: LiveEventList,
   events: readonly ListedEvent[],
   missed: number,

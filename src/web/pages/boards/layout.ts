@@ -66,10 +66,10 @@ export const WIDTHS = [
 
 /** A size that a tile can have. */
 export function fitSize({ w, h }: TileSize): TileSize {
-  return { w: within(w, WIDTH_MIN, COLUMNS), h: within(h, HEIGHT_MIN, HEIGHT_MAX) }
+  return { w: clamp(w, WIDTH_MIN, COLUMNS), h: clamp(h, HEIGHT_MIN, HEIGHT_MAX) }
 }
 
-const within = (value: number, min: number, max: number): number =>
+const clamp = (value: number, min: number, max: number): number =>
   Math.min(max, Math.max(min, value))
 
 /** The tiles with one of another size. */

@@ -18,7 +18,7 @@ import {
   type ExploreQuestion,
   questionOf,
   readQuestion,
-  wrapped,
+  wrapQuestion,
 } from './question.ts'
 import { SavedHead, SaveNew } from './save-bar.tsx'
 import { Result } from './views/result.tsx'
@@ -75,7 +75,7 @@ function useQuestion() {
   const [question, setHash] = useHashQuery<ExploreQuestion>(readQuestion)
   const set = useCallback(
     (next: ExploreQuestion, options?: ChangeOptions) =>
-      setHash(wrapped(next) as unknown as ExploreQuestion, options),
+      setHash(wrapQuestion(next) as unknown as ExploreQuestion, options),
     [setHash],
   )
   return [question, set] as const

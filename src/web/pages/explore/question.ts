@@ -222,7 +222,7 @@ function oneBreakdownForm(filter: Settings): Settings {
 }
 
 /** The question as it is saved and linked: in the wrapper that other editors expect. */
-export function wrapped(question: ExploreQuestion): {
+export function wrapQuestion(question: ExploreQuestion): {
   readonly kind: string
   readonly source: ExploreQuestion
 } {

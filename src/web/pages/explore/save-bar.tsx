@@ -13,7 +13,13 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import style from './page.module.css'
-import { EXPLORE_KINDS, type ExploreQuestion, nodeOf, seriesName, wrapped } from './question.ts'
+import {
+  EXPLORE_KINDS,
+  type ExploreQuestion,
+  nodeOf,
+  seriesName,
+  wrapQuestion,
+} from './question.ts'
 
 /** The button that saves a new insight, and its dialog. */
 export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode {
@@ -26,7 +32,7 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
     try {
       const saved = await createInsight(id, {
         name: name.trim() === '' ? derivedName(question) : name.trim(),
-        query: wrapped(question),
+        query: wrapQuestion(question),
       })
       navigate(`/insights/${saved.short_id}`)
       showToast({ text: 'Saved' })
@@ -98,7 +104,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
   const save = async (): Promise<void> => {
     if (question === null) return
     try {
-      await changeInsight(id, insight, { query: wrapped(question) })
+      await changeInsight(id, insight, { query: wrapQuestion(question) })
       setError(null)
       revert()
       showToast({ text: 'Saved' })
@@ -128,10 +134,10 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
 
 /** Whether two questions are the same, whatever the order of their members. */
 function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one, sorted) === JSON.stringify(other, sorted)
+  return JSON.stringify(one, sortMembers) === JSON.stringify(other, sortMembers)
 }
 
-function sorted(_key: string, value: unknown): unknown {
+function sortMembers(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
     Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)),

@@ -110,7 +110,7 @@ function NoPersons({ is_searched }: { readonly is_searched: boolean }): VNode {
 }
 
 /** A property of a person as text; – when it has none. */
-function shown(name: string): (person: PersonListed) => string {
+function readProperty(name: string): (person: PersonListed) => string {
   return ({ properties }) => {
     const value = properties[name]
     return typeof value === 'string' && value !== '' ? value : '–'
@@ -119,8 +119,13 @@ function shown(name: string): (person: PersonListed) => string {
 
 const COLUMNS: readonly TableColumn<PersonListed>[] = [
   { name: 'name', title: 'Person', cell: ({ name }) => name },
-  { name: 'country', title: 'Country', is_wide_only: true, cell: shown('$geoip_country_name') },
-  { name: 'browser', title: 'Browser', is_wide_only: true, cell: shown('$browser') },
+  {
+    name: 'country',
+    title: 'Country',
+    is_wide_only: true,
+    cell: readProperty('$geoip_country_name'),
+  },
+  { name: 'browser', title: 'Browser', is_wide_only: true, cell: readProperty('$browser') },
   {
     name: 'ids',
     title: 'Ids',

@@ -35,7 +35,7 @@ function useSavedQueries(): UseQueryResult<readonly StoredInsight[], ApiError> {
   })
 }
 
-const wrapped = (source: HogQLNode, view: ResultView): object => ({
+const wrapNode = (source: HogQLNode, view: ResultView): object => ({
   kind: 'DataVisualizationNode',
   source,
   display: displayOf(view),
@@ -81,7 +81,7 @@ export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQuerie
     if (node.query.trim() === '') return
     if (saved === null) return setOpened('save')
     try {
-      done(await changeInsight(id, saved, { query: wrapped(node, view) }))
+      done(await changeInsight(id, saved, { query: wrapNode(node, view) }))
     } catch (error) {
       showToast({ text: errorText(error) })
     }
@@ -106,7 +106,9 @@ export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQuerie
       )}
       {opened === 'save' && (
         <SaveDialog
-          save={async (name) => done(await createInsight(id, { name, query: wrapped(node, view) }))}
+          save={async (name) =>
+            done(await createInsight(id, { name, query: wrapNode(node, view) }))
+          }
           onClose={close}
         />
       )}

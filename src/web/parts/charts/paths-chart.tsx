@@ -101,7 +101,7 @@ function PathStep({ node, text_length, onEnter, onPick }: PathNodeProps): VNode 
       <title>{`${text}: ${formatNumber(value)}`}</title>
       <rect x={x} y={y} width={NODE_PX} height={height} rx="3" fill={seriesColour(colour)} />
       <text x={text_x} y={text_y} dy="0.1em">
-        {cut(short, text_length)}
+        {shortenText(short, text_length)}
       </text>
       <text class={style.count} x={text_x} y={text_y + 15}>
         {formatNumber(value)}
@@ -173,6 +173,6 @@ function place(links: readonly PathLink[], box_width: number) {
   }
 }
 
-function cut(text: string, length: number): string {
+function shortenText(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }

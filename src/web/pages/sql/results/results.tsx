@@ -184,13 +184,13 @@ function Cell({ value, width, is_number }: CellProps): VNode {
   return (
     <span
       class={`${style.cell} ${is_null ? style.null : ''} ${is_number ? style.number : ''}`}
-      title={typeof value === 'number' ? String(value) : cut(text, TITLE_LENGTH_MAX)}
+      title={typeof value === 'number' ? String(value) : shortenText(text, TITLE_LENGTH_MAX)}
       style={{ width }}
     >
-      {cut(text, CELL_LENGTH_MAX)}
+      {shortenText(text, CELL_LENGTH_MAX)}
     </span>
   )
 }
 
-const cut = (text: string, length: number): string =>
+const shortenText = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text

@@ -22,7 +22,7 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
         : [{ one, name: names[index] ?? one.name, y: area.yOf(last) }]
     })
     .toSorted((one, other) => one.y - other.y)
-  const placed = spread(
+  const placed = spreadPositions(
     wanted.map(({ y }) => y),
     area.top,
     area.top + area.height - LINE_PX / 2,
@@ -48,7 +48,11 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
 }
 
 /** Moves sorted positions apart by one line, within the chart. */
-function spread(wanted: readonly number[], top: number, bottom: number): readonly number[] {
+function spreadPositions(
+  wanted: readonly number[],
+  top: number,
+  bottom: number,
+): readonly number[] {
   const placed: number[] = []
   for (const y of wanted) placed.push(Math.max(y, top, (placed.at(-1) ?? -Infinity) + LINE_PX))
   for (let index = placed.length - 1, limit = bottom; index >= 0; index -= 1) {
