@@ -63,6 +63,39 @@ async function expectSoon(look: () => Promise<unknown>, expected: unknown): Prom
   expect(await look()).toEqual(expected)
 }
 
+describe.skipIf(!HAS_BROWSER)('saved insights', () => {
+  test('are listed, searched, renamed, and deleted with a way back', async () => {
+    await makeSqlBoard('Sevens', { kind: 'HogQLQuery', query: 'select 7' })
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/boards')
+    await page.getByText('Insights', { exact: true }).click()
+    const found = page.getByRole('link', { name: /^Sevens/ })
+    await found.waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('searchbox', { name: 'Search insights' }).fill('nothing of this name')
+    await page.getByText('No insight is found').waitFor()
+    await page.getByRole('searchbox', { name: 'Search insights' }).fill('seven')
+    expect(await found.innerText()).toMatch(/^Sevens\s+On a board\s/)
+    await page.getByRole('button', { name: 'Actions of Sevens' }).click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Rename the insight' })
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Sevens and more')
+    await dialog.getByRole('button', { name: 'Rename' }).click()
+    const renamed = page.getByRole('link', { name: /^Sevens and more/ })
+    await renamed.waitFor()
+    await page.getByRole('button', { name: 'Actions of Sevens and more' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByText('The insight is deleted').waitFor()
+    await renamed.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.reload()
+    await renamed.click()
+    await page.getByRole('heading', { level: 1, name: 'Sevens and more' }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
 describe.skipIf(!HAS_BROWSER)('tiles', () => {
   test('move and grow by arrow keys, with the focus on them', async () => {
     const id = await makeBoard()

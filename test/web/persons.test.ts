@@ -14,6 +14,11 @@ beforeAll(async () => {
     { event: 'visited', distinct_id: 'anonymous-1' },
     { event: 'logged in', distinct_id: 'ann' },
     {
+      event: 'logged in',
+      distinct_id: 'bob',
+      properties: { $set: { email: 'bob@example.com' } },
+    },
+    {
       event: '$identify',
       distinct_id: 'ann',
       properties: { $anon_distinct_id: 'anonymous-1', $set: { email: 'ann@example.com' } },
@@ -43,6 +48,42 @@ beforeAll(async () => {
   expect(answer.status).toBe(200)
 })
 afterAll(() => ui?.[Symbol.asyncDispose]())
+
+describe.skipIf(!HAS_BROWSER)('filters', () => {
+  test('narrow persons and groups by their properties, in the address, each list by its own', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/persons')
+    const rows = page.getByRole('table').getByRole('button')
+    await rows.nth(1).waitFor()
+    const add = async (property: string, value: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Filter', exact: true }).click()
+      await page.getByRole('option', { name: property }).click()
+      await page.getByRole('option', { name: value }).click()
+      await page.getByRole('button', { name: 'Done' }).click()
+    }
+    await add('email', 'ann@example.com')
+    await page.getByRole('button', { name: 'email is ann@example.com', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
+    expect(await rows.allInnerTexts()).toEqual(['ann@example.com'])
+    expect(await findBarriers(page)).toEqual([])
+    await page.reload()
+    await rows.first().waitFor()
+    expect(await rows.allInnerTexts()).toEqual(['ann@example.com'])
+    await page.getByText('company', { exact: true }).click()
+    await page.getByRole('button', { name: 'Acme North' }).waitFor()
+    expect(await page.getByRole('button', { name: /^Remove the filter/ }).count()).toBe(0)
+    // A property of persons alone is not offered.
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    await page.getByRole('option', { name: 'seats' }).waitFor()
+    expect(await page.getByRole('option').allInnerTexts()).toEqual(['name', 'seats'])
+    await page.keyboard.press('Escape')
+    await add('seats', '12')
+    await page.getByRole('button', { name: 'seats is 12', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Acme North' }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})
 
 describe.skipIf(!HAS_BROWSER)('groups', () => {
   test('are listed and searched beside persons; one shows its properties, persons and events', async () => {

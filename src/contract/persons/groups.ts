@@ -8,6 +8,8 @@ export const GroupsQuery = t.Object({
   ...PageQuery.properties,
   group_type_index: Whole,
   search: t.Optional(t.String()),
+  /** A JSON list of property filters. */
+  properties: t.Optional(t.String()),
 })
 
 export const GroupQuery = t.Object({ group_type_index: Whole, group_key: t.String() })

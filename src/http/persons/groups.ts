@@ -23,6 +23,7 @@ import {
 } from '../../query/lists/groups.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
+import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
 import { type PageRequest, pageAddress, queryValue, readPage } from '../answers/pages.ts'
@@ -30,6 +31,7 @@ import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { projectRoute } from '../route.ts'
 import { valueItems } from './person-analytics.ts'
+import { contextOf } from './persons.ts'
 
 /** The most groups of one page. */
 const PAGE_MAX = 10_000
@@ -80,6 +82,7 @@ export const GROUP_ROUTES = [
         group_type_index: readTypeIndex(request),
         group_key: null,
         search: queryValue(request, 'search') || null,
+        properties: readFilterParameters(request),
       }
       const input = readPage(request)
       const page = { ...input, limit: Math.min(input.limit, PAGE_MAX) }
@@ -157,7 +160,12 @@ async function findGroups(
   request: GroupListRequest,
   page: PageRequest,
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
-  const { rows } = await runTree(app, call, 'groups', groupsTree(request, page))
+  const { rows } = await runTree(
+    app,
+    call,
+    'groups',
+    groupsTree(request, page, contextOf(app, call)),
+  )
   const shown = rows.slice(0, page.limit)
   const items = await mapInSlices(shown, ([group_key, created_at, properties]) => ({
     group_type_index: request.group_type_index,
@@ -174,7 +182,7 @@ export async function getGroup(
   call: TreeCall,
   { group_type_index, group_key }: ReturnType<typeof readGroupKey>,
 ): Promise<object> {
-  const wanted = { group_type_index, group_key, search: null }
+  const wanted = { group_type_index, group_key, search: null, properties: null }
   const { items } = await findGroups(app, call, wanted, { limit: 1, offset: 0 })
   const [group] = items
   if (group === undefined) throw new Refusal('not_found', 'Not found.')

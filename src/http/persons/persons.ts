@@ -4,7 +4,7 @@ import { pageOfItems } from '../../contract/common.ts'
 import { FormatQuery, PersonItem, PersonsQuery } from '../../contract/persons/persons.ts'
 import { Refusal } from '../../errors.ts'
 import {
-  type PersonContext,
+  type ActorListContext,
   type PersonListRequest,
   type PersonPage,
   personCountTree,
@@ -129,7 +129,8 @@ export async function findPersons(
   return { items, has_more: rows.length > page.limit }
 }
 
-function contextOf(app: AppContext, { project }: TreeCall): PersonContext {
+/** The context of the filters of a list of persons or groups. */
+export function contextOf(app: AppContext, { project }: TreeCall): ActorListContext {
   return {
     timezone: project.timezone,
     now: app.now(),

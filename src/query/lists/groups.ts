@@ -3,7 +3,9 @@
 import type { Expr, Select } from '../../hogql/syntax/ast.ts'
 import { and, constant } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
+import { groupCondition } from '../../insights/filters/person-filters.ts'
 import { escapeLike } from '../../like.ts'
+import { type ActorListContext, filterContext } from './persons.ts'
 
 export type GroupListRequest = {
   readonly group_type_index: number
@@ -11,17 +13,22 @@ export type GroupListRequest = {
   readonly group_key: string | null
   /** A part of the key or the properties, ignoring case; null for all. */
   readonly search: string | null
+  /** Property filters, combined with AND; null for none. */
+  readonly properties: unknown
 }
 
 /** Rows: key, creation time, properties as JSON text. One row beyond the limit shows that there are more. */
 export function groupsTree(
-  { group_type_index, group_key, search }: GroupListRequest,
+  { group_type_index, group_key, search, properties }: GroupListRequest,
   { limit, offset }: { readonly limit: number; readonly offset: number },
+  context: ActorListContext,
 ): Select {
+  const filters = groupCondition(properties, filterContext(context))
   const conditions = [
     hasType(group_type_index),
     ...(group_key === null ? [] : [expr`key = ${constant(group_key)}`]),
     ...(search === null ? [] : [hasText(search)]),
+    ...(filters === null ? [] : [filters]),
   ]
   const rows = select`
     select key, created_at, properties

@@ -28,13 +28,13 @@ export type PersonListRequest = {
   readonly cohort_id: number | null
 }
 
-export type PersonContext = DateContext & {
+export type ActorListContext = DateContext & {
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
 }
 
 export type PersonPage = { readonly limit: number; readonly offset: number }
 
-type PersonConditions = (request: PersonListRequest, context: PersonContext) => Expr | null
+type PersonConditions = (request: PersonListRequest, context: ActorListContext) => Expr | null
 
 /** One condition per line. */
 const CONDITIONS: readonly PersonConditions[] = [
@@ -53,7 +53,8 @@ const CONDITIONS: readonly PersonConditions[] = [
         ),
 ]
 
-const filterContext = (context: PersonContext): ActorFilterContext => ({
+/** The context of filters in the parameter `properties`. */
+export const filterContext = (context: ActorListContext): ActorFilterContext => ({
   ...context,
   prefix: [],
   attr: 'properties',
@@ -63,7 +64,7 @@ const filterContext = (context: PersonContext): ActorFilterContext => ({
 export function personsTree(
   request: PersonListRequest,
   { limit, offset }: PersonPage,
-  context: PersonContext,
+  context: ActorListContext,
 ): Select {
   const rows = select`
     select id, created_at, properties, is_identified
@@ -74,13 +75,13 @@ export function personsTree(
 }
 
 /** One row with the number of persons. */
-export function personCountTree(request: PersonListRequest, context: PersonContext): Select {
+export function personCountTree(request: PersonListRequest, context: ActorListContext): Select {
   return {
     ...select`select count() as count from persons`,
     where: personConditions(request, context),
   }
 }
 
-function personConditions(request: PersonListRequest, context: PersonContext): Expr | null {
+function personConditions(request: PersonListRequest, context: ActorListContext): Expr | null {
   return and(CONDITIONS.flatMap((condition) => condition(request, context) ?? []))
 }

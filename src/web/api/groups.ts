@@ -6,6 +6,7 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/preact-query'
+import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
 import { useSettled } from './definitions.ts'
@@ -21,17 +22,20 @@ type GroupListPage = { readonly next: string | null; readonly results: readonly 
 
 const PAGE_SIZE = 100
 
-/** The groups of a type whose key or name contains a text, page by page. */
+/** The groups of a type with a text in their key or properties, for which all filters hold, page by page. */
 export function useGroups(
   group_type_index: number,
   search: string,
+  filters: readonly PropertyCondition[],
 ): UseInfiniteQueryResult<InfiniteData<GroupListPage>, ApiError> {
   const { id } = useProject()
   const settled = useSettled(search)
+  const properties = filters.length === 0 ? null : JSON.stringify(filters)
   return useInfiniteQuery({
-    queryKey: ['groups', id, group_type_index, settled],
+    queryKey: ['groups', id, group_type_index, settled, properties],
     queryFn: ({ pageParam, signal }) => {
-      const query = { group_type_index, search: settled, limit: PAGE_SIZE, offset: pageParam }
+      const page = { limit: PAGE_SIZE, offset: pageParam }
+      const query = { group_type_index, search: settled, properties, ...page }
       return call<GroupListPage>('GET', `/api/projects/${id}/groups/`, { query, signal })
     },
     initialPageParam: 0,

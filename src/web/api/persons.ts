@@ -6,6 +6,7 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/preact-query'
+import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
@@ -24,16 +25,18 @@ type PersonListPage = { readonly next: string | null; readonly results: readonly
 
 const PAGE_SIZE = 100
 
-/** Persons whose id, e-mail or name contains a text, the newest first, page by page. */
+/** Persons whose id, e-mail or name contains a text and for whom all filters hold, the newest first, page by page. */
 export function usePersons(
   search: string,
+  filters: readonly PropertyCondition[],
 ): UseInfiniteQueryResult<InfiniteData<PersonListPage>, ApiError> {
   const { id } = useProject()
   const settled = useSettled(search)
+  const properties = filters.length === 0 ? null : JSON.stringify(filters)
   return useInfiniteQuery({
-    queryKey: ['persons', id, 'list', settled],
+    queryKey: ['persons', id, 'list', settled, properties],
     queryFn: ({ pageParam, signal }) => {
-      const query = { search: settled, limit: PAGE_SIZE, offset: pageParam }
+      const query = { search: settled, properties, limit: PAGE_SIZE, offset: pageParam }
       return call<PersonListPage>('GET', `/api/projects/${id}/persons/`, { query, signal })
     },
     initialPageParam: 0,

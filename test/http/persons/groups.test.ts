@@ -83,6 +83,28 @@ describe('groups', () => {
     expect(await named(other)).toEqual(['at acme'])
   })
 
+  test('are filtered by their properties and by expressions; other filters are refused', async () => {
+    const filtered = (...filters: readonly unknown[]) =>
+      keys(`&properties=${encodeURIComponent(JSON.stringify(filters))}`)
+    const seats = { key: 'seats', type: 'group', group_type_index: 0 }
+    expect(await filtered({ ...seats, operator: 'gt', value: '2' })).toEqual(['acme'])
+    expect(await filtered({ ...seats, operator: 'is_not_set', value: '' })).toEqual(['b_corp'])
+    expect(await filtered({ key: "key = 'b_corp'", type: 'hogql' })).toEqual(['b_corp'])
+    expect(
+      await filtered(
+        { ...seats, operator: 'exact', value: [3] },
+        { key: 'name', type: 'group', group_type_index: 0, operator: 'exact', value: 'B' },
+      ),
+    ).toEqual([])
+    for (const properties of ['[', '3', '[{"type":"person","key":"a","value":1}]']) {
+      const text = encodeURIComponent(properties)
+      expect(await ask(`groups/?group_type_index=0&properties=${text}`)).toMatchObject({
+        status: 400,
+        body: { attr: 'properties' },
+      })
+    }
+  })
+
   test('have types that are named, by their name or by their number', async () => {
     const name = (body: unknown) =>
       world.send('/api/projects/1/groups_types/update_metadata/', {

@@ -30,14 +30,13 @@ export function AlertsPage(): VNode {
     setDialog(null)
     if (insight !== '') setInsight('', { is_typing: true })
   }
-  const make = (
-    <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'new' })}>
-      New alert
-    </Button>
-  )
   return (
     <>
-      <PageHead title="Alerts">{make}</PageHead>
+      <PageHead title="Alerts">
+        <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'new' })}>
+          New alert
+        </Button>
+      </PageHead>
       <Loaded
         of={useAlerts()}
         isEmpty={({ results }) => results.length === 0}
@@ -47,7 +46,6 @@ export function AlertsPage(): VNode {
               An alert watches a line of a saved trend, and tells a webhook when it is too high, too
               low, or changes too much.
             </p>
-            {make}
           </EmptyNote>
         }
       >

@@ -125,7 +125,8 @@ type FormDialogProps = {
   readonly children: ComponentChildren
 }
 
-function FormDialog({ title, action, onClose, onSubmit, children }: FormDialogProps): VNode {
+/** A dialog with one form. */
+export function FormDialog({ title, action, onClose, onSubmit, children }: FormDialogProps): VNode {
   const [error, setError] = useState<unknown>(null)
   const submit = async (): Promise<void> => {
     try {

@@ -11,11 +11,11 @@ import style from './boards.module.css'
 
 /** REFRESH_EVERY: the choices for a periodic refresh. A line adds one. */
 export const REFRESH_EVERY = [
-  { minutes: 0, text: 'Never by itself' },
-  { minutes: 1, text: 'Every minute' },
-  { minutes: 5, text: 'Every 5 minutes' },
-  { minutes: 15, text: 'Every 15 minutes' },
-  { minutes: 60, text: 'Every hour' },
+  { minutes: 0, text: 'Refresh by hand only' },
+  { minutes: 1, text: 'Refresh every minute' },
+  { minutes: 5, text: 'Refresh every 5 minutes' },
+  { minutes: 15, text: 'Refresh every 15 minutes' },
+  { minutes: 60, text: 'Refresh every hour' },
 ] as const
 
 const MINUTE_MS = 60_000

@@ -12,17 +12,23 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useParam, useParamsChange } from '../../state/url.ts'
-import { AddInsight, Rename, TextDialog } from './board-dialogs.tsx'
 import { type BoardEdit, useBoardEdit } from './board-edit.ts'
 import { BoardGrid } from './board-grid.tsx'
 import { BoardAge, REFRESH_EVERY, useBoardRefresh } from './board-refresh.tsx'
 import style from './boards.module.css'
 import { orderTiles } from './layout.ts'
-import { ShareDialog } from './share-dialog.tsx'
 
-/** Loaded when it is opened: few boards are posted, and the page has little room. */
+/** The dialogs are loaded when they are opened: the page has little room. */
+const dialogs = () => import('./board-dialogs.tsx')
+const AddInsight = lazyPage(() => dialogs().then((all) => all.AddInsight), { is_part: true })
+const Rename = lazyPage(() => dialogs().then((all) => all.Rename), { is_part: true })
+const TextDialog = lazyPage(() => dialogs().then((all) => all.TextDialog), { is_part: true })
 const SubscribeDialog = lazyPage(
   () => import('./subscribe-dialog.tsx').then(({ SubscribeDialog: Dialog }) => Dialog),
+  { is_part: true },
+)
+const ShareDialog = lazyPage(
+  () => import('./share-dialog.tsx').then(({ ShareDialog: Dialog }) => Dialog),
   { is_part: true },
 )
 

@@ -1,4 +1,4 @@
-/** Boards: the list, and one board at `/boards/:id`. */
+/** Boards: the lists of boards and of saved insights, and one board at `/boards/:id`. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation, useRoute } from 'wouter-preact'
@@ -10,7 +10,9 @@ import {
   useBoards,
   useBoardTemplates,
 } from '../../api/boards.ts'
-import { Button } from '../../parts/button.tsx'
+import { lazyPage } from '../../lazy-page.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Choice } from '../../parts/fields/choice.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
@@ -19,8 +21,15 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useProject } from '../../state/project.tsx'
+import { useParam } from '../../state/url.ts'
 import { BoardView } from './board.tsx'
 import style from './boards.module.css'
+
+/** Loaded when it is shown: the page has little room. */
+const InsightList = lazyPage(
+  () => import('./insight-list.tsx').then(({ InsightList: List }) => List),
+  { is_part: true },
+)
 
 /** The page. */
 export function BoardsPage(): VNode {
@@ -29,49 +38,85 @@ export function BoardsPage(): VNode {
   return is_board && Number.isSafeInteger(board_id) ? (
     <BoardView key={board_id} board_id={board_id} />
   ) : (
-    <BoardList />
+    <BothLists />
+  )
+}
+
+const LISTS = [
+  { value: '', text: 'Boards' },
+  { value: 'insights', text: 'Insights' },
+] as const
+
+function BothLists(): VNode {
+  const [is_new, setNew] = useState(false)
+  const [shown, setShown] = useParam('show')
+  const [search, setSearch] = useParam('search')
+  const is_insights = shown === 'insights'
+  return (
+    <>
+      <PageHead title="Boards">
+        {is_insights ? (
+          <ButtonLink href="/explore" look="main" icon="plus">
+            New insight
+          </ButtonLink>
+        ) : (
+          <Button look="main" icon="plus" onClick={() => setNew(true)}>
+            New board
+          </Button>
+        )}
+      </PageHead>
+      <div class={style.controls}>
+        <Choice
+          label="Show"
+          options={LISTS}
+          value={is_insights ? 'insights' : ''}
+          onChange={setShown}
+        />
+        {is_insights && (
+          <input
+            type="search"
+            class="field"
+            placeholder="Search insights"
+            aria-label="Search insights"
+            value={search}
+            onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
+          />
+        )}
+      </div>
+      {is_insights ? <InsightList search={search} /> : <BoardList />}
+      {is_new && <NewBoard onClose={() => setNew(false)} />}
+    </>
   )
 }
 
 function BoardList(): VNode {
-  const [is_new, setNew] = useState(false)
-  const make = (
-    <Button look="main" icon="plus" onClick={() => setNew(true)}>
-      New board
-    </Button>
-  )
   return (
-    <>
-      <PageHead title="Boards">{make}</PageHead>
-      <Loaded
-        of={useBoards()}
-        isEmpty={({ results }) => results.length === 0}
-        empty={
-          <EmptyNote title="No board yet" icon="boards">
-            <p>A board shows insights side by side, for a team or a screen on the wall.</p>
-            {make}
-          </EmptyNote>
-        }
-      >
-        {({ results }) => (
-          <ul class={style.list}>
-            {results.toSorted(byPinAndName).map((board) => (
-              <li key={board.id}>
-                <Link href={`/boards/${board.id}`}>
-                  <Icon name="boards" />
-                  <span>
-                    <strong>{board.name || 'Board'}</strong>
-                    {board.description && <span>{board.description}</span>}
-                  </span>
-                  <span>{board.pinned ? 'pinned' : formatAgo(board.created_at)}</span>
-                </Link>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Loaded>
-      {is_new && <NewBoard onClose={() => setNew(false)} />}
-    </>
+    <Loaded
+      of={useBoards()}
+      isEmpty={({ results }) => results.length === 0}
+      empty={
+        <EmptyNote title="No board yet" icon="boards">
+          <p>A board shows insights side by side, for a team or a screen on the wall.</p>
+        </EmptyNote>
+      }
+    >
+      {({ results }) => (
+        <ul class={style.list}>
+          {results.toSorted(byPinAndName).map((board) => (
+            <li key={board.id}>
+              <Link href={`/boards/${board.id}`}>
+                <Icon name="boards" />
+                <span>
+                  <strong>{board.name || 'Board'}</strong>
+                  {board.description && <span>{board.description}</span>}
+                </span>
+                <span>{board.pinned ? 'pinned' : formatAgo(board.created_at)}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Loaded>
   )
 }
 
@@ -106,19 +151,21 @@ function NewBoard({ onClose }: { readonly onClose: () => void }): VNode {
             <span>Add insights one by one.</span>
           </button>
         </li>
-        <Loaded of={useBoardTemplates()}>
-          {({ results }) =>
-            results.map((template) => (
+      </ul>
+      <Loaded of={useBoardTemplates()}>
+        {({ results }) => (
+          <ul class={style.choices}>
+            {results.map((template) => (
               <li key={template.id}>
                 <button type="button" onClick={() => void make(template)}>
                   <strong>{template.template_name}</strong>
                   <span>{template.dashboard_description}</span>
                 </button>
               </li>
-            ))
-          }
-        </Loaded>
-      </ul>
+            ))}
+          </ul>
+        )}
+      </Loaded>
     </Dialog>
   )
 }

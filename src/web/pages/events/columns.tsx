@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { type ListedEvent, senderOf } from '../../api/events.ts'
 import { IconButton } from '../../parts/button.tsx'
-import { PropertyList } from '../../parts/filters/property-list.tsx'
+import { type OfferedProperties, PropertyList } from '../../parts/filters/property-list.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { eventTitle, propertyTitle } from '../../parts/names.ts'
 import { Popover } from '../../parts/overlays/popover.tsx'
@@ -72,11 +72,10 @@ export function ColumnChoice({ columns, event_names, onChange }: ColumnsProps): 
           {columns.length < COLUMNS_MAX && (
             <PropertyList
               event_names={event_names}
-              has_no_cohorts
+              offered={COLUMN_OWNERS}
               onPick={({ type, key }) => {
                 const column = `${type}:${key}`
-                const has_values = type === 'event' || type === 'person'
-                if (has_values && !columns.includes(column)) onChange([...columns, column])
+                if (!columns.includes(column)) onChange([...columns, column])
               }}
             />
           )}
@@ -85,6 +84,9 @@ export function ColumnChoice({ columns, event_names, onChange }: ColumnsProps): 
     </Popover>
   )
 }
+
+/** A listed event comes with its own properties and those of its person. */
+const COLUMN_OWNERS: OfferedProperties = { owners: ['event', 'person'] }
 
 const nameOf = (column: ShownProperty): string => column.slice(column.indexOf(':') + 1)
 const titleOf = (column: ShownProperty): string => propertyTitle(nameOf(column))

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useLocation } from 'wouter-preact'
 import { type GroupListed, groupAddress, nameOfGroup, useGroups } from '../../api/groups.ts'
+import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { formatAgo } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
@@ -9,12 +10,16 @@ import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
 
-type GroupTableProps = { readonly group_type_index: number; readonly search: string }
+type GroupTableProps = {
+  readonly group_type_index: number
+  readonly search: string
+  readonly filters: readonly PropertyCondition[]
+}
 
-/** Draws the groups whose key or name contains the search. */
-export function GroupTable({ group_type_index, search }: GroupTableProps): VNode {
+/** Draws the groups with the search in their key or properties, for which all filters hold. */
+export function GroupTable({ group_type_index, search, filters }: GroupTableProps): VNode {
   const [, navigate] = useLocation()
-  const list = useGroups(group_type_index, search)
+  const list = useGroups(group_type_index, search, filters)
   const groups = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
     <>

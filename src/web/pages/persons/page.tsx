@@ -4,6 +4,9 @@ import { useLocation, useRoute } from 'wouter-preact'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type PersonListed, usePersons } from '../../api/persons.ts'
 import { Choice } from '../../parts/fields/choice.tsx'
+import type { PropertyCondition } from '../../parts/filters/conditions.ts'
+import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
+import type { OfferedProperties } from '../../parts/filters/property-list.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
@@ -11,7 +14,7 @@ import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
-import { useParam } from '../../state/url.ts'
+import { useParam, useParamsChange } from '../../state/url.ts'
 import { GroupView } from './group.tsx'
 import { GroupTable } from './groups.tsx'
 import { PersonView } from './person.tsx'
@@ -37,7 +40,9 @@ const SKELETON_PX = 480
 
 function PersonList(): VNode {
   const [search, setSearch] = useParam('search')
-  const [type, setType] = useParam('groups')
+  const [type] = useParam('groups')
+  const [filters, setFilters] = useFilters()
+  const change = useParamsChange()
   const types = useGroupTypes().data ?? []
   const chosen = types.find(({ group_type_index }) => String(group_type_index) === type)
   const label = chosen === undefined ? 'Search by e-mail, name or id' : 'Search by name or key'
@@ -50,7 +55,13 @@ function PersonList(): VNode {
       <PageHead title="Persons" />
       <div class={style.controls}>
         {types.length > 0 && (
-          <Choice label="Show" options={options} value={type} onChange={setType} />
+          <Choice
+            label="Show"
+            options={options}
+            value={type}
+            // Conditions on persons say nothing of groups.
+            onChange={(groups) => change({ groups: groups || null, filters: null })}
+          />
         )}
         <input
           type="search"
@@ -60,19 +71,37 @@ function PersonList(): VNode {
           value={search}
           onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
         />
+        <PropertyFilters
+          key={type}
+          filters={filters}
+          onChange={setFilters}
+          offered={
+            chosen === undefined
+              ? PERSON_FILTERS
+              : { owners: ['group'], group_type_index: chosen.group_type_index }
+          }
+          has_key
+        />
       </div>
       {chosen === undefined ? (
-        <PersonTable search={search} />
+        <PersonTable search={search} filters={filters} />
       ) : (
-        <GroupTable group_type_index={chosen.group_type_index} search={search} />
+        <GroupTable group_type_index={chosen.group_type_index} search={search} filters={filters} />
       )}
     </>
   )
 }
 
-function PersonTable({ search }: { readonly search: string }): VNode {
+const PERSON_FILTERS: OfferedProperties = { owners: ['person', 'cohort'] }
+
+type PersonTableProps = {
+  readonly search: string
+  readonly filters: readonly PropertyCondition[]
+}
+
+function PersonTable({ search, filters }: PersonTableProps): VNode {
   const [, navigate] = useLocation()
-  const list = usePersons(search)
+  const list = usePersons(search, filters)
   const persons = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
     <>
@@ -80,7 +109,7 @@ function PersonTable({ search }: { readonly search: string }): VNode {
         of={list}
         skeleton={<SkeletonBlock height={SKELETON_PX} />}
         isEmpty={() => persons.length === 0}
-        empty={<NoPersons is_searched={search !== ''} />}
+        empty={<NoPersons is_searched={search !== '' || filters.length > 0} />}
       >
         {() => (
           <Table

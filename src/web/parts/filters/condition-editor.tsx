@@ -15,12 +15,13 @@ import {
   valueInputOf,
 } from './conditions.ts'
 import style from './filters.module.css'
-import { PropertyList, usePropertyType } from './property-list.tsx'
+import { type OfferedProperties, PropertyList, usePropertyType } from './property-list.tsx'
 
 type ConditionEditorProps = {
   /** null for a new one. */
   readonly condition: PropertyCondition | null
   readonly event_names: readonly string[]
+  readonly offered?: OfferedProperties | undefined
   /** Called once with the finished condition, when the panel closes. */
   readonly onChange: (condition: PropertyCondition) => void
   readonly close: () => void
@@ -30,6 +31,7 @@ type ConditionEditorProps = {
 export function ConditionEditor({
   condition,
   event_names,
+  offered,
   onChange,
   close,
 }: ConditionEditorProps): VNode {
@@ -52,7 +54,7 @@ export function ConditionEditor({
         close()
       }
     }
-    return <PropertyList event_names={event_names} onPick={onPick} />
+    return <PropertyList event_names={event_names} onPick={onPick} {...(offered && { offered })} />
   }
   const is_cohort = draft.type === 'cohort'
   return (

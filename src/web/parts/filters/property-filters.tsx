@@ -7,12 +7,14 @@ import { Popover } from '../overlays/popover.tsx'
 import { ConditionEditor } from './condition-editor.tsx'
 import { conditionText, type PropertyCondition, readConditions } from './conditions.ts'
 import style from './filters.module.css'
+import type { OfferedProperties } from './property-list.tsx'
 
 type PropertyFiltersProps = {
   readonly filters: readonly PropertyCondition[]
   readonly onChange: (filters: readonly PropertyCondition[]) => void
   /** The events that are filtered: their properties are offered first. */
   readonly event_names?: readonly string[]
+  readonly offered?: OfferedProperties
   /** The label of the button. */
   readonly text?: string
   /** Opens with `/`; for the filters of the whole page, of which there is one. */
@@ -23,7 +25,7 @@ const FILTER_KEY = { keys: '/', text: 'Add a filter' }
 
 /** Draws the chips; all conditions must hold. */
 export function PropertyFilters(props: PropertyFiltersProps): VNode {
-  const { filters, onChange, event_names = [], text = 'Filter', has_key = false } = props
+  const { filters, onChange, event_names = [], offered, text = 'Filter', has_key = false } = props
   return (
     <div class={style.filters}>
       {filters.map((filter, index) => (
@@ -31,6 +33,7 @@ export function PropertyFilters(props: PropertyFiltersProps): VNode {
           key={`${filter.type}:${filter.key}:${index}`}
           filter={filter}
           event_names={event_names}
+          offered={offered}
           onChange={(changed) => onChange(filters.map((one, at) => (at === index ? changed : one)))}
           onRemove={() => onChange(filters.filter((_, at) => at !== index))}
         />
@@ -46,6 +49,7 @@ export function PropertyFilters(props: PropertyFiltersProps): VNode {
           <ConditionEditor
             condition={null}
             event_names={event_names}
+            offered={offered}
             onChange={(added) => onChange([...filters, added])}
             close={close}
           />
@@ -58,11 +62,13 @@ export function PropertyFilters(props: PropertyFiltersProps): VNode {
 type FilterChipProps = {
   readonly filter: PropertyCondition
   readonly event_names: readonly string[]
+  readonly offered: OfferedProperties | undefined
   readonly onChange: (filter: PropertyCondition) => void
   readonly onRemove: () => void
 }
 
-function FilterChip({ filter, event_names, onChange, onRemove }: FilterChipProps): VNode {
+function FilterChip(props: FilterChipProps): VNode {
+  const { filter, event_names, offered, onChange, onRemove } = props
   const cohort_name = useCohortName(filter)
   const text = conditionText(filter, cohort_name)
   return (
@@ -77,6 +83,7 @@ function FilterChip({ filter, event_names, onChange, onRemove }: FilterChipProps
             <ConditionEditor
               condition={filter}
               event_names={event_names}
+              offered={offered}
               onChange={onChange}
               close={close}
             />

@@ -16,9 +16,20 @@ import type { PropertyCondition } from './conditions.ts'
 type PropertyListProps = {
   readonly event_names?: readonly string[]
   readonly onPick: (condition: PropertyCondition) => void
-  /** Leaves cohorts out, for breakdowns. */
-  readonly has_no_cohorts?: boolean
+  /** Everything by default. */
+  readonly offered?: OfferedProperties
 }
+
+/** The owners whose properties are offered. */
+export type OfferedProperties = {
+  readonly owners: readonly (PropertyOwner | 'cohort')[]
+  /** Of groups, this type alone. */
+  readonly group_type_index?: number
+}
+
+const EVERYTHING: OfferedProperties = { owners: ['event', 'person', 'group', 'session', 'cohort'] }
+/** Breakdowns can name these. */
+export const NO_COHORTS: OfferedProperties = { owners: ['event', 'person', 'group', 'session'] }
 
 type NamedOwner = {
   readonly owner: PropertyOwner | 'cohort'
@@ -32,24 +43,26 @@ type PickedProperty = NamedOwner & { readonly name: string; readonly text: strin
 export function PropertyList({
   event_names = [],
   onPick,
-  has_no_cohorts = false,
+  offered = EVERYTHING,
 }: PropertyListProps): VNode {
   const [search, setSearch] = useState('')
-  const events = usePropertyNames({ owner: 'event', search, event_names })
-  const persons = usePropertyNames({ owner: 'person', search })
-  const cohorts = useCohorts(!has_no_cohorts)
-  const groups = useGroupTypes().data ?? []
+  const is = (owner: NamedOwner['owner']): boolean => offered.owners.includes(owner)
+  const events = usePropertyNames({ owner: 'event', search, event_names, is_wanted: is('event') })
+  const persons = usePropertyNames({ owner: 'person', search, is_wanted: is('person') })
+  const cohorts = useCohorts(is('cohort'))
+  const groups = useOfferedGroups(offered)
   const group_names = useGroupNames(groups, search)
   const has = (text: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase())
   const found: readonly PickedProperty[] = [
-    ...named({ owner: 'event', title: 'Event' }, events.data?.results),
-    ...named({ owner: 'person', title: 'Person' }, persons.data?.results),
+    ...named({ owner: 'event', title: 'Event' }, is('event') ? events.data?.results : []),
+    ...named({ owner: 'person', title: 'Person' }, is('person') ? persons.data?.results : []),
     ...group_names,
-    ...named({ owner: 'session', title: 'Session' }, SESSION_PROPERTIES).filter(({ text, name }) =>
-      has(`${text} ${name}`),
-    ),
-    ...(cohorts.data?.results ?? [])
-      .filter(({ name }) => !has_no_cohorts && has(name))
+    ...named(
+      { owner: 'session', title: 'Session' },
+      is('session') ? SESSION_PROPERTIES : [],
+    ).filter(({ text, name }) => has(`${text} ${name}`)),
+    ...(is('cohort') ? (cohorts.data?.results ?? []) : [])
+      .filter(({ name }) => has(name))
       .map(({ id, name }) => ({
         owner: 'cohort' as const,
         title: 'Cohort',
@@ -61,7 +74,7 @@ export function PropertyList({
   return (
     <Combobox
       label="Property"
-      placeholder="Search properties and cohorts"
+      placeholder={is('cohort') ? 'Search properties and cohorts' : 'Search properties'}
       options={options}
       onSearch={setSearch}
       is_loading={events.isFetching || persons.isFetching}
@@ -93,6 +106,13 @@ function conditionOf({ owner, name, group_type_index }: PickedProperty): Propert
   if (owner === 'cohort') return { type: 'cohort', key: 'id', operator: 'in', value: Number(name) }
   const condition = { type: owner, key: name, operator: 'exact' }
   return group_type_index === undefined ? condition : { ...condition, group_type_index }
+}
+
+function useOfferedGroups(offered: OfferedProperties): readonly ListedGroupType[] {
+  const types = useGroupTypes().data ?? []
+  if (!offered.owners.includes('group')) return []
+  const { group_type_index: wanted = null } = offered
+  return types.filter(({ group_type_index }) => wanted === null || group_type_index === wanted)
 }
 
 /** Properties of every group type; a project has at most five, and hooks must not be called in a loop of changing length. */

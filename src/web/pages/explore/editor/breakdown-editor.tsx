@@ -1,7 +1,7 @@
 /** By which properties a question is broken down. */
 import type { VNode } from 'preact'
 import { IconButton } from '../../../parts/button.tsx'
-import { PropertyList } from '../../../parts/filters/property-list.tsx'
+import { NO_COHORTS, PropertyList } from '../../../parts/filters/property-list.tsx'
 import { propertyTitle } from '../../../parts/names.ts'
 import { Popover } from '../../../parts/overlays/popover.tsx'
 import type { BreakdownNode, ExploreQuestion } from '../question.ts'
@@ -45,7 +45,7 @@ export function BreakdownEditor({
         <Popover label="Add a breakdown" text="Breakdown" icon="plus" look="quiet" is_bare>
           {(close) => (
             <PropertyList
-              has_no_cohorts={breakdowns_max > 1}
+              {...(breakdowns_max > 1 && { offered: NO_COHORTS })}
               onPick={({ type, key, value, group_type_index }) => {
                 close()
                 const property = type === 'cohort' ? Number(value) : key

@@ -1,0 +1,147 @@
+/** The saved insights: searched, opened, renamed, deleted. */
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { type BoardInsight, changeBoards } from '../../api/boards.ts'
+import { type ApiError, call } from '../../api/calls/call.ts'
+import { useSettled } from '../../api/definitions.ts'
+import { TextField } from '../../parts/fields/field.tsx'
+import { formatAgo } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { errorText } from '../../parts/notes/error-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { Menu } from '../../parts/overlays/menu.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
+import { useProject } from '../../state/project.tsx'
+import { FormDialog } from './board-dialogs.tsx'
+import style from './boards.module.css'
+import { insightName } from './tile.tsx'
+
+type InsightListPage = { readonly next: string | null; readonly results: readonly BoardInsight[] }
+
+const PAGE_SIZE = 50
+
+/** Asks for the insights whose name or description contains a text, the newest first, page by page. */
+function useInsightPages(search: string) {
+  const { id } = useProject()
+  const settled = useSettled(search)
+  return useInfiniteQuery<InsightListPage, ApiError>({
+    queryKey: ['boards', id, 'insights', settled],
+    queryFn: ({ pageParam, signal }) => {
+      const page = { limit: PAGE_SIZE, offset: Number(pageParam) }
+      const query = {
+        saved: true,
+        basic: true,
+        order: '-last_modified_at',
+        search: settled,
+        ...page,
+      }
+      return call('GET', `/api/projects/${id}/insights/`, { query, signal })
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** Draws the list. */
+export function InsightList({ search }: { readonly search: string }): VNode {
+  const list = useInsightPages(search)
+  const [renamed, setRenamed] = useState<BoardInsight | null>(null)
+  const insights = list.data?.pages.flatMap(({ results }) => results) ?? []
+  return (
+    <>
+      <Loaded
+        of={list}
+        isEmpty={() => insights.length === 0}
+        empty={
+          search === '' ? (
+            <EmptyNote title="No insight is saved yet" icon="explore">
+              <p>Ask a question in Explore or SQL, and save it.</p>
+            </EmptyNote>
+          ) : (
+            <EmptyNote title="No insight is found" icon="search" />
+          )
+        }
+      >
+        {() => (
+          <ul class={style.list}>
+            {insights.map((insight) => (
+              <InsightItem
+                key={insight.id}
+                insight={insight}
+                onRename={() => setRenamed(insight)}
+              />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      <ShowMore list={list} text="Show more" />
+      {renamed !== null && <Rename insight={renamed} onClose={() => setRenamed(null)} />}
+    </>
+  )
+}
+
+type InsightItemProps = { readonly insight: BoardInsight; readonly onRename: () => void }
+
+function InsightItem({ insight, onRename }: InsightItemProps): VNode {
+  const { id } = useProject()
+  const name = insightName(insight)
+  const send = async (deleted: boolean): Promise<boolean> => {
+    try {
+      await changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { deleted }])
+      return true
+    } catch (error) {
+      showToast({ text: errorText(error) })
+      return false
+    }
+  }
+  const remove = async (): Promise<void> => {
+    if (!(await send(true))) return
+    showToast({
+      text: 'The insight is deleted',
+      action: { text: 'Undo', run: () => void send(false) },
+    })
+  }
+  return (
+    <li class={style.item}>
+      <Link href={`/insights/${insight.short_id}`}>
+        <Icon name="explore" />
+        <span>
+          <strong>{name}</strong>
+          {insight.dashboards.length > 0 && <span>{boardsText(insight.dashboards.length)}</span>}
+        </span>
+        <span>{formatAgo(insight.last_modified_at)}</span>
+      </Link>
+      <Menu
+        label={`Actions of ${name}`}
+        items={[
+          { text: 'Rename', onSelect: onRename },
+          { text: 'Delete', icon: 'trash', is_danger: true, onSelect: () => void remove() },
+        ]}
+      />
+    </li>
+  )
+}
+
+const boardsText = (count: number): string => (count === 1 ? 'On a board' : `On ${count} boards`)
+
+type RenameProps = { readonly insight: BoardInsight; readonly onClose: () => void }
+
+function Rename({ insight, onClose }: RenameProps): VNode {
+  const { id } = useProject()
+  const [name, setName] = useState(insight.name ?? '')
+  return (
+    <FormDialog
+      title="Rename the insight"
+      action="Rename"
+      onClose={onClose}
+      onSubmit={() => changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { name }])}
+    >
+      <TextField label="Name" value={name} onInput={setName} required maxLength={400} />
+    </FormDialog>
+  )
+}
