@@ -2,6 +2,7 @@
 import { KIB, MIB } from './bytes.ts'
 import { ADDRESS_SETTINGS } from './config/address-settings.ts'
 import { BACKUP_SETTINGS } from './config/backup-settings.ts'
+import { CLICKHOUSE_SETTINGS } from './config/clickhouse-settings.ts'
 import { EDGE_SETTINGS } from './config/edge-settings.ts'
 import {
   oneOf,
@@ -352,6 +353,7 @@ export const SETTINGS = [
     fallback: '0',
     help: 'whole months for which projects keep events, unless "project retention" says otherwise; 0 for ever',
   },
+  ...CLICKHOUSE_SETTINGS,
   ...EDGE_SETTINGS,
   ...BACKUP_SETTINGS,
   {

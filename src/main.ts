@@ -6,6 +6,8 @@ const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   'query-process': async (args) => (await import('./query/worker/main.ts')).runQueryProcess(args),
   'query-confinement-probe': async (args) =>
     (await import('./query/worker/limits/confinement-probe.ts')).runConfinementProbe(args),
+  'shipping-process': async (args) =>
+    (await import('./shipping/writer/process.ts')).runShippingProcess(args),
   'snapshot-process': async (args) =>
     (await import('./snapshots/writer/process.ts')).runSnapshotProcess(args),
 }

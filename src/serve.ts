@@ -17,14 +17,13 @@ import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
 import { makeSessionToken } from './projects/keys/secrets.ts'
 import { markIngested } from './projects/settings/project.ts'
 import { hashPassword, hasPasswords } from './projects/users/passwords.ts'
-import { QueryEngine } from './query/engine/engine.ts'
 import { diskReader } from './serve/disk-space.ts'
 import { openEdge } from './serve/edge.ts'
+import { openEvents } from './serve/events.ts'
 import { openFolder } from './serve/folder.ts'
 import { ANSWER_TIME_MS, type ListeningServer, listen, type Server } from './serve/listening.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
-import { openSnapshots } from './serve/snapshots.ts'
 import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control/control-db.ts'
@@ -230,13 +229,18 @@ async function openRooms(
     log.error({ file: file.id, project_id: file.project_id, damage }, 'a snapshot file is damaged')
   }
 
-  const definitions = new DefinitionReader(config.data_dir)
+  const { engine, snapshots, are_in_clickhouse } = await openEvents(config, {
+    control,
+    capture,
+    timings,
+    log,
+  })
+  parts.defer(() => engine.close())
+
+  const definitions = new DefinitionReader(config.data_dir, are_in_clickhouse)
   parts.defer(() => definitions.close())
   const ingest = new IngestReports(config.data_dir)
   parts.defer(() => ingest.close())
-
-  const engine = openEngine(config, log)
-  parts.defer(() => engine.close())
 
   const questions = openQuestions(config, { engine, timings, log, now })
   parts.defer(() => questions.close())
@@ -256,7 +260,6 @@ async function openRooms(
   })
   parts.defer(() => targeting.close())
 
-  const snapshots = openSnapshots(config, { control, capture, engine, timings, log })
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest, snapshots }
   return { control, capture, readers, targeting, engine, questions, snapshots }
@@ -269,22 +272,6 @@ function noteFirstEvent(control: Control, project_id: number, log: Log): void {
   } catch (err) {
     log.error({ err, project_id }, 'cannot note the first event')
   }
-}
-
-function openEngine(config: Config, log: Log): QueryEngine {
-  return new QueryEngine({
-    data_dir: config.data_dir,
-    settings: {
-      memory_mb: config.query_memory_mb,
-      spill_mb: config.query_spill_mb,
-      threads: config.query_threads,
-      result_bytes_max: config.query_result_bytes_max,
-      running_max: config.queries_running_max,
-      waiting_max: config.queries_waiting_max,
-    },
-    is_confined: config.query_confinement === 'on',
-    log,
-  })
 }
 
 /**

@@ -50,6 +50,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   flags: ['errors', 'geoip', 'threads'],
   insights: ['contract', 'errors', 'hogql'],
   query: ['column-names', 'contract', 'errors', 'hogql', 'insights', 'storage', 'threads'],
+  shipping: ['column-names', 'errors', 'storage'],
   snapshots: ['errors', 'storage', 'threads'],
   backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
@@ -98,6 +99,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'plugins',
     'projects',
     'query',
+    'shipping',
     'snapshots',
     'storage',
     'targeting',
@@ -106,7 +108,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ['backup', 'config', 'errors', 'licenses', 'logs', 'projects', 'serve', 'storage'],
   // what other projects import: it starts the program as a process
   testing: [],
-  main: ['cli', 'query', 'snapshots'],
+  main: ['cli', 'query', 'shipping', 'snapshots'],
   build: ['licenses', 'storage', 'web-build', 'web-pack'],
 }
 
@@ -342,12 +344,14 @@ describe('files', () => {
   test('of a child process are imported by its own side and its command in main.ts alone', () => {
     const worker = 'src/query/worker/'
     const writer = 'src/snapshots/writer/'
+    const shipping = 'src/shipping/writer/'
     // The protocol and its client name the types of the work.
     const clients = new Set(['src/snapshots/child.ts', 'src/snapshots/protocol.ts'])
     const breaches = allImports.filter(
       ({ from, to }) =>
         from !== 'src/main.ts' &&
         ((to.startsWith(writer) && !from.startsWith(writer) && !clients.has(from)) ||
+          (to.startsWith(shipping) && !from.startsWith(shipping)) ||
           (to.startsWith(worker) && !from.startsWith(worker))),
     )
     // Move types that both sides use into protocol.ts: an import of more would load the worker into the server.

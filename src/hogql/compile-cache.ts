@@ -99,7 +99,7 @@ export function cachedLength(): number {
  */
 function keyOf(text: string, tree: Select, context: CompileContext): string {
   const { project_id, timezone, week_start_day, now_us, values, cohorts, limits } = context
-  const { hidden_tables = [] } = context
+  const { hidden_tables = [], clickhouse = null } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
   // Cohorts can be many: they are part of the key only when the text names one.
   const named_cohorts = wordsOfTree(tree).has(COHORT_WORD) ? cohorts : null
@@ -112,6 +112,7 @@ function keyOf(text: string, tree: Select, context: CompileContext): string {
     limits,
     named_cohorts,
     hidden_tables,
+    clickhouse,
   ]
   const named = values === undefined ? [] : [...values]
   return JSON.stringify([parts, named], (_, value: unknown) =>

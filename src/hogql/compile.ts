@@ -3,7 +3,9 @@
  * rewrite (PASSES), print. No I/O.
  */
 
+import { clickhouseDialect } from './clickhouse/dialect.ts'
 import type { CompileContext } from './context.ts'
+import type { Dialect } from './dialect.ts'
 import { parseSelect } from './parser/parser.ts'
 import { fillPlaceholders } from './passes/fill-placeholders.ts'
 import { foldConstants } from './passes/fold-constants.ts'
@@ -30,9 +32,9 @@ import { type QueryReads, queryReads } from './query-reads.ts'
 import { columnName } from './resolve/names.ts'
 import { type Resolved, resolveStatement } from './resolve/resolver.ts'
 import { requireSmallForEngine, requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
-import { queryColumns, type Statement } from './sql/ir.ts'
+import { queryColumns } from './sql/ir.ts'
 import type { BoundValue } from './sql/parameters.ts'
-import { type Printed, printStatement } from './sql/print.ts'
+import { printStatement } from './sql/print.ts'
 import type * as ast from './syntax/ast.ts'
 import { RelativeTime, ValidityWindow } from './times/relative-time.ts'
 import { clickhouseName } from './types/types.ts'
@@ -64,16 +66,15 @@ const PASSES: readonly Pass[] = [
   materializeLate,
 ]
 
-/** An engine that answers: the rewrites for it, in order, and its printer. */
-export type Dialect = {
-  readonly passes: readonly Pass[]
-  readonly print: (statement: Statement, reads: QueryReads) => Printed
-}
-
 /** The engine of one machine. */
 const DUCKDB: Dialect = {
   passes: PASSES,
   print: (statement, reads) => printStatement(statement, reads.events),
+}
+
+/** The dialect of whatever has the project's events. */
+function dialectOf({ clickhouse = null }: CompileContext): Dialect {
+  return clickhouse === null ? DUCKDB : clickhouseDialect(clickhouse)
 }
 
 export type CompiledQuery = {
@@ -104,7 +105,7 @@ export type CompiledQuery = {
 export function compileHogQL(
   text: string,
   context: CompileContext,
-  dialect: Dialect = DUCKDB,
+  dialect: Dialect = dialectOf(context),
 ): CompiledQuery {
   return compileSelect(parseSelect(text), context, dialect)
 }
@@ -113,7 +114,7 @@ export function compileHogQL(
 export function compileSelect(
   select: ast.Select,
   context: CompileContext,
-  dialect: Dialect = DUCKDB,
+  dialect: Dialect = dialectOf(context),
 ): CompiledQuery {
   return lowerMeaning(findMeaning(select, context), context, dialect).compiled
 }
@@ -140,7 +141,7 @@ export type Lowered = {
 export function lowerMeaning(
   meaning: Meaning,
   base_context: CompileContext,
-  dialect: Dialect = DUCKDB,
+  dialect: Dialect = dialectOf(base_context),
 ): Lowered {
   const { statement, names, reads, hogql } = meaning
   const validity = new ValidityWindow(base_context.now_us)

@@ -1,6 +1,7 @@
 /** The context of a compilation: project, time zone, now, property types, limits and definitions. */
 
 import type { CompileBudget } from './budget.ts'
+import type { TableState } from './clickhouse/table-state.ts'
 import type { Expr } from './syntax/ast.ts'
 import type { ResourceName, ResourceRow } from './tables/resources.ts'
 import type { RelativeTime } from './times/relative-time.ts'
@@ -64,6 +65,8 @@ export type CompileContext = {
    * type would give; without it, properties are read from JSON.
    */
   readonly has_property_columns?: boolean
+  /** The state of the project's tables in ClickHouse, for which the statement is then printed; null or missing for DuckDB. */
+  readonly clickhouse?: TableState | null
   /** Index by name of the project's group types: each is a row of events, if no field has that name. */
   readonly group_types?: ReadonlyMap<string, number>
   /** Values of placeholders `{name}`; dotted names are flat: `variables.x`. */

@@ -1,7 +1,9 @@
 /** The dependencies of the routes; `serve.ts` passes the real ones. */
+
 import type { Logger } from 'pino'
 import type { DemoRuns } from '../demo/demo-runs.ts'
 import type { Geoip } from '../geoip.ts'
+import type { TableState } from '../hogql/clickhouse/table-state.ts'
 import type { KnownPropertyType } from '../hogql/context.ts'
 import type { IngestReports } from '../ingest/notes/reports.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
@@ -59,6 +61,8 @@ export type AppContext = {
     /** The index of each group type by name. */
     groupTypes(project_id: number): ReadonlyMap<string, number>
     listEvents(project_id: number): readonly EventDefinition[]
+    /** What is true of its tables in ClickHouse; null where events are on this machine. */
+    clickhouseState?(project_id: number): TableState | null
     listProperties(project_id: number, owner: DetectedOwner): readonly PropertyDefinition[]
     propertyTypes(project_id: number): ReadonlyMap<string, KnownPropertyType>
   }

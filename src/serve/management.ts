@@ -14,10 +14,10 @@ import { Addresses } from '../plugins/addresses.ts'
 import { Destinations } from '../plugins/destinations.ts'
 import { openTallies } from '../plugins/tallies.ts'
 import { KeyLimits } from '../query/service/key-limits.ts'
-import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control/control-db.ts'
 import type { Targeting } from '../targeting/open-targeting.ts'
 import { openBackups } from './backups.ts'
+import type { EventHolder } from './events.ts'
 import { openRemoval, type RemovalParts } from './removal.ts'
 
 type ManagementParts = {
@@ -26,7 +26,7 @@ type ManagementParts = {
   readonly now: () => Date
   readonly control: Control
   readonly capture: Capture
-  readonly snapshots: SnapshotJob
+  readonly snapshots: EventHolder['snapshots']
   readonly questions: RemovalParts['questions']
   readonly targeting: Targeting
 }

@@ -2,10 +2,10 @@
 import { MIB } from '../bytes.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../logs.ts'
-import type { QueryEngine } from '../query/engine/engine.ts'
 import { KeyLimits } from '../query/service/key-limits.ts'
 import { QueryService } from '../query/service/service.ts'
 import type { Timings } from '../threads/timings.ts'
+import type { EventHolder } from './events.ts'
 
 /** Opens the service in front of the engine. Close it before the engine. */
 export function openQuestions(
@@ -16,7 +16,7 @@ export function openQuestions(
     log,
     now,
   }: {
-    readonly engine: QueryEngine
+    readonly engine: EventHolder['engine']
     readonly timings: Timings
     readonly log: Log
     readonly now: () => Date

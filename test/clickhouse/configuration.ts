@@ -19,12 +19,12 @@ const USERS = `<clickhouse>
     <default/>
     <questions>
       <readonly>2</readonly>
-      <max_execution_time>600</max_execution_time>
+      <max_execution_time>86410</max_execution_time>
       <max_memory_usage>4000000000</max_memory_usage>
       <max_rows_to_read>10000000000</max_rows_to_read>
       <max_result_bytes>4000000000</max_result_bytes>
       <constraints>
-        <max_execution_time><min>1</min><max>600</max></max_execution_time>
+        <max_execution_time><min>1</min><max>86410</max></max_execution_time>
         <max_memory_usage><min>1000000</min><max>4000000000</max></max_memory_usage>
         <max_rows_to_read><min>1</min><max>10000000000</max></max_rows_to_read>
         <max_result_bytes><min>1</min><max>4000000000</max></max_result_bytes>

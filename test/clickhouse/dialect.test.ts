@@ -1,7 +1,7 @@
 /** The oracle's questions, compiled for both engines: the same rows on one server and on two shards, in three zones. */
 import { describe, expect, test } from 'bun:test'
 import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
-import { PLAIN_STATE } from '../../src/hogql/clickhouse/tables.ts'
+import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { CONTEXT } from '../hogql/engine.ts'
 import { runDialects } from '../oracle/dialects.ts'

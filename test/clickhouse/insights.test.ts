@@ -1,7 +1,7 @@
 /** Insights through both engines: the same answers on one server and on two shards, in three zones. */
 import { describe, expect, test } from 'bun:test'
 import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
-import { PLAIN_STATE } from '../../src/hogql/clickhouse/tables.ts'
+import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
 import { compileSelect } from '../../src/hogql/compile.ts'
 import type { RunTree } from '../../src/insights/insight.ts'
 import { insightOf } from '../../src/insights/kinds.ts'

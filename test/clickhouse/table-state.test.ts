@@ -1,7 +1,7 @@
 /** Events of ids that have a person today, and of persons that are being removed, on two shards. */
 import { describe, expect, test } from 'bun:test'
 import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
-import { PLAIN_STATE, type TableState } from '../../src/hogql/clickhouse/tables.ts'
+import { PLAIN_STATE, type TableState } from '../../src/hogql/clickhouse/table-state.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { CONTEXT } from '../hogql/engine.ts'
 import { personId } from '../hogql/rows.ts'

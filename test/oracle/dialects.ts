@@ -3,7 +3,7 @@
 import type { Json } from '@duckdb/node-api'
 import { Refusal } from '../../src/errors.ts'
 import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
-import { PLAIN_STATE } from '../../src/hogql/clickhouse/tables.ts'
+import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
 import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
 import type { ClickHouseClient } from '../../src/storage/clickhouse/clickhouse-client.ts'
 import { askClickHouse } from '../clickhouse/ask.ts'

@@ -1,6 +1,6 @@
 /** The second dialect of the compiler: the passes of a statement for ClickHouse, and its printer. */
 
-import type { Dialect } from '../compile.ts'
+import type { Dialect } from '../dialect.ts'
 import { foldConstants } from '../passes/fold-constants.ts'
 import { lowerComparisonsWith } from '../passes/lower/lower-comparisons.ts'
 import { limitOutput } from '../passes/lower/lower-limits.ts'
@@ -12,7 +12,7 @@ import type { ResolvedExpr } from '../sql/ir.ts'
 import { applyFragment } from '../sql/sql-fragments.ts'
 import { isText, type Type, withNull } from '../types/types.ts'
 import { printClickHouse } from './printer.ts'
-import type { TableState } from './tables.ts'
+import type { TableState } from './table-state.ts'
 
 /** A conversion that the printer spells. */
 const asType = (expr: ResolvedExpr, to: Type): ResolvedExpr =>

@@ -31,7 +31,8 @@ import { constantInt } from '../sql/sql-fragments.ts'
 import { type ExprPrinter, printCall } from './calls.ts'
 import { refuseThere } from './refuse-there.ts'
 import { StatementReads } from './scan-reads.ts'
-import { ClickHouseTables, type TableState } from './tables.ts'
+import type { TableState } from './table-state.ts'
+import { ClickHouseTables } from './tables.ts'
 import { ClickHouseValues } from './values.ts'
 
 /** Prints one SELECT and the values of its parameters `{p1:String}`, `{p2:Int64}`, … */

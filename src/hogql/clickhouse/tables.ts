@@ -3,17 +3,8 @@
 import { hotColumnName, restPath } from '../../column-names.ts'
 import type { ColumnName, RelationName, Scan } from '../sql/ir.ts'
 import type { ScanReads } from './scan-reads.ts'
+import type { TableState } from './table-state.ts'
 import type { ClickHouseValues } from './values.ts'
-
-/** Facts about a project's tables at the moment; a statement has no join or condition for a fact that is false. */
-export type TableState = {
-  /** Ids that were stored without a person have one today. */
-  readonly has_id_overrides: boolean
-  /** Events of removed persons are not all deleted yet. */
-  readonly has_removed_people: boolean
-}
-
-export const PLAIN_STATE: TableState = { has_id_overrides: false, has_removed_people: false }
 
 /** Prints the tables of one project. */
 export class ClickHouseTables {

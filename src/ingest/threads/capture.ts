@@ -4,6 +4,7 @@
  */
 
 import type { NewFiles } from '../../storage/log/event-log.ts'
+import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import { Checkpoints } from '../../storage/sqlite/checkpoints.ts'
 import { FairBudget } from '../../threads/fair-budget.ts'
@@ -173,6 +174,11 @@ export class Capture {
   /** The manifest's transaction. */
   commitFiles(files: NewFiles): Promise<void> {
     return this.#call((call) => ({ kind: 'files', call, files }))
+  }
+
+  /** Notes how far the log has been carried to ClickHouse. Resolves after the commit. */
+  commitShipping(step: ShippingStep): Promise<void> {
+    return this.#call((call) => ({ kind: 'shipping', call, step }))
   }
 
   /** Deletes events up to a sequence number from the log, in bounded transactions. The manifest has them in files. */

@@ -6,6 +6,7 @@ import { openGeoip } from '../../geoip.ts'
 import { changePerson, type PersonChangeParts, runParts } from '../../identity/changes.ts'
 import { ProjectTokens } from '../../storage/control/project-tokens.ts'
 import { LogSync } from '../../storage/log/log-sync.ts'
+import { writeShippingStep } from '../../storage/log/shipments.ts'
 import {
   type CohortChange,
   changeCohort,
@@ -88,6 +89,9 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       return
     case 'files':
       call(message.call, () => thread?.stores.log.commitFiles(message.files))
+      return
+    case 'shipping':
+      write(thread, message.call, (db) => writeShippingStep(db, message.step))
       return
     case 'trim':
       trim(thread, message.call, message.up_to_seq)

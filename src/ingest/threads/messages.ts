@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
 import type { EdgeEpoch } from '../../storage/log/edge-positions.ts'
 import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
+import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { CommitTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
@@ -143,6 +144,7 @@ export type ToDataThread =
   | (DataThreadSettings & { readonly kind: 'open'; readonly timings: CommitTimings })
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'files'; readonly call: number; readonly files: NewFiles }
+  | { readonly kind: 'shipping'; readonly call: number; readonly step: ShippingStep }
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
   | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
   | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }

@@ -79,6 +79,11 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     this.#queue = new ProjectQueue({ ...options.limits, guests_max: GUESTS_MAX })
   }
 
+  /** Queries that run and wait. */
+  get load(): { readonly running: number; readonly waiting: number } {
+    return this.#queue.state
+  }
+
   /** Answers a compiled query. Refuses as the one-machine engine does, with the same codes. */
   async ask(query: WorkerQuery, options: EngineAskOptions): Promise<WorkerAnswer> {
     const { timeout_ms, signal, onBegin } = options

@@ -1,6 +1,7 @@
 /** One compilation as plain data, so that it can run on any thread. */
 
 import { type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
+import type { TableState } from '../../hogql/clickhouse/table-state.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
 import { compileText } from '../../hogql/compile-cache.ts'
 import type {
@@ -35,6 +36,7 @@ export type CompileSubject =
 export type SentContext = {
   readonly project: Pick<QueriedProject, 'id' | 'timezone' | 'week_start_day'>
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
+  readonly clickhouse: TableState | null
   readonly group_types: ReadonlyMap<string, number>
   readonly cohorts: readonly CohortReference[]
   readonly actions: readonly SavedAction[]
@@ -106,6 +108,7 @@ export function receiveContext(input: SentContext): QueryContext {
   return {
     project: input.project,
     property_types: input.property_types,
+    clickhouse: input.clickhouse,
     group_types: input.group_types,
     cohorts: input.cohorts,
     actions: input.actions,

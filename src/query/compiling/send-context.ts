@@ -27,6 +27,7 @@ export function sendContext(subject: CompileSubject, context: QueryContext): Sen
   return {
     project: { id, timezone, week_start_day },
     property_types: context.property_types,
+    clickhouse: context.clickhouse ?? null,
     group_types: context.group_types ?? new Map(),
     cohorts: words.has(COHORT_WORD) ? (context.cohorts ?? []) : [],
     actions: words.has(ACTION_WORD) ? (context.actions ?? []) : [],

@@ -12,14 +12,15 @@ export function compileContext(
   now: Date,
   more: QueryInputs,
 ): CompileContext {
-  const { project, property_types, cohorts = [] } = context
+  const { project, property_types, cohorts = [], clickhouse = null } = context
   return {
     project_id: project.id,
     timezone: project.timezone,
     week_start_day: project.week_start_day === 1 ? 1 : 0,
     now_us: BigInt(now.getTime()) * 1000n,
     property_types,
-    has_property_columns: true,
+    has_property_columns: clickhouse === null,
+    clickhouse,
     ...(context.group_types === undefined ? {} : { group_types: context.group_types }),
     cohorts,
     get actions() {

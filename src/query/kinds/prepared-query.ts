@@ -1,4 +1,5 @@
 /** The common form of every kind of query before it is computed, and the context it is prepared in. */
+import type { TableState } from '../../hogql/clickhouse/table-state.ts'
 import type { CohortReference, CompileContext, KnownPropertyType } from '../../hogql/context.ts'
 import type { ExperimentDefinition } from '../../insights/experiments/known-experiment.ts'
 import type { SavedAction } from '../../insights/members/actions.ts'
@@ -38,6 +39,8 @@ export type SavedVariable = {
 export type QueryContext = {
   readonly project: QueriedProject
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
+  /** What is true of the project's tables in ClickHouse, where that answers; null where this machine does. */
+  readonly clickhouse?: TableState | null
   /** Index by name of the project's group types. */
   readonly group_types?: ReadonlyMap<string, number>
   /** The project's cohorts. */

@@ -98,7 +98,7 @@ function statementsOf(sql: string, values: Readonly<Record<string, string>>): re
 }
 
 /** The schema or the server does not fit this executable. */
-class ClickHouseUnfit extends Error {
+export class ClickHouseUnfit extends Error {
   override readonly name = 'ClickHouseUnfit'
 }
 

@@ -43,6 +43,13 @@ type GroupTypes = ReadonlyMap<string, number>
 
 const NO_GROUPS: GroupTypes = new Map()
 
+type ClickHouseState = {
+  /** Events of some ids belong to the persons that have them today. */
+  readonly has_id_overrides: boolean
+  /** Events of some persons are still to be deleted. */
+  readonly has_removed_people: boolean
+}
+
 type CachedTypes = { readonly change: number; readonly types: PropertyTypes }
 
 /** Projects with cached types. */
@@ -51,13 +58,16 @@ const PROJECTS_CACHED_MAX = 256
 /** A reader of events.db, which the data thread creates and writes. */
 export class DefinitionReader {
   readonly #db: Database
+  readonly #are_in_clickhouse: boolean
   readonly #types = new ClockCache<CachedTypes>(PROJECTS_CACHED_MAX)
   readonly #newest: Statement<{ change: number | null }, [number]>
   readonly #changed: Statement<DetectedRow, [number, number]>
   readonly #groups = new ClockCache<GroupTypes>(PROJECTS_CACHED_MAX)
   readonly #group_types_count: Statement<{ count: number }, [number]>
 
-  constructor(data_dir: string) {
+  /** `are_in_clickhouse`: whether the folder's events are, so that questions are compiled for it. */
+  constructor(data_dir: string, are_in_clickhouse = false) {
+    this.#are_in_clickhouse = are_in_clickhouse
     this.#db = openReader(join(data_dir, 'events.db'))
     this.#newest = this.#db.prepare(
       'select max(change) as change from property_definitions where project_id = ?',
@@ -101,6 +111,17 @@ export class DefinitionReader {
     const types = new Map(rows.map((row) => [row.group_type, row.group_type_index]))
     this.#groups.set(key, types)
     return types
+  }
+
+  /** What is true of a project's tables in ClickHouse; null where the events are on this machine. */
+  clickhouseState(project_id: number): ClickHouseState | null {
+    if (!this.#are_in_clickhouse) return null
+    const has = (table: 'distinct_id_overrides' | 'event_removals'): boolean =>
+      this.#db.query(`select 1 from ${table} where project_id = ? limit 1`).get(project_id) !== null
+    return {
+      has_id_overrides: has('distinct_id_overrides'),
+      has_removed_people: has('event_removals'),
+    }
   }
 
   /** Lists the detected event names, sorted. */

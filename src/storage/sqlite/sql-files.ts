@@ -55,6 +55,7 @@ import plannerStatistics from '../../../sql/events/0017_planner_statistics.sql' 
 }
 import edges from '../../../sql/events/0018_edges.sql' with { type: 'text' }
 import edgeBacklog from '../../../sql/events/0019_edge_backlog.sql' with { type: 'text' }
+import shipments from '../../../sql/events/0020_shipments.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -78,6 +79,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0017_planner_statistics', sql: plannerStatistics },
   { name: '0018_edges', sql: edges },
   { name: '0019_edge_backlog', sql: edgeBacklog },
+  { name: '0020_shipments', sql: shipments },
 ]
 
 /** The schema of control.db, oldest step first. */

@@ -1,7 +1,7 @@
 /** Questions to a real ClickHouse through the engine: rows, limits, stops, errors, and what the restricted user may not. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { clickhouseDialect } from '../../../src/hogql/clickhouse/dialect.ts'
-import { PLAIN_STATE } from '../../../src/hogql/clickhouse/tables.ts'
+import { PLAIN_STATE } from '../../../src/hogql/clickhouse/table-state.ts'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
 import { NO_READS } from '../../../src/hogql/query-reads.ts'
 import {

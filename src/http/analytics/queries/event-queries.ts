@@ -39,6 +39,7 @@ export async function queryEvents(
       property_types: app.definitions.propertyTypes(project.id),
       group_types: app.definitions.groupTypes(project.id),
       rows_max: app.query_limits.rows_max,
+      clickhouse: app.definitions.clickhouseState?.(project.id) ?? null,
       get actions() {
         return listActions(app.control, project.id)
       },

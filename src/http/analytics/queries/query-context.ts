@@ -51,6 +51,9 @@ export function queryContext(
     get group_types() {
       return app.definitions.groupTypes(project.id)
     },
+    get clickhouse() {
+      return app.definitions.clickhouseState?.(project.id) ?? null
+    },
     get cohorts() {
       return listNamedCohorts(app.control, project.id)
     },

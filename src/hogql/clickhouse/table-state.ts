@@ -1,0 +1,11 @@
+/** The state of a project's tables in ClickHouse, which decides what is joined and left out. */
+
+/** What is true of a project's tables at the moment; a statement has no join or condition for what is not. */
+export type TableState = {
+  /** Ids that were stored without a person have one today. */
+  readonly has_id_overrides: boolean
+  /** Events of removed persons are not all deleted yet. */
+  readonly has_removed_people: boolean
+}
+
+export const PLAIN_STATE: TableState = { has_id_overrides: false, has_removed_people: false }

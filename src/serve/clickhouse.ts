@@ -1,0 +1,141 @@
+/** Opens ClickHouse as the holder of events: checks its servers, the shipper, and the engine that asks it. */
+import { MIB } from '../bytes.ts'
+import { type Config, ConfigError } from '../config.ts'
+import type { Capture } from '../ingest/threads/capture.ts'
+import type { Log } from '../logs.ts'
+import { trimLimit } from '../plugins/destinations.ts'
+import { listProjectIds } from '../projects/settings/project.ts'
+import { retentionMonths } from '../projects/settings/retention.ts'
+import { ClickHouseEngine } from '../query/clickhouse/clickhouse-engine.ts'
+import { FreshEngine } from '../query/clickhouse/fresh-engine.ts'
+import type { QueryEngine } from '../query/engine/engine.ts'
+import { Shipper } from '../shipping/shipper.ts'
+import { ClickHouseClient } from '../storage/clickhouse/clickhouse-client.ts'
+import { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
+import { ClickHouseUnfit } from '../storage/clickhouse/clickhouse-schema.ts'
+import type { Control } from '../storage/control/control-db.ts'
+import { countFiles, isShipped } from '../storage/log/shipments.ts'
+
+/** What the rest of the server needs of an engine. */
+type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state'>
+
+/** A question waits so long until ClickHouse has what was captured before it. */
+const FRESH_MS_MAX = 2000
+/** Rows that one question may read there. */
+const ROWS_READ_MAX = 10_000_000_000
+
+type ClickHouseParts = {
+  readonly control: Control
+  readonly capture: Capture
+  readonly log: Log
+}
+
+/** The servers of the settings; null without an address. */
+export function clickhouseNodes(config: Config): ClickHouseNodes | null {
+  const [first, ...others] = config.clickhouse_url.map((url) => clientFor(config, url))
+  if (first === undefined) return null
+  const { clickhouse_cluster: cluster } = config
+  if (cluster === null && others.length > 0)
+    throw new ConfigError(
+      'TIDEMARK_CLICKHOUSE_URL names several addresses: TIDEMARK_CLICKHOUSE_CLUSTER must name their cluster',
+    )
+  return new ClickHouseNodes({ writers: [first, ...others], reader: readerFor(config), cluster })
+}
+
+function clientFor(config: Config, url: string): ClickHouseClient {
+  const { clickhouse_user: user, clickhouse_password: password } = config
+  return new ClickHouseClient({
+    url,
+    user,
+    password: password ?? '',
+    database: config.clickhouse_database,
+  })
+}
+
+function readerFor(config: Config): ClickHouseClient {
+  return new ClickHouseClient({
+    url: config.clickhouse_url[0] ?? '',
+    user: config.clickhouse_read_user,
+    password: config.clickhouse_read_password ?? '',
+    database: config.clickhouse_database,
+  })
+}
+
+/**
+ * Opens the shipper without starting it, and the engine; null without an address. Refuses a folder whose events are
+ * partly elsewhere than where they would be asked for. Close both before ingestion.
+ */
+export async function openClickHouse(
+  config: Config,
+  { control, capture, log }: ClickHouseParts,
+): Promise<{ readonly shipper: Shipper; readonly engine: EnginePart } | null> {
+  const nodes = clickhouseNodes(config)
+  const is_shipped = isShipped(config.data_dir)
+  if (nodes === null) {
+    if (!is_shipped) return null
+    throw new ConfigError(
+      'the events of this folder are in ClickHouse: set TIDEMARK_CLICKHOUSE_URL',
+    )
+  }
+  const files = countFiles(config.data_dir)
+  if (files > 0)
+    throw new ConfigError(
+      `${files} snapshot files of this folder are not in ClickHouse yet: run "tidemark clickhouse fill" first`,
+    )
+  await fitOrWait(nodes, is_shipped, log)
+  const shipper = new Shipper({
+    data_dir: config.data_dir,
+    nodes,
+    capture,
+    listProjects: () => listProjectIds(control.db),
+    monthsKept: (project_id) => retentionMonths(control.db, project_id, config.retention_months),
+    trimmable: (shipped_seq) => trimLimit(control.db, shipped_seq),
+    is_confined: config.query_confinement === 'on',
+    log,
+  })
+  await shipper.prepare()
+  return { shipper, engine: openEngine(config, nodes, shipper) }
+}
+
+/** A folder that ships already may start while ClickHouse is away: its events wait in the log. */
+async function fitOrWait(nodes: ClickHouseNodes, is_shipped: boolean, log: Log): Promise<void> {
+  try {
+    await nodes.fit()
+  } catch (error) {
+    if (error instanceof ClickHouseUnfit) throw new ConfigError(error.message)
+    const reason = error instanceof Error ? error.message : String(error)
+    if (!is_shipped) throw new ConfigError(`ClickHouse cannot be reached: ${reason}`)
+    log.warn({ reason }, 'ClickHouse cannot be reached: events wait in the log')
+  }
+}
+
+function openEngine(config: Config, nodes: ClickHouseNodes, shipper: Shipper): EnginePart {
+  const asking = new ClickHouseEngine({
+    reader: readerFor(config),
+    writer: nodes.first,
+    limits: {
+      running_max: config.queries_running_max,
+      waiting_max: config.queries_waiting_max,
+      memory_bytes_max: config.query_memory_mb * MIB,
+      rows_read_max: ROWS_READ_MAX,
+      result_bytes_max: config.query_result_bytes_max,
+    },
+  })
+  const terms = { wait_ms: FRESH_MS_MAX, stale_ms: config.clickhouse_stale_s * 1000 }
+  const fresh = new FreshEngine(asking, (project_id) => shipper.waitForProject(project_id, terms))
+  return {
+    ask: (query, options) => fresh.ask(query, options),
+    close: async () => asking.close(),
+    get state() {
+      return {
+        pid: null,
+        ...asking.load,
+        processes_started: 0,
+        processes_ended: {},
+        opening_failures: 0,
+        confinement: { landlock: 0, seccomp: false },
+        unready: shipper.state.failure === null ? null : 'ClickHouse does not take events.',
+      }
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/** Deletes in ClickHouse what a folder deletes: events of removed persons, months beyond the retention, projects. */
+
+import { PARAMETER_BYTES_MAX } from '../storage/clickhouse/clickhouse-client.ts'
+import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
+import type { EventRemoval } from '../storage/log/event-removals.ts'
+import { PERSON_TABLES } from './person-tables.ts'
+
+/** Done on every shard and copy when the statement answers. */
+const DELETED_AT_ONCE = {
+  lightweight_deletes_sync: 2,
+  mutations_sync: 2,
+  allow_nondeterministic_mutations: 1,
+  // The default asks shards that a test or a single server has not.
+  max_execution_time: 0,
+}
+
+/** The numbers of a removal: a later one of the same person is the truth. */
+const removalRow = (removal: EventRemoval, is_deleted: 0 | 1): string =>
+  removal.person_ids
+    .map((id) =>
+      JSON.stringify([removal.project_id, id.toHex(), removal.id * 2 + is_deleted, is_deleted]),
+    )
+    .join('\n')
+
+/** Marks persons whose events are being deleted, or that they are: until then no question reads an event of theirs. */
+export async function markRemoval(
+  nodes: ClickHouseNodes,
+  removal: EventRemoval,
+  is_deleted: 0 | 1,
+): Promise<void> {
+  if (removal.person_ids.length === 0) return
+  await nodes.runEverywhere(
+    "INSERT INTO removed_people SELECT * FROM input('project_id UInt32, person_id UUID, change UInt64, is_deleted UInt8') FORMAT JSONCompactEachRow",
+    { rows: Buffer.from(removalRow(removal, is_deleted)), settings: { async_insert: 0 } },
+  )
+}
+
+/** Deletes the events of a removal on every shard: those up to its number, and all of older names of the log. */
+export async function deleteRemoved(
+  nodes: ClickHouseNodes,
+  log_id: string,
+  removal: EventRemoval,
+): Promise<void> {
+  const { project_id, up_to_seq, distinct_ids, person_ids } = removal
+  const until = `project_id = ${project_id} AND (log_id <> {p1:String} OR seq <= ${up_to_seq})`
+  for (const ids of inChunks(distinct_ids))
+    await deleteEvents(
+      nodes,
+      `${until} AND distinct_id IN (SELECT arrayJoin(JSONExtract({p2:String}, 'Array(String)')))`,
+      [log_id, ids],
+    )
+  // Ids that have another person today keep their events.
+  for (const ids of inChunks(person_ids.map((id) => id.toHex())))
+    await deleteEvents(
+      nodes,
+      `${until} AND person_id IN (SELECT toUUID(arrayJoin(JSONExtract({p2:String}, 'Array(String)')))) AND distinct_id NOT IN (SELECT distinct_id FROM distinct_id_overrides FINAL WHERE project_id = ${project_id})`,
+      [log_id, ids],
+    )
+}
+
+/** Lists of texts as JSON that a parameter can hold, quotes and backslashes doubled. */
+function* inChunks(texts: readonly string[]): Generator<string> {
+  let chunk: string[] = []
+  let bytes = 0
+  for (const text of texts) {
+    const more = 2 * Buffer.byteLength(JSON.stringify(text)) + 1
+    if (bytes + more > PARAMETER_BYTES_MAX && chunk.length > 0) {
+      yield JSON.stringify(chunk)
+      chunk = []
+      bytes = 0
+    }
+    chunk.push(text)
+    bytes += more
+  }
+  if (chunk.length > 0) yield JSON.stringify(chunk)
+}
+
+/** Deletes a project's events before a month, as `2026-11`. Gives how many there were. */
+export async function deleteMonthsBefore(
+  nodes: ClickHouseNodes,
+  project_id: number,
+  month: string,
+): Promise<number> {
+  const before = `project_id = ${project_id} AND timestamp < toDateTime64({p1:String}, 6, 'UTC')`
+  const texts = [`${month}-01 00:00:00`]
+  const count = Number(
+    await nodes.first.run(`SELECT count() FROM events WHERE ${before}`, { texts }),
+  )
+  if (count > 0) await deleteEvents(nodes, before, texts)
+  return count
+}
+
+/** Deletes everything of a project. */
+export async function deleteProject(nodes: ClickHouseNodes, project_id: number): Promise<void> {
+  await deleteEvents(nodes, `project_id = ${project_id}`, [])
+  await deletePersons(nodes, [project_id])
+}
+
+/** Deletes the rows of persons of some projects: a restored folder sends its own. */
+export async function deletePersons(
+  nodes: ClickHouseNodes,
+  project_ids: readonly number[],
+): Promise<void> {
+  if (project_ids.length === 0) return
+  for (const table of [...PERSON_TABLES.map((one) => one.table), 'removed_people'])
+    await nodes.runEverywhere(
+      `DELETE FROM \`${table}\`${nodes.on_cluster} WHERE project_id IN (${project_ids.join(', ')})`,
+      { settings: DELETED_AT_ONCE },
+    )
+}
+
+async function deleteEvents(
+  nodes: ClickHouseNodes,
+  where: string,
+  texts: readonly string[],
+): Promise<void> {
+  await nodes.runEverywhere(`DELETE FROM ${nodes.events_table}${nodes.on_cluster} WHERE ${where}`, {
+    texts,
+    settings: DELETED_AT_ONCE,
+  })
+}

@@ -1,0 +1,146 @@
+/** The servers of a topology: whether they fit, and which of them gets what, so that a statement reaches every shard once. */
+
+import {
+  type ClickHouseClient,
+  ClickHouseError,
+  type ClickHouseStatement,
+} from './clickhouse-client.ts'
+import { type ClickHouseTopology, ClickHouseUnfit, migrateClickHouse } from './clickhouse-schema.ts'
+
+type NodeOptions = {
+  /** One server of each shard as the user that writes; any one where they copy among themselves. */
+  readonly writers: readonly [ClickHouseClient, ...ClickHouseClient[]]
+  /** The first server as the user that only reads. */
+  readonly reader: ClickHouseClient
+  /** Null for one server without a cluster. */
+  readonly cluster: string | null
+}
+
+export class ClickHouseNodes {
+  readonly #options: NodeOptions
+  #topology: ClickHouseTopology
+  #is_fit = false
+
+  constructor(options: NodeOptions) {
+    const { cluster } = options
+    this.#options = options
+    this.#topology =
+      cluster === null ? { kind: 'server' } : { kind: 'cluster', cluster, is_replicated: false }
+  }
+
+  /**
+   * Finds out how the servers are laid out and brings their tables to this executable's schema; at once after the first
+   * time. Throws ClickHouseUnfit with the reason when they do not fit; errors of the network pass through.
+   */
+  async fit(): Promise<void> {
+    if (this.#is_fit) return
+    const { writers, cluster } = this.#options
+    try {
+      if (cluster !== null) this.#topology = await findTopology(writers, cluster)
+      const owners = this.isReplicated() ? [this.first] : writers
+      for (const writer of owners) await migrateClickHouse(writer, this.#topology)
+      await requireRights(this.#options, this.events_table)
+    } catch (error) {
+      throw unfitOf(error)
+    }
+    this.#is_fit = true
+  }
+
+  /** The server that takes what is for all of them once. */
+  get first(): ClickHouseClient {
+    return this.#options.writers[0]
+  }
+
+  /** The table with a shard's own events. */
+  get events_table(): string {
+    return this.#topology.kind === 'cluster' ? 'events_local' : 'events'
+  }
+
+  /** Sends a statement to every server that has tables of its own. Rejects when one fails; all have been asked then. */
+  async runEverywhere(sql: string, more: Omit<ClickHouseStatement, 'sql'> = {}): Promise<void> {
+    const nodes = this.isReplicated() ? [this.first] : this.#options.writers
+    const ends = await Promise.allSettled(nodes.map((node) => node.run(sql, more)))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  /** `ON CLUSTER …` where the servers pass on statements themselves. */
+  get on_cluster(): string {
+    return this.#topology.kind === 'cluster' && this.#topology.is_replicated
+      ? ` ON CLUSTER '${this.#topology.cluster}'`
+      : ''
+  }
+
+  isReplicated(): boolean {
+    return this.#topology.kind === 'cluster' && this.#topology.is_replicated
+  }
+}
+
+/** Servers with the macros of copies keep copies. Without them, each shard is sent its statements. */
+async function findTopology(
+  writers: NodeOptions['writers'],
+  cluster: string,
+): Promise<ClickHouseTopology> {
+  const macros = await writers[0].run(
+    "SELECT count() FROM system.macros WHERE macro IN ('shard', 'replica')",
+  )
+  const is_replicated = Number(macros) === 2
+  const shards = Number(
+    await writers[0].run(
+      'SELECT uniqExact(shard_num) FROM system.clusters WHERE cluster = {p1:String}',
+      {
+        texts: [cluster],
+      },
+    ),
+  )
+  if (shards === 0) throw new ClickHouseUnfit(`ClickHouse knows no cluster ${cluster}`)
+  if (!is_replicated && shards !== writers.length)
+    throw new ClickHouseUnfit(
+      `cluster ${cluster} has ${shards} shards without copies: TIDEMARK_CLICKHOUSE_URL must name one address of each, and names ${writers.length}`,
+    )
+  return { kind: 'cluster', cluster, is_replicated }
+}
+
+/** Asked before the first batch: a right that is missing later would stop all of them. */
+async function requireRights(
+  { writers, reader }: NodeOptions,
+  events_table: string,
+): Promise<void> {
+  const { database } = reader.access
+  for (const writer of writers) {
+    const rights = await writer.run(
+      `CHECK GRANT SELECT, INSERT, ALTER DELETE, ALTER UPDATE ON \`${database}\`.*`,
+    )
+    if (rights.trim() !== '1')
+      throw new ClickHouseUnfit(
+        `the user ${writer.access.user} of ClickHouse needs SELECT, INSERT, ALTER DELETE and ALTER UPDATE on ${database}.*`,
+      )
+  }
+  for (const table of ['events', 'persons', events_table])
+    await reader.run(`SELECT 1 FROM \`${table}\` LIMIT 0`)
+  const may_insert = await reader.run(`CHECK GRANT INSERT ON \`${database}\`.persons`)
+  if (may_insert.trim() === '1')
+    throw new ClickHouseUnfit(
+      `the user ${reader.access.user} of ClickHouse, as which questions are asked, may write: it must have SELECT on ${database}.* and no other right`,
+    )
+}
+
+/** Codes of ClickHouse for a wrong password and a missing right. */
+const AUTHENTICATION_FAILED = 516
+const ACCESS_DENIED = 497
+const UNKNOWN_DATABASE = 81
+
+function unfitOf(error: unknown): unknown {
+  if (!(error instanceof ClickHouseError)) return error
+  const { code, message } = error
+  const first_line = message.split('\n')[0] ?? ''
+  switch (code) {
+    case AUTHENTICATION_FAILED:
+      return new ClickHouseUnfit(`ClickHouse refuses the user or its password: ${first_line}`)
+    case ACCESS_DENIED:
+      return new ClickHouseUnfit(`a right is missing in ClickHouse: ${first_line}`)
+    case UNKNOWN_DATABASE:
+      return new ClickHouseUnfit(`the database is missing in ClickHouse: ${first_line}`)
+    default:
+      return error
+  }
+}

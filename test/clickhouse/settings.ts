@@ -1,0 +1,18 @@
+/** The settings of a server whose events are in a test cluster. */
+
+import type { ClickHouseCluster } from './cluster.ts'
+import { CLUSTER, DATABASE, PASSWORD } from './configuration.ts'
+
+export function clickhouseEnvironment({
+  shards,
+}: Pick<ClickHouseCluster, 'shards'>): Readonly<Record<string, string>> {
+  return {
+    TIDEMARK_CLICKHOUSE_URL: shards.map(({ url }) => url).join(','),
+    TIDEMARK_CLICKHOUSE_DATABASE: DATABASE,
+    TIDEMARK_CLICKHOUSE_USER: 'writer',
+    TIDEMARK_CLICKHOUSE_PASSWORD: PASSWORD,
+    TIDEMARK_CLICKHOUSE_READ_USER: 'questions',
+    TIDEMARK_CLICKHOUSE_READ_PASSWORD: PASSWORD,
+    ...(shards.length > 1 ? { TIDEMARK_CLICKHOUSE_CLUSTER: CLUSTER } : {}),
+  }
+}
