@@ -229,14 +229,9 @@ async function openRooms(
     log.error({ file: file.id, project_id: file.project_id, damage }, 'a snapshot file is damaged')
   }
 
-  const { engine, snapshots, are_in_clickhouse } = await openEvents(config, {
-    control,
-    capture,
-    timings,
-    log,
-  })
+  const holder = await openEvents(config, { control, capture, timings, log })
+  const { engine, snapshots, are_in_clickhouse } = holder
   parts.defer(() => engine.close())
-
   const definitions = new DefinitionReader(config.data_dir, are_in_clickhouse)
   parts.defer(() => definitions.close())
   const ingest = new IngestReports(config.data_dir)

@@ -61,7 +61,7 @@ export type AppContext = {
     /** The index of each group type by name. */
     groupTypes(project_id: number): ReadonlyMap<string, number>
     listEvents(project_id: number): readonly EventDefinition[]
-    /** What is true of its tables in ClickHouse; null where events are on this machine. */
+    /** Facts about its tables in ClickHouse; null where events are on this machine. */
     clickhouseState?(project_id: number): TableState | null
     listProperties(project_id: number, owner: DetectedOwner): readonly PropertyDefinition[]
     propertyTypes(project_id: number): ReadonlyMap<string, KnownPropertyType>

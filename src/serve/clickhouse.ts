@@ -16,7 +16,7 @@ import { ClickHouseUnfit } from '../storage/clickhouse/clickhouse-schema.ts'
 import type { Control } from '../storage/control/control-db.ts'
 import { countFiles, isShipped } from '../storage/log/shipments.ts'
 
-/** What the rest of the server needs of an engine. */
+/** The part of an engine that the rest of the server uses. */
 type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state'>
 
 /** A question waits so long until ClickHouse has what was captured before it. */

@@ -16,7 +16,7 @@ type EventParts = {
   readonly log: Log
 }
 
-/** What answers questions, and what takes events out of the log. Close `snapshots` before `engine`, both before ingestion. */
+/** An engine that answers questions, and the job that takes events out of the log. Close the job first, both before ingestion. */
 export type EventHolder = {
   readonly engine: Pick<QueryEngine, 'ask' | 'close' | 'state'>
   readonly snapshots: Pick<SnapshotJob, 'close' | 'forgetProject' | 'start' | 'work'>

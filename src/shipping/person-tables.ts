@@ -10,7 +10,7 @@ type PersonTable = {
   readonly select: string
   /** The names and types of these fields, for ClickHouse. */
   readonly fields: string
-  /** What the fields become there; as they are where missing. */
+  /** The values of the columns there, from these fields; the fields themselves where missing. */
   readonly values?: string
 }
 

@@ -1,4 +1,4 @@
-/** What the server and the shipping process send each other: lines of JSON, one answer per piece of work. */
+/** The protocol between server and shipping process: lines of JSON, one answer per piece of work. */
 
 import type { FileRow } from '../storage/log/event-log.ts'
 import type { ShippingFault } from './fault-injection.ts'
@@ -57,7 +57,7 @@ export type WrittenBatch = {
 /** Lines of one table. */
 export type PersonFile = { readonly table: string; readonly path: string; readonly rows: number }
 
-/** What events add up to; sums of many numbers are texts, modulo 2^64. */
+/** Sums over events, as texts, modulo 2^64. */
 export type EventSums = {
   readonly rows: string
   readonly seqs: string

@@ -38,7 +38,7 @@ type ShippingLog = {
   error(fields: object, message: string): void
 }
 
-export type ShippingContext = {
+type ShippingContext = {
   readonly data_dir: string
   readonly nodes: ClickHouseNodes
   /** The one writer of events.db. */
@@ -91,13 +91,13 @@ const STEPS: readonly RoundStep[] = [
   expireMonths,
 ]
 
-/** What a round works with. */
+/** The means of a round, and its target. */
 type ShippingRound = {
   readonly context: ShippingContext
   readonly db: Database
   readonly child: ShippingChild
   readonly signal: AbortSignal
-  /** What was committed when the round began. */
+  /** The newest commit when the round began. */
   readonly target: LogPosition
   readonly position: () => ShippingPosition
   /** Tells waiting questions of a new position. */
@@ -106,10 +106,10 @@ type ShippingRound = {
 }
 
 /** For metrics and `tidemark clickhouse status`. */
-export type ShipperState = {
+type ShipperState = {
   readonly waiting_events: number
   readonly rounds: { readonly done: number; readonly failed: number }
-  /** Why the last round failed; null after one that did not. */
+  /** The reason for which the last round failed; null after one that did not. */
   readonly failure: string | null
 }
 
@@ -282,7 +282,7 @@ export class Shipper {
   }
 }
 
-/** What a question of a project waits for; null when everything of it is there. */
+/** The position that a question of a project waits for; null when everything of it is there. */
 function findNeeded(
   db: Database,
   project_id: number,
@@ -386,7 +386,7 @@ async function writeShipment(
     ),
     fault: context.fault ?? null,
   })
-  // What was given out under an older name may have been sent by the folder that this one is a copy of.
+  // Events of an older name may have been sent by the folder that this one is a copy of.
   const created_at = name.last_seq === null ? now_ms * 1000 : 0
   const shipment = { id, log_id: name.log_id, after_seq, ...written, created_at }
   await context.capture.commitShipping({ kind: 'add', shipment })

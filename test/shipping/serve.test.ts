@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { clickhouseEnvironment } from '../clickhouse/settings.ts'
-import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from '../flows/processes/server.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  type Server,
+  serverLog,
+  startServer,
+} from '../flows/processes/server.ts'
+import { askFresh } from './ask-fresh.ts'
 
 describe.skipIf(!hasClickHouse()).each([1, 2])('events in ClickHouse on %d shards', (shards) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-shipping-'))
@@ -19,7 +26,7 @@ describe.skipIf(!hasClickHouse()).each([1, 2])('events in ClickHouse on %d shard
     const answer = await fetch(`${server.url}/batch/`, { method: 'POST', body })
     expect(answer.status).toBe(200)
   }
-  const ask = async (query: string): Promise<unknown> => (await askHogQL(server.url, query)).results
+  const ask = (query: string): Promise<unknown> => askFresh(server.url, query)
 
   beforeAll(async () => {
     cluster = await startCluster(shards)
@@ -27,7 +34,6 @@ describe.skipIf(!hasClickHouse()).each([1, 2])('events in ClickHouse on %d shard
   }, 120_000)
 
   afterAll(async () => {
-    process.stderr.write(serverLog(data_dir))
     await server?.stop()
     await cluster?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
@@ -42,12 +48,15 @@ describe.skipIf(!hasClickHouse()).each([1, 2])('events in ClickHouse on %d shard
           properties: { round, $browser: 'Chrome', 'a.b': [round], $set: { plan: `p${round}` } },
         })),
       )
-      expect(await ask('select count(), max(properties.round), count(distinct person_id) from events')).toEqual([
-        [20 * round, round, 20],
-      ])
-      expect(await ask("select distinct person.properties.plan, properties.$browser, properties['a.b'] from events where properties.round = " + round)).toEqual([
-        [`p${round}`, 'Chrome', `[${round}]`],
-      ])
+      expect(
+        await ask('select count(), max(properties.round), count(distinct person_id) from events'),
+      ).toEqual([[20 * round, round, 20]])
+      expect(
+        await ask(
+          "select distinct person.properties.plan, properties.$browser, properties['a.b'] from events where properties.round = " +
+            round,
+        ),
+      ).toEqual([[`p${round}`, 'Chrome', `[${round}]`]])
     }
   }, 60_000)
 })

@@ -1,6 +1,6 @@
 /** The state of a project's tables in ClickHouse, which decides what is joined and left out. */
 
-/** What is true of a project's tables at the moment; a statement has no join or condition for what is not. */
+/** Facts about a project's tables at the moment; a statement has no join or condition for a fact that is false. */
 export type TableState = {
   /** Ids that were stored without a person have one today. */
   readonly has_id_overrides: boolean

@@ -31,6 +31,7 @@ import {
   type DecodedSlice,
   type FromDataThread,
   type NumberedCapture,
+  type PersonChange,
   type PersonChanged,
   packRequests,
   type ToDataThread,
@@ -103,11 +104,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       writeCohort(thread, message.call, message.change)
       return
     case 'person':
-      changePersonNow(
-        thread,
-        message.call,
-        changePerson(thread.stores.persons, thread.stores.removals, message.change),
-      )
+      changePersonNow(thread, message.call, changeParts(thread.stores, message.change))
       return
     case 'forget':
       thread.committer.refuseProject(message.project_id)
@@ -127,6 +124,9 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       scheduleTurn(thread)
   }
 })
+
+const changeParts = ({ persons, removals }: IngestStores, change: PersonChange) =>
+  changePerson(persons, removals, change)
 
 function recordMessage(message: ToDataThread): void {
   const { kind } = message

@@ -39,7 +39,7 @@ export type SavedVariable = {
 export type QueryContext = {
   readonly project: QueriedProject
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
-  /** What is true of the project's tables in ClickHouse, where that answers; null where this machine does. */
+  /** Facts about the project's tables in ClickHouse, where that answers; null where this machine does. */
   readonly clickhouse?: TableState | null
   /** Index by name of the project's group types. */
   readonly group_types?: ReadonlyMap<string, number>

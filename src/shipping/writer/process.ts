@@ -60,7 +60,6 @@ async function openConnection(data_dir: string): Promise<DuckDBConnection> {
   return instance.connect()
 }
 
-
 /** Writes synchronously, because an exit does not wait for a stream. */
 function send(line: ShippingAnswer): void {
   writeSync(1, `${JSON.stringify(line)}\n`)

@@ -124,23 +124,17 @@ async function requireRights(
     )
 }
 
-/** Codes of ClickHouse for a wrong password and a missing right. */
-const AUTHENTICATION_FAILED = 516
-const ACCESS_DENIED = 497
-const UNKNOWN_DATABASE = 81
+/** Reasons by the code of ClickHouse: a wrong password, a missing right, no database. */
+const UNFIT: ReadonlyMap<number, string> = new Map([
+  [516, 'ClickHouse refuses the user or its password'],
+  [497, 'a right is missing in ClickHouse'],
+  [81, 'the database is missing in ClickHouse'],
+])
 
 function unfitOf(error: unknown): unknown {
-  if (!(error instanceof ClickHouseError)) return error
-  const { code, message } = error
-  const first_line = message.split('\n')[0] ?? ''
-  switch (code) {
-    case AUTHENTICATION_FAILED:
-      return new ClickHouseUnfit(`ClickHouse refuses the user or its password: ${first_line}`)
-    case ACCESS_DENIED:
-      return new ClickHouseUnfit(`a right is missing in ClickHouse: ${first_line}`)
-    case UNKNOWN_DATABASE:
-      return new ClickHouseUnfit(`the database is missing in ClickHouse: ${first_line}`)
-    default:
-      return error
-  }
+  if (!(error instanceof ClickHouseError) || error.code === null) return error
+  const reason = UNFIT.get(error.code)
+  return reason === undefined
+    ? error
+    : new ClickHouseUnfit(`${reason}: ${error.message.split('\n')[0] ?? ''}`)
 }

@@ -113,7 +113,7 @@ export class DefinitionReader {
     return types
   }
 
-  /** What is true of a project's tables in ClickHouse; null where the events are on this machine. */
+  /** Facts about a project's tables in ClickHouse; null where the events are on this machine. */
   clickhouseState(project_id: number): ClickHouseState | null {
     if (!this.#are_in_clickhouse) return null
     const has = (table: 'distinct_id_overrides' | 'event_removals'): boolean =>

@@ -1,4 +1,4 @@
-/** How far the log has been carried to ClickHouse, and the batches that are on their way there: tables of events.db. */
+/** The position up to which the log is in ClickHouse, and the batches on their way there: tables of events.db. */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { openReader } from '../sqlite/sqlite.ts'
@@ -48,7 +48,7 @@ export function writeShippingStep(db: Database, step: ShippingStep): void {
     case 'shipped':
       db.query('delete from shipments where id = ?').run(step.id)
       db.query('update shipping set shipped_seq = ? where id = 1').run(step.seq)
-      // What is there need not be written into files: the log may be trimmed.
+      // Events that are there need not be written into files: the log may be trimmed.
       db.query('update manifest set flushed_seq = ? where id = 1').run(step.seq)
       return
     case 'persons':
@@ -112,7 +112,7 @@ export function listShipmentIds(db: Database): readonly string[] {
 }
 
 /** The name under which an event is known, and the last event that can have it: null for the newest name. */
-export type LogName = { readonly log_id: string; readonly last_seq: number | null }
+type LogName = { readonly log_id: string; readonly last_seq: number | null }
 
 /** Finds the name of the event `seq`. */
 export function getLogName(db: Database, seq: number): LogName {
