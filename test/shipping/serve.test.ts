@@ -6,13 +6,7 @@ import { join } from 'node:path'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { clickhouseEnvironment } from '../clickhouse/settings.ts'
-import {
-  API_TOKEN,
-  askHogQL,
-  type Server,
-  serverLog,
-  startServer,
-} from '../flows/processes/server.ts'
+import { API_TOKEN, type Server, startServer } from '../flows/processes/server.ts'
 import { askFresh } from './ask-fresh.ts'
 
 describe.skipIf(!hasClickHouse()).each([1, 2])('events in ClickHouse on %d shards', (shards) => {
