@@ -15,7 +15,7 @@ export type PropertyFilter = {
   readonly operator: string
   /** The filter's value as stored. */
   readonly value: unknown
-  readonly if_missing: boolean
+  readonly matches_missing: boolean
   readonly test: ValueTest
   /** Whether every object inherits a member of this name: then a read must check that it is an own one. */
   readonly is_inherited: boolean
@@ -140,9 +140,17 @@ function newPropertyFilter(
   if (fault !== null) return { kind: 'broken', detail: fault }
   const test = is_idle ? () => false : operator.prepare(value)
   if (!test) return { kind: 'broken', detail: `Operator ${operator.name} cannot use this value.` }
-  const if_missing = operator.if_missing && !is_idle
+  const matches_missing = operator.matches_missing && !is_idle
   const is_inherited = OBJECT_KEYS.has(at.key)
-  return { kind: 'property', ...at, operator: operator.name, value, if_missing, test, is_inherited }
+  return {
+    kind: 'property',
+    ...at,
+    operator: operator.name,
+    value,
+    matches_missing,
+    test,
+    is_inherited,
+  }
 }
 
 /** The fault of a regular expression; null for a valid one, and for other operators. */

@@ -47,7 +47,7 @@ function testProperty(filter: PropertyFilter, subject: Subject): boolean {
     return filter.test(subject.distinct_id, person.now, work)
   }
   requireKnown(source, subject)
-  return filter.if_missing
+  return filter.matches_missing
 }
 
 /** Throws if the property may be stored where an edge cannot see it. */

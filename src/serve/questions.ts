@@ -32,7 +32,7 @@ export function openQuestions(
       background_running_max: Math.max(1, Math.floor(config.queries_running_max / 2)),
       background_waiting_max: config.queries_background_max,
       slow_ms: config.slow_query_ms,
-      with_plan: config.slow_query_plan === 'on',
+      has_plan: config.slow_query_plan === 'on',
       cache_bytes_max: config.query_cache_mb * MIB,
       export_rows_max: config.export_rows_max,
       export_bytes_max: config.export_mb_max * MIB,

@@ -38,10 +38,10 @@ async function compactOnce(
   const files = planCompaction(wholeFiles(db, data_dir), Date.now() * 1000, rule, areApart)
   const project_id = files?.[0]?.project_id
   if (files === null || project_id === undefined) return false
-  const months_apart = areApart(project_id)
+  const is_by_month = areApart(project_id)
   const started_at = performance.now()
   const { files: added } = await withCleanup(context, () =>
-    children.run({ kind: 'compact', files, months_apart, ...workOptions(context) }),
+    children.run({ kind: 'compact', files, is_by_month, ...workOptions(context) }),
   )
   await capture.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
   await readers.adoptManifest()

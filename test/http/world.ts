@@ -49,7 +49,7 @@ export const SERVICE_SETTINGS = {
   background_running_max: 2,
   background_waiting_max: 100,
   slow_ms: 0,
-  with_plan: false,
+  has_plan: false,
   cache_bytes_max: 64 * MIB,
   export_rows_max: 0,
   export_bytes_max: 256 * MIB,

@@ -18,8 +18,8 @@ const dates = (timezone: string, week_start_day: 0 | 1 = 0) => ({
   week_start_day,
 })
 
-const ends = (sent: TimedQuery, timezone = 'UTC', exact = false): readonly string[] => {
-  const { date_from, date_to } = resolvedRange(readRange(sent, dates(timezone), { exact }))
+const ends = (sent: TimedQuery, timezone = 'UTC', is_exact = false): readonly string[] => {
+  const { date_from, date_to } = resolvedRange(readRange(sent, dates(timezone), { is_exact }))
   return [date_from, date_to]
 }
 
@@ -192,8 +192,8 @@ describe('steps', () => {
       const second = bucketsOf(of_march)[1]?.start_us ?? 0n
       expect([first.from_us, first.to_us]).toEqual([of_march.from_us, second - 1n])
       // A range that ends in the first hour of a step has that step.
-      const exact = { ...of_march, to_us: second }
-      expect(bucketsOf(exact)).toHaveLength(2)
+      const is_exact = { ...of_march, to_us: second }
+      expect(bucketsOf(is_exact)).toHaveLength(2)
     },
   )
 

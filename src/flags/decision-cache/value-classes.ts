@@ -77,7 +77,7 @@ export class ValueClasses {
 
   #classify(value: unknown, now: number, work: Work): number | null {
     if (value === undefined) {
-      this.#missing ??= this.#numberAnswers(({ if_missing }) => if_missing)
+      this.#missing ??= this.#numberAnswers(({ matches_missing }) => matches_missing)
       return this.#missing
     }
     work.chargeReading(value)

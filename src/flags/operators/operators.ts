@@ -24,7 +24,7 @@ export type ValueTest = (value: unknown, now: number, work: Work) => boolean
 export type FlagOperator = {
   readonly name: string
   /** The result if the person lacks the property. */
-  readonly if_missing: boolean
+  readonly matches_missing: boolean
   /** Whether a filter without a value never matches. */
   readonly needs_value: boolean
   /** Reads the filter's value once. Null: the value is invalid, and the filter becomes a `BrokenFilter`. */
@@ -54,8 +54,8 @@ const always: ValueTest = () => true
 export const OPERATORS: readonly FlagOperator[] = [
   has('exact', exactTest),
   hasNot('is_not', exactTest),
-  { name: 'is_set', if_missing: false, needs_value: false, prepare: () => always },
-  { name: 'is_not_set', if_missing: true, needs_value: false, prepare: () => never },
+  { name: 'is_set', matches_missing: false, needs_value: false, prepare: () => always },
+  { name: 'is_not_set', matches_missing: true, needs_value: false, prepare: () => never },
   has(
     'icontains',
     substring((text, part) => text.includes(part)),
@@ -107,7 +107,7 @@ export const OPERATORS: readonly FlagOperator[] = [
     number((difference) => difference <= 0),
   ),
   has('between', numberRange(true)),
-  { ...has('not_between', numberRange(false)), if_missing: true },
+  { ...has('not_between', numberRange(false)), matches_missing: true },
   has(
     'is_date_exact',
     date((difference) => difference === 0),
@@ -159,7 +159,7 @@ export function findOperator(name: string): FlagOperator | null {
 }
 
 function has(name: string, prepare: Prepare): FlagOperator {
-  return { name, if_missing: false, needs_value: true, prepare }
+  return { name, matches_missing: false, needs_value: true, prepare }
 }
 
 /** The opposite of an operator. It also holds for a missing property, but not for an invalid filter value. */
@@ -168,7 +168,7 @@ function hasNot(name: string, prepare: Prepare): FlagOperator {
     const test = prepare(filter_value)
     return test && ((value, now, work) => !test(value, now, work))
   }
-  return { name, if_missing: true, needs_value: true, prepare: prepareNot }
+  return { name, matches_missing: true, needs_value: true, prepare: prepareNot }
 }
 
 function exactTest(filter_value: unknown): ValueTest {

@@ -211,11 +211,11 @@ function interpolateColumns(filled: Filled, index: number): ast.Expr {
   const own_value = field([cellExpr(index)])
   const rule = ruleOf(filled, index)
   if (rule === null) return own_value
-  const { value, others } = rule
+  const { value, reads_others } = rule
   const is_own = compare(field([OWN]), '==', constant(1n))
   const last = windowOf('first_value', [own_value], inOrder(filled, [field([RUN])]))
   if (value === null) return call('if', [is_own, own_value, last])
-  if (others) return call('if', [is_own, own_value, applyFormula(filled, { index, value })])
+  if (reads_others) return call('if', [is_own, own_value, applyFormula(filled, { index, value })])
   const is_constant = !readsFields(value)
   return call('if', [is_own, own_value, is_constant ? value : repeatFormula(value, last, filled)])
 }
@@ -224,7 +224,7 @@ type InterpolationRule = {
   /** The value of a missing row, over the row before; null to repeat that row's value. */
   readonly value: ast.Expr | null
   /** Whether the expression reads other columns. */
-  readonly others: boolean
+  readonly reads_others: boolean
 }
 
 function ruleOf(filled: Filled, index: number): InterpolationRule | null {
@@ -237,12 +237,12 @@ function ruleOf(filled: Filled, index: number): InterpolationRule | null {
   const is_all = filled.node.interpolate?.length === 0 && typeof filled.shown[index] !== 'number'
   if (rule === undefined && !is_all) return null
   const value = rule?.value ?? null
-  if (value === null || isNamed(value, name)) return { value: null, others: false }
-  let others = false
+  if (value === null || isNamed(value, name)) return { value: null, reads_others: false }
+  let reads_others = false
   visitNodes(value, (node) => {
-    if (node.kind === 'Field' && !isNamed(node, name)) others = true
+    if (node.kind === 'Field' && !isNamed(node, name)) reads_others = true
   })
-  return { value, others }
+  return { value, reads_others }
 }
 
 function readsFields(value: ast.Expr): boolean {
@@ -379,7 +379,7 @@ function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver)
     node: cteOf(inner),
     scope,
     rows: { id, columns: known },
-    busy: false,
+    is_busy: false,
   })
   const typeOf = (at: number): Type => columns[count + at]?.type ?? NULL
   const fillOf = ({ at, order }: FillPlace): Fill => ({ at, grid: buildGrid(order, typeOf(at)) })

@@ -130,16 +130,16 @@ function findExpression(
 ): ScopeMember | null {
   const slot = at.ctes.get(name)
   if (slot === undefined || slot.node.cte_type !== 'column') return null
-  if (slot.busy) throw refuse(`Recursive expression in WITH: ${name}`, node)
+  if (slot.is_busy) throw refuse(`Recursive expression in WITH: ${name}`, node)
   if (slot.node.expr.kind === 'ValuesQuery') throw refuse(`Not an expression: ${name}`, node)
   resolver.next.expansion += 1
   if (resolver.next.expansion > EXPANSIONS_MAX) {
     throw refuse('The expressions of WITH are put in too often', node)
   }
-  slot.busy = true
+  slot.is_busy = true
   const expr = resolver.expr(slot.node.expr, scope)
   requireSmallAlias(expr, resolver.sizes, node)
-  slot.busy = false
+  slot.is_busy = false
   return { kind: 'value', expr }
 }
 

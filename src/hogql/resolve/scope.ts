@@ -55,7 +55,7 @@ export type CteSlot = {
   readonly node: ast.CTE
   readonly scope: NameScope
   rows: CteRows | null
-  busy: boolean
+  is_busy: boolean
 }
 export type CteRows = { readonly id: number; readonly columns: readonly NamedColumn[] }
 export type NamedColumn = { readonly name: string; readonly id: number; readonly type: Type }

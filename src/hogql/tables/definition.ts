@@ -23,7 +23,7 @@ export type FieldDef =
   | { readonly kind: 'row'; readonly fields: TableFields }
   | {
       readonly kind: 'value'
-      readonly starred: boolean
+      readonly is_starred: boolean
       readonly build: (source: TableSource) => ResolvedExpr
     }
 export type TableFields = Readonly<Record<string, FieldDef>>
@@ -72,19 +72,26 @@ export function viewFields(names: Iterable<string>): TableFields {
 const UTC_SHOWN = (source: TableSource): Type => dateTimeType(source.timezone)
 
 export function plainColumn(name: PhysicalColumn, type: Type): FieldDef {
-  return { kind: 'value', starred: true, build: (source) => source.column(name, type) }
+  return { kind: 'value', is_starred: true, build: (source) => source.column(name, type) }
 }
 
 export function time(name: PhysicalColumn): FieldDef {
-  return { kind: 'value', starred: true, build: (source) => source.column(name, UTC_SHOWN(source)) }
+  return {
+    kind: 'value',
+    is_starred: true,
+    build: (source) => source.column(name, UTC_SHOWN(source)),
+  }
 }
 
 export function json(owner: string): FieldDef {
   return plainColumn('properties', { kind: 'json', owner, nullable: false })
 }
 
-export function computed(build: (source: TableSource) => ResolvedExpr, starred = true): FieldDef {
-  return { kind: 'value', starred, build }
+export function computed(
+  build: (source: TableSource) => ResolvedExpr,
+  is_starred = true,
+): FieldDef {
+  return { kind: 'value', is_starred, build }
 }
 
 export const TEAM_ID = computed((source) => bindInt(source.project_id, true), false)

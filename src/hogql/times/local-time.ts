@@ -48,7 +48,7 @@ export function printClock(
   const zone = lookUpZone(type.timezone, context)
   const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
   return readOnce(of, (at) =>
-    zone.fixed ? shiftToLocal(at, zone.eras[0]) : addOffset(at, stretch, nowIn(context)),
+    zone.is_fixed ? shiftToLocal(at, zone.eras[0]) : addOffset(at, stretch, nowIn(context)),
   )
 }
 
@@ -111,7 +111,7 @@ export function dateOf(instant: ResolvedExpr, context: CompileContext): Resolved
 }
 
 function isUtc(zone: Zone): boolean {
-  return zone.fixed && zone.eras[0].offset_s === 0
+  return zone.is_fixed && zone.eras[0].offset_s === 0
 }
 
 /**
@@ -130,8 +130,8 @@ function readOnce(expr: ResolvedExpr, build: (at: ResolvedExpr) => ResolvedExpr)
 type Stretch = {
   readonly zone: Zone
   readonly eras: readonly Era[]
-  readonly below: boolean
-  readonly above: boolean
+  readonly is_below: boolean
+  readonly is_above: boolean
 }
 
 function stretchOf(zone: Zone, { from_us, until_us }: Within): Stretch {
@@ -142,9 +142,9 @@ function stretchOf(zone: Zone, { from_us, until_us }: Within): Stretch {
       (until_us === null || isBefore(era.from_us, until_us))
     )
   })
-  const below = from_us === null || isBefore(from_us, zone.eras[0].from_us)
-  const above = until_us === null || isBefore(zone.until_us, until_us)
-  return { zone, eras, below, above }
+  const is_below = from_us === null || isBefore(from_us, zone.eras[0].from_us)
+  const is_above = until_us === null || isBefore(zone.until_us, until_us)
+  return { zone, eras, is_below, is_above }
 }
 
 /** A value and the instant or local time from which it applies; null for the first. */
@@ -152,22 +152,22 @@ type Start = readonly [ResolvedExpr | null, ResolvedExpr]
 
 function addOffset(
   at: ResolvedExpr,
-  { zone, eras, below, above }: Stretch,
+  { zone, eras, is_below, is_above }: Stretch,
   now: MovableTime,
 ): ResolvedExpr {
   const { type } = at
   const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
   const starts = eras.map((era): Start => [bind(era.from_us, type), shiftToLocal(at, era)])
   const to_come = eras.filter((era) => isBefore(now, era.from_us)).length
-  const last: readonly Start[] = above ? [[bind(zone.until_us, type), outside]] : []
+  const last: readonly Start[] = is_above ? [[bind(zone.until_us, type), outside]] : []
   return splitAtNow(at, [...starts, ...last], {
     to_come: to_come + last.length,
-    before: below ? outside : null,
+    before: is_below ? outside : null,
   })
 }
 
 function subtractOffset(at: ResolvedExpr, zone: Zone, type: Type, now: MovableTime): ResolvedExpr {
-  if (zone.fixed) return shiftToUtc(at, zone.eras[0], type)
+  if (zone.is_fixed) return shiftToUtc(at, zone.eras[0], type)
   const outside = sql`timezone('UTC', timezone(${bindText(zone.name)}, ${at}))`(type)
   const starts = zone.eras.map(
     (era, index): Start => [bind(localStart(zone, index), type), shiftToUtc(at, era, type)],

@@ -27,7 +27,7 @@ export type Zone = {
   readonly eras: readonly [Era, ...Era[]]
   readonly until_us: bigint
   /** The offset never changes, inside or outside the window. */
-  readonly fixed: boolean
+  readonly is_fixed: boolean
 }
 
 // A pure cache: the zone's rules are constants of the platform, and the key is name and year. Gain: reading a zone takes 2 ms of
@@ -69,7 +69,7 @@ function readZone(name: string, year: number): Zone {
   const from_us = BigInt(Date.UTC(year - YEARS_BACK, 0)) * 1000n
   const until_us = BigInt(Date.UTC(year + YEARS_AHEAD + 1, 0)) * 1000n
   const first: Era = { from_us, offset_s: offsetAt(from_us) }
-  if (FIXED.test(name)) return { name, eras: [first], until_us, fixed: true }
+  if (FIXED.test(name)) return { name, eras: [first], until_us, is_fixed: true }
   const later: Era[] = []
   let offset_s = first.offset_s
   for (let at = from_us; at < until_us; at += PROBE_DAYS * DAY_US) {
@@ -80,7 +80,7 @@ function readZone(name: string, year: number): Zone {
     if (change_us < until_us) later.push({ from_us: change_us, offset_s: next_offset_s })
     offset_s = next_offset_s
   }
-  return { name, eras: [first, ...later], until_us, fixed: false }
+  return { name, eras: [first, ...later], until_us, is_fixed: false }
 }
 
 /** Binary search for the second at which the offset changes between two instants. */
@@ -127,7 +127,7 @@ function zoneClock(name: string): (us: bigint) => number {
 
 /** The zone's offset from UTC at an instant, in seconds. */
 export function offsetAtInstant(zone: Zone, instant_us: bigint): number {
-  if (zone.fixed) return zone.eras[0].offset_s
+  if (zone.is_fixed) return zone.eras[0].offset_s
   if (instant_us < zone.eras[0].from_us || instant_us >= zone.until_us) {
     return zoneClock(zone.name)(instant_us)
   }
@@ -177,7 +177,7 @@ function doubtAround({ eras }: Zone, index: number): bigint {
  * unknown, to this very time.
  */
 function narrowToEra(zone: Zone, instant: MovableTime, marginOf: (index: number) => bigint): void {
-  if (zone.fixed || typeof instant === 'bigint') return
+  if (zone.is_fixed || typeof instant === 'bigint') return
   const index = zone.eras.findLastIndex((era) => era.from_us <= instant.us)
   const era = zone.eras[index]
   if (era === undefined) {

@@ -62,7 +62,7 @@ function listBuckets(range: InsightDateRange): readonly TimeBucket[] {
 
 /** The range from the beginning of its first bucket, where that bucket counts whole. */
 export function inWholeSteps(range: InsightDateRange): InsightDateRange {
-  if (!range.whole_steps) return range
+  if (!range.has_whole_steps) return range
   return { ...range, from_us: stepStart(range.from_us, range.interval, range.dates) }
 }
 

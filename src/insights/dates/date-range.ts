@@ -18,11 +18,11 @@ export type InsightDateRange = {
   readonly to_us: bigint
   readonly dates: InsightDates
   /** A range of whole weeks until now, `-7d`: the previous period has the same weekdays. */
-  readonly by_weeks: boolean
+  readonly is_whole_weeks: boolean
   /** Neither end is moved to the edge of an interval. */
-  readonly exact: boolean
+  readonly is_exact: boolean
   /** Whether its first bucket counts from its own beginning, even if `from_us` is later. */
-  readonly whole_steps: boolean
+  readonly has_whole_steps: boolean
 }
 
 /** The members of a query that determine its range. */
@@ -35,7 +35,7 @@ type RangeOptions = {
   /** The time of the first event, for ranges that begin there; see `firstEvent`. */
   readonly earliest_us?: bigint | null
   /** Neither end is moved to the edge of its day. */
-  readonly exact?: boolean
+  readonly is_exact?: boolean
 }
 
 const DAYS_DEFAULT = 7
@@ -60,12 +60,13 @@ export function readRange(
   return {
     interval,
     dates,
-    exact: options.exact === true,
+    is_exact: options.is_exact === true,
     from_us: startOf(from, dates, options),
     to_us: endOf(input, dates, options),
-    by_weeks: isWholeWeeks(input.dateRange),
-    whole_steps:
-      options.exact !== true && !(unit !== null && (is_timed || (interval === 'day' && is_short))),
+    is_whole_weeks: isWholeWeeks(input.dateRange),
+    has_whole_steps:
+      options.is_exact !== true &&
+      !(unit !== null && (is_timed || (interval === 'day' && is_short))),
   }
 }
 
@@ -98,7 +99,7 @@ function startOf(from: string | null, dates: InsightDates, options: RangeOptions
   if (from === 'all') return options.earliest_us ?? nowUs(dates)
   const at_us = readDate(from, dates, 'query__dateRange__date_from')
   const unit = relativeUnit(from)
-  if (unit === null || options.exact === true) return at_us
+  if (unit === null || options.is_exact === true) return at_us
   if (unit === 's' || unit === 'M') return at_us - (at_us % BigInt(MINUTE_MS * 1000))
   const local = localDate(at_us, dates)
   if (unit === 'h') return at_us - BigInt(local.getTime() % HOUR_MS) * 1000n
@@ -114,8 +115,8 @@ function endOf(
   const at_us =
     to === null || to === '' ? nowUs(dates) : readDate(to, dates, 'query__dateRange__date_to')
   const is_date = DATE_ALONE.test(to ?? '')
-  if (dateRange?.explicitDate === true || (options.exact === true && !is_date)) return at_us
-  if (options.exact !== true && (interval === 'hour' || interval === 'minute')) {
+  if (dateRange?.explicitDate === true || (options.is_exact === true && !is_date)) return at_us
+  if (options.is_exact !== true && (interval === 'hour' || interval === 'minute')) {
     const is_relative = to === null || to === '' || relativeUnit(to) !== null
     if (!is_relative) return at_us
     const step_ms = interval === 'hour' ? HOUR_MS : MINUTE_MS
@@ -138,7 +139,7 @@ export function previousRange(
 ): InsightDateRange {
   if (compare_to) return movedBack(range, compare_to)
   const { dates, from_us, to_us, interval } = range
-  if (range.exact || interval === 'minute') {
+  if (range.is_exact || interval === 'minute') {
     const length_us = to_us - from_us + 1n
     return { ...range, from_us: from_us - length_us, to_us: to_us - length_us }
   }
@@ -152,7 +153,7 @@ export function previousRange(
     const micros = to_us % 1000n
     return { ...range, from_us: instantOf(start, dates), to_us: instantOf(end, dates) + micros }
   }
-  const start = new Date(before.getTime() + (range.by_weeks ? DAY_MS : 0))
+  const start = new Date(before.getTime() + (range.is_whole_weeks ? DAY_MS : 0))
   const end = new Date(start.getTime() + length_ms)
   return { ...range, from_us: instantOf(start, dates), to_us: dayEnd(end, dates) }
 }

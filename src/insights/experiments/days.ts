@@ -7,7 +7,7 @@ import type { ExperimentTrial } from './trees/exposure.ts'
 /** The time an experiment ran, to the instant. */
 export function rangeOfTrial({ from, to }: ExperimentTrial, dates: InsightDates): InsightDateRange {
   const dateRange = { date_from: from.toISOString(), date_to: to.toISOString(), explicitDate: true }
-  return readRange({ dateRange, interval: 'day' }, dates, { exact: true })
+  return readRange({ dateRange, interval: 'day' }, dates, { is_exact: true })
 }
 
 /** Its days; the first and the last may be partial. */

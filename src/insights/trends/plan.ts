@@ -68,9 +68,9 @@ export function trendsRange(
   earliest_us: bigint | null = null,
 ): InsightDateRange {
   const { dateRange, interval } = query
-  const exact = query.trendsFilter?.display === 'BoldNumber'
+  const is_exact = query.trendsFilter?.display === 'BoldNumber'
   const timed = { dateRange, interval: isTotal(query) ? ('day' as const) : interval }
-  return readRange(timed, dates, { earliest_us, exact })
+  return readRange(timed, dates, { earliest_us, is_exact })
 }
 
 /** The breakdowns of a query; a world map has a higher limit of countries. */

@@ -47,7 +47,7 @@ export function recentActorsTree(plan: TrendsPlan, days: number): SelectQuery {
   const names = splitNames(plan)
   const length = days * DAY_STEPS[range.interval]
   const from_us = stepAfter(first.start_us, 1 - length, range)
-  const widened = { ...plan, range: { ...range, from_us, whole_steps: false } }
+  const widened = { ...plan, range: { ...range, from_us, has_whole_steps: false } }
   const step = stepIndex(field(['timestamp']), range, first)
   const columns = [
     ...splitColumns(plan),
@@ -94,5 +94,5 @@ export function windowEndingAt(plan: TrendsPlan, days: number): InsightDateRange
   const range = plan.is_total ? { ...plan.range, interval: 'day' as const } : windowRange(plan)
   const last_us = stepStart(range.to_us, range.interval, range.dates)
   const from_us = stepAfter(last_us, 1 - days * DAY_STEPS[range.interval], range)
-  return { ...plan.range, from_us, whole_steps: false }
+  return { ...plan.range, from_us, has_whole_steps: false }
 }

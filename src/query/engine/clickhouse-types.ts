@@ -73,7 +73,7 @@ const QUARTERS_MAX = 100_000
 
 function zoneClock(name: string): ZoneClock {
   const zone = findZone(name, BigInt(Date.now()) * 1000n)
-  if (zone.fixed) return () => zone.eras[0].offset_s
+  if (zone.is_fixed) return () => zone.eras[0].offset_s
   const offsets = new Map<bigint, number>()
   return (instant_us) => {
     const quarter = instant_us / QUARTER_US

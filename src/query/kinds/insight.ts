@@ -53,10 +53,10 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
     cache_key: cacheKey(project, query.kind, [
       query,
       // The answer also depends on the saved definitions that the query names.
-      named.test_accounts ? project.test_account_filters : null,
-      named.actions ? (context.actions ?? []).map(fingerprintOf) : null,
+      named.has_test_accounts ? project.test_account_filters : null,
+      named.has_actions ? (context.actions ?? []).map(fingerprintOf) : null,
       'experiment_id' in query ? experimentOf(query.experiment_id, context) : null,
-      named.path_cleaning ? project.path_cleaning_filters : null,
+      named.has_path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,
     ]),
     freshness: range,

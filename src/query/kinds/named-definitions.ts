@@ -2,9 +2,9 @@
 import { ACTION_WORD, wordsOfText } from '../../hogql/syntax/named-words.ts'
 
 type NamedDefinitions = {
-  readonly test_accounts: boolean
-  readonly actions: boolean
-  readonly path_cleaning: boolean
+  readonly has_test_accounts: boolean
+  readonly has_actions: boolean
+  readonly has_path_cleaning: boolean
 }
 
 type NamingMember = {
@@ -21,27 +21,27 @@ const PATH_CLEANING_SWITCHES = new Set([
 /** The members of a query, at any depth, that name a definition. One that is missing here leaves stale answers in the cache. */
 const NAMING_MEMBERS: readonly NamingMember[] = [
   {
-    names: 'test_accounts',
+    names: 'has_test_accounts',
     isNaming: (key, value) => key === 'filterTestAccounts' && value === true,
   },
-  { names: 'actions', isNaming: (key, value) => key === 'kind' && value === 'ActionsNode' },
-  { names: 'actions', isNaming: (key, value) => key === 'type' && value === 'actions' },
-  { names: 'actions', isNaming: (key) => key === 'actionId' },
+  { names: 'has_actions', isNaming: (key, value) => key === 'kind' && value === 'ActionsNode' },
+  { names: 'has_actions', isNaming: (key, value) => key === 'type' && value === 'actions' },
+  { names: 'has_actions', isNaming: (key) => key === 'actionId' },
   // Any text of a query may be HogQL.
   {
-    names: 'actions',
+    names: 'has_actions',
     isNaming: (_, value) => typeof value === 'string' && wordsOfText(value).has(ACTION_WORD),
   },
-  { names: 'path_cleaning', isNaming: (key) => PATH_CLEANING_SWITCHES.has(key) },
+  { names: 'has_path_cleaning', isNaming: (key) => PATH_CLEANING_SWITCHES.has(key) },
   {
-    names: 'path_cleaning',
+    names: 'has_path_cleaning',
     isNaming: (key, value) => key === 'operator' && value === 'is_cleaned_path_exact',
   },
 ]
 
 /** Reads which definitions a validated query names. */
 export function namedDefinitions(query: object): NamedDefinitions {
-  const named = { test_accounts: false, actions: false, path_cleaning: false }
+  const named = { has_test_accounts: false, has_actions: false, has_path_cleaning: false }
   const waiting: (readonly [string, unknown])[] = [['', query]]
   for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
     const [key, value] = member

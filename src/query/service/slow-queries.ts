@@ -7,7 +7,7 @@ export type SlowQuerySettings = {
   /** Executions that take longer are logged; 0 logs none. */
   readonly slow_ms: number
   /** Whether the plans of their statements are logged too. */
-  readonly with_plan: boolean
+  readonly has_plan: boolean
 }
 
 type SlowQueryLog = { warn(fields: object, message: string): void }
@@ -62,7 +62,7 @@ export class SlowQueries {
     // Values are bound, so the statements contain none.
     const sql = statements.map((statement) => statement.sql.slice(0, LOGGED_LENGTH_MAX))
     this.#log.warn({ project_id, labels, ...facts, sql }, 'a slow question')
-    if (!this.#settings.with_plan) return
+    if (!this.#settings.has_plan) return
     for (const [index, statement] of statements.slice(0, PLANS_MAX).entries()) {
       const plan = await this.#planOf(statement).catch((error: unknown) => String(error))
       this.#log.warn({ project_id, labels, sql: sql[index], plan }, 'the plan of a slow question')

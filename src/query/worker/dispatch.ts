@@ -26,7 +26,7 @@ const PARTS_AHEAD = 4
 
 /** A running query; `connection` is set while DuckDB executes it, before that `stop` ends the wait. */
 type RunningStatement = {
-  interrupted: boolean
+  is_interrupted: boolean
   connection: DuckDBConnection | null
   readonly stop: (error: Error) => void
   readonly started_at: number
@@ -82,7 +82,7 @@ export class QueryDispatcher {
   async #ask(id: number, query: WorkerQuery): Promise<void> {
     const stopped = Promise.withResolvers<never>()
     const running: RunningStatement = {
-      interrupted: false,
+      is_interrupted: false,
       connection: null,
       stop: stopped.reject,
       started_at: performance.now(),
@@ -123,7 +123,7 @@ export class QueryDispatcher {
       const { reader, release } = await store.connect(query.sql)
       running.connection = reader.connection
       try {
-        if (running.interrupted) throw new Error(INTERRUPTED)
+        if (running.is_interrupted) throw new Error(INTERRUPTED)
         const rows =
           query.parts === undefined
             ? await answerQuery(reader, query, this.#result_bytes_max)
@@ -142,7 +142,7 @@ export class QueryDispatcher {
   #interrupt(id: number): void {
     const running = this.#running.get(id)
     if (running === undefined) return
-    running.interrupted = true
+    running.is_interrupted = true
     if (running.connection === null) running.stop(new Error(INTERRUPTED))
     else running.connection.interrupt()
     running.onMore()
@@ -151,12 +151,12 @@ export class QueryDispatcher {
 
   /** Sends a part once the window has room. */
   async #sendPart(id: number, running: RunningStatement, part: Uint8Array): Promise<void> {
-    while (running.parts_left === 0 && !running.interrupted) {
+    while (running.parts_left === 0 && !running.is_interrupted) {
       const more = Promise.withResolvers<void>()
       running.onMore = more.resolve
       await more.promise
     }
-    if (running.interrupted) throw new Error(INTERRUPTED)
+    if (running.is_interrupted) throw new Error(INTERRUPTED)
     running.parts_left -= 1
     this.#send({ kind: 'part', id }, [part])
   }

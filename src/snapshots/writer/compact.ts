@@ -16,7 +16,7 @@ export type CompactOptions = PublishOptions & {
   /** Files of one project, of one month or of consecutive ones. */
   readonly files: readonly FileRow[]
   /** True writes one file per month. */
-  readonly months_apart: boolean
+  readonly is_by_month: boolean
   readonly columns_max: number
 }
 
@@ -69,14 +69,14 @@ export async function compactFiles(
 async function listMonths(
   connection: DuckDBConnection,
   source: string,
-  { files, months_apart }: CompactOptions,
+  { files, is_by_month }: CompactOptions,
 ): Promise<readonly { readonly rows: string; readonly month: string }[]> {
   const last =
     files
       .map(({ month }) => month)
       .toSorted()
       .at(-1) ?? ''
-  if (!months_apart || !files.some(isShared)) return [{ rows: source, month: last }]
+  if (!is_by_month || !files.some(isShared)) return [{ rows: source, month: last }]
   const reader = await connection.runAndReadAll(
     `select distinct ${MONTH} from ${source} order by 1`,
   )

@@ -2,22 +2,22 @@
 import { describe, expect, test } from 'bun:test'
 import { namedDefinitions } from '../../../src/query/kinds/named-definitions.ts'
 
-const NOTHING = { test_accounts: false, actions: false, path_cleaning: false }
+const NOTHING = { has_test_accounts: false, has_actions: false, has_path_cleaning: false }
 
 describe('a query names', () => {
   test.each([
-    ['test accounts', { filterTestAccounts: true }, 'test_accounts'],
-    ['an action as a series', { series: [{ kind: 'ActionsNode', id: 3 }] }, 'actions'],
-    ['an action as an entity', { targetEntity: { id: 3, type: 'actions' } }, 'actions'],
-    ['an action as a goal', { conversionGoal: { actionId: 3 } }, 'actions'],
-    ['an action in HogQL', { select: ["matchesAction('bought')"] }, 'actions'],
-    ['an action in HogQL, in other letters', { math_hogql: 'MATCHESACTION (3)' }, 'actions'],
-    ['cleaned paths of a page', { doPathCleaning: true }, 'path_cleaning'],
-    ['cleaned paths of paths', { pathsFilter: { pathReplacements: true } }, 'path_cleaning'],
+    ['test accounts', { filterTestAccounts: true }, 'has_test_accounts'],
+    ['an action as a series', { series: [{ kind: 'ActionsNode', id: 3 }] }, 'has_actions'],
+    ['an action as an entity', { targetEntity: { id: 3, type: 'actions' } }, 'has_actions'],
+    ['an action as a goal', { conversionGoal: { actionId: 3 } }, 'has_actions'],
+    ['an action in HogQL', { select: ["matchesAction('bought')"] }, 'has_actions'],
+    ['an action in HogQL, in other letters', { math_hogql: 'MATCHESACTION (3)' }, 'has_actions'],
+    ['cleaned paths of a page', { doPathCleaning: true }, 'has_path_cleaning'],
+    ['cleaned paths of paths', { pathsFilter: { pathReplacements: true } }, 'has_path_cleaning'],
     [
       'cleaned paths of a filter',
       { properties: [{ operator: 'is_cleaned_path_exact' }] },
-      'path_cleaning',
+      'has_path_cleaning',
     ],
   ] as const)('%s', (_, members, named) => {
     const query = { kind: 'TrendsQuery', source: { kind: 'TrendsQuery', ...members } }
@@ -40,6 +40,6 @@ describe('a query names', () => {
   test('what is in a query of great depth', () => {
     let query: object = { kind: 'ActionsNode' }
     for (let depth = 0; depth < 20_000; depth++) query = { source: query }
-    expect(namedDefinitions(query)).toEqual({ ...NOTHING, actions: true })
+    expect(namedDefinitions(query)).toEqual({ ...NOTHING, has_actions: true })
   })
 })

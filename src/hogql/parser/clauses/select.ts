@@ -35,8 +35,8 @@ import { readCtes } from './ctes.ts'
 import { readLimit, readOrders } from './orders.ts'
 import { readValues } from './tables.ts'
 
-/** With `bracketed`, an ORDER BY or LIMIT after it applies to the whole, not to this select. */
-type Operand = { readonly select: Select | ValuesQuery; readonly bracketed: boolean }
+/** With `is_bracketed`, an ORDER BY or LIMIT after it applies to the whole, not to this select. */
+type Operand = { readonly select: Select | ValuesQuery; readonly is_bracketed: boolean }
 
 /** A select, or several joined by set operators, without the brackets around it. */
 export function readSelect(cursor: Cursor): Select {
@@ -49,7 +49,7 @@ export function readSelect(cursor: Cursor): Select {
 
 /** Continues after a select in brackets (or VALUES) that has been read. */
 export function readSelectAfter(cursor: Cursor, bracketed: Select | ValuesQuery): Select {
-  return readSelectFrom(cursor, { select: bracketed, bracketed: true }, bracketed.start)
+  return readSelectFrom(cursor, { select: bracketed, is_bracketed: true }, bracketed.start)
 }
 
 function readSelectFrom(cursor: Cursor, first: Operand, start: number): Select {
@@ -64,7 +64,7 @@ function readSelectFrom(cursor: Cursor, first: Operand, start: number): Select {
   }
   const whole = joinSelects(cursor, { first, following, start })
   const has_tail = atPair(cursor, 'ORDER', 'BY') || atLimit(cursor)
-  return last.bracketed && has_tail ? readTail(cursor, whole, start) : whole
+  return last.is_bracketed && has_tail ? readTail(cursor, whole, start) : whole
 }
 
 type Operands = {
@@ -97,13 +97,13 @@ function takeOperator(cursor: Cursor): SetOperator | null {
 function readOperand(cursor: Cursor): Operand {
   if (at(cursor, 'WITH')) return readWithCtes(cursor)
   if (at(cursor, 'SELECT'))
-    return { select: readSelectQuery(cursor, [], cursor.token.start), bracketed: false }
-  if (atPair(cursor, 'VALUES', '(')) return { select: readValues(cursor), bracketed: true }
-  if (at(cursor, '(')) return { select: readBracketed(cursor), bracketed: true }
+    return { select: readSelectQuery(cursor, [], cursor.token.start), is_bracketed: false }
+  if (atPair(cursor, 'VALUES', '(')) return { select: readValues(cursor), is_bracketed: true }
+  if (at(cursor, '(')) return { select: readBracketed(cursor), is_bracketed: true }
   if (!at(cursor, '{')) throw expected(cursor, 'SELECT')
   const placeholder = readBraces(cursor)
   if (placeholder.kind !== 'Placeholder') throw refuseSpan(cursor, placeholder, 'expected SELECT.')
-  return { select: placeholder, bracketed: true }
+  return { select: placeholder, is_bracketed: true }
 }
 
 function readBracketed(cursor: Cursor): Select | ValuesQuery {
@@ -122,11 +122,11 @@ function readBehind(cursor: Cursor, values: ValuesQuery | null): Select {
 function readWithCtes(cursor: Cursor): Operand {
   const { start } = advance(cursor)
   const ctes = readCtes(cursor)
-  if (!at(cursor, '(')) return { select: readSelectQuery(cursor, ctes, start), bracketed: false }
+  if (!at(cursor, '(')) return { select: readSelectQuery(cursor, ctes, start), is_bracketed: false }
   const { token } = cursor
   const select = withCtes(readBracketed(cursor), ctes)
   if (select === null) throw refuseSpan(cursor, token, 'expected SELECT after WITH.')
-  return { select, bracketed: true }
+  return { select, is_bracketed: true }
 }
 
 /** The select with further CTEs, which its own CTEs may use and shadow. */

@@ -125,10 +125,10 @@ type OpenWindow = OpenCall & {
 /** `OVER (…)` or `OVER name`. */
 function readOver(cursor: Cursor, open: OpenWindow): Expr {
   advance(cursor)
-  const bracketed = take(cursor, '(')
-  const over_expr = bracketed ? cursor.rules.window(cursor) : null
-  if (bracketed) expect(cursor, ')', 'after the window')
-  const over_identifier = bracketed ? null : expectName(cursor, '"(" or the name of a window')
+  const is_bracketed = take(cursor, '(')
+  const over_expr = is_bracketed ? cursor.rules.window(cursor) : null
+  if (is_bracketed) expect(cursor, ')', 'after the window')
+  const over_identifier = is_bracketed ? null : expectName(cursor, '"(" or the name of a window')
   return {
     kind: 'WindowFunction',
     ...placeFrom(cursor, open.start),

@@ -42,13 +42,13 @@ function namesLeadToArrow(cursor: Cursor, first: HogQLToken, stop: '->' | ')'): 
 /** The lambda at the current token, recognized by `atLambda`, in an expression of the given power. */
 export function readLambda(cursor: Cursor, power: number): Expr {
   const { start } = cursor.token
-  const bracketed = take(cursor, '(')
+  const is_bracketed = take(cursor, '(')
   const args: string[] = []
   while (!at(cursor, '->') && !at(cursor, ')')) {
     args.push(expectName(cursor, 'the name of an argument'))
     take(cursor, ',')
   }
-  if (bracketed) expect(cursor, ')', 'after the arguments of the lambda')
+  if (is_bracketed) expect(cursor, ')', 'after the arguments of the lambda')
   expect(cursor, '->', 'after the arguments of the lambda')
   return readBody(cursor, { args, start, power })
 }

@@ -18,7 +18,7 @@ import {
 export function declareCtes(ctes: readonly ast.CTE[], scope: NameScope): void {
   for (const node of ctes) {
     if (scope.ctes.has(node.name)) throw refuse(`WITH defines ${node.name} twice`, node)
-    scope.ctes.set(node.name, { node, scope, rows: null, busy: false })
+    scope.ctes.set(node.name, { node, scope, rows: null, is_busy: false })
   }
 }
 
@@ -31,7 +31,7 @@ export function findRows(name: string, scope: NameScope, resolver: Resolver): Ct
     const slot = at.ctes.get(name)
     if (slot === undefined || slot.node.cte_type !== 'subquery') continue
     if (slot.rows !== null) return slot.rows
-    if (!slot.busy) return resolveRows(slot, resolver)
+    if (!slot.is_busy) return resolveRows(slot, resolver)
   }
   return null
 }
@@ -48,13 +48,13 @@ function resolveRows(slot: CteSlot, resolver: Resolver): CteRows {
     throw refuse(`WITH ${node.name} is not a select`, node)
   }
   if (node.using_key !== null) throw refuse('USING KEY is not supported', node)
-  slot.busy = true
+  slot.is_busy = true
   const around = withoutRows(slot.scope) ?? innerScope(null)
   const rows =
     node.recursive && expr.kind === 'SelectSetQuery'
       ? resolveRecursive(slot, expr, { around, resolver })
       : declare(slot, resolver.query(expr, around), resolver)
-  slot.busy = false
+  slot.is_busy = false
   return rows
 }
 

@@ -39,7 +39,7 @@ type FromItem = {
   readonly join: JoinKind | null
   readonly on: ResolvedExpr | null
   /** The sides are swapped: all tables before this one are its right side. */
-  readonly turned: boolean
+  readonly is_swapped: boolean
 }
 type FromContext = { readonly scope: NameScope; readonly resolver: Resolver }
 
@@ -72,9 +72,9 @@ function joinTo(left: Relation | null, { join, right, on }: Joined): Relation {
 }
 
 function joinAll(steps: readonly FromItem[]): Relation | null {
-  return steps.reduce<Relation | null>((left, { entry, join, on, turned }) => {
+  return steps.reduce<Relation | null>((left, { entry, join, on, is_swapped }) => {
     const right = entry.relation()
-    return turned && left !== null
+    return is_swapped && left !== null
       ? joinTo(right, { join: join ?? 'CROSS', right: left, on })
       : joinTo(left, { join: join ?? 'CROSS', right, on })
   }, null)
@@ -107,7 +107,7 @@ function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
   const is_swapped = isTurned(node)
   if (kind === 'SEMI' || kind === 'ANTI') leaveOut(scope, is_swapped ? before : [entry])
   if (is_swapped) entry.merged.clear()
-  return { entry, join: kind, on, turned: is_swapped }
+  return { entry, join: kind, on, is_swapped }
 }
 
 function leaveOut({ entries }: NameScope, unread: readonly ScopeEntry[]): void {

@@ -53,7 +53,9 @@ export function openTable(table: TableDef, name: string | null, resolver: Resolv
     },
     star: () =>
       Object.entries(table.fields).flatMap(([field_name, def]) =>
-        def.kind === 'value' && def.starred ? [{ name: field_name, expr: def.build(source) }] : [],
+        def.kind === 'value' && def.is_starred
+          ? [{ name: field_name, expr: def.build(source) }]
+          : [],
       ),
     relation: opened.relation,
     loosen: () => {

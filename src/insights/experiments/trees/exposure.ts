@@ -30,7 +30,7 @@ export type ExperimentTrial = {
   readonly criteria: ExposureCriteria
   readonly settings: StatsSettings
   /** Only actors whose conversion window is over count. */
-  readonly only_matured: boolean
+  readonly is_matured_only: boolean
 }
 
 /** Exposure criteria of an experiment. */
@@ -71,7 +71,7 @@ export function experimentTrial(
     actor: actorColumn(experiment.group_type_index),
     criteria: readCriteria(experiment.exposure_criteria, 'exposure_criteria'),
     settings,
-    only_matured: experiment.only_count_matured_users,
+    is_matured_only: experiment.only_count_matured_users,
   }
 }
 
@@ -134,12 +134,12 @@ export function exposures(
 
 /** The condition that a conversion window is over, where only matured actors count. */
 export function isOver(
-  { only_matured }: ExperimentTrial,
+  { is_matured_only }: ExperimentTrial,
   moment: Expr,
   window_s: number | null,
   { now }: InsightContext,
 ): Expr {
-  if (!only_matured || window_s === null) return constant(true)
+  if (!is_matured_only || window_s === null) return constant(true)
   const begun = new Date(now.getTime() - window_s * 1000).toISOString()
   return expr`${moment} <= toDateTime(${constant(begun)})`
 }

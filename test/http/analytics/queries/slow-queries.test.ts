@@ -18,7 +18,7 @@ afterAll(() => world.close())
 /** Asks a world whose questions are slow after that time; returns what it logged once `count` lines are there. */
 async function linesAfter(
   query: object,
-  settings: { readonly slow_ms: number; readonly with_plan: boolean },
+  settings: { readonly slow_ms: number; readonly has_plan: boolean },
   count: number,
 ): Promise<readonly LoggedLine[]> {
   const lines: LoggedLine[] = []
@@ -45,7 +45,7 @@ const hogql = (query: string) => ({ kind: 'HogQLQuery', query })
 
 test('a question that takes longer is logged with its HogQL and its statement, without its values', async () => {
   const query = "select count() from events where distinct_id = 'anna@example.com'"
-  const [line] = await linesAfter(hogql(query), { slow_ms: 1, with_plan: false }, 1)
+  const [line] = await linesAfter(hogql(query), { slow_ms: 1, has_plan: false }, 1)
   expect(line).toMatchObject({
     msg: 'a slow question',
     project_id: 1,
@@ -60,7 +60,7 @@ test('a question that takes longer is logged with its HogQL and its statement, w
 test('its plan is logged where that is asked for', async () => {
   const lines = await linesAfter(
     hogql('select event, count() from events group by event'),
-    { slow_ms: 1, with_plan: true },
+    { slow_ms: 1, has_plan: true },
     2,
   )
   expect(lines[1]).toMatchObject({ msg: 'the plan of a slow question', project_id: 1 })
@@ -69,7 +69,7 @@ test('its plan is logged where that is asked for', async () => {
 
 test('an insight is logged with the HogQL that it is', async () => {
   const trends = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'visit' }] }
-  const [line] = await linesAfter(trends, { slow_ms: 1, with_plan: false }, 1)
+  const [line] = await linesAfter(trends, { slow_ms: 1, has_plan: false }, 1)
   expect(line).toMatchObject({
     labels: ['TrendsQuery'],
     hogql: expect.stringMatching(/select[^]*'visit'/i),
@@ -78,12 +78,12 @@ test('an insight is logged with the HogQL that it is', async () => {
 
 test('a question that fails is logged with its text and its error', async () => {
   const text = "select throwIf(count() >= 0, 'no') from events"
-  const [line] = await linesAfter(hogql(text), { slow_ms: 1, with_plan: false }, 1)
+  const [line] = await linesAfter(hogql(text), { slow_ms: 1, has_plan: false }, 1)
   expect(line).toMatchObject({ hogql: text, error: expect.any(String) })
 })
 
 test('a fast question is not logged, and none when that is off', async () => {
   const query = hogql('select count() from events')
-  expect(await linesAfter(query, { slow_ms: 3_600_000, with_plan: false }, 0)).toEqual([])
-  expect(await linesAfter(query, { slow_ms: 0, with_plan: true }, 0)).toEqual([])
+  expect(await linesAfter(query, { slow_ms: 3_600_000, has_plan: false }, 0)).toEqual([])
+  expect(await linesAfter(query, { slow_ms: 0, has_plan: true }, 0)).toEqual([])
 })
