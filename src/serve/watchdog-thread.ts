@@ -1,7 +1,13 @@
 /** The watchdog's thread: logs which request holds another thread while it still does, since that thread cannot. */
 
 import { type Log, openLog } from '../logs.ts'
-import { type EventLoops, readBeats, readWork, type WorkRecord } from '../threads/loop-memory.ts'
+import {
+  type EventLoops,
+  readBeats,
+  readTurnCpu,
+  readWork,
+  type WorkRecord,
+} from '../threads/loop-memory.ts'
 import { HEARTBEAT_MS } from '../threads/this-thread.ts'
 
 declare const self: Worker
@@ -46,7 +52,9 @@ function look(watch: Watch, passed_ms: number, stall_log_ms: number, log: Log): 
   if (beats === 0) return
   if (beats !== watch.beats) {
     if (watch.is_logged) {
-      log.warn(fieldsOf(watch), 'the event loop is free again')
+      // Much less processor time than the time held: the machine was busy, not the thread.
+      const cpu_ms = Math.round(readTurnCpu(watch.memory))
+      log.warn({ ...fieldsOf(watch), cpu_ms }, 'the event loop is free again')
     }
     watch.beats = beats
     watch.held_ms = 0

@@ -26,6 +26,9 @@ export const LAG_BUCKETS_S: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]
 
+/** The lag from which on a turn's processor time is kept. */
+const LONG_TURN_S = 0.02
+
 /** Bytes of a name that are kept; the longest route has about 100. */
 export const NAME_BYTES_MAX = 160
 
@@ -40,7 +43,9 @@ const COUNTS = 5
 const NUMBERS_BYTES = 4 * (COUNTS + LAG_BUCKETS_S.length + 1)
 /** Sum and maximum are doubles, which need a place that 8 divides. */
 const SUMS_AT = Math.ceil(NUMBERS_BYTES / 8) * 8
-const NAME_AT = SUMS_AT + 16
+/** The sum of the lags, the longest, and the processor time of the last long turn. */
+const SUMS = 3
+const NAME_AT = SUMS_AT + 8 * SUMS
 const BYTES = NAME_AT + NAME_BYTES_MAX
 
 /** Allocates the memory of every watched thread. */
@@ -60,18 +65,20 @@ export class LoopRecorder {
 
   constructor(memory: SharedArrayBuffer) {
     this.#numbers = new Int32Array(memory, 0, NUMBERS_BYTES / 4)
-    this.#sums = new Float64Array(memory, SUMS_AT, 2)
+    this.#sums = new Float64Array(memory, SUMS_AT, SUMS)
     this.#name = new Uint8Array(memory, NAME_AT, NAME_BYTES_MAX)
   }
 
-  /** Counts a heartbeat that came so many milliseconds late. */
-  beat(late_ms: number): void {
+  /** Counts a heartbeat that came so many milliseconds late; `cpu_ms` is the thread's processor time since the one before. */
+  beat(late_ms: number, cpu_ms: number): void {
     const late_s = late_ms / 1000
     const bucket = LAG_BUCKETS_S.findIndex((bound_s) => late_s <= bound_s)
     const at = COUNTS + (bucket === -1 ? LAG_BUCKETS_S.length : bucket)
     this.#numbers[at] = (this.#numbers[at] ?? 0) + 1
     this.#sums[0] = (this.#sums[0] ?? 0) + late_s
     this.#sums[1] = Math.max(this.#sums[1] ?? 0, late_s)
+    // A short turn may follow before anyone has looked.
+    if (late_s > LONG_TURN_S) this.#sums[2] = cpu_ms
     Atomics.add(this.#numbers, BEATS, 1)
   }
 
@@ -106,10 +113,15 @@ export function readWork(memory: SharedArrayBuffer): WorkRecord {
 
 /** The lag of a thread since its start. */
 export function readLag(memory: SharedArrayBuffer): Lag {
-  const [sum_s = 0, max_s = 0] = new Float64Array(memory, SUMS_AT, 2)
+  const [sum_s = 0, max_s = 0] = new Float64Array(memory, SUMS_AT, SUMS)
   return {
     counts: [...new Int32Array(memory, 4 * COUNTS, LAG_BUCKETS_S.length + 1)],
     sum_s,
     max_s,
   }
+}
+
+/** The processor time that a thread used in its last long turn, up to a heartbeat before included, in milliseconds. */
+export function readTurnCpu(memory: SharedArrayBuffer): number {
+  return new Float64Array(memory, SUMS_AT, SUMS)[2] ?? 0
 }

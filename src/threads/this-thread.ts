@@ -29,10 +29,13 @@ export function startHeartbeat(memory: SharedArrayBuffer): () => void {
   const own = new LoopRecorder(memory)
   recorder = own
   let due_ms = performance.now() + HEARTBEAT_MS
+  let used = process.threadCpuUsage()
   const timer = setInterval(() => {
     const now_ms = performance.now()
-    own.beat(Math.max(0, now_ms - due_ms))
+    const { user, system } = process.threadCpuUsage(used)
+    own.beat(Math.max(0, now_ms - due_ms), (user + system) / 1000)
     due_ms = now_ms + HEARTBEAT_MS
+    used = process.threadCpuUsage()
   }, HEARTBEAT_MS)
   timer.unref()
   return () => clearInterval(timer)

@@ -26,6 +26,8 @@ export type Stall = {
   /** The server's own word for what it was doing. */
   readonly work: string
   readonly held_ms: number
+  /** The processor time that the thread used meanwhile, and up to a heartbeat before it. */
+  readonly cpu_ms: number
   /** How long a timer with nothing to do was late at that time, on the same machine. */
   readonly machine_ms: number
 }
@@ -193,6 +195,8 @@ type LogLine = {
   readonly time: string
   readonly thread: string
   readonly held_ms: number
+  /** In the line that says that the thread is free again. */
+  readonly cpu_ms?: number
   readonly work?: { readonly name: string } | null
   readonly last_work?: { readonly name: string }
   readonly msg: string
@@ -207,7 +211,7 @@ function stallsIn(
 ): readonly Stall[] {
   const stalls: Stall[] = []
   const open = new Map<string, LogLine>()
-  const close = (held: LogLine, from_ms: number, until_ms: number): void => {
+  const close = (held: LogLine, from_ms: number, until_ms: number, cpu_ms: number): void => {
     const sent = sendings.findLast((one) => one.from_ms <= from_ms + 60)
     const machine_ms = pauses
       .filter(({ at_ms, late_ms }) => at_ms > from_ms - 50 && at_ms - late_ms < until_ms + 50)
@@ -217,6 +221,7 @@ function stallsIn(
       thread: held.thread,
       work: held.work?.name ?? `after ${held.last_work?.name ?? ''}`,
       held_ms: until_ms - from_ms,
+      cpu_ms,
       machine_ms: Math.round(machine_ms),
     })
   }
@@ -227,12 +232,15 @@ function stallsIn(
     const at_ms = Date.parse(line.time)
     if (line.msg === HELD) open.set(line.thread, line)
     else if (held !== undefined) {
-      close(held, at_ms - line.held_ms, at_ms)
+      close(held, at_ms - line.held_ms, at_ms, line.cpu_ms ?? 0)
       open.delete(line.thread)
     }
   }
   // What hangs still.
-  for (const held of open.values()) close(held, Date.parse(held.time) - held.held_ms, now_ms)
+  for (const held of open.values()) {
+    const from_ms = Date.parse(held.time) - held.held_ms
+    close(held, from_ms, now_ms, now_ms - from_ms)
+  }
   return stalls
 }
 
@@ -244,8 +252,8 @@ function shuffled<T>(values: readonly T[], random: () => number): readonly T[] {
 }
 
 /** A stall without what the machine did to everything at that time. */
-export function ownMs({ held_ms, machine_ms }: Stall): number {
-  return Math.max(0, held_ms - machine_ms)
+export function ownMs({ held_ms, cpu_ms, machine_ms }: Stall): number {
+  return Math.max(0, Math.min(cpu_ms, held_ms - machine_ms))
 }
 
 /** The stalls, the longest first, one line each. */
@@ -254,7 +262,7 @@ export function textOfStalls(stalls: readonly Stall[]): string {
     .toSorted((one, other) => ownMs(other) - ownMs(one))
     .map(
       (stall) =>
-        `${stall.held_ms} ms (machine ${stall.machine_ms}) ${stall.thread}: ${stall.work} ← ${stall.attack}`,
+        `${stall.held_ms} ms (processor ${stall.cpu_ms}, machine ${stall.machine_ms}) ${stall.thread}: ${stall.work} ← ${stall.attack}`,
     )
     .join('\n')
 }

@@ -61,9 +61,9 @@ describe('GET /_metrics', () => {
 
   test('has a histogram of how late the timers of each thread are', async () => {
     const recorder = new LoopRecorder(world.needs.event_loops.main)
-    recorder.beat(4)
-    recorder.beat(80)
-    recorder.beat(40_000)
+    recorder.beat(4, 1)
+    recorder.beat(80, 60)
+    recorder.beat(40_000, 9)
     const { text } = await read('127.0.0.1')
     const lines = text.split('\n').filter((line) => line.includes('{thread="main"'))
     expect(lines.map((line) => line.replace('tidemark_event_loop_lag_', ''))).toEqual([
