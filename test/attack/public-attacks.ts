@@ -402,6 +402,27 @@ const FORM_ATTACKS: readonly Attack[] = [
       upload(`distinct_id\n${Array.from({ length: size }, (_, at) => `some-id-${at}`).join('\n')}`),
     ],
   },
+  {
+    name: 'new persons in one request, then a cohort of them, listed',
+    sizes: doubled(1024, 64 * KIB),
+    requests: (size) => {
+      const ids = Array.from({ length: size }, fresh)
+      const list = '/api/projects/1/cohorts/'
+      return [
+        captureOf(
+          ids.map((distinct_id) => ({ event: 'e', distinct_id, properties: { $set: { a: 1 } } })),
+        ),
+        upload(`distinct_id\n${ids.join('\n')}`),
+        ...[1, 2, 3].map(
+          (id): Sent => ({
+            method: 'GET',
+            path: `${list}${id}/persons/?limit=10000&offset=${size >> 1}`,
+            body: null,
+          }),
+        ),
+      ]
+    },
+  },
 ]
 
 export const PUBLIC_ATTACKS: readonly Attack[] = [

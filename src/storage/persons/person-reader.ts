@@ -53,20 +53,11 @@ where project_id = ? and id > ? and is_deleted = 0
 order by id
 limit ?`
 
-const SELECT_MEMBERS = `
-select p.id, p.properties, p.created_at, p.is_identified
-from cohort_people c
-join persons p on p.project_id = c.project_id and p.id = c.person_id
-where c.project_id = ? and c.cohort_id = ? and p.is_deleted = 0
-order by p.id
-limit ? offset ?`
-
-const SELECT_MEMBER_SIZES = `
-select octet_length(p.properties) as bytes
-from cohort_people c
-join persons p on p.project_id = c.project_id and p.id = c.person_id
-where c.project_id = ? and c.cohort_id = ? and p.is_deleted = 0
-order by p.id
+const SELECT_MEMBER_IDS = `
+select person_id
+from cohort_people
+where project_id = ? and cohort_id = ? and person_id > ?
+order by person_id
 limit ? offset ?`
 
 const SELECT_GROUP_SIZES = `
@@ -223,20 +214,6 @@ export class PersonReader {
       .map((row) => ({ ...row, properties: JSON.parse(row.properties) as PersonProperties }))
   }
 
-  /** A page of a cohort's members, in the order of their ids; fewer as `listPersons` does. */
-  listMembers(
-    at: { readonly project_id: number; readonly cohort_id: number },
-    limit: number,
-    offset: number,
-  ): ListedPerson[] {
-    const { project_id, cohort_id } = at
-    const count = this.#countListed(SELECT_MEMBER_SIZES, [project_id, cohort_id, limit, offset])
-    return this.#db
-      .query<ReadPersonRow, [number, number, number, number]>(SELECT_MEMBERS)
-      .all(project_id, cohort_id, count, offset)
-      .map(listedPerson)
-  }
-
   countMembers(project_id: number, cohort_id: number): number {
     return this.#count(
       'select count(*) as count from cohort_people where project_id = ? and cohort_id = ?',
@@ -244,17 +221,18 @@ export class PersonReader {
     )
   }
 
-  /** Up to `limit` members' ids after the given one. */
+  /** Up to `limit` members' ids after the given one, without the first `offset` of them. */
   listMemberIds(
     at: { readonly project_id: number; readonly cohort_id: number },
     after: Uint8Array | null,
     limit: number,
+    offset = 0,
   ): Uint8Array[] {
     return this.#db
-      .query<{ person_id: Uint8Array }, [number, number, Uint8Array, number]>(
-        'select person_id from cohort_people where project_id = ? and cohort_id = ? and person_id > ? order by person_id limit ?',
+      .query<{ person_id: Uint8Array }, [number, number, Uint8Array, number, number]>(
+        SELECT_MEMBER_IDS,
       )
-      .all(at.project_id, at.cohort_id, after ?? BEFORE_ALL, limit)
+      .all(at.project_id, at.cohort_id, after ?? BEFORE_ALL, limit, offset)
       .map((row) => row.person_id)
   }
 

@@ -5,7 +5,7 @@ import { evaluateFlags } from '../../flags/evaluate.ts'
 import { isObject } from '../../json.ts'
 import { Slices } from '../../threads/slices.ts'
 import { type CohortRow, createCohort, getCohort } from '../cohorts/cohort.ts'
-import { addMemberIds, type MemberContext } from '../cohorts/cohort-members.ts'
+import { addMemberSlices, type MemberContext } from '../cohorts/cohort-members.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import type { ListedPerson } from '../shared/person-reads.ts'
 import type { Flag } from './flag.ts'
@@ -22,22 +22,31 @@ const SLICE = 500
 
 /** Creates the cohort. Refuses flags of groups, and inactive flags. */
 export async function createFlagCohort(context: FlagCohortContext, flag: Flag): Promise<CohortRow> {
-  const { editor, persons, now } = context
+  const { editor, now } = context
   requireForPeople(flag)
   const name = `Users with feature flag ${flag.key} enabled at ${now.toISOString()}`
   const cohort = createCohort(editor, { name, is_static: true }, now)
+  await addMemberSlices(context, cohort, reachedPersons(context, flag))
+  return getCohort(context.control, cohort.project_id, cohort.id)
+}
+
+/** The ids of all persons that have the flag, a slice at a time. */
+async function* reachedPersons(
+  context: FlagCohortContext,
+  flag: Flag,
+): AsyncGenerator<readonly Uint8Array[]> {
   const slices = new Slices()
   let after: Uint8Array | null = null
   for (;;) {
-    const slice: ListedPerson[] = persons.listPersons(flag.project_id, after, SLICE)
+    const slice: ListedPerson[] = context.persons.listPersons(flag.project_id, after, SLICE)
     const reached: Uint8Array[] = []
     for (const person of slice) {
       if (hasFlag(context, flag, person)) reached.push(person.id)
       if (slices.isOver()) await slices.end()
     }
-    if (reached.length > 0) await addMemberIds(context, cohort, reached)
+    if (reached.length > 0) yield reached
     after = slice.at(-1)?.id ?? null
-    if (after === null) return getCohort(context.control, cohort.project_id, cohort.id)
+    if (after === null) return
     await slices.end()
   }
 }

@@ -26,11 +26,10 @@ import {
   addNamed,
   copyMembers,
   type MemberContext,
+  readMembers,
   removeMembers,
 } from '../../../targeting/cohorts/cohort-members.ts'
-import type { ListedPerson } from '../../../targeting/shared/person-reads.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
-import { Slices } from '../../../threads/slices.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
 import { readFilterParameters } from '../../analytics/queries/filter-parameters.ts'
 import type { TreeCall } from '../../analytics/queries/run-tree.ts'
@@ -248,33 +247,10 @@ async function findMembers(
     const wanted = { ...NO_PERSON_FILTERS, cohort_id, properties, search: search || null }
     return findPersons(app, call, wanted, page)
   }
-  const { limit, offset } = page
-  const result = await listMembers(app, { project_id, cohort_id }, { limit: limit + 1, offset })
-  const items = await mapInSlices(result.slice(0, limit), (person) =>
-    serializePerson(app, project, person),
-  )
-  return { items, has_more: result.length > limit }
-}
-
-/** Members that are read before others have their turn. */
-const MEMBERS_PER_READ = 200
-
-/** A page of members, read in slices. */
-async function listMembers(
-  app: AppContext,
-  at: { readonly project_id: number; readonly cohort_id: number },
-  { limit, offset }: PageRequest,
-): Promise<readonly ListedPerson[]> {
-  const slices = new Slices()
-  const result: ListedPerson[] = []
-  while (result.length < limit) {
-    const wanted = Math.min(MEMBERS_PER_READ, limit - result.length)
-    const found = app.persons.listMembers(at, wanted, offset + result.length)
-    result.push(...found)
-    if (found.length === 0) return result
-    if (slices.isOver()) await slices.end()
-  }
-  return result
+  const at = { project_id, cohort_id }
+  const { members, has_more } = await readMembers(app.persons, at, page)
+  const items = await mapInSlices(members, (person) => serializePerson(app, project, person))
+  return { items, has_more }
 }
 
 function getList(app: AppContext, project: Project, id: number): CohortRow {

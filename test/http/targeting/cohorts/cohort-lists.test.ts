@@ -190,3 +190,31 @@ test('people of a cohort are searched, and selected by their properties', async 
     results: [{}],
   })
 })
+
+test('members are listed page by page, each of them once, and none that was deleted', async () => {
+  const names = Array.from({ length: 7 }, (_, index) => `page-${index}`)
+  await capture(
+    world,
+    ...names.map((distinct_id) => ({ event: 'seen', distinct_id, properties: { $set: { a: 1 } } })),
+  )
+  const made = await upload('POST', COHORTS, `distinct_id\n${names.join('\n')}\n`)
+  const path = `${COHORTS}${String(made.body['id'])}/persons/`
+  const pages = async () => {
+    const listed: string[][] = []
+    for (let next: unknown = `${path}?limit=3`; typeof next === 'string'; ) {
+      const { body } = await manage(world, 'GET', next.replace(/^https?:\/\/[^/]+/, ''))
+      listed.push((body['results'] as { id: string }[]).map(({ id }) => id))
+      next = body['next']
+    }
+    return listed
+  }
+  const before = await pages()
+  expect(before.map((page) => page.length)).toEqual([3, 3, 1])
+  expect(new Set(before.flat()).size).toBe(7)
+  const [gone = ''] = before[1] ?? []
+  const deleted = await manage(world, 'DELETE', `/api/projects/1/persons/${gone}/`)
+  expect(deleted.status).toBe(202)
+  expect((await pages()).flat()).toEqual(before.flat().filter((id) => id !== gone))
+  const { body } = await manage(world, 'GET', `${path}?limit=3&offset=200000`)
+  expect([body['results'], body['next']]).toEqual([[], null])
+})
