@@ -4,7 +4,6 @@ import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { unknownToken } from '../pipeline/token.ts'
 import {
   applyEvents,
-  bytesOf,
   clearStores,
   commit,
   finishRequest,
@@ -95,7 +94,7 @@ export class Committer {
       takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
       refuse: (answers) => {
         for (const [id] of answers) this.#sliced.abandon(id)
-        this.#send(answers, 0)
+        this.#send(answers)
       },
     })
     this.#sliced = new SlicedRequests({
@@ -103,7 +102,7 @@ export class Committer {
       limits: context.limits,
       overflow: this.#overflow,
       isDeleted: (project_id) => this.isDeleted(project_id),
-      answer: (answers, bytes) => this.#send(answers, bytes),
+      answer: (answers) => this.#send(answers),
       refusal: refuseDeletedProject,
       recover: (error) => this.clearAfterRollback(error),
       unavailable: UNAVAILABLE,
@@ -207,7 +206,6 @@ export class Committer {
     if (allowed !== requests) {
       this.#send(
         requests.filter(isDeleted).map(({ id }): NumberedAnswer => [id, refuseDeletedProject()]),
-        0,
       )
     }
     const uncommitted = this.#commitGroup(allowed)
@@ -218,14 +216,13 @@ export class Committer {
   #commitGroup(requests: readonly PreparedRequest[]): readonly PreparedRequest[] {
     if (requests.length === 0) return requests
     if (this.#is_broken) {
-      this.#send(refuseAll(requests, UNAVAILABLE), 0)
+      this.#send(refuseAll(requests, UNAVAILABLE))
       return []
     }
     const { stores, limits, queue_times } = this.#context
     const answers: NumberedAnswer[] = []
     const started_ms = performance.now()
     let done = 0
-    let bytes = 0
     let unfinished: ReturnType<SlicedRequests['write']> | null = null
     try {
       commit(stores, () => {
@@ -238,7 +235,6 @@ export class Committer {
           queue_times?.record(Math.max(0, Date.now() - request.now / 1000) / 1000)
           const progress = applyEvents(stores, request, events, limits, isOver)
           done += 1
-          bytes += bytesOf(events)
           if (progress.applied < events.length) {
             unfinished = this.#sliced.write(request, progress)
             break
@@ -253,7 +249,7 @@ export class Committer {
       return requests.slice(done + 1)
     }
     if (unfinished !== null) this.#sliced.adopt(unfinished)
-    this.#send(answers, bytes)
+    this.#send(answers)
     return requests.slice(done)
   }
 
@@ -274,18 +270,16 @@ export class Committer {
    * 500.
    */
   #recover(requests: readonly PreparedRequest[], fault: StorageFault | null, error: unknown): void {
-    if (fault !== null) this.#send(refuseAll(requests, UNAVAILABLE), 0)
+    if (fault !== null) this.#send(refuseAll(requests, UNAVAILABLE))
     else if (requests.length > 1) for (const request of requests) this.#commitGroup([request])
-    else
-      this.#send(
-        requests.map((request): NumberedAnswer => [request.id, failureOf(error)]),
-        0,
-      )
+    else this.#send(requests.map((request): NumberedAnswer => [request.id, failureOf(error)]))
   }
 
-  #send(answers: readonly NumberedAnswer[], bytes_written: number): void {
+  #send(answers: readonly NumberedAnswer[]): void {
     this.#decoder.settle(answers.map(([id]) => id))
-    const first_events = this.#context.stores.counters.takeFirstEvents()
+    const { counters, log } = this.#context.stores
+    const first_events = counters.takeFirstEvents()
+    const bytes_written = log.takeLogBytes()
     this.#context.answer({ kind: 'answers', answers, first_events, bytes_written })
   }
 }

@@ -190,8 +190,9 @@ function openForwarded(
     limits,
     isDeleted: (project_id) => committer.isDeleted(project_id),
     recover: (error) => committer.clearAfterRollback(error),
-    answer(number, outcome, bytes_written) {
+    answer(number, outcome) {
       const first_events = stores.counters.takeFirstEvents()
+      const bytes_written = stores.log.takeLogBytes()
       sendWhenSynced({ kind: 'forwarded', call: number, outcome, first_events, bytes_written })
     },
     fail: (number, error) => send({ kind: 'done', call: number, error: messageOf(error) }),

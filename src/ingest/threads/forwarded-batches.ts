@@ -5,14 +5,7 @@
 import { Refusal } from '../../errors.ts'
 import { EdgePositions } from '../../storage/log/edge-positions.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
-import {
-  applyEvents,
-  bytesOf,
-  commit,
-  finishRequest,
-  type IngestStores,
-  isFull,
-} from '../write/apply.ts'
+import { applyEvents, commit, finishRequest, type IngestStores, isFull } from '../write/apply.ts'
 import { type ForwardedEntry, readEntry } from './forwarded-entry.ts'
 import {
   type CaptureLimits,
@@ -31,7 +24,7 @@ type ForwardingContext = {
   readonly isDeleted: (project_id: number) => boolean
   /** Clears what a rollback made invalid; tells a storage fault from a bug. */
   readonly recover: (error: unknown) => StorageFault | null
-  readonly answer: (call: number, outcome: ForwardedOutcome, bytes_written: number) => void
+  readonly answer: (call: number, outcome: ForwardedOutcome) => void
   /** Answers a bug. */
   readonly fail: (call: number, error: unknown) => void
 }
@@ -49,7 +42,6 @@ type RunningBatch = {
   accepted: number
   repeated: number
   dropped: number
-  bytes: number
 }
 
 /** The batches that are not stored yet, in the order of their arrival. */
@@ -68,7 +60,7 @@ export class ForwardedBatches {
   }
 
   receive(call: number, batch: ForwardedBatch): void {
-    const none = { accepted: 0, repeated: 0, dropped: 0, bytes: 0 }
+    const none = { accepted: 0, repeated: 0, dropped: 0 }
     this.#waiting.push({ call, batch, offset: 0, entry: null, seq: -1, events_done: 0, ...none })
   }
 
@@ -82,8 +74,8 @@ export class ForwardedBatches {
       const is_done = this.#applySlice(running)
       if (!is_done) return
       this.#waiting.shift()
-      const { seq, accepted, repeated, dropped, bytes } = running
-      this.#context.answer(call, { kind: 'forwarded', seq, accepted, repeated, dropped }, bytes)
+      const { seq, accepted, repeated, dropped } = running
+      this.#context.answer(call, { kind: 'forwarded', seq, accepted, repeated, dropped })
     } catch (error) {
       this.#waiting.shift()
       this.#refuse(running, error)
@@ -96,8 +88,8 @@ export class ForwardedBatches {
     const fault = recover(error)
     if (error instanceof Refusal) {
       const { code, detail, attr } = error
-      answer(call, { kind: 'refused', code, detail, attr }, 0)
-    } else if (fault !== null) answer(call, UNAVAILABLE, 0)
+      answer(call, { kind: 'refused', code, detail, attr })
+    } else if (fault !== null) answer(call, UNAVAILABLE)
     else fail(call, error)
   }
 
@@ -167,7 +159,6 @@ export class ForwardedBatches {
       if (repeated > 0) stores.counters.count(project_id, 'duplicate', repeated)
       running.accepted += progress.accepted
       running.repeated += repeated
-      running.bytes += bytesOf(events.slice(0, progress.applied))
       if (progress.applied < events.length) {
         running.events_done += progress.applied
         return

@@ -7,12 +7,12 @@
  * So a request is stored as a whole or not at all, and no slice is applied twice.
  */
 
+import { MIB } from '../../bytes.ts'
 import type { JournaledRequest } from '../../storage/log/request-journal.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import {
   type ApplyProgress,
   applyEvents,
-  bytesOf,
   commit,
   finishRequest,
   type IngestStores,
@@ -41,6 +41,8 @@ const APPLYING_SHARE_FIRST = 0.5
 const APPLYING_SHARE_MIN = 0.25
 /** Weight of the last slice in the share. */
 const LAST_SLICE_WEIGHT = 0.3
+/** Bytes of the write-ahead log after which they are reported, although no request is finished. */
+const REPORTED_BYTES = MIB
 /** Delay of a retry after the disk failed. */
 const RETRY_AFTER_MS = 1000
 /** Failures in a row after which the request is answered 500: its outcome is open. */
@@ -52,8 +54,8 @@ type SlicedRequestsContext = {
   readonly limits: CaptureLimits
   readonly overflow: OverflowLimiter
   readonly isDeleted: (project_id: number) => boolean
-  /** `bytes`: written to the database since the last call, estimated. */
-  readonly answer: (answers: readonly NumberedAnswer[], bytes: number) => void
+  /** Also called without an answer, when much has been written: the write-ahead log has to be checkpointed meanwhile. */
+  readonly answer: (answers: readonly NumberedAnswer[]) => void
   /** The answer to a request of a deleted project. */
   readonly refusal: () => NumberedAnswer[1]
   /** Clears caches after a rollback and classifies the error; null for a bug that this request met. */
@@ -106,7 +108,6 @@ export class SlicedRequests {
   #applying_share = APPLYING_SHARE_FIRST
   #failures = 0
   #is_paused = false
-  #bytes = 0
 
   /** Enqueues the requests that a crash left in the journal. */
   constructor(context: SlicedRequestsContext) {
@@ -168,6 +169,7 @@ export class SlicedRequests {
   /** One turn: journals some slices, or applies a part of one, or deletes some rows of a dropped request. */
   turn(): void {
     if (!this.#is_paused) this.#pieces.run()
+    if (this.#context.stores.log.log_bytes >= REPORTED_BYTES) this.#context.answer([])
   }
 
   /** Answers every request "unavailable": the database is damaged and must not be written. */
@@ -180,7 +182,7 @@ export class SlicedRequests {
     const answers = [...ids]
       .filter((id) => id !== null)
       .map((id): NumberedAnswer => [id, this.#context.unavailable])
-    if (answers.length > 0) this.#context.answer(answers, 0)
+    if (answers.length > 0) this.#context.answer(answers)
   }
 
   /** Journals slices for the time of one that is applied, at least one. Each has about a megabyte at most. */
@@ -211,11 +213,11 @@ export class SlicedRequests {
       stores.log.transact(() => {
         if (before === undefined) id = stores.journal.begin(project_id)
         stores.journal.add({ id, project_id }, slice)
+        stores.log.noteWrite(0, slice.heads.length + slice.texts.length)
         if (is_last) stores.journal.complete({ id, accepted: 0, event_count, rest: slice.request })
       })
       this.#journal_ids.set(answer_id, id)
       this.#event_counts.set(answer_id, event_count)
-      this.#bytes += slice.heads.length + slice.texts.length
       if (!is_last) return
       this.#forgetArrival(answer_id)
       const rest = unpackRest(slice.request)
@@ -299,7 +301,6 @@ export class SlicedRequests {
     const done = events.slice(0, applied)
     const limited_id = rest.is_historical ? null : overflow.findOverLimit(done, performance.now())
     if (limited_id !== null) stores.warnings.add(project_id, limited_id, rest.now)
-    this.#bytes += bytesOf(done)
     const next = { ...request, accepted: request.accepted + accepted }
     if (applied < events.length) {
       return { ...next, applied: request.applied + applied, open_slice: slice }
@@ -362,7 +363,7 @@ export class SlicedRequests {
   #refuse(answer_id: number, is_last: boolean, answer: NumberedAnswer[1]): void {
     if (!is_last) this.#refused.add(answer_id)
     this.#drop(answer_id)
-    this.#context.answer([[answer_id, answer]], 0)
+    this.#context.answer([[answer_id, answer]])
   }
 
   #drop(answer_id: number): void {
@@ -377,9 +378,7 @@ export class SlicedRequests {
   }
 
   #answer({ answer_id }: Sliced, answer: NumberedAnswer[1]): void {
-    const bytes = this.#bytes
-    this.#bytes = 0
-    this.#context.answer(answer_id === null ? [] : [[answer_id, answer]], bytes)
+    this.#context.answer(answer_id === null ? [] : [[answer_id, answer]])
   }
 
   /** Enqueues a request behind the other projects, and before later requests of its project. */

@@ -79,16 +79,6 @@ export function isFull(stores: IngestStores, limits: CaptureLimits): boolean {
   return rows >= limits.transaction_rows_max || bytes >= limits.transaction_bytes_max
 }
 
-/** Bytes that a row adds to the write-ahead log beside its properties, estimated. */
-const ROW_OVERHEAD_BYTES = 400
-
-/** Bytes that events add to the write-ahead log, estimated. */
-export function bytesOf(events: readonly PreparedEvent[]): number {
-  let bytes = 0
-  for (const event of events) bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
-  return bytes
-}
-
 /** The project and time of receipt of a request whose events are applied, in one transaction or several. */
 type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'> & {
   /** The time by this server's clock, µs, if another server received the request. */

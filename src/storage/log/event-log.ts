@@ -64,6 +64,11 @@ export type NewFiles = {
 /** SQLite's page cache of the writer: it should contain the upper pages of the exactly-once index. */
 const CACHE_KIB = 64 * 1024
 
+/** A row in no order, such as a person, changes a page of its own: 2.6 kB of the log in a request of 100,000 new persons. */
+const PAGE_BYTES = 4096
+/** What an event adds to the log beside its properties: events follow one another on a page. */
+const EVENT_BYTES = 400
+
 /** The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. */
 const LOG_FILE_BYTES = 64 * 1024 * 1024
 
@@ -78,6 +83,7 @@ export class EventLog {
   readonly db: Database
   /** Size of the running transaction, estimated: rows, and bytes of properties. */
   #written = { rows: 0, bytes: 0 }
+  #log_bytes = 0
   /** The last sequence number of an event, and the last change number of a replicated row. */
   #seq = 0
   #change = 0
@@ -140,9 +146,22 @@ export class EventLog {
   }
 
   /** Charges the running transaction with rows that it will write, and the bytes of their properties. */
-  noteWrite(rows: number, bytes: number): void {
+  noteWrite(rows: number, bytes: number, row_bytes = PAGE_BYTES): void {
     this.#written.rows += rows
     this.#written.bytes += bytes
+    this.#log_bytes += rows * row_bytes + bytes
+  }
+
+  /** The bytes that transactions have added to the write-ahead log since the last `takeLogBytes`, estimated. */
+  get log_bytes(): number {
+    return this.#log_bytes
+  }
+
+  /** Returns `log_bytes` and begins to count anew. */
+  takeLogBytes(): number {
+    const bytes = this.#log_bytes
+    this.#log_bytes = 0
+    return bytes
   }
 
   /** Rows and bytes that the running transaction was charged with. */
@@ -173,7 +192,7 @@ export class EventLog {
 
   append(row: EventRow): void {
     this.#seq += 1
-    this.noteWrite(1, row.properties.length + row.elements_chain.length)
+    this.noteWrite(1, row.properties.length + row.elements_chain.length, EVENT_BYTES)
     const values = [
       this.#seq,
       row.project_id,

@@ -50,6 +50,8 @@ function start(slice_ms_max = 0) {
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
   const answers = new Map<number, NumberedAnswer[1]>()
+  /** The bytes that each message reported as written. */
+  const reports: number[] = []
   const committer = new Committer({
     stores,
     tokens,
@@ -59,6 +61,7 @@ function start(slice_ms_max = 0) {
     names: new DefinitionTracker(),
     answer: (committed) => {
       for (const [id, answer] of committed.answers) answers.set(id, answer)
+      reports.push(committed.bytes_written)
     },
     breakDown: (message) => {
       throw new Error(message)
@@ -67,6 +70,7 @@ function start(slice_ms_max = 0) {
   })
   return {
     answers,
+    reports,
     committer,
     countEvents: () => stores.log.seq,
     turns(count: number) {
@@ -132,6 +136,19 @@ describe('a large request', () => {
         { project_id, name: 'merged', value: 50 },
       ]),
     )
+  })
+
+  test('is checkpointed while it is stored: what its slices write is reported before its answer', () => {
+    const process = start()
+    process.committer.receive([large(1, (index) => ({ distinct_id: `new ${index}` }))])
+    process.turns(FOREVER)
+    process.kill()
+    expect(process.answers.size).toBe(1)
+    // A new person changes two pages: its own, and that of its distinct id.
+    const pages = EVENTS * 2 * 4096
+    expect(process.reports.length).toBeGreaterThan(10)
+    expect(Math.max(...process.reports)).toBeLessThan(pages / 5)
+    expect(process.reports.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(pages)
   })
 
   test('lets those of others pass', () => {
