@@ -9,7 +9,7 @@ import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type Restored = { readonly files: number; readonly made_at: string }
 
-/** The list of a complete backup, and what copies one file of it to a path where there is none, synced. */
+/** The list of a complete backup, and a function that copies one file of it to a new path, synced. */
 type RestoreSource = {
   readonly checksums: Checksums
   readonly copy: (file: BackedUp, to: string) => Promise<void>

@@ -76,7 +76,7 @@ export function createDashboard(
   })
 }
 
-/** Changes a dashboard; deleting is a change of `deleted`. Refuses what `createDashboard` refuses. */
+/** Changes a dashboard; deleting is a change of `deleted`. Refuses as `createDashboard` does. */
 export function updateDashboard(
   editor: BoardEditor,
   before: Dashboard,
@@ -194,7 +194,7 @@ export function getDashboard(db: ControlDB, project_id: number, id: number): Das
 /** The members by which lists of dashboards are filtered. */
 type DashboardHead = Pick<Dashboard, 'id' | 'name' | 'pinned'>
 
-/** Lists a project's dashboards that are not deleted, without what is long in them: pinned ones first, then the newest. */
+/** Lists a project's dashboards that are not deleted, without their long members: pinned ones first, then the newest. */
 export function listDashboardHeads(db: ControlDB, project_id: number): readonly DashboardHead[] {
   const { id, name, pinned, deleted } = dashboards
   const its = and(eq(dashboards.project_id, project_id), eq(deleted, false))

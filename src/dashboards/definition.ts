@@ -26,7 +26,7 @@ export type NamedDefinition = {
   readonly retyped?: { readonly before: string | null; readonly after: string | null }
 }
 
-/** The definition of a name without a stored one. */
+/** The members of a name without a stored definition. */
 const NOTHING: DefinitionNotes = {
   description: null,
   tags: [],

@@ -54,7 +54,7 @@ export function createInsight(
   })
 }
 
-/** Changes an insight; deleting is a change of `deleted`. Refuses what `createInsight` refuses. */
+/** Changes an insight; deleting is a change of `deleted`. Refuses as `createInsight` does. */
 export function updateInsight(
   editor: BoardEditor,
   before: SavedInsight,

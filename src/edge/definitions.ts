@@ -1,4 +1,4 @@
-/** Keeps an edge's copies of what its projects define: asks the home every few seconds, with the ETag of the last answer. */
+/** Keeps an edge's copies of its projects' definitions: asks the home every few seconds, with the ETag of the last answer. */
 import { isObject } from '../json.ts'
 import { EdgeCopies } from '../storage/control/edge-copies.ts'
 import { SECOND_MS } from '../time.ts'

@@ -71,7 +71,7 @@ self.addEventListener('message', (event: MessageEvent<ToEdgeThread>) => {
   scheduleTurn()
 })
 
-/** Stores copies. If the disk is full, the home is asked again. */
+/** Stores copies. On a full disk they are dropped; the edge asks its home for them again. */
 function store(work: (log: EventLog) => void): void {
   if (thread === null) return
   const { log } = thread

@@ -1,4 +1,4 @@
-/** Group commit of an edge: requests pass the pipeline as at home, and what it accepts is appended as entries. */
+/** Group commit of an edge: requests pass the pipeline as at home, and accepted events are appended as entries. */
 import { BatchDecoder, failureOf } from '../ingest/threads/decode-batch.ts'
 import {
   type DecodeContext,
@@ -40,7 +40,7 @@ type EntryWriterContext = DecodeContext & {
   readonly breakDown: (message: string) => void
 }
 
-/** A decoded request: its slices, and what it is beside its events. */
+/** A decoded request: its slices of events, and its counts, warnings and names. */
 type DecodedRequest = {
   readonly id: number
   readonly slices: readonly PackedSlice[]
@@ -207,7 +207,7 @@ function entriesOf({ slices, rest }: DecodedRequest): readonly NewEntry[] {
   }))
 }
 
-/** Whether an event was stored before is decided at home. */
+/** The answer to a stored request. The home decides whether an event was stored before. */
 function storedAnswer({ slices, rest }: DecodedRequest): CaptureAnswer {
   const accepted = slices.reduce((sum, { count }) => sum + count, 0)
   const dropped = rest.dropped.reduce((sum, [, count]) => sum + count, 0)

@@ -14,7 +14,7 @@ const LENGTH_MAX = 1024 * 1024
 const LENGTH_MIN = 32 * 1024
 /** Time for one batch. On a slow line the batch gets smaller. */
 const TIMEOUT_MS = 60 * SECOND_MS
-/** Without entries, a report is sent so often. */
+/** Without entries, a report is sent at this interval. */
 const REPORT_EVERY_MS = 10 * SECOND_MS
 const RETRY_MIN_MS = 250
 const RETRY_MAX_MS = 30 * SECOND_MS

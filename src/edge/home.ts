@@ -32,7 +32,7 @@ export class Home {
     this.#key = key
   }
 
-  /** Calls a path. Returns an answer of 2xx or 304; throws a `HomeError` for any other, and for none in time. */
+  /** Calls a path. Returns an answer of 2xx or 304; throws a `HomeError` for any other one, and after the time limit. */
   async call(path: string, init: RequestInit, timeout_ms: number): Promise<Response> {
     const headers = new Headers(init.headers)
     headers.set('Authorization', `Bearer ${this.#key}`)

@@ -1,4 +1,4 @@
-/** Copies persons from the home: those whose flags were asked here, again when the copy is older than some seconds. */
+/** Copies persons from the home: those whose flags this edge was asked for, again when a copy is older than some seconds. */
 import { isObject } from '../json.ts'
 import { type CopiedPerson, EdgePersonTimes } from '../storage/persons/edge-persons.ts'
 import { SECOND_MS } from '../time.ts'
@@ -6,7 +6,7 @@ import { BackOff, type Home, HomeError, sleep } from './home.ts'
 
 /** Ids of one request to the home. */
 export const IDS_MAX = 500
-/** Ids that wait to be asked about; further ones are when their flags are asked again. */
+/** Ids that wait for a request to the home; further ones are dropped until their flags are asked for again. */
 const WAITING_MAX = 20_000
 /** Time in which ids gather before the home is asked. */
 const GATHER_MS = 20
@@ -41,7 +41,7 @@ export class EdgePersons {
     this.#times = new EdgePersonTimes(context.data_dir)
   }
 
-  /** Whether there is a copy of the person of an id, or the home has none. An old copy is asked for again. */
+  /** True when there is a copy of the person of an id, or the home has no such person. An old copy is fetched again. */
   knows(project_id: number, distinct_id: string): boolean {
     const fetched_at = this.#times.fetchedAt(project_id, distinct_id)
     const { refresh_ms, now } = this.#context
@@ -84,7 +84,7 @@ export class EdgePersons {
         if (signal.aborted) return
         const reason = error instanceof Error ? error.message : String(error)
         this.#context.log.warn({ reason }, 'the home did not tell of persons')
-        // They are asked about again when their flags are.
+        // They wait again once their flags are asked for.
         this.#waiting.clear()
         await sleep(this.#back_off.next(), signal)
       }

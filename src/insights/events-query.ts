@@ -1,6 +1,6 @@
 /** EventsQuery: events as rows, or aggregations of them. */
 
-import type { EventsQuery } from '../contract/insights/events-query.ts'
+import type { EventsQuery } from '../contract/insights/events.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field, order, tuple } from '../hogql/syntax/nodes.ts'

@@ -192,8 +192,8 @@ describe('steps', () => {
       const second = bucketsOf(of_march)[1]?.start_us ?? 0n
       expect([first.from_us, first.to_us]).toEqual([of_march.from_us, second - 1n])
       // A range that ends in the first hour of a step has that step.
-      const is_exact = { ...of_march, to_us: second }
-      expect(bucketsOf(is_exact)).toHaveLength(2)
+      const until_second = { ...of_march, to_us: second }
+      expect(bucketsOf(until_second)).toHaveLength(2)
     },
   )
 

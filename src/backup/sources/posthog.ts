@@ -10,7 +10,7 @@ import {
 
 /**
  * Maps a row of either model. Events bring their merges with them ($identify, $create_alias, $merge_dangerously); a
- * person's row, one for each of its distinct ids, sets what the person has.
+ * person's row, one for each of its distinct ids, sets the person's properties.
  */
 export function mapPostHog(record: JSONObject): MappedRecord {
   const distinct_id = readId(record['distinct_id'])

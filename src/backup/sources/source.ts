@@ -3,7 +3,7 @@ import { isObject } from '../../json.ts'
 
 export type JSONObject = Readonly<Record<string, unknown>>
 
-/** The events of a record, or why it cannot be brought over: these words are counted and printed. */
+/** The events of a record, or the reason why it cannot be brought over, which is counted and printed. */
 export type MappedRecord = readonly JSONObject[] | string
 
 /** Maps one record. An event without `uuid` gets one from its file and position, so that it is stored once. */
@@ -30,7 +30,7 @@ export function readObject(value: unknown): JSONObject {
   }
 }
 
-/** ISO 8601 of milliseconds since 1970, or null for what is no time. */
+/** ISO 8601 of milliseconds since 1970, or null for a number that is no time. */
 export function formatMillis(ms: number): string | null {
   const time = new Date(ms)
   return Number.isNaN(time.getTime()) ? null : time.toISOString()

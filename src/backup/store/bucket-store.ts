@@ -11,7 +11,7 @@ const PART_BYTES_MIN = 8 * MIB
 const PARTS_AT_ONCE = 2
 const RETRIES = 3
 
-/** The longest time without an answer, and what is added for each byte: a slower connection counts as broken. */
+/** The longest time for a request, and the addition for each byte: a slower connection counts as broken. */
 const PATIENCE_MS = 60_000
 const BYTES_PER_MS_MIN = (32 * KIB) / 1000
 

@@ -43,7 +43,7 @@ type ListedBackup = KeptBackup & { readonly key: string; readonly checksums: Che
 type StoreContents = {
   /** From the oldest to the newest. */
   readonly backups: readonly ListedBackup[]
-  /** Keys in the folder of lists that cannot be read as the list of a backup, and why. */
+  /** Keys in the folder of lists that cannot be read as the list of a backup, with the reason. */
   readonly unreadable: readonly { readonly key: string; readonly fault: string }[]
   /** The sizes of all files by checksum. */
   readonly files: ReadonlyMap<string, number>
@@ -51,7 +51,7 @@ type StoreContents = {
 
 const LIST_BYTES_MAX = 64 * MIB
 const SHA256 = /^[0-9a-f]{64}$/
-/** A file of the store, or what an interrupted write of one left in a folder. */
+/** A file of the store, or the rest of an interrupted write in a folder. */
 const OWN_FILE = /^[0-9a-f]{64}(?:\.new)?$/
 const LIST_NAME = /^\d{8}T\d{9}Z\.json$/
 
@@ -91,7 +91,7 @@ async function sendBackup(request: KeepRequest, copy: string, now: Date): Promis
   return { ...describeBackup(kept), last_seq, ...sent, ...removed }
 }
 
-/** Sends what the store does not have, and reads it back. */
+/** Sends files that the store does not have, and reads them back. */
 async function sendFiles(store: BackupStore, copy: string, { files }: Checksums) {
   const stored = new Map(await store.list('files'))
   let files_sent = 0
@@ -186,8 +186,8 @@ const NONE_REMOVED = { backups_removed: 0, files_removed: 0 }
 
 /**
  * Removes backups beyond the retention, but never the newest whole one, and then the files that no backup names. Lists
- * go first: what is cut off here leaves files too many, never too few. Nothing is removed while a list is unreadable,
- * since it may name any file.
+ * go first: an interruption leaves too many files, never too few. Nothing is removed while a list is unreadable, since
+ * it may name any file.
  */
 async function removeOldBackups(store: BackupStore, retention: BackupRetention, now: Date) {
   const { backups, unreadable, files } = await readStore(store)

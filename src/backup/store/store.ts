@@ -6,7 +6,7 @@
 export type BackupStore = {
   /** The store as its users write it. */
   readonly name: string
-  /** The sizes in bytes of all that is kept in one folder of the store, by the name in that folder. */
+  /** The sizes in bytes of the files in one folder of the store, by their names in it. */
   list(folder: StoreFolder): Promise<ReadonlyMap<string, number>>
   /** The bytes of one key. Neither links nor devices are read. */
   read(key: string): AsyncIterable<Uint8Array>

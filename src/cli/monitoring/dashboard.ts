@@ -23,7 +23,7 @@ function rate(counter: string, by: readonly string[] = []): string {
   return by.length === 0 ? `sum(${perSecond})` : `sum by (${by.join(', ')}) (${perSecond})`
 }
 
-/** The panels by row, from what is looked at first. */
+/** The panels by row, the most important first. */
 const ROWS: Readonly<Record<string, readonly Panel[]>> = {
   Overview: [
     {

@@ -6,7 +6,7 @@ import { MIB } from '../../bytes.ts'
 import { findHolder, type LockHolder } from '../../storage/process/lock.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 
-/** Something that is not as it should be, and what to do about it. */
+/** A problem, and advice on what to do about it. */
 export type MachineFinding = {
   readonly subject: 'clock' | 'disk' | 'limits' | 'memory' | 'permissions' | 'server'
   /** A fault has to be mended now; a warning can wait. */
@@ -17,7 +17,7 @@ export type MachineFinding = {
 
 const DISK_FREE_MIN_BYTES = 256 * MIB
 const DISK_FREE_SHARE = 0.1
-/** The default of TIDEMARK_QUERY_MEMORY_MB for questions, and what the rest of the server takes. */
+/** The default of TIDEMARK_QUERY_MEMORY_MB for questions, and the memory of the rest of the server. */
 const MEMORY_MIN_BYTES = 1536 * MIB
 const OPEN_FILES_MIN = 1024
 /** The last stored event may be this far ahead of the clock. */
@@ -98,7 +98,7 @@ function examineClock(data_dir: string, now: Date): readonly MachineFinding[] {
     const sql = 'select max(t) from (select created_at as t from events order by seq desc limit 1)'
     newest_ms = Number(db.query(sql).values()[0]?.[0] ?? 0) / 1000
   } catch {
-    // That it cannot be read is found where the data is examined.
+    // The examination of the data reports an unreadable database.
     return []
   }
   const ahead_ms = newest_ms - now.getTime()

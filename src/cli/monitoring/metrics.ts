@@ -1,4 +1,4 @@
-/** `metrics`: prints what other programs need in order to watch a server. */
+/** `metrics`: prints alert rules and a dashboard for programs that watch a server. */
 import { type Command, Option } from 'commander'
 import { printAlertRules } from './alert-rules.ts'
 import { printDashboard } from './dashboard.ts'

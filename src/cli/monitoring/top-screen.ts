@@ -31,7 +31,7 @@ type ScreenOptions = {
 
 type FigureLine = { readonly subject: string; readonly values: readonly string[] }
 
-/** Draws what a server does: rates between two readings, and the questions of the later one. */
+/** Draws the activity of a server: rates between two readings, and the queries of the later one. */
 export function drawScreen(
   before: ServerReading,
   after: ServerReading,

@@ -1,14 +1,13 @@
 /** Queries for actors: all of them, or those behind a number of an insight. */
+
 import { type Static, t } from 'elysia'
 import { HogQLQuery } from '../analytics/query.ts'
+import { LifecycleQuery, StickinessQuery } from './activity.ts'
 import { FunnelCorrelationActorsQuery } from './correlation.ts'
-import { rowMembers } from './events.ts'
 import { FunnelsActorsQuery } from './funnels.ts'
-import { LifecycleQuery } from './lifecycle.ts'
-import { optionally, PropertyFilters } from './parts.ts'
+import { optionally, PropertyFilters, rowMembers } from './parts.ts'
 import { PathsQuery } from './paths.ts'
 import { RetentionQuery } from './retention.ts'
-import { StickinessQuery } from './stickiness.ts'
 import { TrendsQuery } from './trends.ts'
 
 const Value = t.Union([t.String(), t.Number()])

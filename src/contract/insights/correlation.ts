@@ -1,8 +1,7 @@
 /** Schema of FunnelCorrelationQuery: events and properties of actors who convert, against those who do not. */
 import { type Static, t } from 'elysia'
-import { rowMembers } from './events.ts'
 import { FunnelsActorsQuery } from './funnels.ts'
-import { optionally, PropertyFilters, Series } from './parts.ts'
+import { optionally, PropertyFilters, rowMembers, Series } from './parts.ts'
 
 const Names = t.Array(t.String({ maxLength: 1000 }), { maxItems: 1000 })
 

@@ -1,22 +1,37 @@
-/** Schemas of SessionsTimelineQuery, and members shared by queries for rows. */
+/** Schemas of the queries for rows of events: EventsQuery, SessionsTimelineQuery. */
 import { type Static, t } from 'elysia'
-import { Members, optionally } from './parts.ts'
+import { ActorsSource } from './actors.ts'
+import { optionally, PropertyFilters, rowMembers } from './parts.ts'
 
-const Count = t.Number({ multipleOf: 1, minimum: 0, maximum: 1_000_000_000 })
+/** Rows or aggregates of events. */
+export const EventsQuery = t.Object(
+  {
+    kind: t.Literal('EventsQuery'),
+    /** HogQL expressions; `*` and `person` are objects. */
+    select: t.Array(t.String(), { maxItems: 200 }),
+    /** HogQL expressions, all of which hold. */
+    where: optionally(t.Array(t.String(), { maxItems: 200 })),
+    properties: optionally(PropertyFilters),
+    fixedProperties: optionally(PropertyFilters),
+    event: optionally(t.String()),
+    /** Any of these events. */
+    events: optionally(t.Array(t.String(), { maxItems: 1000 })),
+    actionId: optionally(t.Number({ multipleOf: 1 })),
+    personId: optionally(t.String()),
+    /** Dates, or relative like `-7d`; `all` for no bound. */
+    after: optionally(t.String()),
+    before: optionally(t.String()),
+    filterTestAccounts: optionally(t.Boolean()),
+    /** Only events of the actors of this source. */
+    source: t.Optional(t.Nullable(ActorsSource)),
+    orderBy: optionally(t.Array(t.String(), { maxItems: 200 })),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type EventsQuery = Static<typeof EventsQuery>
 
-/**
- * Members of every query for a list of rows. Only queries for events have a filter of test accounts: a list of actors
- * takes the filter of its source.
- */
-export const rowMembers = {
-  limit: optionally(Count),
-  offset: optionally(Count),
-  modifiers: optionally(Members),
-  response: optionally(t.Unknown()),
-  tags: optionally(t.Unknown()),
-  version: optionally(t.Number()),
-}
-
+/** Sessions with their events. */
 export const SessionsTimelineQuery = t.Object(
   {
     kind: t.Literal('SessionsTimelineQuery'),

@@ -1,8 +1,15 @@
 /** Schemas of FunnelsQuery and of its actors. */
 import { type Static, t } from 'elysia'
 import { BreakdownFilter } from './breakdown.ts'
-import { rowMembers } from './events.ts'
-import { ActionsNode, commonMembers, EventsNode, Interval, optionally, Series } from './parts.ts'
+import {
+  ActionsNode,
+  commonMembers,
+  EventsNode,
+  Interval,
+  optionally,
+  rowMembers,
+  Series,
+} from './parts.ts'
 
 const Step = t.Number({ multipleOf: 1, minimum: 0, maximum: 100 })
 

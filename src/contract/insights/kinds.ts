@@ -1,5 +1,7 @@
 /** Schemas of insight queries; one line per kind. */
+
 import type { Static } from 'elysia'
+import { CalendarHeatmapQuery, LifecycleQuery, StickinessQuery } from './activity.ts'
 import {
   ActorsQuery,
   InsightActorsQuery,
@@ -7,10 +9,8 @@ import {
   PersonsNode,
   StickinessActorsQuery,
 } from './actors.ts'
-import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
 import { FunnelCorrelationActorsQuery, FunnelCorrelationQuery } from './correlation.ts'
-import { SessionsTimelineQuery } from './events.ts'
-import { EventsQuery } from './events-query.ts'
+import { EventsQuery, SessionsTimelineQuery } from './events.ts'
 import {
   ExperimentExposureQuery,
   ExperimentFunnelsQuery,
@@ -18,10 +18,8 @@ import {
   ExperimentTrendsQuery,
 } from './experiments.ts'
 import { FunnelsActorsQuery, FunnelsQuery } from './funnels.ts'
-import { LifecycleQuery } from './lifecycle.ts'
 import { PathsQuery } from './paths.ts'
 import { RetentionQuery } from './retention.ts'
-import { StickinessQuery } from './stickiness.ts'
 import { ActorsPropertyTaxonomyQuery, EventTaxonomyQuery, TeamTaxonomyQuery } from './taxonomy.ts'
 import { TrendsQuery } from './trends.ts'
 import { WebExternalClicksTableQuery, WebOverviewQuery, WebStatsTableQuery } from './web.ts'

@@ -81,3 +81,18 @@ export const commonMembers = {
   tags: optionally(t.Unknown()),
   version: optionally(t.Number()),
 }
+
+const RowCount = t.Number({ multipleOf: 1, minimum: 0, maximum: 1_000_000_000 })
+
+/**
+ * Members of every query for a list of rows. Only queries for events have a filter of test accounts: a list of actors
+ * takes the filter of its source.
+ */
+export const rowMembers = {
+  limit: optionally(RowCount),
+  offset: optionally(RowCount),
+  modifiers: optionally(Members),
+  response: optionally(t.Unknown()),
+  tags: optionally(t.Unknown()),
+  version: optionally(t.Number()),
+}

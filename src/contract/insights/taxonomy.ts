@@ -1,7 +1,6 @@
 /** Schemas of lookups for authors of queries: events, properties and values. */
 import { type Static, t } from 'elysia'
-import { rowMembers } from './events.ts'
-import { optionally } from './parts.ts'
+import { optionally, rowMembers } from './parts.ts'
 
 const Name = t.String({ maxLength: 400 })
 /** The most values of one property. */

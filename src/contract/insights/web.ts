@@ -1,8 +1,7 @@
 /** Schemas of web analytics queries. */
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
-import { rowMembers } from './events.ts'
-import { DateRange, Interval, optionally, PropertyFilters } from './parts.ts'
+import { DateRange, Interval, optionally, PropertyFilters, rowMembers } from './parts.ts'
 
 /** The conversion: a saved action, or an event by name. */
 const ConversionGoal = t.Object(

@@ -72,7 +72,7 @@ const refused =
   () =>
     refuseThere(what)
 
-/** A conversion that gives NULL for what does not fit. */
+/** A conversion that gives NULL for values that do not fit. */
 const castOrNull =
   (name: string): CallPrinting =>
   ([value]) =>

@@ -1,4 +1,4 @@
-/** The refusal of what only the one-machine engine answers. */
+/** The refusal of queries that ClickHouse cannot answer, but DuckDB can. */
 
 import { Refusal } from '../../errors.ts'
 

@@ -49,6 +49,14 @@ const summed: Halves = {
   },
 }
 
+/** An item of a partial value that is a tuple; `position` counts from 1. */
+const itemOf = (of: ResolvedExpr, position: number, type: Type): ResolvedExpr => ({
+  kind: 'item',
+  of,
+  position,
+  type,
+})
+
 const averaged: Halves = {
   state: (call) => {
     const value = asFloat(asNumber(argument(call)))
@@ -59,15 +67,9 @@ const averaged: Halves = {
     return { kind: 'tuple', items, type: UNKNOWN }
   },
   merge: (call, state) => {
-    const part = (position: number): ResolvedExpr => ({
-      kind: 'item',
-      of: state,
-      position,
-      type: FLOAT64,
-    })
     const [total, count] = [
-      aggregateCall('sum', call, [part(1)]),
-      aggregateCall('sum', call, [part(2)]),
+      aggregateCall('sum', call, [itemOf(state, 1, FLOAT64)]),
+      aggregateCall('sum', call, [itemOf(state, 2, FLOAT64)]),
     ]
     return orEmpty(sql`(${total} / nullif(${count}, 0))`(call.type), call.type)
   },
@@ -95,13 +97,8 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
       return { kind: 'tuple', items, type: UNKNOWN }
     },
     merge: (call, state) => {
-      const part = (position: number): ResolvedExpr => ({
-        kind: 'item',
-        of: state,
-        position,
-        type: UNKNOWN,
-      })
-      return orEmpty(aggregateCall(name, call, [part(1), part(2)]), call.type)
+      const [value, key] = [itemOf(state, 1, UNKNOWN), itemOf(state, 2, UNKNOWN)]
+      return orEmpty(aggregateCall(name, call, [value, key]), call.type)
     },
   }
 }

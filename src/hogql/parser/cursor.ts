@@ -3,7 +3,6 @@
 import type { Refusal, Span } from '../../errors.ts'
 import type { Expr, OrderExpr, Select, SourceSpan, ValuesQuery, WindowExpr } from '../syntax/ast.ts'
 import { quotePiece, syntaxError } from '../syntax/syntax-error.ts'
-import { HINTS } from './hints.ts'
 import { type HogQLToken, scanToken, unquote } from './tokens.ts'
 
 /** Limits of one text. */
@@ -155,6 +154,23 @@ export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
   if (cursor.token.key === key) return advance(cursor)
   throw expected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
 }
+
+/**
+ * HINTS: keywords of other SQL dialects that HogQL lacks, with advice in place of "unexpected …". Adding a hint means adding
+ * a line.
+ */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['AT', 'AT TIME ZONE does not exist in HogQL; use toTimeZone(time, zone).'],
+  ['DIV', 'There is no operator DIV; use intDiv(a, b).'],
+  ['FETCH', 'FETCH FIRST does not exist in HogQL; use LIMIT.'],
+  ['FORMAT', 'FORMAT does not exist in HogQL; answers are JSON.'],
+  ['ISNULL', 'Use IS NULL.'],
+  ['MOD', 'There is no operator MOD; use a % b.'],
+  ['NOTNULL', 'Use IS NOT NULL.'],
+  ['REPLACE', '* REPLACE does not exist in HogQL; name the columns.'],
+  ['SETTINGS', 'SETTINGS cannot be given in a query.'],
+  [';', 'Only one query can be asked at a time.'],
+])
 
 /** The refusal of the current token, which names the expected one. */
 export function expected(cursor: Cursor, what: string): Refusal {

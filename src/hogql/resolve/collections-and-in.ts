@@ -9,6 +9,7 @@ import {
   constantText,
 } from '../sql/sql-fragments.ts'
 import type * as ast from '../syntax/ast.ts'
+import { field, joinOf, selectOf } from '../syntax/nodes.ts'
 import { tupleItem } from '../types/convert.ts'
 import { superType } from '../types/type-unify.ts'
 import {
@@ -23,7 +24,6 @@ import {
 import { accessMember } from './fields.ts'
 import { refuse } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
-import { selectStarFrom } from './synthesized-selects.ts'
 
 /** `[a, b]`. */
 export function resolveArray(
@@ -224,4 +224,12 @@ function queryOf(right: ast.Expr, scope: NameScope): ast.Select | null {
     if (slot?.node.cte_type === 'subquery') return selectStarFrom(right)
   }
   return null
+}
+
+/** `SELECT * FROM table AS alias`. */
+function selectStarFrom(table: ast.TableExpr, alias: string | null = null): ast.SelectQuery {
+  return {
+    ...selectOf([field(['*'], table)], table),
+    select_from: { ...joinOf(table, table), alias },
+  }
 }

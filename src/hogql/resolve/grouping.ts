@@ -18,15 +18,20 @@ type Items = {
 export function resolveGroupKeys(select: ResolvedSelect): ResolvedSelect {
   const known = itemsOf(select.group_by)
   if (known === null) return select
-  const read = (expr: ResolvedExpr): ResolvedExpr => readItems(expr, known)
-  const optional = (expr: ResolvedExpr | null): ResolvedExpr | null =>
-    expr === null ? null : read(expr)
+  return mapGroupedParts(select, (expr) => readItems(expr, known))
+}
+
+/** Maps the expressions that are computed per group: columns, HAVING, QUALIFY and orders. */
+function mapGroupedParts(
+  select: ResolvedSelect,
+  map: (expr: ResolvedExpr) => ResolvedExpr,
+): ResolvedSelect {
   return {
     ...select,
-    columns: select.columns.map((column) => ({ ...column, expr: read(column.expr) })),
-    having: optional(select.having),
-    qualify: optional(select.qualify),
-    order_by: select.order_by.map((order) => ({ ...order, expr: read(order.expr) })),
+    columns: select.columns.map((column) => ({ ...column, expr: map(column.expr) })),
+    having: select.having === null ? null : map(select.having),
+    qualify: select.qualify === null ? null : map(select.qualify),
+    order_by: select.order_by.map((order) => ({ ...order, expr: map(order.expr) })),
   }
 }
 
@@ -71,16 +76,7 @@ export function resolveGroupingCalls(select: ResolvedSelect): ResolvedSelect {
   const { group_by } = select
   if (group_by === null || group_by.mode === 'all') return select
   const keys = new Set(group_by.sets.flat().map(groupKeyIdentity))
-  const read = (expr: ResolvedExpr): ResolvedExpr => readSets(expr, keys)
-  const optional = (expr: ResolvedExpr | null): ResolvedExpr | null =>
-    expr === null ? null : read(expr)
-  return {
-    ...select,
-    columns: select.columns.map((column) => ({ ...column, expr: read(column.expr) })),
-    having: optional(select.having),
-    qualify: optional(select.qualify),
-    order_by: select.order_by.map((order) => ({ ...order, expr: read(order.expr) })),
-  }
+  return mapGroupedParts(select, (expr) => readSets(expr, keys))
 }
 
 /** Does not descend into aggregations: their arguments are not grouped yet. */

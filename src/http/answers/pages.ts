@@ -27,18 +27,28 @@ export function answerPage<Item>(
   items: readonly Item[],
   onWire: (item: Item) => unknown = (item) => item,
 ): Promise<Response> {
-  const { limit, offset } = readPage(request)
+  const page = readPage(request)
+  const count = items.length
+  const has_more = page.offset + page.limit < count
+  const head = { count, ...neighbourPages(request, public_url, { ...page, has_more }) }
+  return answerResults(head, items.slice(page.offset, page.offset + page.limit), onWire)
+}
+
+/** The addresses of the next and the previous page; null where there is none. */
+export function neighbourPages(
+  request: Request,
+  public_url: string,
+  { limit, offset, has_more }: PageRequest & { readonly has_more: boolean },
+): { readonly next: string | null; readonly previous: string | null } {
   const address = (at: number): string => pageAddress(request, public_url, { at, limit })
-  const head = {
-    count: items.length,
-    next: offset + limit < items.length ? address(offset + limit) : null,
+  return {
+    next: has_more ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
   }
-  return answerResults(head, items.slice(offset, offset + limit), onWire)
 }
 
 /** Builds the address of the page that starts at item `at`; other parameters are preserved. */
-export function pageAddress(
+function pageAddress(
   request: Request,
   public_url: string,
   { at, limit }: { readonly at: number; readonly limit: number },

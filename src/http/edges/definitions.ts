@@ -1,4 +1,4 @@
-/** Answers what an edge's projects define: the rows of EDGE_TABLES, with an ETag. */
+/** Answers with the definitions of an edge's projects: the rows of EDGE_TABLES, with an ETag. */
 import { sql } from 'drizzle-orm'
 import { EDGE_TABLES, type ReplicatedRow } from '../../edge/definition-tables.ts'
 import { WIRE_VERSION } from '../../edge/report.ts'

@@ -47,7 +47,7 @@ export function listEdgeProjects(app: AppContext, caller: Caller): readonly Proj
   })
 }
 
-/** Refuses a key that serves no project: everything its edge received would wait for ever. */
+/** Refuses a key that serves no project: all events of its edge would wait for ever. */
 export function requireEdgeProjects(app: AppContext, caller: Caller): readonly Project[] {
   const projects = listEdgeProjects(app, caller)
   if (projects.length > 0) return projects

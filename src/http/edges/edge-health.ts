@@ -58,8 +58,8 @@ export const EDGE_METRICS: readonly MetricDefinition<EdgeHealthContext>[] = [
 ]
 
 /**
- * The endpoints. An edge is ready once it has definitions, with or without its home: it stores what it is sent. Each
- * answer has what the edge would report.
+ * The endpoints. An edge is ready once it has definitions, with or without its home: it stores events all the same. Each
+ * answer has the figures of the edge's report.
  */
 export function edgeHealthEndpoints(edge: EdgeHealthContext): readonly Endpoint[] {
   const state = (status: string, code: number): Response => {

@@ -5,7 +5,7 @@ import {
 } from '../../contract/management/ingestion-warning.ts'
 import type { StoredWarning } from '../../ingest/notes/reports.ts'
 import { answerJson } from '../answers/answers.ts'
-import { pageAddress, queryValue, readPage } from '../answers/pages.ts'
+import { neighbourPages, queryValue, readPage } from '../answers/pages.ts'
 import { parseTimestamp } from '../bodies/timestamps.ts'
 import { projectRoute } from '../route.ts'
 
@@ -30,12 +30,10 @@ export const INGESTION_WARNING_ROUTES = [
         before: microsecondsIn(request, 'before'),
         ...page,
       })
-      const { offset, limit } = page
-      const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
+      const has_more = page.offset + page.limit < total
       return answerJson({
         count: total,
-        next: offset + limit < total ? address(offset + limit) : null,
-        previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+        ...neighbourPages(request, app.publicUrl(), { ...page, has_more }),
         results: results.map((warning) => warningOnWire(warning, project.id)),
       })
     },

@@ -4,7 +4,7 @@ import type { PluginConfig } from '../../plugins/plugin-config.ts'
 import { LOG_TYPES, type LogType, listLogEntries } from '../../plugins/plugin-log.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers/answers.ts'
-import { pageAddress, readPage } from '../answers/pages.ts'
+import { neighbourPages, readPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 
 const LIMIT_MAX = 1000
@@ -26,14 +26,9 @@ export function answerLog(app: AppContext, request: Request, { id }: PluginConfi
     types: query.getAll('type_filter').map(parseType),
     ...page,
   })
-  const { offset, limit } = page
-  const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
-  return answerJson({
-    count: total,
-    next: offset + limit < total ? address(offset + limit) : null,
-    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-    results,
-  })
+  const has_more = page.offset + page.limit < total
+  const neighbours = neighbourPages(request, app.publicUrl(), { ...page, has_more })
+  return answerJson({ count: total, ...neighbours, results })
 }
 
 function momentIn(query: URLSearchParams, name: string): Date | null {

@@ -26,7 +26,7 @@ import { mapInSlices } from '../../threads/sliced-json.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
-import { type PageRequest, pageAddress, queryValue, readPage } from '../answers/pages.ts'
+import { neighbourPages, type PageRequest, queryValue, readPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { projectRoute } from '../route.ts'
@@ -87,12 +87,7 @@ export const GROUP_ROUTES = [
       const input = readPage(request)
       const page = { ...input, limit: Math.min(input.limit, PAGE_MAX) }
       const { items, has_more } = await findGroups(app, call, wanted, page)
-      const { limit, offset } = page
-      const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
-      const head = {
-        next: has_more ? address(offset + limit) : null,
-        previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-      }
+      const head = neighbourPages(request, app.publicUrl(), { ...page, has_more })
       return answerResults(head, items)
     },
   }),

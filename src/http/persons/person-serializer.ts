@@ -1,20 +1,10 @@
 /** Serializes persons for the API. */
 
+import { NAME_PROPERTIES } from '../../insights/actors/actor-columns.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import { formatUuid } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'
-
-/** Properties that name a person unless the project configures others, in order. */
-const NAME_PROPERTIES = [
-  'email',
-  'Email',
-  'name',
-  'Name',
-  'username',
-  'Username',
-  'UserName',
-] as const
 
 const MICROSECONDS = 1000
 

@@ -15,7 +15,7 @@ import { formatUuid, uuidBytes } from '../../uuid.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
-import { pageAddress, queryValue, readPage } from '../answers/pages.ts'
+import { neighbourPages, queryValue, readPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
@@ -97,12 +97,9 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
     'persons/count',
     personCountTree(wanted, contextOf(app, call)),
   )
-  const { limit, offset } = page
-  const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
   const head = {
     count: Number(count.rows[0]?.[0]),
-    next: has_more ? address(offset + limit) : null,
-    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+    ...neighbourPages(request, app.publicUrl(), { ...page, has_more }),
   }
   return answerResults(head, items)
 }

@@ -1,5 +1,5 @@
 /** CalendarHeatmapQuery: counts per weekday and hour, in the project's time zone. */
-import type { CalendarHeatmapQuery } from '../../contract/insights/calendar-heatmap.ts'
+import type { CalendarHeatmapQuery } from '../../contract/insights/activity.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, constant, field, order } from '../../hogql/syntax/nodes.ts'

@@ -1,5 +1,5 @@
 /** LifecycleQuery: per bucket, the actors who are new, returning, resurrecting or dormant. */
-import type { LifecycleQuery } from '../../contract/insights/lifecycle.ts'
+import type { LifecycleQuery } from '../../contract/insights/activity.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, constant, field, or } from '../../hogql/syntax/nodes.ts'

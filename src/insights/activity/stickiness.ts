@@ -1,5 +1,5 @@
 /** StickinessQuery: how many actors were active in exactly one bucket, two, three… */
-import type { StickinessQuery } from '../../contract/insights/stickiness.ts'
+import type { StickinessQuery } from '../../contract/insights/activity.ts'
 import { Refusal } from '../../errors.ts'
 import type { CompareOperator, Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'

@@ -17,8 +17,8 @@ export type ActorsById = ReadonlyMap<string, ActorObject>
 /** Columns that are replaced by looked-up objects. */
 const OBJECTS: ReadonlySet<string> = new Set(['actor', 'group', 'person', 'person_display_name'])
 
-/** Properties used as a person's display name, by priority. */
-const NAME_PROPERTIES = [
+/** Properties that name a person unless the project configures others, by priority. */
+export const NAME_PROPERTIES = [
   'email',
   'Email',
   'name',

@@ -1,5 +1,6 @@
 /** Correlations as trees: the events and properties of a funnel's actors while they are in it. */
 import type { FunnelCorrelationQuery } from '../../contract/insights/correlation.ts'
+import type { Series } from '../../contract/insights/parts.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -9,8 +10,9 @@ import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readInnerFunnel, refuseFunnel } from '../funnels/definition.ts'
 import { takenAt, tookStep } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
+import { stepsOf } from '../members/actions.ts'
 import { allOf, eventsOf, queryCondition } from '../members/conditions.ts'
-import { stepEvents } from './step-events.ts'
+import { findAction } from '../members/series.ts'
 
 /** A correlation with its parsed funnel. */
 export type CorrelationRequest = {
@@ -154,3 +156,21 @@ const texts = (names: readonly string[]): Expr =>
 
 const withoutNames = (names: readonly string[]): Expr =>
   names.length === 0 ? constant(true) : expr`not has(${texts(names)}, pair.1)`
+
+/** Event names of the steps and of their actions, which correlations exclude. */
+function stepEvents({ query, context }: Funnel): readonly string[] {
+  const names = query.series.flatMap((series) => eventsOfSeries(series, context))
+  return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))
+}
+
+function eventsOfSeries(series: Series, context: InsightContext): readonly string[] {
+  switch (series.kind) {
+    case 'EventsNode':
+      return series.event ? [series.event] : []
+    case 'ActionsNode':
+      const action = findAction(series.id, context)
+      return action === null ? [] : stepsOf(action).flatMap(({ event }) => event ?? [])
+    case 'GroupNode':
+      return series.nodes.flatMap((node) => eventsOfSeries(node, context))
+  }
+}

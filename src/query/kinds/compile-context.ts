@@ -1,6 +1,6 @@
 /** Builds the compiler's context from the project of a query. */
-import type { CompileContext } from '../../hogql/context.ts'
-import { findActions } from './action-lookup.ts'
+import type { ActionReference, CompileContext } from '../../hogql/context.ts'
+import { actionCondition } from '../../insights/members/actions.ts'
 import type { QueryContext } from './prepared-query.ts'
 
 /** The inputs of one query; `actions: []` for a query that names none, so that none are read. */
@@ -30,4 +30,21 @@ export function compileContext(
     ...(context.resources === undefined ? {} : { resources: context.resources }),
     ...more,
   }
+}
+
+/** Maps saved actions to id, name and the condition that an event matches them. */
+function findActions(context: QueryContext, now: Date): readonly ActionReference[] {
+  const { project, property_types, actions = [] } = context
+  return actions.map((action) => ({
+    id: action.id,
+    name: action.name,
+    condition: (prefix) =>
+      actionCondition(action, {
+        timezone: project.timezone,
+        now,
+        property_types,
+        prefix,
+        attr: 'query',
+      }),
+  }))
 }
