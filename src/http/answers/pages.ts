@@ -48,7 +48,7 @@ export function neighbourPages(
 }
 
 /** Builds the address of the page that starts at item `at`; other parameters are preserved. */
-function pageAddress(
+export function pageAddress(
   request: Request,
   public_url: string,
   { at, limit }: { readonly at: number; readonly limit: number },

@@ -19,7 +19,13 @@ import { clickedTree } from '../../../query/lists/elements.ts'
 import { Slices } from '../../../threads/slices.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
-import { answerPage, pageAddress, queryValue, queryValues, readPage } from '../../answers/pages.ts'
+import {
+  answerPage,
+  neighbourPages,
+  queryValue,
+  queryValues,
+  readPage,
+} from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { projectRoute } from '../../route.ts'
 import { readFilterParameters } from '../queries/filter-parameters.ts'
@@ -60,13 +66,8 @@ export const ELEMENT_ROUTES = [
       const page = { offset: input.offset, limit: Math.min(limit, PAGE_MAX) }
       const tree = clickedTree(readConditions(app, call, readEvents(request)), page)
       const { rows } = await runTree(app, call, 'elements/stats', tree)
-      const { offset } = page
-      const address = (at: number): string =>
-        pageAddress(request, app.publicUrl(), { at, limit: page.limit })
-      const head = {
-        next: rows.length > page.limit ? address(offset + page.limit) : null,
-        previous: offset > 0 ? address(Math.max(0, offset - page.limit)) : null,
-      }
+      const has_more = rows.length > page.limit
+      const head = neighbourPages(request, app.publicUrl(), { ...page, has_more })
       return answerResults(head, rows.slice(0, page.limit), ([chain, type, count]) => ({
         count: Number(count),
         hash: null,

@@ -22,7 +22,7 @@ import { archiveResponse, listArchived } from '../../../targeting/surveys/survey
 import { readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryEvents } from '../../analytics/queries/event-queries.ts'
 import { answerJson } from '../../answers/answers.ts'
-import { pageAddress, queryValue, readPage } from '../../answers/pages.ts'
+import { neighbourPages, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { parseTimestamp } from '../../bodies/timestamps.ts'
 import { targetingEditor } from '../../callers/editors.ts'
@@ -250,7 +250,6 @@ async function answerResponses(
   }
   const rows = await queryEvents(app, { ...call, values }, RESPONSES)
   const archived = new Set(listArchived(app.control, survey.id))
-  const address = (at: number) => pageAddress(request, app.publicUrl(), { at, limit })
   return answerJson({
     results: rows.slice(0, limit).map(([uuid, timestamp, distinct_id, person_id, properties]) => ({
       uuid,
@@ -260,8 +259,7 @@ async function answerResponses(
       archived: archived.has(String(uuid)),
       answers: answersIn(survey, propertiesIn(properties)),
     })),
-    next: rows.length > limit ? address(offset + limit) : null,
-    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+    ...neighbourPages(request, app.publicUrl(), { offset, limit, has_more: rows.length > limit }),
   })
 }
 
