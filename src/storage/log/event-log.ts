@@ -66,7 +66,7 @@ const CACHE_KIB = 64 * 1024
 
 /** A row in no order, such as a person, changes a page of its own: 2.6 kB of the log in a request of 100,000 new persons. */
 const PAGE_BYTES = 4096
-/** What an event adds to the log beside its properties: events follow one another on a page. */
+/** Bytes that an event adds to the log beside its properties: events follow one another on a page. */
 const EVENT_BYTES = 400
 
 /** The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. */
