@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
 import { addBackupCommands } from './backups.ts'
+import { addClickHouseCommands } from './clickhouse/clickhouse.ts'
 import { addDemoCommand } from './demo.ts'
 import { addExportCommands } from './exports.ts'
 import { addKeyCommands } from './keys.ts'
@@ -24,6 +25,7 @@ const FAMILIES = [
   addDemoCommand,
   addBackupCommands,
   addExportCommands,
+  addClickHouseCommands,
   addMetricsCommand,
   addTopCommand,
   addLicensesCommand,
