@@ -64,6 +64,7 @@ import { publicListEndpoints } from './http/public/public-lists.ts'
 import { remoteConfigEndpoints } from './http/public/remote-config.ts'
 import { webClientEndpoints } from './http/public/web-client.ts'
 import { type Route, routeEndpoints, withPut } from './http/route.ts'
+import { standbyEndpoints } from './http/standby/wire.ts'
 import { ACTION_ROUTES } from './http/targeting/actions.ts'
 import { COHORT_ROUTES } from './http/targeting/cohorts/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/targeting/early-access.ts'
@@ -111,6 +112,7 @@ const PUBLIC = [
   operatorEndpoints,
   clockEndpoints,
   edgeEndpoints,
+  standbyEndpoints,
   webFileEndpoints,
   oldLinkEndpoints,
 ] as const
@@ -203,7 +205,17 @@ export function createEdgeApp(
   own: readonly Endpoint[],
   others: Endpoint['answer'],
 ): Elysia {
-  const app = mountAll(needs, [...FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs)), ...own])
+  const sdks = FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs))
+  return createStandbyApp(needs, [...sdks, ...own], others)
+}
+
+/** Builds the application of a standby: its `own` endpoints, and `others` for every other path and method. */
+export function createStandbyApp(
+  needs: MountContext,
+  own: readonly Endpoint[],
+  others: Endpoint['answer'],
+): Elysia {
+  const app = mountAll(needs, own)
   for (const method of METHODS) mountTimed(app, needs, { method, path: '/*', answer: others })
   return app
 }

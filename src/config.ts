@@ -21,6 +21,7 @@ import {
   wholeNumber,
 } from './config/readings.ts'
 import { SAVED_SETTINGS } from './config/saved-settings.ts'
+import { STANDBY_SETTINGS } from './config/standby-settings.ts'
 
 type SettingDefinition = {
   /** The setting's name in the code. */
@@ -355,6 +356,7 @@ export const SETTINGS = [
   },
   ...CLICKHOUSE_SETTINGS,
   ...EDGE_SETTINGS,
+  ...STANDBY_SETTINGS,
   ...BACKUP_SETTINGS,
   {
     key: 'bootstrap_api_token',

@@ -6,7 +6,7 @@ import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { AlertChecks } from './http/analytics/alerts/alert-checks.ts'
 import { Deliveries } from './http/analytics/alerts/deliveries.ts'
 import { eventQueryContext, OWN_LIMITS } from './http/analytics/queries/event-queries.ts'
-import type { AppContext } from './http/app-context.ts'
+import type { AppContext, LogShippingSource } from './http/app-context.ts'
 import { limitBodies } from './http/bodies/body.ts'
 import { SettableClock } from './http/settable-clock.ts'
 import { IngestReports } from './ingest/notes/reports.ts'
@@ -24,10 +24,13 @@ import { openFolder } from './serve/folder.ts'
 import { ANSWER_TIME_MS, type ListeningServer, listen, type Server } from './serve/listening.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
+import { isStandby, openStandby } from './serve/standby.ts'
 import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control/control-db.ts'
 import { DefinitionReader } from './storage/files/definition-reader.ts'
+import { findFilePath } from './storage/files/parquet.ts'
+import { LogShipping } from './storage/sqlite/log-shipping.ts'
 import { openTargeting } from './targeting/open-targeting.ts'
 import { createEventLoops, type EventLoops } from './threads/loop-memory.ts'
 import { createTimings, type Timings } from './threads/timings.ts'
@@ -56,6 +59,8 @@ export async function serve(
   exitOnFaults(log)
   // Handled from the beginning: a signal during the start stops the server right after it.
   const stop_requested = Promise.race([nextSignal(), ...(ended === undefined ? [] : [ended])])
+  const followed = isStandby(config, log) ? await follow(config, log, stop_requested) : 'taken_over'
+  if (followed === 'stopped') return 0
   const server = await startServer(config, log, is_clock_settable ? new SettableClock() : undefined)
   onListening(server)
   const exit_code = await Promise.race([stop_requested.then(() => 0), server.broken.then(() => 1)])
@@ -68,6 +73,22 @@ export async function serve(
   await server.stop()
   log.info('stopped')
   return exit_code
+}
+
+/** Follows a primary until a signal, or until this standby has taken over: then the same process goes on as a server. */
+async function follow(
+  config: Config,
+  log: Log,
+  stop_requested: Promise<void>,
+): Promise<'stopped' | 'taken_over'> {
+  await using parts = new AsyncDisposableStack()
+  const standby = await openStandby(config, log, parts)
+  const outcome = await Promise.race([
+    stop_requested.then(() => 'stopped' as const),
+    standby.replaced.then(() => 'taken_over' as const),
+  ])
+  await standby.stop()
+  return outcome
 }
 
 /** Starts everything, with the machine's clock or another. If a part cannot start, the parts before it are closed again. */
@@ -172,6 +193,7 @@ function createContext(
     persons: rooms.targeting.persons,
     control_changes: rooms.targeting.control_changes,
     cohorts: rooms.targeting.cohorts,
+    log_shipping: shippingSource(config, rooms.shipping),
     geoip: openGeoip(findGeoipFiles(config.geoip_database)),
     query_service: rooms.questions,
     key_limits: openKeyLimits(config, now),
@@ -211,8 +233,10 @@ async function openRooms(
   parts.defer(() => control.close())
   await bootstrapUnattended(control, config)
 
+  const shipping = config.replica_key === null ? null : new LogShipping(config.data_dir)
   const capture = await openCapture({
     data_dir: config.data_dir,
+    ...(shipping && { releaseLog: () => shipping.release() }),
     limits: { body_bytes_max: config.body_bytes_max },
     geoip_files: findGeoipFiles(config.geoip_database),
     dedup_days: config.dedup_days,
@@ -223,6 +247,7 @@ async function openRooms(
     onBroken,
   })
   parts.defer(() => capture.close())
+  if (shipping !== null) parts.defer(() => shipping.close())
 
   // events.db has its tables now, and no other process uses the folder yet.
   for (const { file, damage } of sweepDataFolder(config.data_dir).damaged) {
@@ -257,7 +282,22 @@ async function openRooms(
 
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest, snapshots }
-  return { control, capture, readers, targeting, engine, questions, snapshots }
+  return { control, capture, readers, targeting, engine, questions, snapshots, shipping }
+}
+
+/** The source of standbys; null in a server without their key. */
+function shippingSource(
+  { replica_key: key, data_dir }: Config,
+  shipping: LogShipping | null,
+): LogShippingSource | null {
+  if (shipping === null || key === null) return null
+  return {
+    key,
+    read: (...asked) => shipping.read(...asked),
+    readPages: (...asked) => shipping.readPages(...asked),
+    list: () => shipping.list(),
+    filePath: (project_id, id) => findFilePath(data_dir, { project_id, id }),
+  }
 }
 
 /** Records the first event of a project. A failure is logged only: the events are stored anyway. */

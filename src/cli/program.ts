@@ -13,6 +13,7 @@ import { addTopCommand } from './monitoring/top.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
 import { addServeCommands } from './serve.ts'
+import { addTakeoverCommand } from './takeover.ts'
 import { addUserCommands } from './users.ts'
 
 /** Every family of commands. Adding one means adding a line. */
@@ -24,6 +25,7 @@ const FAMILIES = [
   addUserCommands,
   addDemoCommand,
   addBackupCommands,
+  addTakeoverCommand,
   addExportCommands,
   addClickHouseCommands,
   addMetricsCommand,

@@ -86,6 +86,7 @@ function openServerLog(config: Config): Log {
     config.backup_s3_secret,
     config.backup_s3_session_token,
     config.forward_key,
+    config.replica_key,
   ]
   const log = openLog(config.log_level, secrets)
   for (const name of listUnknownVariables()) log.warn({ name }, 'no such setting')

@@ -46,6 +46,28 @@ export type BackupState = {
   readonly due_at: Date | null
 }
 
+/** The source from which standbys read this server's databases and files. */
+export type LogShippingSource = {
+  /** The secret that standbys send. */
+  readonly key: string
+  /** Reads the log after a position, with its bytes; null while the database is not open. */
+  readonly read: (
+    database: 'control' | 'events',
+    standby: string,
+    position: { readonly salts: string; readonly frames: number } | null,
+    manifest_version: number,
+  ) => { readonly log: object; readonly bytes: Uint8Array } | null
+  readonly readPages: (database: 'control' | 'events', offset: number, length: number) => Uint8Array
+  /** Where a snapshot file is; null for what is no id. */
+  readonly filePath: (project_id: number, id: string) => string | null
+  /** Standbys that asked lately. */
+  readonly list: () => readonly {
+    readonly id: string
+    readonly seen_s: number
+    readonly behind_bytes: number
+  }[]
+}
+
 export type AppContext = {
   readonly control: ControlDB
   readonly capture: Pick<Capture, 'send'>
@@ -125,6 +147,8 @@ export type AppContext = {
   /** Exports that browsers are about to fetch. */
   readonly downloads: Pick<Downloads, 'add' | 'take'>
   readonly pictures: Pick<Pictures, 'draw' | 'requireChromium'>
+  /** Null in a server without TIDEMARK_REPLICA_KEY, which has no standbys. */
+  readonly log_shipping: LogShippingSource | null
   /** Null while the server makes no backups. */
   readonly backups: { readonly state: BackupState } | null
   /** Removes all data of a deleted project, in the background. */

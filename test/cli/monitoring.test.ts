@@ -7,6 +7,7 @@ import { printAlertRules } from '../../src/cli/monitoring/alert-rules.ts'
 import { printDashboard } from '../../src/cli/monitoring/dashboard.ts'
 import { EDGE_METRICS } from '../../src/http/edges/edge-health.ts'
 import { printMetrics } from '../../src/http/metrics/metrics.ts'
+import { STANDBY_METRICS } from '../../src/http/standby/standby-health.ts'
 import { askUntil } from '../flows/clients/patience.ts'
 import { freePort } from '../flows/processes/server.ts'
 import { openWorld, type World } from '../http/world.ts'
@@ -54,7 +55,7 @@ async function openBusyWorld(): Promise<World> {
 
 test('the dashboard and the rules name no figure that the server does not have', async () => {
   await using world = await openBusyWorld()
-  const known = new Set<string>(EDGE_METRICS.map(({ name }) => name))
+  const known = new Set<string>([...EDGE_METRICS, ...STANDBY_METRICS].map(({ name }) => name))
   const page = printMetrics(world.needs)
   for (const [, name] of page.matchAll(/^# TYPE (\w+)/gm)) known.add(name ?? '')
   const named = namesIn([...panelQueries, ...rules.map(({ expr }) => expr)].join(' '))

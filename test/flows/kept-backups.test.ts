@@ -139,7 +139,3 @@ test('the next backup is due hours after the newest one, or at the next time of 
   // A newest backup from the future counts as made now.
   expect(next('6', new Date('2026-11-19T00:00:00Z'))).toBe('2026-11-19T06:00:00.000Z')
 })
-
-test.todo(
-  'TIDEMARK_REPLICA_OF: no replica follows yet; it needs a stream of commits, which only the wire of edges has',
-)

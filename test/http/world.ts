@@ -181,6 +181,7 @@ export async function openWorld(
     event_loops,
     timings,
     backups: null,
+    log_shipping: null,
     disk: diskReader(data_dir, 0),
     metrics_networks: ['127.0.0.1'],
     trusted_proxies: [],

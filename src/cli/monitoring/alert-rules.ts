@@ -74,6 +74,21 @@ const RULES: readonly PrometheusRule[] = [
       'Work on snapshot files ({{ $labels.work }}) fails. Nothing is lost, but the log grows; the log says why.',
   },
   {
+    alert: 'TidemarkStandbyBehind',
+    expr: 'tidemark_standby_behind_seconds{$job} > 60 or tidemark_standby_behind_seconds{$job} < 0',
+    lasts: '5m',
+    severity: 'warning',
+    summary:
+      'A standby has not been equal to its primary for a minute: that much would be lost. GET /_health of the standby says why.',
+  },
+  {
+    alert: 'TidemarkStandbyAway',
+    expr: 'tidemark_standby_seen_seconds{$job} > 60',
+    lasts: '5m',
+    severity: 'warning',
+    summary: 'A standby has not asked for a minute. Look at its log and its key.',
+  },
+  {
     alert: 'TidemarkBackupOverdue',
     expr: 'tidemark_backup_overdue_seconds{$job} > 3600',
     lasts: '5m',

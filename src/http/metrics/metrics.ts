@@ -200,6 +200,26 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
         value,
       })),
   },
+  {
+    name: 'tidemark_standby_seen_seconds',
+    type: 'gauge',
+    help: 'Time since each standby asked for what was committed.',
+    read: ({ log_shipping }) =>
+      (log_shipping?.list() ?? []).map(({ id, seen_s }) => ({
+        labels: { standby: id },
+        value: seen_s,
+      })),
+  },
+  {
+    name: 'tidemark_standby_behind_bytes',
+    type: 'gauge',
+    help: 'Bytes of the event log that each standby had not received when it asked.',
+    read: ({ log_shipping }) =>
+      (log_shipping?.list() ?? []).map(({ id, behind_bytes }) => ({
+        labels: { standby: id },
+        value: behind_bytes,
+      })),
+  },
   figure('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
   {
     name: 'tidemark_event_loop_lag_seconds',

@@ -66,6 +66,8 @@ export type CaptureSettings = {
   /** Shared memory in which the data thread records how long it takes; allocated here when missing. */
   readonly timings?: CommitTimings
   readonly log: CaptureLog
+  /** Called before the write-ahead log has to start over; returns the frame from which standbys lack it, or null. */
+  readonly releaseLog?: () => number | null
   /** Called with each project that has events: at the start, and at a project's first event. */
   readonly onFirstEvent?: (project_id: number) => void
   /** Called when the data thread cannot continue (damaged database, bug): every request is refused from then on. */
@@ -127,7 +129,7 @@ export class Capture {
     this.#in_flight = new FairBudget(this.#limits.in_flight_bytes_max)
     this.#checkpoints = new Checkpoints(
       settings.data_dir,
-      () => this.#post({ kind: 'checkpoint' }),
+      () => this.#post({ kind: 'checkpoint', tail_from: settings.releaseLog?.() ?? null }),
       (reason) => settings.log.error({ reason }, 'a checkpoint of events.db failed'),
     )
     this.opened = this.#opening.promise

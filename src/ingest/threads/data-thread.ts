@@ -12,6 +12,7 @@ import {
   changeCohort,
   insertOverrides,
 } from '../../storage/persons/flag-rows.ts'
+import { keepLogTail } from '../../storage/sqlite/log-shipping.ts'
 import { Histogram } from '../../threads/histogram.ts'
 import { beginWork, nameWork, startHeartbeat, type WorkName } from '../../threads/this-thread.ts'
 import type { CommitTimings } from '../../threads/timings.ts'
@@ -117,7 +118,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       write(thread, message.call, (db) => finishRemoval(db, message.removal_id))
       return
     case 'checkpoint':
-      call(null, () => thread?.stores.log.checkpoint())
+      call(null, () => checkpoint(message.tail_from))
       return
     case 'close':
       is_closing = true
@@ -245,6 +246,14 @@ function close(open_thread: DataThread): void {
   open_thread.tokens.close()
   thread = null
   send({ kind: 'closed' })
+}
+
+/** Lets the write-ahead log start over, after what standbys lack of it was copied. */
+function checkpoint(tail_from: number | null): void {
+  if (thread === null) return
+  const { log } = thread.stores
+  if (tail_from !== null) call(null, () => keepLogTail(log.db.filename, tail_from))
+  log.checkpoint()
 }
 
 /** Runs `work` in a separate transaction. */

@@ -155,7 +155,8 @@ export type ToDataThread =
   | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
   | { readonly kind: 'remove_events'; readonly call: number; readonly removal_id: number }
   | { readonly kind: 'finish_removal'; readonly call: number; readonly removal_id: number }
-  | { readonly kind: 'checkpoint' }
+  /** `tail_from`: the frame of the write-ahead log from which standbys lack it; null when none follows. */
+  | { readonly kind: 'checkpoint'; readonly tail_from: number | null }
   | { readonly kind: 'close' }
 
 /** Main thread → decode thread. */

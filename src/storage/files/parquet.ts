@@ -21,6 +21,15 @@ export function filePath(data_dir: string, file: { project_id: number; id: strin
   return join(projectFolder(data_dir, file.project_id), `${file.id}.parquet`)
 }
 
+/** The path of a snapshot file; null for what is no project or no id. */
+export function findFilePath(
+  data_dir: string,
+  file: { project_id: number; id: string },
+): string | null {
+  const is_project = Number.isSafeInteger(file.project_id) && file.project_id > 0
+  return is_project && FILE_ID.test(file.id) ? filePath(data_dir, file) : null
+}
+
 /** The path of the marker beside a file whose checksum did not match. */
 export function damageMark(path: string): string {
   return `${path}.damaged`

@@ -17,6 +17,9 @@ export type LockHolder = {
   readonly started_at: string
 }
 
+/** The note of a standby about its copies; see `standby/README.md`. */
+export const STANDBY_NOTE = 'standby.json'
+
 /** Held until `release` or the end of the process, however it ends. */
 export type FolderLock = {
   /** True when the previous holder ended without `release`: it was killed, or the power failed. */

@@ -1,0 +1,120 @@
+/** Health checks, metrics and the takeover of a standby. */
+import { timingSafeEqual } from 'node:crypto'
+import { Refusal } from '../../errors.ts'
+import { answerJson } from '../answers/answers.ts'
+import { answerRefusal } from '../answers/refusals.ts'
+import type { AppContext } from '../app-context.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { metricsEndpoint } from '../metrics/endpoint.ts'
+import type { MetricDefinition } from '../metrics/metrics.ts'
+import { bearerOf } from '../route.ts'
+
+type StandbyContext = Pick<
+  AppContext,
+  'isStopping' | 'metrics_networks' | 'operator_key' | 'publicUrl'
+> & {
+  readonly follower: {
+    /** The reason that the primary cannot be followed now; null while it can. */
+    readonly last_error: string | null
+    readonly is_whole: boolean
+    /** Time since the copies were equal to the primary's databases. */
+    readonly behind_s: number | null
+    /** Copies of a database that were begun since the start. */
+    readonly begun: number
+  }
+  readonly primary: { readonly url: string; readonly bytes: number }
+  /** Ends following, and makes this process a server of its own. */
+  readonly takeOver: () => Promise<object>
+}
+
+/** A standby's own metrics, in the order of the page. */
+export const STANDBY_METRICS: readonly MetricDefinition<StandbyContext>[] = [
+  figure(
+    'behind_seconds',
+    'gauge',
+    'Time since the copies were equal to the primary; -1 before the first time.',
+    ({ follower }) => follower.behind_s ?? -1,
+  ),
+  figure('primary_ok', 'gauge', '1 while the primary answers, else 0.', ({ follower }) =>
+    follower.last_error === null ? 1 : 0,
+  ),
+  figure(
+    'copies_begun_total',
+    'counter',
+    'Copies of a database that were begun anew since the start.',
+    ({ follower }) => follower.begun,
+  ),
+  figure(
+    'received_bytes_total',
+    'counter',
+    'Bytes received of the primary since the start.',
+    ({ primary }) => primary.bytes,
+  ),
+]
+
+/** The endpoints. A standby is ready once it could take over; each answer says how far behind it is. */
+export function standbyHealthEndpoints(standby: StandbyContext): readonly Endpoint[] {
+  const { follower } = standby
+  const state = (): Response => {
+    const is_ready = follower.is_whole && !standby.isStopping()
+    const figures = {
+      primary: follower.last_error === null ? 'ok' : 'unavailable',
+      reason: follower.last_error,
+      is_whole: follower.is_whole,
+      behind_s: follower.behind_s,
+    }
+    const status = is_ready ? 'ok' : 'unavailable'
+    return answerJson({ status, standby: figures }, is_ready ? 200 : 503)
+  }
+  const checks = [
+    ['/_health', state],
+    ['/_readiness', state],
+    ['/_readyz', state],
+    ['/_liveness', alive],
+    ['/_livez', alive],
+  ] as const
+  return [
+    ...checks.flatMap(([path, answer]) => [
+      { method: 'GET', path, answer } as const,
+      { method: 'HEAD', path, answer } as const,
+    ]),
+    metricsEndpoint(standby, STANDBY_METRICS),
+    takeoverEndpoint(standby),
+  ]
+}
+
+const alive = (): Response => answerJson({ status: 'ok' })
+
+/** The endpoint that `tidemark takeover` calls, with the key of the folder's note. */
+function takeoverEndpoint({ operator_key, takeOver }: StandbyContext): Endpoint {
+  return {
+    method: 'POST',
+    path: '/_standby/takeover',
+    async answer(request) {
+      const key = Buffer.from(bearerOf(request) ?? '')
+      const expected = Buffer.from(operator_key)
+      const is_operator = key.length === expected.length && timingSafeEqual(key, expected)
+      if (!is_operator) return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
+      try {
+        return answerJson(await takeOver())
+      } catch (error) {
+        const detail = error instanceof Error ? error.message : String(error)
+        return answerRefusal(new Refusal('storage_unavailable', detail))
+      }
+    },
+  }
+}
+
+function figure(
+  name: string,
+  type: 'counter' | 'gauge',
+  help: string,
+  read: (standby: StandbyContext) => number,
+): MetricDefinition<StandbyContext> {
+  return {
+    name: `tidemark_standby_${name}`,
+    type,
+    help,
+    read: (standby) => [{ labels: {}, value: read(standby) }],
+  }
+}

@@ -1,0 +1,219 @@
+/** A standby follows a primary through kills of both, and takes over: what it noted is there, whole, and nothing twice. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seeded } from '../bench/events.ts'
+import { run } from '../cli/command.ts'
+import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
+import { askUntil } from './clients/patience.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  freePort,
+  PERSONAL_API_KEY,
+  type Server,
+  startServer,
+} from './processes/server.ts'
+
+/** Many: STANDBY_ROUNDS=200 bun test test/flows/standby.test.ts */
+const ROUNDS = Number(process.env['STANDBY_ROUNDS'] ?? 4)
+const SEED = Number(process.env['SEED'] ?? 20_261_126)
+const BATCHES_PER_ROUND = 60
+
+setDefaultTimeout(240_000 + ROUNDS * 30_000)
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-standby-'))
+const random = seeded(SEED)
+const running = new Set<Server>()
+
+afterAll(async () => {
+  await Promise.all([...running].map((server) => server.kill()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const KEY = { TIDEMARK_REPLICA_KEY: 'a-secret-of-both-servers' }
+/** Files small enough that snapshots, their removal and the kills keep meeting. */
+const PRIMARY = { ...KEY, TIDEMARK_SNAPSHOT_ROWS: '2000' }
+
+async function start(name: string, port: number, env: Record<string, string>): Promise<Server> {
+  const server = await startServer({ data_dir: join(folder, name), port, env })
+  running.add(server)
+  return server
+}
+
+const startStandby = (name: string, primary_url: string, port = freePort()): Promise<Server> =>
+  start(name, port, { ...KEY, TIDEMARK_REPLICA_OF: primary_url })
+
+type Health = { readonly standby: { readonly behind_s: number | null; readonly primary: string } }
+
+const healthOf = async (standby: Server): Promise<Health['standby']> =>
+  ((await (await fetch(`${standby.url}/_health`)).json()) as Health).standby
+
+/** Waits until the standby has everything that was answered before the call. */
+async function catchUp(standby: Server): Promise<void> {
+  const asked_ms = Date.now()
+  const isEqual = ({ behind_s }: Health['standby']): boolean =>
+    behind_s !== null && Date.now() - behind_s * 1000 > asked_ms
+  expect(isEqual(await askUntil(() => healthOf(standby), isEqual))).toBe(true)
+}
+
+const takeover = (name: string) => run(['takeover', '--json', '--data-dir', join(folder, name)])
+
+const countStored = async (server: Server): Promise<readonly unknown[]> =>
+  (await askHogQL(server.url, 'select count(), count(distinct uuid) from events')).results[0] ?? []
+
+test('a standby answers nothing but its health, takes over while it runs, and keeps all it had', async () => {
+  const primary = await start('first', freePort(), PRIMARY)
+  const standby = await startStandby('second', primary.url)
+  const batches = makeBatches(SEED, 100)
+  await sendBatches(primary.url, batches, 4)
+  const refused = await fetch(`${standby.url}/api/users/@me/`)
+  expect([refused.status, refused.headers.get('Location')]).toEqual([421, primary.url])
+  expect((await fetch(`${standby.url}/batch/`, { method: 'POST', body: '{}' })).status).toBe(421)
+  const early = await fetch(`${standby.url}/_standby/takeover`, { method: 'POST' })
+  expect(early.status).toBe(404)
+  await fetch(`${primary.url}/api/projects/1/feature_flags/`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${PERSONAL_API_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      key: 'copied',
+      active: true,
+      filters: { groups: [{ rollout_percentage: 100 }] },
+    }),
+  })
+  await catchUp(standby)
+  const metrics = await (await fetch(`${primary.url}/_metrics`)).text()
+  expect(metrics).toMatch(/^tidemark_standby_seen_seconds\{standby="[\w-]+"\} \d/m)
+  await primary.kill()
+
+  const taken = await takeover('second')
+  expect(taken).toMatchObject({ exit_code: 0, err: '' })
+  // The same process goes on under the same address.
+  await askUntil(
+    () => fetch(`${standby.url}/_readiness`).catch(() => null),
+    (answer) => answer?.ok === true,
+  )
+  expect(await countStored(standby)).toEqual([10_000, 10_000])
+  const per_event = 'select event, count() from events group by event order by event'
+  expect((await askHogQL(standby.url, per_event)).results).toEqual(
+    tally(batches, (event) => event.event),
+  )
+  const flags = await fetch(`${standby.url}/flags/?v=2`, {
+    method: 'POST',
+    body: JSON.stringify({ api_key: API_TOKEN, distinct_id: 'ada' }),
+  })
+  expect(await flags.json()).toMatchObject({ flags: { copied: { enabled: true } } })
+  // What was answered is not stored again, what is new is.
+  await sendBatches(standby.url, [...makeBatches(SEED, 10), ...makeBatches(SEED + 1, 10)], 2)
+  expect(await countStored(standby)).toEqual([11_000, 11_000])
+  expect(await standby.stop()).toBe(0)
+  const sound = await run(['doctor', '--json', '--data-dir', join(folder, 'second')])
+  expect(JSON.parse(sound.out)).toMatchObject({ is_sound: true, findings: [] })
+
+  // With its old settings it stays a server, and has a standby itself.
+  const again = await startStandby('second', primary.url)
+  expect(await countStored(again)).toEqual([11_000, 11_000])
+  const third = await startStandby('third', again.url)
+  await catchUp(third)
+  expect(await third.stop()).toBe(0)
+  expect(await takeover('third')).toMatchObject({ exit_code: 0, err: '' })
+  const last = await start('third', freePort(), {})
+  expect(await countStored(last)).toEqual([11_000, 11_000])
+})
+
+test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has what was stored before it was equal`, async () => {
+  const ports = [freePort(), freePort()] as const
+  let primary = await start('primary', ports[0], PRIMARY)
+  let standby = await startStandby('standby', primary.url, ports[1])
+  const batches = makeBatches(SEED + 2, ROUNDS * BATCHES_PER_ROUND)
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const due = batches.slice(0, (round + 1) * BATCHES_PER_ROUND)
+    const sending = sendBatches(primary.url, due, 4)
+    await Bun.sleep(50 + random() * 300)
+    if (round % 4 !== 1) await standby.kill()
+    if (round % 4 !== 0) await primary.kill()
+    await sending
+    if (round % 4 !== 0) primary = await start('primary', ports[0], PRIMARY)
+    if (round % 4 !== 1) standby = await startStandby('standby', primary.url, ports[1])
+    await sendBatches(primary.url, due, 4)
+    await catchUp(standby)
+  }
+  expect(await countStored(primary)).toEqual([ROUNDS * 6000, ROUNDS * 6000])
+
+  // The primary is killed under load: all that it had answered before the standby was equal to it last is there.
+  const more = makeBatches(SEED + 3, 300)
+  const answered_ms: number[] = []
+  let next = 0
+  const sendInTurn = async (): Promise<void> => {
+    for (let batch = more[next++]; batch !== undefined; batch = more[next++]) {
+      await sendBatches(primary.url, [batch], 1)
+      if (!batch.answered) return
+      answered_ms.push(Date.now())
+    }
+  }
+  const sending = Promise.all(Array.from({ length: 4 }, sendInTurn))
+  await Bun.sleep(300)
+  await primary.kill()
+  await sending
+  const taken = await takeover('standby')
+  expect(taken).toMatchObject({ exit_code: 0, err: '' })
+  const equal_ms = Date.parse(JSON.parse(taken.out).equal_at)
+  const kept = answered_ms.filter((time_ms) => time_ms < equal_ms).length * 100
+  await askUntil(
+    () => fetch(`${standby.url}/_readiness`).catch(() => null),
+    (answer) => answer?.ok === true,
+  )
+  const [stored, distinct] = await countStored(standby)
+  expect(distinct).toBe(stored)
+  expect(Number(stored)).toBeGreaterThanOrEqual(ROUNDS * 6000 + kept)
+  for (const batch of more) batch.answered = false
+  await sendBatches(standby.url, more, 4)
+  expect(await countStored(standby)).toEqual([ROUNDS * 6000 + 30_000, ROUNDS * 6000 + 30_000])
+  expect(await standby.stop()).toBe(0)
+  const sound = await run(['doctor', '--json', '--data-dir', join(folder, 'standby')])
+  expect(JSON.parse(sound.out)).toMatchObject({ is_sound: true, findings: [] })
+})
+
+test('a folder that follows is served by no one else, and one with data of its own does not follow', async () => {
+  const primary = await start('whole', freePort(), PRIMARY)
+  const standby = await startStandby('refused', primary.url)
+  await catchUp(standby)
+  expect(await standby.stop()).toBe(0)
+  const served = await run(['serve', '--port', '0', '--data-dir', join(folder, 'refused')])
+  expect(served).toMatchObject({ exit_code: 2, out: '' })
+  expect(served.err).toContain('is a standby')
+  expect(await takeover('whole')).toMatchObject({ exit_code: 1 })
+  const asked = async (path: string, key = KEY.TIDEMARK_REPLICA_KEY): Promise<unknown> => {
+    const headers = { Authorization: `Bearer ${key}`, 'Tidemark-Standby': 'of-a-test' }
+    const answer = await fetch(`${primary.url}/_standby/v1/${path}`, { headers })
+    return [answer.status, answer.ok || ((await answer.json()) as { attr: unknown }).attr]
+  }
+  expect(await asked('log/control?version=0')).toEqual([200, true])
+  expect(await asked('log/control?version=0', PERSONAL_API_KEY)).toEqual([401, null])
+  expect(await asked('log/cache?version=0')).toEqual([404, null])
+  expect(await asked('log/events')).toEqual([400, 'version'])
+  expect(await asked('log/events?version=0&salts=x')).toEqual([400, 'salts'])
+  expect(await asked('log/events?version=0&salts=0123456789abcdef&frames=-1')).toEqual([
+    400,
+    'frames',
+  ])
+  expect(await asked('pages/events?offset=0&length=1e9')).toEqual([400, 'length'])
+  expect(await asked('pages/events?offset=999999999999&length=4096')).toEqual([200, true])
+  expect(await asked('files/1/..%2F..%2Fcontrol')).toEqual([404, null])
+  expect(await primary.stop()).toBe(0)
+  const following = await run(
+    [
+      'serve',
+      '--port',
+      '0',
+      '--data-dir',
+      join(folder, 'whole'),
+      '--replica-of',
+      'http://127.0.0.1:1',
+    ],
+    KEY,
+  )
+  expect(following).toMatchObject({ exit_code: 2, out: '' })
+  expect(following.err).toContain('has data of its own')
+})
