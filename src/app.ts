@@ -238,7 +238,7 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   return app
 }
 
-/** Answers what was thrown; bugs are logged. */
+/** Turns a thrown error into a response; bugs are logged. */
 function answerFault(needs: MountContext, request: Request, error: unknown): Response {
   return answerError(error, (err, error_id) => {
     needs.log.error({ err, error_id, method: request.method, path: pathOf(request.url) })

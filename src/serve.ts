@@ -176,7 +176,7 @@ type ContextParts = BaseParts & {
   readonly management: ReturnType<typeof openManagement>
 }
 
-/** Joins what routes need. `stateOf` is called once the server listens. */
+/** Builds the context of the routes. `stateOf` is called once the server listens. */
 function createContext(
   { config, log, clock, now, event_loops, timings, operator_key, rooms, management }: ContextParts,
   stateOf: () => { readonly is_stopping: boolean; readonly url: string },

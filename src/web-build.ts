@@ -18,7 +18,7 @@ type Compression = { readonly brotli: number; readonly gzip: number }
 export const THOROUGHLY: Compression = { brotli: 11, gzip: 9 }
 export const QUICKLY: Compression = { brotli: 4, gzip: 1 }
 
-/** The bundler's own record of what it read and wrote. */
+/** The bundler's record of the files that it read and wrote. */
 type BundleRecord = NonNullable<Bun.BuildOutput['metafile']>
 
 type Bundle = { readonly outputs: readonly Bun.BuildArtifact[]; readonly record: BundleRecord }

@@ -15,7 +15,7 @@ const PAGE = /^\/(?:p\/[^/]+(?:\/([^/]+).*)?|setup|login|join|reset)?\/?$/
 /** Loaded by every page; the address restores what a page showed. */
 const RELOAD_SCRIPT = `new EventSource('/dev/changes').onmessage = () => location.reload()`
 
-/** The interface as last built; with what the bundler said when it cannot be built. */
+/** The interface as last built; with the bundler's message when it cannot be built. */
 type DevBuild = { readonly web: WebFiles } | { readonly error: unknown }
 
 async function build(): Promise<DevBuild> {

@@ -34,7 +34,7 @@ const CHECKSUMS_BYTES_MAX = 64 * 1024 * 1024
 const KNOWN_PATH = /^(?:events\.db|control\.db|files\/[1-9]\d{0,14}\/[\w-]{1,64}\.parquet)$/
 
 /**
- * Reads the list of a backup. Null when there is none: the backup was cut off, or the folder is none. Throws a
+ * Reads the list of a backup. Null without one: the backup was cut off, or the folder is no backup. Throws a
  * BackupFault when the list is not one that we have written; what it says of files is not checked here.
  */
 export function findChecksums(folder: string): Checksums | null {

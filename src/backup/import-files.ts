@@ -249,7 +249,7 @@ function eventsOf(value: unknown, text: string, place: RecordPosition): readonly
   return [JSON.stringify(sent)]
 }
 
-/** A person is what is set, and whose ids are one. */
+/** The events of an exported person: one sets its properties, others merge its distinct ids. */
 function personEvents(person: JSONObject, distinct_ids: readonly string[]): readonly JSONObject[] {
   const [distinct_id, ...others] = distinct_ids
   if (distinct_id === undefined) return []

@@ -31,7 +31,7 @@ export function configFromOptions(command: Command): Config {
   return readConfig(flags satisfies Flags)
 }
 
-/** Gives a command the options of all that read or change what is stored. */
+/** Gives a command the options of all commands that read or change stored data. */
 export function addStoreOptions(command: Command): Command {
   return command
     .option('--json', 'print one JSON object instead of text')

@@ -24,7 +24,7 @@ const UP_HELP = `
 It prints the address to open. While nobody has a password, that is a link which sets the owner's, once. On an empty
 data folder it makes an organization, a project and a personal API key with scope "*", and prints the keys this once.`
 
-/** Adds the commands that keep running; `exit.code` gets what the process should exit with. */
+/** Adds the commands that keep running; `exit.code` gets the exit code of the process. */
 export function addServeCommands(program: Command, exit: { code: number }): void {
   const serveCommand = program.command('serve').description('Serve until told to stop.')
   addSettings(serveCommand)

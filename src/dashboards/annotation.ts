@@ -50,7 +50,7 @@ export function createAnnotation(
   })
 }
 
-/** Changes an annotation; deleting is a change of `deleted`. Refuses what `createAnnotation` refuses. */
+/** Changes an annotation; deleting is a change of `deleted`. Refuses as `createAnnotation` does. */
 export function updateAnnotation(
   editor: BoardEditor,
   before: Annotation,

@@ -4,7 +4,7 @@ type EdgeTable = {
   readonly name: string
   /** An SQL condition on the copied rows of a project (`?`). */
   readonly where: string
-  /** Columns that stay at home: secrets, and references to what is not copied. */
+  /** Columns that stay at home: secrets, and references to rows that are not copied. */
   readonly hidden: readonly string[]
 }
 

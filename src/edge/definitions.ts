@@ -111,7 +111,7 @@ export class EdgeDefinitions {
   }
 }
 
-/** Reads the home's answer; null for what this version cannot read. */
+/** Reads the home's answer; null for an answer that this version cannot read. */
 function readDefinitions(value: unknown): CopiedDefinitions | null {
   if (!isObject(value) || value['wire'] !== WIRE_VERSION) return null
   const { tables, group_types } = value

@@ -104,7 +104,7 @@ export class EntryWriter {
     return this.#decoder.has_work || this.#waiting.length > 0 || this.#confirmed.length > 0
   }
 
-  /** One turn: decodes what arrived, commits requests, then deletes some confirmed entries. */
+  /** One turn: decodes new requests, commits requests, then deletes some confirmed entries. */
   turn(): void {
     this.#decoder.turn()
     if (this.#waiting.length > 0) this.#commitSome(this.#waiting.splice(0, REQUESTS_MAX))
@@ -148,7 +148,7 @@ export class EntryWriter {
     this.#send(answers, bytes)
   }
 
-  /** Nothing of the transaction is stored: clients repeat what the disk did not take. */
+  /** Fails the requests of a transaction that was rolled back: clients send them again. */
   #refuse(requests: readonly DecodedRequest[], error: unknown): void {
     this.#context.names.forget()
     const fault = faultOf(error)

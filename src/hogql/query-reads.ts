@@ -1,4 +1,4 @@
-/** Finds what a lowered statement reads, as data for the process that executes it. */
+/** Finds the relations, columns and days that a lowered statement reads, as data for the process that executes it. */
 
 import {
   type NeededColumn,
@@ -10,7 +10,7 @@ import { type EventDays, eventDays } from './event-days.ts'
 import { mapStatement } from './passes/walk.ts'
 import type { EventForm, Relation, RelationName, Statement } from './sql/ir.ts'
 
-/** The macro that one query reads events from. It contains only what the query needs, because DuckDB binds all of it, twice. */
+/** The macro that one query reads events from. It contains only the columns that the query needs, because DuckDB binds all of it, twice. */
 export type EventMacro = {
   /** The name in the SQL: the form and a digest of everything below. */
   readonly name: string

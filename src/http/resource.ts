@@ -37,7 +37,7 @@ type ResourceFamily<Item, New extends TSchema, Change extends TSchema, Listed> =
     readonly query: TSchema
     /** The schema of a page. */
     readonly answer: TSchema
-    /** Returns all items that the request selects, in order, or what `open` makes items of. */
+    /** Returns all items that the request selects, in order, or the heads from which `open` makes items. */
     readonly items: (app: AppContext, call: FamilyCall) => Awaitable<readonly Listed[]>
     /** The texts in which the parameter `search` looks. */
     readonly texts?: (listed: Listed) => readonly string[]
@@ -125,7 +125,7 @@ function listRoute<Item, Listed>({
     const isFound = (listed: Listed): boolean =>
       texts === undefined || texts(listed).some((text) => text.toLowerCase().includes(search_text))
     return answerPage(call.request, app.publicUrl(), all.filter(isFound), (listed) =>
-      // Without `open` what is listed are items.
+      // Without `open` the list has whole items.
       serialize(open === undefined ? (listed as unknown as Item) : open(app, call.project, listed)),
     )
   }

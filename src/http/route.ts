@@ -34,7 +34,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** A route's documentation in /docs and /api/schema/. */
 type RouteDescription = {
-  /** One line on what the route does. */
+  /** A summary of the route in one line. */
   readonly summary?: string
   /** Its query parameters, as an object schema. */
   readonly query?: TSchema

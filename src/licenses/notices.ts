@@ -78,7 +78,7 @@ async function bundledFolders(): Promise<readonly string[]> {
   })
 }
 
-/** Adds what a package needs, and what that needs, as far as it is installed. */
+/** Adds the dependencies of a package, and theirs, as far as they are installed. */
 function addDependencies(folder: string, folders: Set<string>): void {
   for (const name of Object.keys(readPackage(folder).dependencies ?? {})) {
     const dependency = folderOf(name, folder)

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { DAY_MS, US_PER_MS } from '../time.ts'
 
-/** Limits of what is kept. */
+/** Limits of stored history. */
 export type TidySettings = {
   readonly deleted_days: number
   readonly activity_days: number

@@ -1,4 +1,4 @@
-/** The server process of an edge: capture and what SDKs ask, from copies; everything else is its home's. */
+/** The server process of an edge: it answers SDKs by itself, from copies; everything else is for its home. */
 import { createEdgeApp } from '../app.ts'
 import { MIB } from '../bytes.ts'
 import { type Config, ConfigError } from '../config.ts'
@@ -114,7 +114,7 @@ function openHome({ forward_to, forward_key }: Config): Home {
   return new Home({ url: forward_to, key: forward_key })
 }
 
-/** The copies of definitions and persons, and what reads them. */
+/** The copies of definitions and persons, and their readers. */
 function openCopies(
   { data_dir, edge_refresh_s }: Config,
   log: Log,
@@ -141,7 +141,7 @@ type EdgeParts = {
   readonly timings: Timings
 }
 
-/** Joins what the endpoints for SDKs need. Before the first definitions nothing is known to be wrong: 503. */
+/** Builds the context of the endpoints for SDKs. Before the first definitions no token is known, so answers are 503, not 401. */
 function createContext(
   config: Config,
   log: Log,

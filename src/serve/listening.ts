@@ -107,7 +107,7 @@ function bind(app: Elysia, config: Config, port: number, certificate?: Certifica
   }
 }
 
-/** The host of an address, and what follows it. */
+/** The host of an address, and the path and query after it. */
 const PARTS_OF_URL = /^https?:\/\/([^/]*)(.*)$/s
 
 /** Returns the listener's request handler: the application itself, unless a request's address has to be changed first. */

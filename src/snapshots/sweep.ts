@@ -16,7 +16,7 @@ import { openReader } from '../storage/sqlite/sqlite.ts'
 type DamagedFile = { readonly file: FileRow; readonly damage: string }
 
 /**
- * Deletes what no manifest row names and everything temporary, and checks the size and the footer of every
+ * Deletes files that no manifest row names and everything temporary, and checks the size and the footer of every
  * file that is named. To be called before any other process works in the folder.
  */
 export function sweepDataFolder(data_dir: string): { readonly damaged: readonly DamagedFile[] } {

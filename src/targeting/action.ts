@@ -60,7 +60,7 @@ export function createAction(
   })
 }
 
-/** Changes an action; deleting is a change of `deleted`. Refuses what `createAction` refuses. */
+/** Changes an action; deleting is a change of `deleted`. Refuses as `createAction` does. */
 export function updateAction(
   editor: TargetingEditor,
   before: Action,

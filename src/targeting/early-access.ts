@@ -130,7 +130,7 @@ export function findFeature(
 /** The members by which lists of features are filtered. */
 type FeatureHead = Pick<EarlyAccessFeature, 'id' | 'stage'>
 
-/** Lists a project's features without what is long in them, oldest first. */
+/** Lists a project's features without their long members, oldest first. */
 export function listFeatureHeads(db: ControlDB, project_id: number): readonly FeatureHead[] {
   const its = eq(early_access_features.project_id, project_id)
   const { created_at, id, stage } = early_access_features

@@ -238,7 +238,7 @@ export const cohort_calculations = sqliteTable('cohort_calculations', {
   error: text(),
 })
 
-/** Increases with every change of what flag evaluation compiles; written by triggers. */
+/** Increases with every change of a definition that flag evaluation compiles; written by triggers. */
 export const definition_versions = sqliteTable('definition_versions', {
   project_id: integer().primaryKey(),
   version: integer().notNull(),

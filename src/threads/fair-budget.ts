@@ -1,4 +1,4 @@
-/** A limit that several owners share, so that none of them uses up what the others need. */
+/** A limit that several owners share, so that none of them uses up the shares of others. */
 
 /**
  * The most that an owner may have, as a multiple of what is free. With 2 a single owner gets two thirds of the limit, two
@@ -32,7 +32,7 @@ export class FairBudget {
     for (const owner of owners) this.#owned.set(owner, this.#ownedBy(owner) + amount)
   }
 
-  /** Gives back what was taken. */
+  /** Gives back a taken amount. */
   release(owners: readonly string[], amount: number): void {
     this.#taken -= amount
     for (const owner of owners) {

@@ -8,7 +8,7 @@ export type HistogramValues = {
   readonly sum_s: number
 }
 
-/** Upper bounds of buckets in seconds, inclusive: from what a capture takes to what a query may take. */
+/** Upper bounds of buckets in seconds, inclusive: from the time of a capture to the limit of a query. */
 export const DURATION_BUCKETS_S: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
 ]

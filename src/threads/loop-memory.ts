@@ -17,7 +17,7 @@ export type WorkRecord = {
   readonly name: string
   readonly request_id: number
   readonly project_id: number
-  /** True if it began or continued after the last heartbeat: then it is what holds the thread now. */
+  /** True if it began or continued after the last heartbeat: then it holds the thread now. */
   readonly is_current: boolean
 }
 
@@ -57,7 +57,7 @@ function createMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(BYTES)
 }
 
-/** Writes what one thread records about itself. */
+/** Writes the heartbeat, lag and work of one thread. */
 export class LoopRecorder {
   readonly #numbers: Int32Array
   readonly #sums: Float64Array

@@ -1,4 +1,4 @@
-/** The whole interface: which page an address shows, and what every page needs around it. */
+/** The whole interface: the page of an address, and the frame around every page. */
 import { QueryClientProvider } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'

@@ -234,7 +234,7 @@ function numberRange(is_inside: boolean): Prepare {
   }
 }
 
-/** Reads the value of `between`: two numbers, the smaller first; otherwise says what is wrong with it. */
+/** Reads the value of `between`: two numbers, the smaller first; for any other value the reason. */
 export function readRange(filter_value: unknown): readonly [number, number] | string {
   if (!Array.isArray(filter_value) || filter_value.length !== 2)
     return 'requires a two-element array [min, max]'

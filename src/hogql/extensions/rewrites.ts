@@ -17,7 +17,7 @@ import { loosenGroupKeys } from './loosen-group-keys.ts'
 import { removeAnyJoins } from './remove-any-joins.ts'
 import { wrapTies } from './wrap-ties.ts'
 
-/** A clause, and what removes it; each hook returns null, or what it was given, where the clause is not used. */
+/** A rare clause, with the functions that rewrite queries without it; each hook returns null, or what it was given, where the clause is not used. */
 type ClauseRewrite = {
   /** The clause, as in texts. */
   readonly clause: string

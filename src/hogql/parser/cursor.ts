@@ -149,7 +149,7 @@ export function takePair(cursor: Cursor, key: string, next: string): boolean {
   return true
 }
 
-/** Consumes this token, or refuses with what was expected and what was found. */
+/** Consumes this token, or refuses with the expected and the found one. */
 export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
   if (cursor.token.key === key) return advance(cursor)
   throw expected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
@@ -223,7 +223,7 @@ export function takeName(cursor: Cursor): string | null {
   return kind === 'word' ? text : unquote(text)
 }
 
-/** The name at the current token, or a refusal with what it is needed for. */
+/** The name at the current token, or a refusal that says where the name belongs. */
 export function expectName(cursor: Cursor, what: string): string {
   const name = takeName(cursor)
   if (name === null) throw expected(cursor, what)

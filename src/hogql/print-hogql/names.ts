@@ -1,4 +1,4 @@
-/** Canonical spelling of names and literals, so that they parse to what they were. */
+/** Canonical spelling of names and literals, so that they parse to the same value. */
 
 import type { ConstantValue } from '../syntax/ast.ts'
 

@@ -29,7 +29,7 @@ export function printOrders(orders: readonly OrderExpr[], printer: HogQLPrinter)
   return orders.map((order) => printOrder(order, printer)).join(', ')
 }
 
-/** One order with its direction, and only what the text specifies. */
+/** One order with the parts that the text specifies. */
 export function printOrder(order: OrderExpr, printer: HogQLPrinter): string {
   const { expr, nulls, collate, with_fill } = order
   const parts = [closed(expr, printer), order.order]

@@ -6,7 +6,7 @@ import type { InsightCall } from './insights/insight-results.ts'
 import type { QueryCaller } from './queries/query-context.ts'
 
 type ActingMember = {
-  /** Names what acts, for limits. */
+  /** The name under which calls are limited. */
   readonly id: string
   readonly user_id: number
   /** An upper bound of its scopes; it never has more than the member's rights. */
@@ -31,7 +31,7 @@ export function actForMember(
 
 const READ_SCOPES: Scopes = ['dashboard:read', 'insight:read', 'query:read']
 
-/** Returns a call that computes insights for a member in the background. Refuses what `actForMember` refuses. */
+/** Returns a call that computes insights for a member in the background. Refuses as `actForMember` does. */
 export function backgroundCall(
   app: Pick<AppContext, 'control' | 'publicUrl'>,
   { id, user_id, project_id }: Omit<ActingMember, 'scopes'> & { readonly project_id: number },

@@ -96,7 +96,7 @@ function alternativesOf(schema: MemberSchema): readonly MemberSchema[] {
   return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf)
 }
 
-/** Returns null for what is no JSON. */
+/** Returns null for a text that is no JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Starts a session of a browser and serializes what its pages begin with. */
+/** Starts a session of a browser, and serializes the first answer of its pages. */
 import { Refusal } from '../../errors.ts'
 import {
   type ControlDB,
@@ -43,7 +43,7 @@ export function answerLogin(app: AppContext, request: Request, login: Login): Re
   return answerSession(app, session, headers)
 }
 
-/** Answers the state of a browser, with the user and what that one can see. */
+/** Answers the state of a browser, with the user, organizations and projects. */
 export function answerSession(
   app: AppContext,
   session: LoginSession | null,

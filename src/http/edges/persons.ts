@@ -1,4 +1,4 @@
-/** Answers what is stored of the persons whose flags an edge was asked for. */
+/** Answers with the stored persons whose flags an edge was asked for. */
 
 import { IDS_MAX } from '../../edge/persons.ts'
 import { Refusal } from '../../errors.ts'

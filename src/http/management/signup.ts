@@ -51,7 +51,7 @@ export function signupEndpoints(app: AppContext): readonly Endpoint[] {
   ]
 }
 
-/** Answers what the invite is for: the organization, the level, the invited address. */
+/** Answers with the invite: the organization, the level, the invited address. */
 function answerInvite(app: AppContext, requested: EndpointCall): Response {
   const invite = requireInvite(app, requested)
   const { target_email, first_name, level, expires_at } = invite

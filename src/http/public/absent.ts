@@ -17,7 +17,7 @@ type AbsentPath = {
 
 const WIDGET = '/api/conversations/v1/widget'
 
-/** ABSENT: a line refuses one more path. SDKs drop what is answered 404 and do not repeat it. */
+/** ABSENT: a line refuses one more path. SDKs do not repeat a request that is answered 404. */
 const ABSENT: readonly AbsentPath[] = [
   { methods: ['POST'], path: '/i/v1/logs', product: 'Logs' },
   { methods: ['POST'], path: '/i/v1/metrics', product: 'Metrics' },

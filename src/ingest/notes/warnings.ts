@@ -20,7 +20,7 @@ export type WarningType =
   | 'missing_event_name'
   | 'person_properties_size_violation'
 
-/** `key` is what the hourly limit counts by beside the type, usually the distinct id. */
+/** The hourly limit counts by type and `key`, usually the distinct id. */
 export type Warning = {
   readonly type: WarningType
   readonly key: string

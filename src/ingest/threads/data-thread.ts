@@ -285,7 +285,7 @@ function changePropertyType(
   })
 }
 
-/** Thrown to take a transaction back that only showed what it would do. */
+/** Thrown to roll back the transaction of a preview. */
 class PreviewedError extends Error {
   readonly outcome: PersonChanged
 

@@ -56,7 +56,7 @@ export function outputConditions(texts: readonly string[], attr: string): Output
   return { where: all.filter((one) => !isGathering(one)), having: all.filter(isGathering) }
 }
 
-/** Conditions of single rows, and those of what is gathered: `count() > 1`. */
+/** Conditions on single rows, and those on aggregates: `count() > 1`. */
 type OutputConditions = {
   readonly where: readonly Expr[]
   readonly having: readonly Expr[]

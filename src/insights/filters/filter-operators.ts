@@ -36,7 +36,7 @@ export function applyOperator(operator: string, side: OperandSide, value: unknow
 /** Operators without a value. */
 export const UNARY: ReadonlySet<string> = new Set(['is_set', 'is_not_set'])
 
-/** Negated operators and what they negate; they also match where there is nothing to compare. */
+/** Negated operators and what they negate; they also match when the property is missing. */
 export const NEGATIONS: ReadonlyMap<string, string> = new Map([
   ['is_not', 'exact'],
   ['not_in', 'in'],

@@ -43,7 +43,7 @@ const BUCKETS_MAX = 10_000
 
 type FoldMembers = Readonly<Record<string, unknown>>
 
-/** Reads the members of a fold's text. Refuses what is no JSON object. */
+/** Reads the members of a fold's text. Refuses a text that is no JSON object. */
 export function readMembers(text: string): FoldMembers {
   let value: unknown
   try {

@@ -23,7 +23,7 @@ export type TrendsResult = {
   readonly compare_label?: 'current' | 'previous'
 }
 
-/** A line's result, with what formulas need. */
+/** A line's result, with the figures that formulas need. */
 export type AnsweredLine = {
   readonly plan: TrendsPlan
   readonly line: TrendsLine

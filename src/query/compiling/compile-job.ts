@@ -52,7 +52,7 @@ export type CompileJob = {
   readonly limits: CompileLimits
 }
 
-/** Runs a job with the full budget. Refuses what the parser and the compiler refuse. */
+/** Runs a job with the full budget. Refuses as the parser and the compiler do. */
 export function runCompileJob({ subject, context, now, limits }: CompileJob): CompiledQuery {
   const received = receiveContext(context)
   const options = { now, limits, budget: FULL_BUDGET }

@@ -18,7 +18,7 @@ import { refusalToData, type SentRefusal } from '../../threads/messages.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
 import type { CompileSubject, SentContext } from './compile-job.ts'
 
-/** Copies what the subject may read. Throws BudgetExceeded for a tree beyond the full budget. */
+/** Copies the parts of a context that the subject may read. Throws BudgetExceeded for a tree beyond the full budget. */
 export function sendContext(subject: CompileSubject, context: QueryContext): SentContext {
   const { id, timezone, week_start_day } = context.project
   const words = subject.kind === 'text' ? wordsOfText(subject.text) : budgetedWords(subject.tree)

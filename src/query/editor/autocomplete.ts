@@ -146,7 +146,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   virtual_table: 'Virtual Table',
 }
 
-/** Suggests what can follow a dot: fields of a table or of a joined row, or properties. */
+/** Suggests completions after a dot: fields of a table or of a joined row, or properties. */
 function suggestMembers(
   chain: readonly string[],
   scope: EditorScope,

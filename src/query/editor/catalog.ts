@@ -154,7 +154,7 @@ function typesOf(
 
 /** A ClickHouse type in the words of editors. */
 function fieldType(name: string, type: string): FieldType {
-  // Text to the engine, but what is inside has names.
+  // A text for the engine, whose members have names.
   if (name === 'properties') return 'json'
   const bare = type.replace(/^(?:Nullable|LowCardinality)\((.*)\)$/, '$1')
   return TYPES.find(([pattern]) => pattern.test(bare))?.[1] ?? 'unknown'

@@ -81,7 +81,7 @@ export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet' | 'xlsx'
 
 /** The progress of a query. Rows are DuckDB's estimate of its work, not rows of the answer. */
 export type QueryProgressCounts = {
-  /** The query's share of what the worker read and computed since the query began. */
+  /** The query's share of the rows, bytes and time of its worker since the query began. */
   readonly bytes_read: number
   readonly cpu_us: number
   readonly rows_read: number

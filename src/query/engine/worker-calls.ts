@@ -41,7 +41,7 @@ export class WorkerCalls {
     this.#requests.delete(head.probe)
   }
 
-  /** Answers what is still expected of a worker that has exited. */
+  /** Ends the calls of a worker that has exited. */
   forget(child: QueryChild): void {
     for (const id of this.#adoptions.keys()) this.#takeAdoption(child, id)
     for (const [id, request] of this.#requests) {

@@ -49,7 +49,7 @@ function isKind(kind: unknown): kind is QueryKind {
   return typeof kind === 'string' && (kind === 'HogQLQuery' || isInsight(kind))
 }
 
-/** Prepares a query of any kind. Refuses what its kind refuses. */
+/** Prepares a query of any kind. Refuses as its kind does. */
 export function prepareQuery(
   query: QueryNode,
   overrides: Overrides,

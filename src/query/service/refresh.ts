@@ -1,4 +1,4 @@
-/** REFRESH: a decision table from the values of `refresh` and the cache's state to what the service does. */
+/** REFRESH: a decision table from the value of `refresh` and the cache's state to the action of the service. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../time.ts'
 
@@ -76,7 +76,7 @@ export function refreshMode(
   return is_async === true ? 'async' : 'blocking'
 }
 
-/** Looks up what a mode does for a state of the cache. */
+/** Looks up the action of a mode for a state of the cache. */
 export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
   return ruleOf(mode)[state]
 }

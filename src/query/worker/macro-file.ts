@@ -18,7 +18,7 @@ import { DUCKDB_MACROS } from '../../storage/sqlite/sql-files.ts'
 /** The name of the file's database while it is attached. */
 export const MACRO_DATABASE = 'macro_file'
 
-/** A hash of what is in the file and of the engine that writes it. */
+/** A hash of the file's content and of the engine that writes it. */
 const VERSION = hashOf(`${engine_version}\n${DUCKDB_MACROS}`)
 
 /** `macros-<version>-<hash of the bytes>.duckdb`: the name says whether a file is the right one, and whole. */

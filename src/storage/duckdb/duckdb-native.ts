@@ -25,7 +25,7 @@ export function prepareDuckDB(data_dir: string): void {
   native_dir = nativeFolder(data_dir)
 }
 
-/** The folder for what processes make once per version and then only read: the unpacked library, the file of macros. */
+/** The folder for files that processes make once per version and then only read: the unpacked library, the file of macros. */
 export function nativeFolder(data_dir: string): string {
   return join(data_dir, 'native')
 }

@@ -1,4 +1,4 @@
-/** The positions up to which entries of edges are stored, and what edges reported last. Written by the data thread. */
+/** The positions up to which entries of edges are stored, and the last reports of edges. Written by the data thread. */
 import type { Database, Statement } from 'bun:sqlite'
 
 /** One run of an edge, as the user whose key it has sees it. */
@@ -67,7 +67,7 @@ export class EdgePositions {
     this.#upsert.run(user_id, edge, epoch, seq, events_done, now)
   }
 
-  /** Stores what an edge reports (JSON), and forgets its oldest epochs. */
+  /** Stores an edge's report (JSON), and forgets its oldest epochs. */
   writeReport({ user_id, edge }: EdgeEpoch, report: string, now: number): void {
     this.#report.run(user_id, edge, report, now)
     this.#forget.run(user_id, edge)

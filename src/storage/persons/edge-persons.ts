@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { EventLog } from '../log/event-log.ts'
 import { openReader } from '../sqlite/sqlite.ts'
 
-/** An id with what its home has stored of its person; null if nothing. */
+/** An id with its person as stored at the home; null if there is none. */
 export type CopiedPerson = {
   readonly project_id: number
   readonly distinct_id: string

@@ -101,7 +101,7 @@ export class PersonReader {
   readonly #clock: Statement<{ change: number }, []>
   readonly #cache: PersonReadCache
   #is_reading = false
-  /** The last change number in what is being read. */
+  /** The last change number that the current read sees. */
   #change = 0
 
   /** events.db must exist, with all of its tables. */

@@ -1,4 +1,4 @@
-/** Keeps what is stored from the other users of the machine: folders 0700, files without rights for group and others. */
+/** Hides stored data from other users of the machine: folders 0700, files without rights for group and others. */
 import { chmodSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -6,7 +6,7 @@ import { isObject } from '../../json.ts'
 /** Days that an event of a group goes back by default. */
 const DAYS_DEFAULT = 365
 
-/** Converts groups of properties, or of an event and how often it was seen. Refuses what is neither. */
+/** Converts groups of properties, or of an event and how often it was seen. Refuses other groups. */
 export function filtersOfGroups(groups: readonly unknown[]): object {
   return { properties: { type: 'OR', values: groups.map(conditionsOf) } }
 }

@@ -184,13 +184,13 @@ export function getPresentExperiment(db: ControlDB, project_id: number, id: numb
   return experiment
 }
 
-/** The members by which experiments are found, without what is long in them. */
+/** The members by which experiments are found, without the long ones. */
 export type ExperimentHead = Pick<
   Experiment,
   'archived' | 'end_date' | 'exposure_cohort_id' | 'feature_flag_id' | 'id' | 'name' | 'start_date'
 >
 
-/** Lists a project's experiments that are not deleted without what is long in them, newest first. */
+/** Lists a project's experiments that are not deleted without their long members, newest first. */
 export function listExperimentHeads(db: ControlDB, project_id: number): readonly ExperimentHead[] {
   const { id, name, archived, feature_flag_id, exposure_cohort_id } = experiments
   const { start_date, end_date, deleted } = experiments

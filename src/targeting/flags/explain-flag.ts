@@ -75,7 +75,7 @@ export function explainFlag(
   return { result, sets, person_properties: personPropertiesIn(sets) }
 }
 
-/** One condition set as compiled, and what its evaluation needs. */
+/** One compiled condition set, and the inputs of its evaluation. */
 type CompiledSet = {
   readonly filters: readonly CompiledFilter[]
   readonly subject: Subject

@@ -82,7 +82,7 @@ export function createFlag(
   })
 }
 
-/** Changes a flag. Refuses what `createFlag` refuses, and to delete a flag in use. */
+/** Changes a flag. Refuses as `createFlag` does, and to delete a flag in use. */
 export function updateFlag(
   editor: TargetingEditor,
   before: Flag,

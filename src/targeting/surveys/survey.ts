@@ -117,7 +117,7 @@ export function findSurvey(db: ControlDB, project_id: number, id: string): Surve
 /** The members by which lists of surveys are filtered. */
 type SurveyHead = Pick<Survey, 'archived' | 'description' | 'id' | 'name' | 'type'>
 
-/** A project's surveys without what is long in them, newest first. */
+/** A project's surveys without their long members, newest first. */
 export function listSurveyHeads(db: ControlDB, project_id: number): readonly SurveyHead[] {
   const { id, name, description, type, archived, created_at } = surveys
   return db

@@ -70,7 +70,7 @@ export const useAlerts = (): UseQueryResult<AlertPage, ApiError> =>
 export const useAlert = (alert_id: string): UseQueryResult<ShownAlert, ApiError> =>
   useAlertCall(`${alert_id}/`)
 
-/** Makes, changes or deletes an alert, and asks again for what is shown of alerts. Throws ApiError. */
+/** Makes, changes or deletes an alert, and fetches the shown alerts again. Throws ApiError. */
 export async function changeAlert(
   project_id: number,
   method: CallMethod,

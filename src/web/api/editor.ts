@@ -60,7 +60,7 @@ export function completeText(
   return post<HogQLCompletions>(project_id, query)
 }
 
-/** Asks what is wrong with a text. */
+/** Asks for the faults of a text. */
 export function findFaults(project_id: number, text: string): Promise<HogQLFaults> {
   const query: HogQLMetadata = { kind: 'HogQLMetadata', language: 'hogQL', query: text }
   return post<HogQLFaults>(project_id, query)

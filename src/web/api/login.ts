@@ -36,7 +36,7 @@ export const setUp = (form: SetupForm): Promise<void> => begin('/api/setup/', fo
 export const resetPassword = (token: string, password: string): Promise<void> =>
   begin('/api/reset/', { token, password })
 
-/** Reads what an invite is for. Throws ApiError. */
+/** Reads an invite. Throws ApiError. */
 export const readInvite = (token: string): Promise<InviteOffer> =>
   call('GET', `/api/signup/${encodeURIComponent(token)}/`)
 

@@ -1,4 +1,4 @@
-/** Persons: the list, one person, and what is known of them elsewhere. */
+/** Calls for persons: the list, one person, its cohorts, flags and merges. */
 import {
   type InfiniteData,
   type UseInfiniteQueryResult,

@@ -130,7 +130,7 @@ function callOf(project_id: number, holder: PropertyHolder, call_name: string): 
   return { path: `${list}/${call_name}/`, query: { group_type_index, group_key } }
 }
 
-/** Sets or takes a property, and asks again for what is shown of its holder. */
+/** Sets or takes a property, and fetches its holder again. */
 export async function changeProperty(
   project_id: number,
   holder: PropertyHolder,

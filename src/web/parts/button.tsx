@@ -25,7 +25,7 @@ export function Button({ look = 'plain', icon, children, ...rest }: ButtonProps)
 
 type IconButtonProps = Omit<ButtonProps, 'children' | 'icon'> & {
   readonly icon: IconName
-  /** Says what the button does, to screen readers and as a tooltip. */
+  /** The label of the button for screen readers and as a tooltip. */
   readonly label: string
 }
 

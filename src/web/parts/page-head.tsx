@@ -1,4 +1,4 @@
-/** The top of a page: its heading, and what can be done with the whole page. */
+/** The top of a page: its heading, and the actions on the whole page. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import style from './page-head.module.css'

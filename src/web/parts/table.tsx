@@ -1,4 +1,4 @@
-/** A table of rows: sorted by its columns, wide ones scroll inside, long ones draw what is in sight. */
+/** A table of rows: sorted by its columns, wide ones scroll inside, long ones draw only visible rows. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import style from './table.module.css'
@@ -20,7 +20,7 @@ export type TableColumn<Item> = {
 type TableOrder = { readonly column: string; readonly is_descending: boolean }
 
 type TableProps<Item> = {
-  /** Says what the rows are, to screen readers. */
+  /** The label of the table for screen readers. */
   readonly label: string
   readonly columns: readonly TableColumn<Item>[]
   readonly rows: readonly Item[]

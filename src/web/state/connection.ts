@@ -1,4 +1,4 @@
-/** Notices that the server does not answer, says so once, and asks again what failed when it is back. */
+/** Notices that the server does not answer, shows it once, and repeats failed queries when it is back. */
 import { ApiError, call } from '../api/calls/call.ts'
 import { queryClient } from '../api/calls/client.ts'
 import { showToast } from '../parts/overlays/toast.tsx'

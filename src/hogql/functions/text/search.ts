@@ -106,7 +106,7 @@ const extract: Lowering = (call, context) => {
     : sql`regexp_extract(${text}, ${pattern}, 0, 's')`(call.type)
 }
 
-/** Whether a pattern may find an empty text; only rows know what a pattern that is no constant may find. */
+/** Whether a pattern may find an empty text; for a pattern that is no constant this is known per row only. */
 function mayFindNothing(pattern: ResolvedExpr): boolean {
   const constant = constantText(pattern)
   return constant === null || mayMatchEmpty(constant)

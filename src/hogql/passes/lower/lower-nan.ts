@@ -52,7 +52,7 @@ function lowerCall(call: Apply): ResolvedExpr {
     }
   if (call.aggregate === null) return call
   if (EXTREMES.has(call.name) && mayBeNan(left)) return extreme(call, left)
-  // The type does not change: the result over no rows remains what it was.
+  // The type does not change: the result over no rows stays the same.
   if (QUANTILES.test(call.name))
     return { ...call, args: [{ ...nanToNull(left), type: left.type }, ...call.args.slice(1)] }
   if (ARG_EXTREMES.test(call.name) && right !== undefined)

@@ -253,7 +253,7 @@ type AlertNews = {
   readonly state: AlertState
 }
 
-/** The message of a changed state. `text` is what chats show. */
+/** The message of a changed state. Chat programs show `text`. */
 function messageOf(app: AppContext, { alert, insight, reading, state }: AlertNews): object {
   const judged = reading.kind === 'judged' ? reading : null
   const { project_id, name } = alert

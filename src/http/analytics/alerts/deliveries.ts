@@ -23,7 +23,7 @@ const DELIVERIES_PER_ROUND = 50
 /** Longer answers are not posted: the receiver gets the address of the dashboard only. */
 const FIGURES_BYTES_MAX = 4 * 1024 * 1024
 
-/** Posts what is due from `start` to `close`, one after the other. A server that was off posts each dashboard once. */
+/** Posts due dashboards from `start` to `close`, one after the other. A server that was off posts each dashboard once. */
 export class Deliveries extends PeriodicTask {
   readonly #app: AppContext
 

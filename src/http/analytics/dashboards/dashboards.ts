@@ -277,7 +277,7 @@ function findPresent(
   return requirePresent(getDashboard(app.control, project.id, parseNumberId(params)))
 }
 
-/** Returns what a new dashboard starts with. Refuses missing dashboards and templates. */
+/** Returns the source of a new dashboard's tiles. Refuses missing dashboards and templates. */
 function findSource(
   app: AppContext,
   project_id: number,

@@ -131,7 +131,7 @@ type WantedExport = Pick<
   'context' | 'dashboard_id' | 'export_format' | 'filename' | 'insight_id'
 >
 
-/** Reads what is to be exported. Refuses formats that are not in EXPORT_FORMATS. */
+/** Reads the query or the picture that is to be exported. Refuses formats that are not in EXPORT_FORMATS. */
 function readExport(body: Static<typeof ExportBody>): WantedExport {
   const { export_format, insight, dashboard, export_context } = body
   const { form } = findFormat(export_format)
@@ -157,7 +157,7 @@ function findFormat(name: string): ExportFileFormat {
   throw new Refusal('invalid_choice', detail, { attr: 'export_format' })
 }
 
-/** Refuses what no file of the format can be made of. */
+/** Refuses a query whose answer cannot be written in the format. */
 function requireExportable(app: AppContext, call: PictureCall, wanted: WantedExport): void {
   if (findFormat(wanted.export_format).form !== 'png') {
     requireRows(prepareExport(app, call, wanted))
@@ -213,7 +213,7 @@ function findInsight(app: AppContext, { project }: InsightCall, id: number) {
   return findNamed(id, 'insight', () => requirePresent(getInsight(app.control, project.id, id)))
 }
 
-/** Finds what a member of the body names; one that is missing is a fault of the body. */
+/** Finds the object that a member of the body names; refuses the member when there is none. */
 function findNamed<Found>(id: number, attr: string, find: () => Found): Found {
   try {
     return find()

@@ -53,7 +53,7 @@ export const LIVE_EVENT_ROUTES = [
   }),
 ] as const
 
-/** Returns what decides about conditions of the query string beyond the event's name; null where there are none. */
+/** Returns the test for conditions of the query string beyond the event's name; null without any. */
 function matchFinder(app: AppContext, call: TreeCall): FindMatches | null {
   const conditions = readEventConditions(call.request)
   if (Object.values(conditions).every((condition) => condition === null)) return null
@@ -80,7 +80,7 @@ const NO_TIME_US = 32_472_144_000_000_000
 const acceptsStream = (request: Request): boolean =>
   /^text\/event-stream\b/i.test(request.headers.get('accept') ?? '')
 
-/** Reads where a client was. Refuses what is no position. */
+/** Reads the position of a client. Refuses any other text. */
 function readPosition(request: Request): number | null {
   const text = request.headers.get('last-event-id') || queryValue(request, 'after') || null
   if (text === null) return null

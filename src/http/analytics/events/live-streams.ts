@@ -172,7 +172,7 @@ export class LiveStreams {
     }
   }
 
-  /** Closes the stream after what waits in it. */
+  /** Closes the stream after the events that wait in it. */
   #end(reader: LiveReader): void {
     this.#remove(reader)
     try {

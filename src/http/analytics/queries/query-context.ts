@@ -1,4 +1,4 @@
-/** The context of a query: its caller and what is known of the project's data, each part read on first use. */
+/** The context of a query: its caller and facts about the project's data, each read on first use. */
 import { findVariable } from '../../../dashboards/variable.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
 import {

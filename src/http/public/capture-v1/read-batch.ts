@@ -104,7 +104,7 @@ function readUnpacked({ api_key, sdk_info, sent_at }: SentBatch, bytes: Uint8Arr
   }
 }
 
-/** The bytes in a batch; null when there are too many. Refuses what does not unpack. */
+/** The bytes in a batch; null when there are too many. Refuses a body that does not unpack. */
 function unpack({ bytes, content_encoding }: SentBatch, bytes_max: number): Uint8Array | null {
   const encoding = content_encoding.trim().toLowerCase()
   if (encoding !== '' && encoding !== 'identity' && encoding !== 'gzip') {

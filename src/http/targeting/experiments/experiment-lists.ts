@@ -65,7 +65,7 @@ export const EXPERIMENT_LIST_ROUTES = [
   }),
 ] as const
 
-/** An experiment in a list, with what filters and orders read. */
+/** An experiment in a list, with the members that filters and orders read. */
 type ListedExperiment = {
   readonly experiment: Experiment
   readonly flag: () => Flag

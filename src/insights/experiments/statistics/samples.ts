@@ -110,7 +110,7 @@ function subtractCovariate(
   }
 }
 
-/** Two samples to compare; `scale` is what the difference is divided by, 1 or the baseline's mean. */
+/** Two samples to compare; `scale` divides the difference: 1, or the baseline's mean. */
 type SamplePair = {
   readonly base: MetricSums
   readonly own: MetricSums

@@ -1,4 +1,4 @@
-/** An LRU of what queries need (columns, macros): entries in use stay, unused ones stay up to a weight. */
+/** An LRU of the columns and macros that queries need: entries in use stay, unused ones stay up to a weight. */
 
 type ColumnDemandOptions<Thing> = {
   /** Identifies a thing; things without a name are ignored. */

@@ -1,4 +1,4 @@
-/** Reads what changes the persons and rows of stored events besides merges: overrides of distinct ids, pending removals. */
+/** Reads the changes of stored events' persons and rows besides merges: overrides of distinct ids, pending removals. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import {

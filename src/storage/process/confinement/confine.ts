@@ -106,7 +106,7 @@ function systemRules(): readonly PathRule[] {
     { path: '/dev/null', rights: ['read_file', 'write_file'] },
     // From source, packages are looked for in these folders.
     ...packages.map((path): PathRule => ({ path, rights: ['read_dir'] })),
-    // The program and its loader are what the new start executes.
+    // The new start executes the program and its loader.
     ...loaded.map((path): PathRule => ({ path, rights: ['read_file', 'execute'] })),
     ...[...new Set(read)].map((path): PathRule => ({ path, rights: READ })),
   ]

@@ -1,4 +1,4 @@
-/** System calls through libc, for what neither Bun nor Node offers. Linux only. */
+/** System calls through libc that neither Bun nor Node offers. Linux only. */
 import { dlopen, ptr, read } from 'bun:ffi'
 
 const WORD = 'i64'

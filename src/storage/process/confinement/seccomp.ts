@@ -150,7 +150,7 @@ const JUMP_EQUAL = 0x15
 const JUMP_AT_LEAST = 0x35
 const JUMP_SET = 0x45
 const RETURN = 0x06
-/** Offsets in what the filter sees of a call. */
+/** Offsets in the filter's view of a call (`seccomp_data`). */
 const CALL = 0
 const ARCH = 4
 const FIRST_ARGUMENT = 16

@@ -122,7 +122,7 @@ type AskedTileProps = EditedTileProps & {
   readonly query: AnyQuery
 }
 
-/** A tile with an answer, and the menu of what can be done with it. */
+/** A tile with an answer and its menu. */
 function AskedTile({ insight, query, ...props }: AskedTileProps): VNode {
   const { id, timezone } = useProject()
   const picture = useRef<HTMLDivElement>(null)

@@ -1,4 +1,4 @@
-/** One board: its tiles, a range and filters for all of them, and what can be done with it. */
+/** One board: its tiles, a range and filters for all of them, and its menu. */
 import type { RefObject, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Board, type BoardFilters, type BoardTile, useBoard } from '../../api/boards.ts'

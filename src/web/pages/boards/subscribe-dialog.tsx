@@ -21,7 +21,7 @@ import style from './boards.module.css'
 
 type SubscribeDialogProps = { readonly board: Board; readonly onClose: () => void }
 
-/** Lists what is subscribed, and takes another one. */
+/** Lists the subscriptions of a board, and adds another one. */
 export function SubscribeDialog({ board, onClose }: SubscribeDialogProps): VNode {
   return (
     <Dialog title="Post to a webhook" onClose={onClose}>

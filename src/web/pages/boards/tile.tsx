@@ -16,7 +16,7 @@ import style from './boards.module.css'
 import { ROW_PX } from './layout.ts'
 
 type TileFrameProps = {
-  /** Says what the tile is, to screen readers. */
+  /** The label of the tile for screen readers. */
   readonly label: string
   readonly layout: TileLayout
   readonly head: ComponentChildren

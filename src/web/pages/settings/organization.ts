@@ -1,4 +1,4 @@
-/** The organization of the current project, and what the user may do there. */
+/** The organization of the current project, and the user's level in it. */
 import { useProject } from '../../state/project.tsx'
 import { useSession } from '../../state/session.ts'
 

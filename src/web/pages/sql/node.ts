@@ -45,7 +45,7 @@ export function nodeOfText(
 
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
 
-/** A typed value; of a variable that is not saved, what looks like a number is one. */
+/** A typed value; for a variable that is not saved, a text that looks like a number is one. */
 function valueOfText(text: string, type: ListedVariable['type'] | null): unknown {
   if (type === 'Boolean') return text === 'true'
   if ((type === 'Number' || type === null) && NUMBER.test(text)) return Number(text)

@@ -1,4 +1,4 @@
-/** Waits for the first event, and shows what arrived last. */
+/** Waits for the first event, and shows the latest one. */
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import type { ApiError } from '../../api/calls/call.ts'

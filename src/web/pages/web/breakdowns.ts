@@ -1,4 +1,4 @@
-/** BREAKDOWNS: the tables of the page, what each row counts, and how a row becomes a filter. */
+/** BREAKDOWNS: the tables of the page, the values of their rows, and the filter of a row. */
 import type { WebBreakdownAnswer } from '../../../contract/insights/answers.ts'
 import type { WebStatsTableQuery } from '../../../contract/insights/web.ts'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
@@ -9,7 +9,7 @@ export type WebBreakdownTab = {
   readonly name?: string
   /** Draws a map; without it rows of a table. */
   readonly look?: 'map'
-  /** On the tab, and what a row is called. */
+  /** The title of the tab, which also names a row. */
   readonly title: string
   /** The properties whose values are the row's value: one, or one per part of a tuple. */
   readonly keys: readonly (readonly [owner: 'event' | 'session', key: string])[]

@@ -28,7 +28,7 @@ type MetricGraphProps = {
   readonly onPick: (clicked: ClickedNumber) => void
 }
 
-/** Asks for the figure by day, or by what suits the range, and draws it. */
+/** Asks for the figure by day, or by the interval that suits the range, and draws it. */
 export function MetricGraph({ metric, question, total, onPick }: MetricGraphProps): VNode {
   const interval = intervalOf(question.range, now())
   const query = graphQuery(metric, question, interval)

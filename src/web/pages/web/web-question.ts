@@ -7,7 +7,7 @@ export type WebQuestion = {
   readonly range: DateRangeValue
   readonly filters: readonly PropertyCondition[]
   readonly has_comparison: boolean
-  /** Leaves out what the project's settings call test traffic: localhost, addresses of the team. */
+  /** Leaves out test traffic by the project's settings: localhost, addresses of the team. */
   readonly hides_tests: boolean
 }
 

@@ -38,7 +38,7 @@ type AnswerMenuProps = {
   readonly link?: string
 }
 
-/** Draws the menu, and what it opens. */
+/** Draws the menu and its dialogs. */
 export function AnswerMenu(props: AnswerMenuProps): VNode {
   const { name, query, hogql, tableOf, picture, has_button = false } = props
   const { items = [], items_below = [], label = `More: ${name}`, link = location.href } = props

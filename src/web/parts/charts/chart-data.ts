@@ -123,7 +123,7 @@ const SAME_MIN = 8
 const IN_WORD = /[\p{L}\p{N}]/u
 
 /**
- * Names for narrow places. Long ones that begin alike keep what tells them apart: `https://shop.example/pricing` →
+ * Names for narrow places. Long ones that begin alike keep their different ends: `https://shop.example/pricing` →
  * `…/pricing` beside `…/about`.
  */
 export function shortNames(names: readonly string[]): readonly string[] {

@@ -143,7 +143,7 @@ function place(links: readonly PathLink[], box_width: number) {
       [1, 8],
       [width - text_px, height - 16],
     ])
-  // The layout writes into what it is given.
+  // The layout writes into its input, so it gets copies.
   const graph = layout({
     nodes: known.map((node) => ({ ...node })),
     links: links.map((link) => ({ ...link })),

@@ -9,12 +9,12 @@ type PasswordFieldProps = {
   readonly value: string
   readonly onInput: (value: string) => void
   readonly error?: string | null
-  /** A new password gets a hint on what is enough; managers offer one. */
+  /** A new password gets a hint on its rules; password managers offer one. */
   readonly is_new?: boolean
   readonly is_focused?: boolean
 }
 
-/** Draws the field with a button that shows what was typed. */
+/** Draws the field with a button that shows the password. */
 export function PasswordField(props: PasswordFieldProps): VNode {
   const { label = 'Password', value, onInput, error, is_new = false, is_focused = false } = props
   const id = useId()

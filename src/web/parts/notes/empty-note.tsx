@@ -10,7 +10,7 @@ type EmptyNoteProps = {
   readonly children?: ComponentChildren
 }
 
-/** Says that there is nothing, and what to do. */
+/** Draws the note: nothing here, and what to do next. */
 export function EmptyNote({ title, icon = 'empty', children }: EmptyNoteProps): VNode {
   return (
     <div class={style.empty}>

@@ -12,7 +12,7 @@ type ErrorNoteProps = {
   readonly children?: ComponentChildren
 }
 
-/** Shows what went wrong where the answer would be. */
+/** Shows an error in the place of the answer. */
 export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode {
   return (
     <div class={style.error} role="alert">
@@ -24,7 +24,7 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
   )
 }
 
-/** Says in words what an error means to the reader: a missing right, a server that is gone, the server's refusal. */
+/** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong in this page.'
   if (error.status === 0) return 'The server does not answer. Is it running, and is the network up?'

@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../icon.tsx'
 import style from './popover.module.css'
 
 type PopoverProps = {
-  /** Says what the panel is, to screen readers; also the button's name when it has no text. */
+  /** The label of the panel for screen readers; also the button's name when it has no text. */
   readonly label: string
   /** The content of the button. */
   readonly text?: ComponentChildren

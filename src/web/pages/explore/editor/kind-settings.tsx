@@ -24,7 +24,7 @@ const ORDERS = [
   { value: 'unordered', text: 'in any order' },
 ] as const
 
-/** The order of the steps, the time for all of them, and what is shown. */
+/** Edits a funnel: the order of its steps, the time for all of them, the display. */
 export function FunnelSettings({ question, onChange }: EditorProps): VNode {
   const filter = question.funnelsFilter ?? {}
   const set = (fields: object, is_typing = false): void =>

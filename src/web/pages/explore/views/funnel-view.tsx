@@ -24,14 +24,14 @@ import { breakdownFilters, funnelActorsSource } from './numbers.ts'
 import style from './result.module.css'
 import { marksOf, type ViewProps } from './view.ts'
 
-/** Results of a funnel, by what is shown. */
+/** Results of a funnel, by display. */
 export type FunnelResults =
   | readonly FunnelStepAnswer[]
   | readonly (readonly FunnelStepAnswer[])[]
   | readonly FunnelTrendsAnswer[]
   | FunnelTimesAnswer
 
-/** Draws what the question's `funnelVizType` says. */
+/** Draws a funnel by the query's `funnelVizType`. */
 export function FunnelView(props: ViewProps<FunnelResults>): VNode {
   const { results } = props
   if ('bins' in results) return <Times {...props} results={results} />

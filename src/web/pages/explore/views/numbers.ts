@@ -1,4 +1,4 @@
-/** From a number of a chart to the question for the persons behind it, and to the conditions that keep only what it counts. */
+/** Derives, from a number of a chart, the query for its actors, and the conditions that keep only the events that it counts. */
 import type { AnyQuery } from '../../../api/calls/ask.ts'
 import type { PropertyCondition } from '../../../parts/filters/conditions.ts'
 import type { ExploreQuestion } from '../question.ts'

@@ -1,4 +1,4 @@
-/** The answer of the question: its chart, its table, and what can be done with them. */
+/** The answer of the query: its chart, its table, its menu. */
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { AnswerOf } from '../../../api/calls/ask.ts'

@@ -31,7 +31,7 @@ export const DISPLAYS = [
   { value: 'BoldNumber', text: 'One number', look: 'number' },
 ] as const
 
-/** 25 values and what is left together as one more; further lines are not drawn, the table has all. */
+/** 25 values, and all others together as one more; further lines are not drawn, the table has all. */
 const LINES_DRAWN_MAX = 26
 
 /** The chart of a question's display; lines for displays that this interface lacks. */

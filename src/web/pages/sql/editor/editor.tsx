@@ -67,7 +67,7 @@ export function SqlEditor(props: SqlEditorProps): VNode {
   useEffect(() => {
     const view = opened.current
     if (view === null || changes_elsewhere === 0 || view.state.doc.toString() === text) return
-    // Written back, it would replace what was typed there since.
+    // Written back, it would replace text typed there since.
     is_foreign.current = true
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } })
     is_foreign.current = false

@@ -136,7 +136,7 @@ type NameEntryProps = {
   readonly type: string
   readonly opens: 'properties' | 'values'
   readonly onPick: () => void
-  /** Drawn when it is opened; null for what has nothing to open. */
+  /** Drawn when it is opened; null for an entry with nothing to open. */
   readonly children: (() => VNode) | null
 }
 

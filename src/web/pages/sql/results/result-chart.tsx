@@ -69,7 +69,7 @@ function byTime(rows: readonly SqlRow[], axis: number | null): readonly SqlRow[]
   return rows.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1))
 }
 
-/** The index of each column by what it is in a chart. */
+/** The index of each column by its role in a chart. */
 type ChartRoles = {
   readonly numbers: readonly number[]
   readonly axis: number | null

@@ -23,7 +23,7 @@ type WorldMapProps = {
 const SPOKEN_MAX = 5
 const SHARE_MIN = 0.18
 
-/** Draws the map; below it the country under the pointer, or what the map has no room for. */
+/** Draws the map; below it the country under the pointer, or the countries too small for the map. */
 export function WorldMap({ label, unit, countries, onPick }: WorldMapProps): VNode {
   const shapes = useMemo(countryShapes, [])
   const [pointed, setPointed] = useState<string | null>(null)

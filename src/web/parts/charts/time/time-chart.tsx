@@ -14,7 +14,7 @@ import { Tooltip } from './tooltip.tsx'
 import { usePlot } from './use-plot.ts'
 
 type TimeChartProps = PlotInput & {
-  /** Says what is drawn, to screen readers. */
+  /** The label of the chart for screen readers. */
   readonly label: string
   readonly height?: number
   readonly formatValue?: (value: number) => string
