@@ -23,7 +23,7 @@ type WorldMapProps = {
 const SPOKEN_MAX = 5
 const SHARE_MIN = 0.18
 
-/** Draws the map; below it the country under the pointer, or the countries too small for the map. */
+/** Draws the map; below it the country under the pointer, or the countries that the map lacks. */
 export function WorldMap({ label, unit, countries, onPick }: WorldMapProps): VNode {
   const shapes = useMemo(countryShapes, [])
   const [pointed, setPointed] = useState<string | null>(null)
