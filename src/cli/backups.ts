@@ -128,7 +128,7 @@ async function backUpToFolder(folder: string, options: BackupCommandOptions): Pr
 async function backUpToStore(options: BackupCommandOptions): Promise<void> {
   const data_dir = readDataDir(options.dataDir)
   const { store, config } = openConfigured(options.to, options.keep)
-  // A server deletes what it does not know in its folder.
+  // A server deletes unknown files in its folder.
   if (config.backup_to?.kind === 'folder' && isWithin(config.backup_to.folder, data_dir)) {
     throw new ConfigError(`--to must name a store outside of the data folder ${data_dir}`)
   }

@@ -32,7 +32,7 @@ export async function serveEphemerally(
   }
 }
 
-/** Links what is unpacked once per version to the user's cache: an executable would write 70 MB for each server. */
+/** Links the folder of unpacked libraries to the user's cache: an executable would write 70 MB for each server. */
 function shareNativeFolder(data_dir: string): void {
   try {
     const shared = join(homedir(), '.cache', 'tidemark', 'native')

@@ -1,4 +1,4 @@
-/** Pictures: PNGs of what a public link would show, drawn one at a time by a Chromium of this machine. */
+/** Pictures: PNGs of the page of a public link, drawn one at a time by a Chromium of this machine. */
 import { Refusal } from '../errors.ts'
 import { FairBudget } from '../threads/fair-budget.ts'
 import { takeScreenshot } from './chromium.ts'

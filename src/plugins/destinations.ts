@@ -1,6 +1,6 @@
 /**
- * Sends stored events to destinations: follows the event log for each of them, retries with backoff, logs what it gives
- * up.
+ * Sends stored events to destinations: follows the event log for each of them, retries with backoff, logs events that it
+ * gives up.
  */
 
 import type { Database } from 'bun:sqlite'

@@ -71,7 +71,7 @@ function fieldsOf({ thread, held_ms }: Watch): object {
   return { thread, held_ms: Math.round(held_ms) }
 }
 
-/** Work from before the last heartbeat is not what holds the thread, but may have left it behind. */
+/** Work from before the last heartbeat does not hold the thread itself, but may have started the work that does. */
 function describe({ name, request_id, project_id, is_current }: WorkRecord): object {
   const work = { name, request_id, project_id: project_id === 0 ? null : project_id }
   return is_current ? { work } : { work: null, last_work: work }

@@ -18,8 +18,8 @@ export type ReplicaRule = {
   /** Files with fewer rows are merged with new rows. */
   readonly small_rows: number
   /**
-   * Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small, and a flush that
-   * becomes due does not wait long.
+   * Changes of one step. Steps are small, since a reading transaction keeps the log from being checkpointed, and a flush
+   * that becomes due waits for the step.
    */
   readonly changes_max: number
 }

@@ -21,9 +21,9 @@ export const COMPACTION_RULE: CompactionRule = {
 /** Maximum size of the lowest tier. */
 const LOWEST_TIER_BYTES = 128 * 1024
 
-/** Months share a file of this part of the most bytes, so that what comes late for them is not dear to put with them … */
+/** The largest file that months share, as a fraction of a file's maximum: late events rewrite the whole file … */
 const SHARE = 4
-/** … and not before they are quiet for so many times as long as it takes to put a month's own files together. */
+/** … and how long a month must be quiet before, as a multiple of the wait before its own files are merged. */
 const OVER_AFTER = 24
 
 /** The value of older files for the lists that newer ones have: property columns, encodings of event columns. */
@@ -33,8 +33,8 @@ const NEVER_CHOSEN = ''
 type MonthsApart = (project_id: number) => boolean
 
 /**
- * The next files to put together, all of one project and of months that follow each other; null when all is as it should
- * be. One file alone is to be written again: with what is chosen today, or as a file per month.
+ * Chooses the next files to merge, all of one project and of consecutive months; null when there are none. One file
+ * alone is to be written again: with today's columns and encodings, or as a file per month.
  */
 export function planCompaction(
   files: readonly FileRow[],

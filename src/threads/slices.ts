@@ -1,4 +1,4 @@
-/** Long work cut into turns of the event loop, by the clock: how long a step takes depends on what people have stored. */
+/** Long work cut into turns of the event loop, by the clock: the time of a step depends on the stored data. */
 import { resumeWork } from './this-thread.ts'
 
 const SLICE_MS = 8

@@ -15,7 +15,7 @@ export type FileContent = {
   /** Has all of EVENT_COLUMNS … */
   readonly source: string
   readonly columns: readonly PropertyColumn[]
-  /** … or, when this is true, what packed files with these columns have. */
+  /** … or, when this is true, the columns of packed files with these property columns. */
   readonly is_packed?: boolean
 }
 

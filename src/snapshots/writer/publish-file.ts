@@ -14,12 +14,12 @@ import { type FaultPoint, reachFaultPoint } from '../fault-injection.ts'
 import { type FileContent, FORGET_CONTENT, layoutOf, prepareContent } from './content.ts'
 import { chooseEncoding, type FileEncoding, orderRows } from './row-order.ts'
 
-/** Maximum of unsynced bytes. The log's syncs wait behind them, so it is what a disk writes in some milliseconds. */
+/** Maximum of unsynced bytes. The log's syncs wait behind them, so a disk must write them in some milliseconds. */
 const UNSYNCED_BYTES_MAX = 4 * MIB
 /** Interval of checking the file's size. */
 const LOOK_EVERY_MS = 20
 
-/** Runs `write` and syncs the file under `path` as it grows. Resolves to how much of it was synced; the end is not. */
+/** Runs `write` and syncs the file under `path` as it grows. Resolves to the number of synced bytes; the end is not synced. */
 export async function syncWhileWritten(path: string, write: () => Promise<void>): Promise<number> {
   const writing = write()
   try {

@@ -18,7 +18,7 @@ export async function verifyFiles(
     if (!existsSync(filePath(data_dir, file))) continue
     if ((await damageOf(data_dir, file)) !== null) send(file)
   }
-  // The markers in the folder tell all readers.
+  // All readers check the markers in the folder.
   for (const file of listMirrorFiles(db)) {
     if (existsSync(filePath(data_dir, file))) await damageOf(data_dir, file)
   }

@@ -16,8 +16,8 @@ export class ControlChanges {
   }
 
   /**
-   * The same number as long as nothing has been committed since. Looked at once per turn of the event loop: of what
-   * another process commits meanwhile nobody can have been told yet. `expectChange` is for what this process commits.
+   * A number that changes with every commit of any process. Read once per turn of the event loop: no client knows yet of
+   * another process's commit in this turn. `expectChange` announces commits of this process.
    */
   version(): number {
     if (this.#version !== null) return this.#version

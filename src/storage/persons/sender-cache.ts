@@ -32,8 +32,8 @@ const COUNT = 10
 const GROUPS = 1 << 16
 
 /**
- * Says nothing rather than anything out of date: a person's entries hold until it is changed, an id's until it moves.
- * Ids are told apart by 128 bits of SHA-1 over them and a secret, so that nobody can make two of them alike.
+ * Never returns an old value: a person's entries hold until it is changed, an id's until it moves. Ids are compared by
+ * 128 bits of SHA-1 over them and a secret, so that no client can make two of them collide.
  */
 export class SenderCache {
   readonly #secret = crypto.randomUUID()

@@ -18,10 +18,10 @@ function isSmall(expr: ResolvedExpr): boolean {
   })
 }
 
-/** A case: of ASCII text by the engine, of other text by what is slower. */
+/** Changes the case of a text: the engine's function for ASCII texts, a slower one for others. */
 type CaseMapping = (text: ResolvedExpr) => ResolvedExpr
 
-/** `lower` and `upper` leave what is not ASCII alone: 'GRÖSSE' → 'grÖsse'. */
+/** `lower` and `upper` change ASCII letters only: 'GRÖSSE' → 'grÖsse'. */
 export const asciiLower: CaseMapping = (text) => {
   const type = withNull(STRING, text.type.nullable)
   return isSmall(text)

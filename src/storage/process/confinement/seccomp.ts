@@ -42,7 +42,7 @@ const REFUSED: Readonly<Record<string, CallNumbers>> = {
   setresuid: [117, 147],
   setresgid: [119, 149],
   capset: [126, 91],
-  // what Landlock does not look at
+  // calls that Landlock does not check
   chmod: [90, null],
   fchmod: [91, 52],
   fchmodat: [268, 53],

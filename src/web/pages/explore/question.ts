@@ -152,7 +152,7 @@ export function seriesName({ kind, event, id, name, custom_name }: SeriesNode): 
 }
 
 /**
- * Reads a question from an address or a saved insight, with or without its wrapper `InsightVizNode`; null for what
+ * Reads a query from an address or a saved insight, with or without its wrapper `InsightVizNode`; null for a query that
  * Explore cannot edit.
  */
 export function readQuestion(value: unknown): ExploreQuestion | null {
