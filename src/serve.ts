@@ -15,7 +15,7 @@ import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
 import { makeSessionToken } from './projects/keys/secrets.ts'
-import { markIngested } from './projects/settings/project.ts'
+import { markIngested, raiseProjectIds } from './projects/settings/project.ts'
 import { hashPassword, hasPasswords } from './projects/users/passwords.ts'
 import { diskReader } from './serve/disk-space.ts'
 import { openEdge } from './serve/edge.ts'
@@ -231,6 +231,7 @@ async function openRooms(
 ) {
   const control = openControl(config.data_dir)
   parts.defer(() => control.close())
+  raiseProjectIds(control.db, config.project_id_min)
   await bootstrapUnattended(control, config)
 
   const shipping = config.replica_key === null ? null : new LogShipping(config.data_dir)

@@ -73,6 +73,14 @@ export const CLICKHOUSE_SETTINGS = [
     fallback: '0',
     help: 'seconds that an answer may be behind; with 0 a question waits until what was captured before it is there',
   },
+  {
+    key: 'project_id_min',
+    env: 'TIDEMARK_PROJECT_ID_MIN',
+    flag: '--project-id-min <number>',
+    read: wholeNumber(1, 4_000_000_000),
+    fallback: '1',
+    help: 'number from which projects made here are counted: servers that share a ClickHouse need numbers of their own, as 1, 1000001 and 2000001',
+  },
 ] as const
 
 const SHARDS_MAX = 1000

@@ -1,12 +1,13 @@
 /** The README's examples for Caddy and nginx, started as printed there: SDKs through them, with TLS and below a path. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostHog } from 'posthog-node'
 import { askUntil } from './clients/patience.ts'
 import { type CertificatePaths, makeCertificate, NO_OPENSSL } from './processes/certificates.ts'
+import { PROXIES, type ProxyName, startProxy } from './processes/proxies.ts'
 import { API_TOKEN, askHogQL, freePort, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
@@ -32,49 +33,26 @@ type ProxySetup = {
   readonly ports: { readonly own: number; readonly shared: number }
 }
 
-type Proxy = {
-  readonly name: string
-  /** Its program, as Debian's packages `caddy` and `nginx-light` install it. */
-  readonly program: string | null
-  /** Writes its configuration; returns the arguments that start it in the foreground. */
-  readonly configure: (setup: ProxySetup) => readonly string[]
+/** The README's example for a proxy, as this test serves it. */
+const EXAMPLES: Readonly<Record<ProxyName, (setup: ProxySetup) => string>> = {
+  caddy: caddyExample,
+  nginx: nginxExample,
 }
-
-/** PROXIES: a line adds a proxy whose example in the README is started. */
-const PROXIES: readonly Proxy[] = [
-  { name: 'caddy', program: Bun.which('caddy'), configure: configureCaddy },
-  {
-    name: 'nginx',
-    program: Bun.which('nginx') ?? Bun.which('/usr/sbin/nginx'),
-    configure: configureNginx,
-  },
-]
 
 /** Gives each site a port and a certificate, which Caddy would get from an authority. */
-function configureCaddy({ server, certificate, ports }: ProxySetup): readonly string[] {
+function caddyExample({ server, certificate, ports }: ProxySetup): string {
   const tls = `tls ${certificate.cert} ${certificate.key}`
-  const sites = exampleOf('caddy', server)
+  return exampleOf('caddy', server)
     .replace('analytics.example.com {', `https://127.0.0.1:${ports.own} {\n${tls}`)
     .replace('www.example.com {', `https://127.0.0.1:${ports.shared} {\n${tls}`)
-  const path = join(folder, 'Caddyfile')
-  writeFileSync(path, `{\nadmin off\nauto_https disable_redirects\n}\n${sites}`)
-  return ['run', '--adapter', 'caddyfile', '--config', path]
 }
 
-/** Wraps the example in the rest of a configuration, which keeps all files in the test's folder. */
-function configureNginx({ server, certificate, ports }: ProxySetup): readonly string[] {
-  const sites = exampleOf('nginx', server)
+function nginxExample({ server, certificate, ports }: ProxySetup): string {
+  return exampleOf('nginx', server)
     .replace('listen 443 ssl', `listen 127.0.0.1:${ports.own} ssl`)
     .replace('listen 443 ssl', `listen 127.0.0.1:${ports.shared} ssl`)
     .replace('/etc/ssl/example.com.crt', certificate.cert)
     .replace('/etc/ssl/example.com.key', certificate.key)
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    .map((use) => `${use}_temp_path ${folder}/nginx-${use};`)
-    .join('\n')
-  const path = join(folder, 'nginx.conf')
-  const outer = `daemon off;\npid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\n`
-  writeFileSync(path, `${outer}http {\naccess_log off;\n${temporary}\n${sites}}\n`)
-  return ['-p', folder, '-e', 'stderr', '-c', path]
 }
 
 /** Sends one event from another address of this machine, claiming a third one. */
@@ -92,7 +70,8 @@ function sendFrom(address: string, url: string, ca: string, body: string): Promi
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.each(PROXIES)('behind $name as in the README', ({ name, program, configure }) => {
+describe.each(PROXIES)('behind $name as in the README', (proxy_kind) => {
+  const { name, program } = proxy_kind
   // Skipped where the program is not installed (Debian: caddy, nginx-light), or openssl.
   const tests = describe.skipIf(program === null || NO_OPENSSL !== null)
 
@@ -115,24 +94,14 @@ describe.each(PROXIES)('behind $name as in the README', ({ name, program, config
       const ports = { own: freePort(), shared: freePort() }
       urls.own = `https://127.0.0.1:${ports.own}`
       urls.shared = `https://127.0.0.1:${ports.shared}/tidemark`
-      const child = Bun.spawn([program ?? '', ...configure({ server, certificate, ports })], {
-        env: { ...process.env, HOME: home },
-        stdout: 'ignore',
-        stderr: Bun.file(join(home, 'proxy.log')),
+      const sites = EXAMPLES[name]({ server, certificate, ports })
+      const proxy = await startProxy(proxy_kind, {
+        folder: home,
+        sites,
+        urls: Object.values(urls),
+        ca,
       })
-      parts.defer(async () => {
-        child.kill()
-        await child.exited
-      })
-      for (const url of Object.values(urls)) {
-        for (;;) {
-          const answer = await fetch(`${url}/_health`, { tls: { ca } }).catch(() => null)
-          if (answer?.ok) break
-          if (child.exitCode !== null)
-            throw new Error(readFileSync(join(home, 'proxy.log'), 'utf8'))
-          await Bun.sleep(50)
-        }
-      }
+      parts.defer(() => proxy.stop())
     }, 180_000)
     afterAll(() => parts.disposeAsync(), 60_000)
 

@@ -26,6 +26,7 @@ import {
   findProject,
   listProjects,
   markIngested,
+  raiseProjectIds,
 } from '../../src/projects/settings/project.ts'
 import { users } from '../../src/projects/tables.ts'
 import { type Control, openControl } from '../../src/storage/control/control-db.ts'
@@ -209,6 +210,23 @@ describe('a project', () => {
     createProject(control.db, { organization_id: id, name: 'one' }, NOW)
     control.db.run('delete from projects')
     expect(createProject(control.db, { organization_id: id, name: 'two' }, NOW).id).toBe(2)
+  })
+})
+
+describe('the numbers of projects', () => {
+  test('begin at the least one of their server, also on an empty folder', () => {
+    raiseProjectIds(control.db, 1_000_001)
+    expect(createFirstThings(control.db, NOTHING_PRESET, NOW)?.project_id).toBe(1_000_001)
+  })
+
+  test('go on from there, and never back', () => {
+    const { acme } = twoOrganizations()
+    const organization_id = acme.organization.id
+    const ids = [100, 50, 1].map((id_min) => {
+      raiseProjectIds(control.db, id_min)
+      return createProject(control.db, { organization_id, name: 'more' }, NOW).id
+    })
+    expect(ids).toEqual([100, 101, 102])
   })
 })
 

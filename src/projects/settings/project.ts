@@ -1,5 +1,5 @@
 /** Projects, the unit of isolation of events and queries. */
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { makeProjectToken } from '../keys/secrets.ts'
@@ -51,6 +51,21 @@ export function createProject(db: ControlDB, request: ProjectRequest, now: Date)
   const project = db.select().from(projects).where(eq(projects.id, id)).get()
   if (project === undefined) throw new Error(`project ${id} is gone as soon as it was made`)
   return project
+}
+
+/** Makes ids of projects to come not less than `id_min`. Those that are there keep theirs. */
+export function raiseProjectIds(db: ControlDB, id_min: number): void {
+  if (id_min === 1) return
+  db.transaction(
+    (tx) => {
+      // SQLite keeps the last id of a table here, once there was one; the table has no key.
+      tx.run(sql`
+insert into sqlite_sequence (name, seq)
+select 'projects', 0 where not exists (select 1 from sqlite_sequence where name = 'projects')`)
+      tx.run(sql`update sqlite_sequence set seq = max(seq, ${id_min - 1}) where name = 'projects'`)
+    },
+    { behavior: 'immediate' },
+  )
 }
 
 /** Finds a project by id; null if there is none. */
