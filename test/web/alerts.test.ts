@@ -1,7 +1,15 @@
 /** Alerts: made on a trend, seen firing there and on a board, silenced, deleted. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import {
+  DEVICES,
+  expectFits,
+  expectOpen,
+  findBarriers,
+  type Interface,
+  openInterface,
+  SCREENS,
+} from './interface.ts'
 
 setDefaultTimeout(90_000)
 
@@ -80,21 +88,21 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
     await ui.api('/api/projects/1/alerts/', { method: 'POST', body })
   })
 
-  test.each([320, 390, 768, 1440])('is as wide as a window of %d px', async (width) => {
-    await using visit = await ui.visit({ width })
+  test.each(DEVICES)('is as wide as the window: %s', async (device) => {
+    await using visit = await ui.visit({ width: SCREENS[device][0] })
     await visit.page.goto('/p/1/alerts')
     await visit.page.getByText('Far too many').waitFor()
-    expect(await sidewaysScroll(visit.page)).toBe(0)
+    await expectFits(visit.page, SCREENS[device])
     expect(visit.complaints).toEqual([])
   })
 
-  test.each(['light', 'dark'] as const)('has no barrier: %s', async (scheme) => {
-    await using visit = await ui.visit({ scheme })
+  test('has no barrier, nor has its dialog', async () => {
+    await using visit = await ui.visit()
     await visit.page.goto('/p/1/alerts')
     await visit.page.getByText('Far too many').waitFor()
-    expect(await findBarriers(visit.page)).toEqual([])
+    await expectOpen(visit.page)
     await visit.page.getByRole('button', { name: 'New alert' }).click()
     await visit.page.getByLabel('Trend', { exact: true }).waitFor()
-    expect(await findBarriers(visit.page)).toEqual([])
+    await expectOpen(visit.page)
   })
 })

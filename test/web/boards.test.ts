@@ -2,7 +2,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, settle, sidewaysScroll } from './interface.ts'
+import {
+  DEVICES,
+  expectFits,
+  expectOpen,
+  findBarriers,
+  type Interface,
+  openInterface,
+  SCREENS,
+  settle,
+  sidewaysScroll,
+} from './interface.ts'
 
 setDefaultTimeout(60_000)
 
@@ -421,18 +431,12 @@ describe.skipIf(!HAS_BROWSER)('the public link', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test.each([320, 390, 768, 1440])('is as wide as a window of %d px', async (width) => {
-    await using visit = await ui.visit({ width, is_out: true })
+  test.each(DEVICES)('is as wide as the window, without a barrier: %s', async (device) => {
+    await using visit = await ui.visit({ width: SCREENS[device][0], is_out: true })
     await visit.page.goto(await openLink())
     await visit.page.locator('article figure').first().waitFor()
-    expect(await sidewaysScroll(visit.page)).toBe(0)
-  })
-
-  test.each(['light', 'dark'] as const)('has no barrier: %s', async (scheme) => {
-    await using visit = await ui.visit({ scheme, is_out: true })
-    await visit.page.goto(await openLink())
-    await visit.page.locator('article figure').first().waitFor()
-    expect(await findBarriers(visit.page)).toEqual([])
+    await expectFits(visit.page, SCREENS[device])
+    await expectOpen(visit.page)
     expect(visit.complaints).toEqual([])
   })
 })

@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import {
+  DEVICES,
+  expectFits,
+  findBarriers,
+  type Interface,
+  openInterface,
+  SCREENS,
+} from './interface.ts'
 
 setDefaultTimeout(60_000)
 
@@ -207,13 +214,13 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
     expect(await findBarriers(page)).toEqual([])
   })
 
-  test.each([320, 390, 768, 1440])('is as wide as a window of %d px', async (width) => {
-    await using visit = await ui.visit({ width })
+  test.each(DEVICES)('is as wide as the window: %s', async (device) => {
+    await using visit = await ui.visit({ width: SCREENS[device][0] })
     await open(visit.page)
-    expect(await sidewaysScroll(visit.page)).toBe(0)
+    await expectFits(visit.page, SCREENS[device])
     await visit.page.locator('tbody tr button').first().click()
     await visit.page.getByText('Distinct id', { exact: true }).waitFor()
-    expect(await sidewaysScroll(visit.page)).toBe(0)
+    await expectFits(visit.page, SCREENS[device])
     expect(visit.complaints).toEqual([])
   })
 

@@ -6,6 +6,7 @@ export type PageIds = {
   readonly board_id: number
   readonly person_id: string
   readonly insight_id: string
+  readonly group_key: string
 }
 
 type TestedPage = {
@@ -62,14 +63,26 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     path: ({ person_id }) => `/p/1/persons/${person_id}`,
     drawn: 'section[aria-label=History] h2',
   },
+  {
+    name: 'a group',
+    path: ({ group_key }) => `/p/1/persons/group/0/${encodeURIComponent(group_key)}`,
+    drawn: 'tbody tr',
+  },
   { name: 'SQL', path: () => `/p/1/sql${hashOf(BY_EVENT)}`, drawn: 'td', empty: '0 rows' },
   { name: 'Boards', path: () => '/p/1/boards', drawn: 'main ul a' },
+  {
+    name: 'saved insights',
+    path: () => '/p/1/boards?show=insights',
+    drawn: 'main ul a',
+    empty: 'No insight is saved yet',
+  },
   { name: 'a board', path: ({ board_id }) => `/p/1/boards/${board_id}`, drawn: 'article figure' },
+  { name: 'Alerts', path: () => '/p/1/alerts', drawn: 'main ul li', empty: 'No alert yet' },
   { name: 'Start', path: () => '/p/1/start', drawn: 'h2', empty: 'Waiting for the first event' },
   { name: 'Settings', path: () => '/p/1/settings/people', drawn: 'main ul li', empty: 'People' },
 ]
 
-/** Makes the board and the insight that some pages show. */
+/** Makes the board, the insight and the alert that some pages show. */
 export async function fillPages(ui: Interface): Promise<PageIds> {
   const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
     const init = { method: 'POST', body: JSON.stringify(body) }
@@ -78,13 +91,24 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
   const template = { name: 'Everything', use_template: 'Product analytics' }
   const { id: board_id } = await post('dashboards/', template)
   const query = { kind: 'InsightVizNode', source: DAILY }
-  const { short_id } = await post('insights/', { name: 'Daily views', query })
+  const { id, short_id } = await post('insights/', { name: 'Daily views', query })
+  await post('alerts/', {
+    insight: id,
+    name: 'Far too many',
+    config: { type: 'TrendsAlertConfig', series_index: 0 },
+    condition: { type: 'absolute_value' },
+    threshold: { configuration: { type: 'absolute', bounds: { upper: 1 } } },
+  })
   const { results } = (await ui.api('/api/projects/1/persons/?limit=1')) as {
     readonly results: readonly { readonly uuid: string }[]
+  }
+  const groups = (await ui.api('/api/projects/1/groups/?group_type_index=0&limit=1')) as {
+    readonly results: readonly { readonly group_key: string }[]
   }
   return {
     board_id: Number(board_id),
     insight_id: String(short_id),
     person_id: results[0]?.uuid ?? '',
+    group_key: groups.results[0]?.group_key ?? '',
   }
 }

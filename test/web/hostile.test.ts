@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN } from '../flows/processes/server.ts'
-import { type Interface, openInterface, settle, sidewaysScroll, type Visit } from './interface.ts'
+import { expectFits, type Interface, openInterface, settle, type Visit } from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -142,11 +142,7 @@ async function expectUnharmed({ page, complaints }: Visit): Promise<void> {
       "document.querySelectorAll('main img, main script, [onerror], [onload], a[href^=javascript], a[href^=data]').length",
     ),
   ).toBe(0)
-  for (const width of [320, 390, 768, 1440]) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.waitForTimeout(50)
-    expect([width, await sidewaysScroll(page)]).toEqual([width, 0])
-  }
+  await expectFits(page)
   expect(complaints).toEqual([])
 }
 

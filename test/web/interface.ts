@@ -181,6 +181,57 @@ export function focusedName(page: Page): Promise<string> {
 
 /** Waits until nothing on the page is being asked for. A live list keeps its connection, so the network is never idle. */
 export async function settle(page: Page): Promise<void> {
-  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
-  await page.waitForTimeout(300)
+  await page.evaluate(QUIET_FRAMES)
 }
+
+/** Waits until eight frames in a row were drawn without anything that is busy: an answer may lead to another question. */
+const QUIET_FRAMES = `new Promise((resolve) => {
+  let quiet = 0
+  const look = () => {
+    quiet = document.querySelector('[aria-busy=true]') === null ? quiet + 1 : 0
+    if (quiet >= 8) resolve()
+    else requestAnimationFrame(look)
+  }
+  look()
+})`
+
+/** Axe's rules hold, and contrast in both schemes, once colours have changed. */
+export async function expectOpen(page: Page): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
+    const rules = colorScheme === 'light' ? undefined : CONTRAST
+    expect([colorScheme, await findBarriers(page, rules)]).toEqual([colorScheme, []])
+  }
+}
+
+/** SCREENS: widths of windows in px, narrow ones and wide ones, by the device that a visit begins as. */
+export const SCREENS = { phone: [320, 390], desktop: [768, 1440] } as const
+
+/** A name of each device, for a test of both. */
+export const DEVICES = ['phone', 'desktop'] as const
+
+const WIDTHS = [...SCREENS.phone, ...SCREENS.desktop]
+
+/** At each width of the window the page fits into it. Charts follow the window some frames later. */
+export async function expectFits(page: Page, widths: readonly number[] = WIDTHS): Promise<void> {
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate(FITTING_FRAMES)
+    expect([width, await sidewaysScroll(page)]).toEqual([width, 0])
+  }
+}
+
+/** Waits until two frames in a row were drawn without sideways scroll, at most two seconds. */
+const FITTING_FRAMES = `new Promise((resolve) => {
+  const { documentElement: page } = document
+  const since = performance.now()
+  let fitting = 0
+  const look = () => {
+    fitting = page.scrollWidth <= page.clientWidth ? fitting + 1 : 0
+    if (fitting > 2 || performance.now() - since > 2000) resolve()
+    else requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+})`

@@ -2,12 +2,16 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import {
+  DEVICES,
+  expectFits,
+  expectOpen,
+  type Interface,
+  openInterface,
+  SCREENS,
+} from './interface.ts'
 
 setDefaultTimeout(60_000)
-
-const WIDTHS = [320, 390, 768, 1440]
-const SCHEMES = ['light', 'dark'] as const
 
 let ui: Interface
 let board_id = 0
@@ -51,19 +55,16 @@ async function open(page: Page, path: string, drawn: string): Promise<void> {
 
 describe.skipIf(!HAS_BROWSER)('every page', () => {
   for (const [name, path, drawn] of PAGES) {
-    test.each(WIDTHS)(`${name} is as wide as a window of %d px`, async (width) => {
-      await using visit = await ui.visit({ width })
-      await open(visit.page, path(), drawn)
-      expect(await sidewaysScroll(visit.page)).toBe(0)
-      expect(visit.complaints).toEqual([])
-    })
-
-    test.each(SCHEMES)(`${name} has no barrier: %s`, async (scheme) => {
-      await using visit = await ui.visit({ scheme })
-      await open(visit.page, path(), drawn)
-      expect(await findBarriers(visit.page)).toEqual([])
-      expect(visit.complaints).toEqual([])
-    })
+    test.each(DEVICES)(
+      `${name} is as wide as the window, without a barrier: %s`,
+      async (device) => {
+        await using visit = await ui.visit({ width: SCREENS[device][0] })
+        await open(visit.page, path(), drawn)
+        await expectFits(visit.page, SCREENS[device])
+        await expectOpen(visit.page)
+        expect(visit.complaints).toEqual([])
+      },
+    )
   }
 })
 

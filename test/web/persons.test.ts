@@ -1,7 +1,15 @@
 /** Persons and groups: lists, one group with its persons, and what undoing a merge would change. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import {
+  DEVICES,
+  expectFits,
+  findBarriers,
+  type Interface,
+  openInterface,
+  SCREENS,
+  sidewaysScroll,
+} from './interface.ts'
 
 setDefaultTimeout(60_000)
 
@@ -111,6 +119,30 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     expect(await history.getByRole('listitem').allInnerTexts()).toEqual([
       expect.stringMatching(/^The reds\s+team$/),
     ])
+    await ui.api('/api/projects/1/feature_flags/', {
+      method: 'POST',
+      body: JSON.stringify({
+        key: 'north-only',
+        filters: {
+          aggregation_group_type_index: 0,
+          groups: [
+            {
+              properties: [{ key: 'seats', value: [12], type: 'group', group_type_index: 0 }],
+              rollout_percentage: 100,
+            },
+          ],
+        },
+      }),
+    })
+    await ui.api('/api/projects/1/feature_flags/', {
+      method: 'POST',
+      body: JSON.stringify({ key: 'of-persons' }),
+    })
+    await history.getByText('Flags', { exact: true }).click()
+    await history.getByText('north-only').waitFor()
+    expect(await history.getByRole('listitem').allInnerTexts()).toEqual([
+      expect.stringMatching(/^north-only\s+on\s+Matched condition set 1$/),
+    ])
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('link', { name: 'Live events', exact: true }).click()
     await page.getByRole('button', { name: 'opened', exact: true }).waitFor()
@@ -118,12 +150,12 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test.each([320, 390, 768, 1440])('are as wide as a window of %d px', async (width) => {
-    await using visit = await ui.visit({ width })
+  test.each(DEVICES)('are as wide as the window: %s', async (device) => {
+    await using visit = await ui.visit({ width: SCREENS[device][0] })
     for (const path of ['?groups=0', '/group/0/acme%2Fnorth']) {
       await visit.page.goto(`/p/1/persons${path}`)
       await visit.page.getByText('Acme North').first().waitFor()
-      expect(await sidewaysScroll(visit.page)).toBe(0)
+      await expectFits(visit.page, SCREENS[device])
     }
     expect(visit.complaints).toEqual([])
   })

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
   CONTRAST,
+  DEVICES,
+  expectFits,
   findBarriers,
   focusedName,
   type Interface,
   openInterface,
   PASSWORD,
-  sidewaysScroll,
+  SCREENS,
 } from './interface.ts'
 
 setDefaultTimeout(60_000)
-
-const WIDTHS = [320, 390, 768, 1440]
 
 describe.skipIf(!HAS_BROWSER)('the shell', () => {
   let ui: Interface
@@ -54,21 +54,22 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test.each(WIDTHS)('nothing is wider than a window of %d px', async (width) => {
-    await using visit = await ui.visit({ width })
+  test.each(DEVICES)('nothing is wider than the window: %s', async (device) => {
+    const widths = SCREENS[device]
+    await using visit = await ui.visit({ width: widths[0] })
     const { page } = visit
     await page.goto('/p/1/events')
     await page.locator('tbody tr').first().waitFor()
-    expect(await sidewaysScroll(page)).toBe(0)
+    await expectFits(page, widths)
     await page.getByRole('button', { name: 'Filter' }).click()
     await page.getByRole('option').first().waitFor()
-    expect(await sidewaysScroll(page)).toBe(0)
+    await expectFits(page, widths)
     await page.keyboard.press('Escape')
     await page.locator('tbody tr').first().click()
     // Beside the list where there is room for both.
     const beside = page.getByRole('region', { name: /^Event / })
     await page.getByRole('dialog').or(beside).waitFor()
-    expect(await sidewaysScroll(page)).toBe(0)
+    await expectFits(page, widths)
     expect(visit.complaints).toEqual([])
   })
 

@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import {
+  DEVICES,
+  expectFits,
+  findBarriers,
+  type Interface,
+  openInterface,
+  SCREENS,
+} from './interface.ts'
 
 setDefaultTimeout(90_000)
 
@@ -71,6 +78,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.locator('td').getByText('42').waitFor()
   })
 
+  const LIST = '.cm-tooltip-autocomplete'
   test('completes names as one types', async () => {
     await using visit = await ui.visit()
     const { page } = visit
@@ -84,8 +92,10 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.type(' from events where distinct_i')
     await page.getByRole('option', { name: 'distinct_id' }).first().waitFor()
-    // The editor ignores Enter for a moment after a list has opened, so that no line break becomes a choice.
-    await page.waitForTimeout(300)
+    // While the list for the last letter is under way, nothing can be chosen of the one before.
+    await page.locator(`${LIST}:not(${LIST}-disabled)`).waitFor()
+    // The editor ignores Enter for 75 ms after a list has opened, so that no line break becomes a choice.
+    await page.waitForTimeout(150)
     await page.keyboard.press('Enter')
     await page.getByLabel('HogQL').getByText('where distinct_id').waitFor()
   })
@@ -346,10 +356,10 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     ])
   })
 
-  test.each([320, 390, 768, 1440])('is as wide as a window of %d px', async (width) => {
-    await using visit = await ui.visit({ width })
+  test.each(DEVICES)('is as wide as the window: %s', async (device) => {
+    await using visit = await ui.visit({ width: SCREENS[device][0] })
     await open(visit.page, pathOf('select {variables.x} as x, event from events'), 'main section')
-    expect(await sidewaysScroll(visit.page)).toBe(0)
+    await expectFits(visit.page, SCREENS[device])
   })
 })
 

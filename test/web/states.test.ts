@@ -1,20 +1,11 @@
 /** What every page holds in every state: slow, failing, empty; by keyboard alone; after a reload and the way back. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_PAGE, fillPages, type PageIds } from './every-page.ts'
-import {
-  CONTRAST,
-  findBarriers,
-  type Interface,
-  openInterface,
-  settle,
-  sidewaysScroll,
-} from './interface.ts'
+import { expectFits, expectOpen, type Interface, openInterface, settle } from './interface.ts'
 
 setDefaultTimeout(120_000)
 
-const WIDTHS = [320, 390, 768, 1440]
 const NAMES = EVERY_PAGE.map(({ name }) => name)
 const DELAY_MS = 500
 /** Every call of a page but that for the session. */
@@ -24,25 +15,6 @@ const pageOf = (name: string) => {
   const found = EVERY_PAGE.find((one) => one.name === name)
   if (found === undefined) throw new Error(`no page ${name}`)
   return found
-}
-
-async function expectFits(page: Page): Promise<void> {
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.waitForTimeout(50)
-    expect([width, await sidewaysScroll(page)]).toEqual([width, 0])
-  }
-}
-
-/** Axe's rules hold, and contrast in both schemes, once colours have changed. */
-async function expectOpen(page: Page): Promise<void> {
-  await page.emulateMedia({ reducedMotion: 'reduce' })
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
-    const rules = colorScheme === 'light' ? undefined : CONTRAST
-    expect([colorScheme, await findBarriers(page, rules)]).toEqual([colorScheme, []])
-  }
 }
 
 describe.skipIf(!HAS_BROWSER)('every page', () => {
@@ -64,7 +36,6 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
       const is_question = new URL(route.request().url()).pathname.endsWith('/query/')
       const response = is_question ? await route.fetch() : null
       await held.promise
-      await Bun.sleep(DELAY_MS)
       await (response === null ? route.continue() : route.fulfill({ response }))
     })
     await page.goto(path(ids))
@@ -153,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
     const { path, empty = '' } = pageOf(name)
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto(path({ board_id: 0, person_id: '', insight_id: '' }))
+    await page.goto(path({ board_id: 0, person_id: '', insight_id: '', group_key: '' }))
     await page.getByText(empty).first().waitFor()
     await settle(page)
     expect(await page.getByRole('alert').count()).toBe(0)

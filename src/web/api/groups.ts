@@ -10,6 +10,7 @@ import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
 import { useSettled } from './definitions.ts'
+import type { FlagReason } from './persons.ts'
 
 export type GroupListed = {
   readonly group_type_index: number
@@ -79,6 +80,49 @@ export function useRelated(
     queryFn: ({ signal }) => {
       const query = { group_type_index, id: group_key }
       return call('GET', `/api/projects/${id}/groups/related/`, { query, signal })
+    },
+  })
+}
+
+type FlagPage = {
+  readonly results: readonly {
+    readonly key: string
+    readonly filters: { readonly aggregation_group_type_index?: number | null }
+  }[]
+}
+
+const FLAGS_MAX = 1000
+
+/** The values, with reasons, of the flags that are decided by groups of the type. */
+export function useGroupFlags(
+  group_type_index: number,
+  group_type: string,
+  group_key: string,
+): UseQueryResult<Readonly<Record<string, FlagReason>>, ApiError> {
+  const { id } = useProject()
+  return useQuery<Readonly<Record<string, FlagReason>>, ApiError>({
+    queryKey: ['groups', id, 'flags', group_type_index, group_type, group_key],
+    queryFn: async ({ signal }) => {
+      const path = `/api/projects/${id}/feature_flags/`
+      const groups = JSON.stringify({ [group_type]: group_key })
+      // Flags of groups ask nothing about the person, but a call names one.
+      const asked = { distinct_id: group_key, groups }
+      const [flags, reasons] = await Promise.all([
+        call<FlagPage>('GET', path, { query: { limit: FLAGS_MAX }, signal }),
+        call<Readonly<Record<string, FlagReason>>>('GET', `${path}evaluation_reasons/`, {
+          query: asked,
+          signal,
+        }),
+      ])
+      const own = flags.results
+        .filter(({ filters }) => filters.aggregation_group_type_index === group_type_index)
+        .map(({ key }) => key)
+      return Object.fromEntries(
+        own.flatMap((key) => {
+          const reason = reasons[key]
+          return reason === undefined ? [] : [[key, reason]]
+        }),
+      )
     },
   })
 }

@@ -68,7 +68,8 @@ export const usePersonCohorts = (
 ): UseQueryResult<{ readonly results: readonly PersonCohort[] }, ApiError> =>
   usePersonCall(`persons/cohorts/?person_id=${encodeURIComponent(uuid)}`)
 
-type FlagReason = {
+/** The value of a flag, and why it is that. */
+export type FlagReason = {
   readonly value: boolean | string
   readonly evaluation: { readonly reason: string; readonly description: string }
 }

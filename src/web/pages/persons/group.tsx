@@ -11,6 +11,7 @@ import {
   nameOfGroup,
   type RelatedActor,
   useGroup,
+  useGroupFlags,
   useRelated,
 } from '../../api/groups.ts'
 import { ButtonLink } from '../../parts/button.tsx'
@@ -27,6 +28,7 @@ import { Table, type TableColumn } from '../../parts/table.tsx'
 import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { EventDetail } from '../events/event-detail.tsx'
+import { FlagList } from './flag-list.tsx'
 import style from './persons.module.css'
 import { Properties } from './properties.tsx'
 
@@ -59,6 +61,7 @@ const VIEWS = [
   { value: 'events', text: 'Events' },
   { value: 'persons', text: 'Persons' },
   { value: 'groups', text: 'Groups' },
+  { value: 'flags', text: 'Flags' },
 ] as const
 
 type GroupProps = { readonly group: GroupListed }
@@ -176,7 +179,26 @@ const EVENT_COLUMNS: readonly TableColumn<ListedEvent>[] = [
 const Persons = ({ group }: GroupProps): VNode => <Related group={group} type="person" />
 const Groups = ({ group }: GroupProps): VNode => <Related group={group} type="group" />
 
-const PARTS = { events: Events, persons: Persons, groups: Groups } as const
+function Flags({ group }: GroupProps): VNode {
+  const types = useGroupTypes().data
+  const { group_type_index, group_key } = group
+  const type = types?.find((one) => one.group_type_index === group_type_index)?.group_type
+  if (type === undefined) return <SkeletonBlock height={200} />
+  return <TypedFlags group_type_index={group_type_index} type={type} group_key={group_key} />
+}
+
+type TypedFlagsProps = {
+  readonly group_type_index: number
+  readonly type: string
+  readonly group_key: string
+}
+
+function TypedFlags({ group_type_index, type, group_key }: TypedFlagsProps): VNode {
+  const answer = useGroupFlags(group_type_index, type, group_key)
+  return <FlagList of={answer} empty={`No flag is decided by ${type}`} />
+}
+
+const PARTS = { events: Events, persons: Persons, groups: Groups, flags: Flags } as const
 
 type RelatedProps = GroupProps & { readonly type: RelatedActor['type'] }
 

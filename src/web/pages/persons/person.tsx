@@ -24,6 +24,7 @@ import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
+import { FlagList } from './flag-list.tsx'
 import style from './persons.module.css'
 import { Properties } from './properties.tsx'
 import { Timeline } from './timeline.tsx'
@@ -150,30 +151,8 @@ function Cohorts({ person }: PersonProps): VNode {
 }
 
 function Flags({ person }: PersonProps): VNode {
-  return (
-    <Loaded
-      of={useFlagReasons(person.distinct_ids[0] ?? '')}
-      isEmpty={(flags) => Object.keys(flags).length === 0}
-      empty={<EmptyNote title="The project has no flags" icon="flags" />}
-    >
-      {(flags) => (
-        <ul class={style.list}>
-          {Object.entries(flags).map(([key, { value, evaluation }]) => (
-            <li key={key}>
-              <code>{key}</code>
-              <span class={value === false ? style.off : style.on}>{flagText(value)}</span>
-              <span class={style.why}>{evaluation.description}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Loaded>
-  )
-}
-
-function flagText(value: boolean | string): string {
-  if (typeof value === 'string') return value
-  return value ? 'on' : 'off'
+  const answer = useFlagReasons(person.distinct_ids[0] ?? '')
+  return <FlagList of={answer} empty="The project has no flags" />
 }
 
 function Merges({ person }: PersonProps): VNode {
