@@ -89,6 +89,7 @@ import { SURVEY_STATS_ROUTES } from './http/targeting/surveys/survey-stats.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys/surveys.ts'
 import { nameWork, runWork } from './threads/this-thread.ts'
 import { secondsSince } from './threads/timings.ts'
+import type { RequestSpan } from './threads/traces.ts'
 
 /** The endpoints for SDKs, which edges have too: one line per family. */
 const FOR_SDKS = [
@@ -254,13 +255,16 @@ function mountTimed(app: Elysia, needs: MountContext, { method, path, answer }: 
     path,
     ({ request, params, server }) => {
       const started_ms = performance.now()
+      const span = needs.timings.traces?.open(request.headers.get('traceparent')) ?? null
       const note = (response: Response): Response => {
-        needs.timings.requests.with(route, String(response.status)).record(secondsSince(started_ms))
+        const { status } = response
+        needs.timings.requests.with(route, String(status)).record(secondsSince(started_ms))
+        if (span !== null) endSpan(span, { method, path }, status)
         return response
       }
       const refuse = (error: unknown): Response => note(answerFault(needs, request, error))
       try {
-        const answered = runWork(work, () => answer(request, params, server))
+        const answered = runWork(work, () => answer(request, params, server), span)
         // Awaiting an answer that is there would cost a turn of the event loop.
         return answered instanceof Promise ? answered.then(note, refuse) : note(answered)
       } catch (error) {
@@ -269,6 +273,20 @@ function mountTimed(app: Elysia, needs: MountContext, { method, path, answer }: 
     },
     UNREAD,
   )
+}
+
+/** Ends a request's span when the head of its answer is there, with the attributes that OpenTelemetry names. */
+function endSpan(
+  span: RequestSpan,
+  { method, path }: Pick<Endpoint, 'method' | 'path'>,
+  status: number,
+): void {
+  const attributes = {
+    'http.request.method': method,
+    'http.route': path,
+    'http.response.status_code': status,
+  }
+  span.end(`${method} ${path}`, attributes, status >= 500)
 }
 
 function refuseOtherMethods(

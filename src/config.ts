@@ -22,6 +22,7 @@ import {
 } from './config/readings.ts'
 import { SAVED_SETTINGS } from './config/saved-settings.ts'
 import { STANDBY_SETTINGS } from './config/standby-settings.ts'
+import { TRACE_SETTINGS } from './config/trace-settings.ts'
 
 type SettingDefinition = {
   /** The setting's name in the code. */
@@ -357,6 +358,7 @@ export const SETTINGS = [
   ...CLICKHOUSE_SETTINGS,
   ...EDGE_SETTINGS,
   ...STANDBY_SETTINGS,
+  ...TRACE_SETTINGS,
   ...BACKUP_SETTINGS,
   {
     key: 'bootstrap_api_token',

@@ -25,6 +25,7 @@ import { ANSWER_TIME_MS, type ListeningServer, listen, type Server } from './ser
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { isStandby, openStandby } from './serve/standby.ts'
+import { openTraces } from './serve/trace-sender.ts'
 import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control/control-db.ts'
@@ -115,7 +116,7 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
   const stopping = { is_stopping: false }
   const lock = openFolder(config.data_dir, log, parts)
   const event_loops = createEventLoops()
-  const timings = createTimings()
+  const timings = createTimings(openTraces(config, log, parts))
   const operator_key = makeSessionToken()
   const shared = { ...base, event_loops, timings }
   const rooms = await openRooms({ ...shared, onBroken: broken.resolve }, parts)

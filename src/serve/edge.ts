@@ -24,6 +24,7 @@ import { createEventLoops } from '../threads/loop-memory.ts'
 import { createTimings, type Timings } from '../threads/timings.ts'
 import { openFolder } from './folder.ts'
 import { type ListeningServer, listen, type Server } from './listening.ts'
+import { openTraces } from './trace-sender.ts'
 import { watchEventLoops } from './watchdog.ts'
 
 const now = (): Date => new Date()
@@ -38,7 +39,7 @@ export async function openEdge(
   const broken = Promise.withResolvers<void>()
   const lock = openFolder(config.data_dir, log, parts)
   const event_loops = createEventLoops()
-  const timings = createTimings()
+  const timings = createTimings(openTraces(config, log, parts))
   const control = openControl(config.data_dir)
   parts.defer(() => control.close())
   const edge = await openEdgeCapture({

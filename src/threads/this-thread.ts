@@ -8,6 +8,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { LoopRecorder, NAME_BYTES_MAX } from './loop-memory.ts'
+import type { RequestSpan } from './traces.ts'
 
 /** Time between two heartbeats. A stall is seen that much shorter at most. */
 export const HEARTBEAT_MS = 20
@@ -15,7 +16,12 @@ export const HEARTBEAT_MS = 20
 /** A name of work, encoded once. */
 export type WorkName = Uint8Array<ArrayBuffer>
 
-type ThreadWork = { readonly name: WorkName; readonly request_id: number; project_id: number }
+type ThreadWork = {
+  readonly name: WorkName
+  readonly request_id: number
+  readonly span: RequestSpan | null
+  project_id: number
+}
 
 /** The work that the running code belongs to, also after an await. */
 const current = new AsyncLocalStorage<ThreadWork>()
@@ -47,9 +53,9 @@ export function nameWork(name: string): WorkName {
 }
 
 /** Runs a request's handler. `resumeWork` names this request, also after an await in it. */
-export function runWork<T>(name: WorkName, run: () => T): T {
+export function runWork<T>(name: WorkName, run: () => T, span: RequestSpan | null = null): T {
   last_request_id = (last_request_id % REQUEST_IDS_MAX) + 1
-  const work: ThreadWork = { name, request_id: last_request_id, project_id: 0 }
+  const work: ThreadWork = { name, request_id: last_request_id, span, project_id: 0 }
   recorder?.record(name, work.request_id, 0)
   return current.run(work, run)
 }
@@ -71,6 +77,11 @@ export function noteProject(project_id: number): void {
   if (work === undefined) return
   work.project_id = project_id
   recorder?.record(work.name, work.request_id, project_id)
+}
+
+/** The span of the current request; null for one that is not traced, and outside of requests. */
+export function currentSpan(): RequestSpan | null {
+  return current.getStore()?.span ?? null
 }
 
 /** The number of the current request, for log lines; 0 outside of requests. */

@@ -5,6 +5,7 @@ import {
   HistogramFamily,
   type HistogramMemory,
 } from './histogram.ts'
+import type { Traces } from './traces.ts'
 
 /** Histograms of the data thread, in memory that it shares with the main thread. */
 export type CommitTimings = {
@@ -28,10 +29,12 @@ export type Timings = {
   readonly flags: Histogram
   /** Finished steps of work on snapshot files, by kind. */
   readonly snapshots: HistogramFamily<'work'>
+  /** Spans for an OpenTelemetry collector; null without one. */
+  readonly traces: Traces | null
 }
 
 /** Timings without a value. */
-export function createTimings(): Timings {
+export function createTimings(traces: Traces | null = null): Timings {
   return {
     commits: {
       queue: createHistogramMemory(),
@@ -43,6 +46,7 @@ export function createTimings(): Timings {
     query_waits: new HistogramFamily('lane'),
     flags: new Histogram(),
     snapshots: new HistogramFamily('work'),
+    traces,
   }
 }
 

@@ -201,6 +201,16 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
       })),
   },
   {
+    name: 'tidemark_spans_total',
+    type: 'counter',
+    help: 'Spans for the collector of traces since the start, by outcome.',
+    read: ({ timings: { traces } }) =>
+      Object.entries(traces?.counts ?? {}).map(([outcome, value]) => ({
+        labels: { outcome },
+        value,
+      })),
+  },
+  {
     name: 'tidemark_standby_seen_seconds',
     type: 'gauge',
     help: 'Time since each standby asked for what was committed.',

@@ -2,8 +2,9 @@
 
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../../errors.ts'
-import { resumeWork } from '../../threads/this-thread.ts'
+import { currentSpan, resumeWork } from '../../threads/this-thread.ts'
 import { secondsSince, type Timings } from '../../threads/timings.ts'
+import type { RequestSpan } from '../../threads/traces.ts'
 import type { QueryEngine } from '../engine/engine.ts'
 import { stopping } from '../engine/engine-refusals.ts'
 import { exportWithBackpressure } from '../engine/exports.ts'
@@ -367,6 +368,7 @@ export class QueryService {
     const is_patient = lane === 'background'
     const options = { id, project_id, caller, labels, query_async: is_patient, task_id: newId() }
     const scheduled_ms = performance.now()
+    const span = currentSpan()
     return this.#scheduler.schedule({
       status: newStatus(options, this.#now().getTime()),
       cache_key,
@@ -374,13 +376,16 @@ export class QueryService {
       lane,
       compute: async (now, { signal, onBegin }) => {
         this.#timings.query_waits.with(lane).record(secondsSince(scheduled_ms))
+        span?.addPart('query wait', scheduled_ms, { 'tidemark.lane': lane })
         const ask: RunQuery = async (before) => {
           const limits = { timeout_ms, signal, onBegin, is_patient }
           const answer = await this.#engine.ask(before, limits)
           resumeWork()
           return answer
         }
-        const computed = await this.#timeExecution(lane, () => this.#slow.watch(query, ask, now))
+        const computed = await this.#timeExecution({ lane, span }, () =>
+          this.#slow.watch(query, ask, now),
+        )
         this.#cacheAnswer(project_id, cache_key, computed, signal)
         return computed
       },
@@ -388,7 +393,10 @@ export class QueryService {
   }
 
   /** Records how long an execution takes. Its outcome is `done`, a refusal's code, or `failed`. */
-  async #timeExecution<T>(lane: Lane, execute: () => Promise<T>): Promise<T> {
+  async #timeExecution<T>(
+    { lane, span }: { readonly lane: Lane; readonly span: RequestSpan | null },
+    execute: () => Promise<T>,
+  ): Promise<T> {
     const started_ms = performance.now()
     let outcome = 'failed'
     try {
@@ -400,6 +408,8 @@ export class QueryService {
       throw error
     } finally {
       this.#timings.queries.with(lane, outcome).record(secondsSince(started_ms))
+      const attributes = { 'tidemark.lane': lane, 'tidemark.outcome': outcome }
+      span?.addPart('query', started_ms, attributes, outcome === 'failed')
     }
   }
 
