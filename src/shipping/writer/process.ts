@@ -1,6 +1,5 @@
 /** The shipping process's entry point: reads pieces of work, writes a file for each, and answers, until its input ends. */
 
-import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
@@ -34,18 +33,16 @@ export async function runShippingProcess(args: readonly string[]): Promise<never
   const db = openReader(join(data_dir, 'events.db'))
   const connection = await openConnection(data_dir)
   const { runShippingWork } = await import('./work.ts')
+  let turn = Promise.resolve()
   for await (const line of linesOf(Bun.stdin.stream()))
-    send(await answerWork(JSON.parse(line) as ShippingWork, db, connection))
-  // The pipe closes when the server is gone.
-  process.exit(0)
+    turn = turn.then(async () => send(await answerWork(JSON.parse(line) as ShippingWork)))
+  // The pipe closes when the server is gone: a file that is still being written would be in the way of the next one.
+  process.kill(process.pid, 'SIGKILL')
+  throw new Error('killed')
 
-  async function answerWork(
-    work: ShippingWork,
-    from: Database,
-    to: DuckDBConnection,
-  ): Promise<ShippingAnswer> {
+  async function answerWork(work: ShippingWork): Promise<ShippingAnswer> {
     try {
-      return await runShippingWork(work, from, to, data_dir)
+      return await runShippingWork(work, db, connection, data_dir)
     } catch (error) {
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
     }
