@@ -23,6 +23,7 @@ import {
   listPendingRemovals,
   withoutRemoved,
 } from '../storage/log/pending-removals.ts'
+import { isShipped } from '../storage/log/shipments.ts'
 import { DUCKDB_RELATIONS } from '../storage/sqlite/sql-files.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { type ExportFormat, WRITERS } from './export-formats.ts'
@@ -58,6 +59,11 @@ export async function exportProject(options: DataExportOptions): Promise<Exporte
   const { data_dir, folder } = options
   if (!existsSync(join(data_dir, 'events.db'))) {
     throw new BackupFault(`${data_dir} holds no Tidemark data`)
+  }
+  if (isShipped(data_dir)) {
+    throw new BackupFault(
+      `the events of ${data_dir} are in ClickHouse: export them from there, or through the API of the server`,
+    )
   }
   const work_dir = join(temporaryFolder(data_dir), `export-${process.pid}`)
   mkdirSync(work_dir, { recursive: true })

@@ -87,6 +87,8 @@ function openServerLog(config: Config): Log {
     config.backup_s3_session_token,
     config.forward_key,
     config.replica_key,
+    config.clickhouse_password,
+    config.clickhouse_read_password,
   ]
   const log = openLog(config.log_level, secrets)
   for (const name of listUnknownVariables()) log.warn({ name }, 'no such setting')

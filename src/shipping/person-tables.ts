@@ -8,11 +8,20 @@ type PersonTable = {
   readonly source: string
   /** `line` of a row `r`: its fields as a JSON array. */
   readonly select: string
+  /** The condition under which a row `r` is there, and not one that says of a deletion. */
+  readonly is_there?: string
+  /** True where events.db deletes its oldest rows, which ClickHouse keeps. */
+  readonly is_bounded_here?: true
   /** The names and types of these fields, for ClickHouse. */
   readonly fields: string
   /** The values of the columns there, from these fields; the fields themselves where missing. */
   readonly values?: string
 }
+
+const IS_MEMBER = `exists (
+  select 1 from cohort_people as m
+  where m.project_id = r.project_id and m.cohort_id = r.cohort_id and m.person_id = r.person_id
+)`
 
 /** Overrides come first: a person who is there without them would count events twice. */
 export const PERSON_TABLES: readonly PersonTable[] = [
@@ -33,6 +42,7 @@ export const PERSON_TABLES: readonly PersonTable[] = [
   {
     table: 'persons',
     source: 'persons',
+    is_there: 'r.is_deleted = 0',
     select:
       'json_array(r.project_id, hex(r.id), r.created_at, r.properties, r.is_identified, r.version, r.change, r.is_deleted) as line',
     fields:
@@ -43,6 +53,7 @@ export const PERSON_TABLES: readonly PersonTable[] = [
   {
     table: 'person_distinct_ids',
     source: 'distinct_ids',
+    is_there: 'length(r.person_id) > 0',
     select:
       "json_array(r.project_id, r.distinct_id, case when length(r.person_id) = 0 then '00000000000000000000000000000000' else hex(r.person_id) end, r.version, r.change, length(r.person_id) = 0) as line",
     fields:
@@ -61,15 +72,14 @@ export const PERSON_TABLES: readonly PersonTable[] = [
   {
     table: 'cohort_people',
     source: 'cohort_people_changes',
-    select: `json_array(r.project_id, r.cohort_id, hex(r.person_id), r.change, not exists (
-  select 1 from cohort_people as m
-  where m.project_id = r.project_id and m.cohort_id = r.cohort_id and m.person_id = r.person_id
-)) as line`,
+    is_there: IS_MEMBER,
+    select: `json_array(r.project_id, r.cohort_id, hex(r.person_id), r.change, not ${IS_MEMBER}) as line`,
     fields: 'project_id UInt32, cohort_id Int64, person_id UUID, change UInt64, is_deleted UInt8',
   },
   {
     table: 'ingestion_warnings',
     source: 'ingestion_warnings',
+    is_bounded_here: true,
     select: 'json_array(r.project_id, r.id, r.type, r.details, r.created_at, r.change, 0) as line',
     fields:
       'project_id UInt32, id UInt64, type String, details String, created_us Int64, change UInt64, is_deleted UInt8',

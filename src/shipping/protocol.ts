@@ -21,12 +21,12 @@ export type ShippingWork = { readonly fault?: ShippingFault | null } & (
       readonly seqs: readonly number[]
     }
   | {
-      /** Writes events of a snapshot file, in the order of their numbers, after some that are there already. */
+      /** Writes events of a snapshot file, in the order of their numbers, after the first ones. */
       readonly kind: 'file'
       readonly path: string
       readonly log_id: string
       readonly file: FileRow
-      readonly after_seq: number
+      readonly offset: number
       readonly rows_max: number
     }
   | {

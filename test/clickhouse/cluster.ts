@@ -87,7 +87,7 @@ export class ClickHouseServer {
   async start(): Promise<void> {
     const { config, data, log } = this.#paths
     const { http, tcp } = this.#ports
-    const start = `CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic; SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; SELECT count() FROM hold`
+    const start = `CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic; SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT count() FROM hold`
     const args = [
       `--config-file=${config}`,
       `--path=${data}`,

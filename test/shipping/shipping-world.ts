@@ -61,13 +61,14 @@ export function openShipper(options: ShipperTerms): {
         while (!log.trim(up_to_seq, 1000));
       },
       removeEvents: async (removal_id) => {
-        let at: RemovalPosition | null = { removal_id, after_seq: 0 }
-        while (at !== null) {
-          const from: RemovalPosition = at
+        const goOn = (place: RemovalPosition): void => {
+          let next: RemovalPosition | null = null
           log.transact(() => {
-            at = removeSlice(log.db, from, 100)
+            next = removeSlice(log.db, place, 100)
           })
+          if (next !== null) goOn(next)
         }
+        goOn({ removal_id, after_seq: 0 })
       },
       finishRemoval: async (removal_id) => log.transact(() => finishRemoval(log.db, removal_id)),
     },

@@ -1,5 +1,6 @@
 /** `clickhouse`: commands for servers whose events are in ClickHouse. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { addFolderCommands, FOLDER_HELP } from './folder-commands.ts'
 import { PROXIES } from './proxy-configs.ts'
 import { readRouteTable } from './route-table.ts'
 
@@ -26,11 +27,13 @@ Examples:
   $ tidemark clickhouse routes --table homes.json --for nginx > /etc/nginx/conf.d/tidemark.conf
   $ tidemark clickhouse routes --table homes.json --for caddy --site analytics.example.com > Caddyfile`
 
-/** Adds `clickhouse routes`. */
-export function addClickHouseCommands(program: Command): void {
+/** Adds the commands; `exit.code` is 1 after `verify` has found a difference. */
+export function addClickHouseCommands(program: Command, exit: { code: number }): void {
   const clickhouse = program
     .command('clickhouse')
     .description('Serve events that are kept in ClickHouse.')
+    .addHelpText('after', FOLDER_HELP)
+  addFolderCommands(clickhouse, exit)
 
   clickhouse
     .command('routes')

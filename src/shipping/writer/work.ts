@@ -29,8 +29,8 @@ export async function runShippingWork(
     case 'rest':
       return writeRestOfBatch(connection, { ...work, fault })
     case 'file': {
-      const { file, after_seq, rows_max, path, log_id } = work
-      const rows = `(select ${file.project_id} as project_id, * from (${rowsOfFiles([file], data_dir)}) where seq > ${after_seq} order by seq limit ${rows_max})`
+      const { file, offset, rows_max, path, log_id } = work
+      const rows = `(select ${file.project_id} as project_id, * from (${rowsOfFiles([file], data_dir)}) order by seq limit ${rows_max} offset ${offset})`
       return writeEventBatch(connection, { source: rows, log_id, path, fault })
     }
     case 'sums':

@@ -146,7 +146,9 @@ export function beginLogId(db: Database): void {
 /** True for a folder that holds its events in ClickHouse. events.db must exist. */
 export function isShipped(data_dir: string): boolean {
   using db = openReader(join(data_dir, 'events.db'))
-  return findShippingPosition(db) !== null
+  const table = db.query("select 1 from sqlite_schema where type = 'table' and name = 'shipping'")
+  // A folder of an earlier version has no such table until a server starts on it.
+  return table.get() !== null && findShippingPosition(db) !== null
 }
 
 /** Counts the snapshot files of a folder. events.db must exist. */
