@@ -38,7 +38,7 @@ export async function restoreFrom(source: RestoreSource, data_dir: string): Prom
   await fillFolder(data_dir, async () => {
     await copyAll(source, data_dir)
     endLogins(data_dir)
-    beginNumbering(data_dir)
+    beginLogId(data_dir)
   })
   return { files: checksums.files.length, made_at: checksums.made_at }
 }
@@ -58,14 +58,6 @@ function endLogins(data_dir: string): void {
     const why = error instanceof Error ? error.message : String(error)
     throw new BackupFault(`control.db of the backup cannot be read: ${why}`)
   }
-}
-
-/** Begins a new name of the log in ClickHouse: events get numbers again that later ones had before. */
-function beginNumbering(data_dir: string): void {
-  using db = openWriter(join(data_dir, 'events.db'))
-  const its = "select 1 from sqlite_schema where type = 'table' and name = 'log_ids'"
-  // A backup of an earlier version has no such table.
-  if (db.query(its).get() !== null) beginLogId(db)
 }
 
 /** True when the folder has files; `lost+found`, which the root of an ext4 file system has, does not count. */

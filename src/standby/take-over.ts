@@ -2,6 +2,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '../storage/files/parquet.ts'
+import { beginLogId } from '../storage/log/shipments.ts'
 import { SHIPPED_DATABASES } from '../storage/sqlite/log-shipping.ts'
 import { foldLog } from './database-copy.ts'
 import { copiesFolder, copyPath, findState, type StandbyState, writeState } from './state.ts'
@@ -39,6 +40,8 @@ export function takeOver(data_dir: string): Takeover {
     renameSync(copy, own)
   }
   syncPath(data_dir)
+  // Numbers that the primary gave out after `equal_at` are given out again.
+  beginLogId(data_dir)
   writeState(data_dir, { ...state, phase: 'taken_over' })
   rmSync(copiesFolder(data_dir), { recursive: true, force: true })
   return { equal_at }

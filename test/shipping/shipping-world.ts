@@ -167,7 +167,7 @@ export class ShippingWorld implements Disposable {
     rmSync(this.data_dir, { recursive: true, force: true })
     for (const name of ['files', 'tmp']) mkdirSync(join(this.data_dir, name), { recursive: true })
     cpSync(join(from, 'events.db'), join(this.data_dir, 'events.db'))
-    this.write((log) => log.transact(() => beginLogId(log.db)))
+    beginLogId(this.data_dir)
   }
 
   /** The uuids of all events that ClickHouse has, sorted, repeated ones too. */

@@ -1,7 +1,7 @@
 /** The position up to which the log is in ClickHouse, and the batches on their way there: tables of events.db. */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { openReader } from '../sqlite/sqlite.ts'
+import { openReader, openWriter } from '../sqlite/sqlite.ts'
 
 /** A batch of events that ClickHouse has not confirmed; its file is named by its id. Times are µs. */
 export type Shipment = {
@@ -134,21 +134,32 @@ export function newestLogId(db: Database): string {
   return getLogName(db, Number.MAX_SAFE_INTEGER).log_id
 }
 
-/** Begins a new name with the next event: numbers after it were given out before, by the folder that this one is a copy of. */
-export function beginLogId(db: Database): void {
-  db.run(
-    'insert or replace into log_ids (first_seq, log_id) select seq + 1, lower(hex(randomblob(12))) from clock where id = 1',
-  )
-  // Their files are not part of a backup.
-  db.run('delete from shipments')
+/**
+ * Begins a new name of the log with the next event, in a folder that is a copy of another one and may be behind it: its
+ * numbers were given out before. events.db must exist, and no server may run.
+ */
+export function beginLogId(data_dir: string): void {
+  using db = openWriter(join(data_dir, 'events.db'))
+  // A copy of an earlier version has no such table until a server starts on it.
+  if (!hasTable(db, 'log_ids')) return
+  db.transaction(() => {
+    db.run(
+      'insert or replace into log_ids (first_seq, log_id) select seq + 1, lower(hex(randomblob(12))) from clock where id = 1',
+    )
+    // Their files are not copied.
+    db.run('delete from shipments')
+  }).immediate()
+}
+
+function hasTable(db: Database, name: 'log_ids' | 'shipping'): boolean {
+  const its = "select 1 from sqlite_schema where type = 'table' and name = ?"
+  return db.query(its).get(name) !== null
 }
 
 /** True for a folder that holds its events in ClickHouse. events.db must exist. */
 export function isShipped(data_dir: string): boolean {
   using db = openReader(join(data_dir, 'events.db'))
-  const table = db.query("select 1 from sqlite_schema where type = 'table' and name = 'shipping'")
-  // A folder of an earlier version has no such table until a server starts on it.
-  return table.get() !== null && findShippingPosition(db) !== null
+  return hasTable(db, 'shipping') && findShippingPosition(db) !== null
 }
 
 /** Counts the snapshot files of a folder. events.db must exist. */
