@@ -39,7 +39,7 @@ type DataExportOptions = {
   readonly tell: (done: number, all: number) => void
 }
 
-type Exported = {
+type ExportTotals = {
   readonly events: number
   readonly persons: number
   readonly files: readonly string[]
@@ -55,7 +55,7 @@ const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(([name]) => `"$
  * Writes one file of events per month, in the order of their time, and one of persons with their distinct ids; they have
  * everything that was committed when the call began. Throws a BackupFault when a snapshot file is damaged.
  */
-export async function exportProject(options: DataExportOptions): Promise<Exported> {
+export async function exportProject(options: DataExportOptions): Promise<ExportTotals> {
   const { data_dir, folder } = options
   if (!existsSync(join(data_dir, 'events.db'))) {
     throw new BackupFault(`${data_dir} holds no Tidemark data`)
@@ -74,7 +74,7 @@ export async function exportProject(options: DataExportOptions): Promise<Exporte
   }
 }
 
-async function exportInto(options: DataExportOptions, work_dir: string): Promise<Exported> {
+async function exportInto(options: DataExportOptions, work_dir: string): Promise<ExportTotals> {
   // Imported here, because other commands need no DuckDB.
   const { openInstance, StatementWriter } = await import('../storage/duckdb/duckdb.ts')
   const spill_dir = join(work_dir, 'spill')
@@ -183,7 +183,7 @@ async function writeAll(
   files: readonly FileRow[],
   { folder, format, tell }: DataExportOptions,
   work_dir: string,
-): Promise<Exported> {
+): Promise<ExportTotals> {
   const write = WRITERS[format]
   const months = await listMonths(connection, files, work_dir)
   const names: string[] = []

@@ -19,7 +19,7 @@ type ImportOptions = {
 }
 
 /** Numbers of events sent, of records that an earlier run has sent, and of records that cannot be brought over. */
-export type Imported = {
+export type ImportTotals = {
   readonly events: number
   readonly records_skipped: number
   readonly left_out: LeftOutCounts
@@ -60,7 +60,7 @@ const RETRY_MS = 1000
  * Resolves when every event is stored. Rejects with a BackupFault naming file and record when an event is refused, or
  * when the server cannot be reached; events stored by then are skipped the next time.
  */
-export async function importFiles(options: ImportOptions): Promise<Imported> {
+export async function importFiles(options: ImportOptions): Promise<ImportTotals> {
   const { files, progress_path, tell } = options
   const begun = readPlace(progress_path, nameOf(files))
   let { left_out } = begun
@@ -106,12 +106,15 @@ async function* batchesOf(
 }
 
 /** The function that turns records into events, and counts by reason of records that it leaves out. */
-type Mapping = { readonly mapRecord: MapRecord | null; readonly left_out: Map<string, number> }
+type RecordMapping = {
+  readonly mapRecord: MapRecord | null
+  readonly left_out: Map<string, number>
+}
 
 async function* batchesOfFile(
   file: ImportFile,
   begun: ImportPosition,
-  { mapRecord, left_out }: Mapping,
+  { mapRecord, left_out }: RecordMapping,
 ): AsyncGenerator<ImportBatch> {
   let events: NumberedEvent[] = []
   let bytes_read = 0

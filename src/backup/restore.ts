@@ -8,7 +8,7 @@ import { openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { type BackedUp, type Checksums, findChecksums, findFault } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
-export type Restored = { readonly files: number; readonly made_at: string }
+export type RestoredBackup = { readonly files: number; readonly made_at: string }
 
 /** The list of a complete backup, and a function that copies one file of it to a new path, synced. */
 type RestoreSource = {
@@ -17,7 +17,7 @@ type RestoreSource = {
 }
 
 /** Restores a backup from its folder: see `restoreFrom`. No link of the backup is followed. */
-export async function restoreBackup(folder: string, data_dir: string): Promise<Restored> {
+export async function restoreBackup(folder: string, data_dir: string): Promise<RestoredBackup> {
   const checksums = findChecksums(folder)
   if (checksums === null) throw new BackupFault(`${folder} is not a complete backup`)
   const copy = (file: BackedUp, to: string): Promise<void> => copyPlain(folder, file, to)
@@ -29,7 +29,10 @@ export async function restoreBackup(folder: string, data_dir: string): Promise<R
  * is written outside of the folder. Throws a BackupFault when a file of the backup is damaged, or something is in
  * the way.
  */
-export async function restoreFrom(source: RestoreSource, data_dir: string): Promise<Restored> {
+export async function restoreFrom(
+  source: RestoreSource,
+  data_dir: string,
+): Promise<RestoredBackup> {
   const { checksums } = source
   if (existsSync(data_dir) && hasData(data_dir)) {
     throw new BackupFault(`${data_dir} is not empty: move it away first`)

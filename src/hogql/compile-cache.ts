@@ -7,9 +7,9 @@ import {
   type CompiledQuery,
   compiledAt,
   findMeaning,
-  type Lowered,
+  type LoweredQuery,
   lowerMeaning,
-  type Meaning,
+  type QueryMeaning,
 } from './compile.ts'
 import type { CompileContext } from './context.ts'
 import { parseSelect } from './parser/parser.ts'
@@ -35,7 +35,7 @@ type CachedCompilation = {
   readonly types: CompileContext['property_types']
   readonly has_property_columns: boolean
   readonly groups: CompileContext['group_types']
-  readonly cached: Lowered | Meaning
+  readonly cached: LoweredQuery | QueryMeaning
 }
 
 // A pure cache: the result depends on the key and the definitions alone. The maps of definitions
@@ -134,7 +134,7 @@ function compileFresh(tree: Select, context: CompileContext): FreshCompilation {
   return is_meaning_timeless ? fresh : { ...fresh, cached: null }
 }
 
-function lowerFresh(meaning: Meaning, context: CompileContext): FreshCompilation {
+function lowerFresh(meaning: QueryMeaning, context: CompileContext): FreshCompilation {
   const lowered = lowerMeaning(meaning, context)
   const { compiled, validity } = lowered
   return { compiled, cached: validity.width_us < VALIDITY_MIN_US ? meaning : lowered }

@@ -30,7 +30,7 @@ import type { Pass } from './passes/walk.ts'
 import { printHogQL } from './print-hogql/print-hogql.ts'
 import { type QueryReads, queryReads } from './query-reads.ts'
 import { columnName } from './resolve/names.ts'
-import { type Resolved, resolveStatement } from './resolve/resolver.ts'
+import { type ResolvedStatement, resolveStatement } from './resolve/resolver.ts'
 import { requireSmallForEngine, requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
 import { queryColumns } from './sql/ir.ts'
 import type { BoundValue } from './sql/parameters.ts'
@@ -120,16 +120,16 @@ export function compileSelect(
 }
 
 /** A resolved query, before anything is lowered to the engine. */
-export type Meaning = Resolved & { readonly hogql: string }
+export type QueryMeaning = ResolvedStatement & { readonly hogql: string }
 
 /** Fills placeholders and resolves every name. */
-export function findMeaning(select: ast.Select, context: CompileContext): Meaning {
+export function findMeaning(select: ast.Select, context: CompileContext): QueryMeaning {
   const bound = fillPlaceholders(select, context)
   return { ...resolveStatement(bound, context, columnName), hogql: printHogQL(bound) }
 }
 
 /** A compiled query and its validity at other times. */
-export type Lowered = {
+export type LoweredQuery = {
   readonly compiled: CompiledQuery
   /** The times `now` at which the SQL would be the same, but for the values in `moving`. */
   readonly validity: ValidityWindow
@@ -139,10 +139,10 @@ export type Lowered = {
 
 /** Runs the dialect's passes and prints. */
 export function lowerMeaning(
-  meaning: Meaning,
+  meaning: QueryMeaning,
   base_context: CompileContext,
   dialect: Dialect = dialectOf(base_context),
-): Lowered {
+): LoweredQuery {
   const { statement, names, reads, hogql } = meaning
   const validity = new ValidityWindow(base_context.now_us)
   const context = { ...base_context, moving: new RelativeTime(base_context.now_us, validity) }
@@ -174,7 +174,10 @@ export function lowerMeaning(
  * The compiled query at another `now` within its validity: relative values are shifted, nothing is
  * compiled.
  */
-export function compiledAt({ compiled, validity, moving }: Lowered, now_us: bigint): CompiledQuery {
+export function compiledAt(
+  { compiled, validity, moving }: LoweredQuery,
+  now_us: bigint,
+): CompiledQuery {
   if (moving.length === 0 || now_us === validity.now_us) return compiled
   const values = [...compiled.values]
   for (const index of moving) {

@@ -3,10 +3,10 @@
 import type { Pass } from './passes/walk.ts'
 import type { QueryReads } from './query-reads.ts'
 import type { Statement } from './sql/ir.ts'
-import type { Printed } from './sql/print.ts'
+import type { PrintedQuery } from './sql/print.ts'
 
 /** An engine that answers: the rewrites for it, in order, and its printer. */
 export type Dialect = {
   readonly passes: readonly Pass[]
-  readonly print: (statement: Statement, reads: QueryReads) => Printed
+  readonly print: (statement: Statement, reads: QueryReads) => PrintedQuery
 }

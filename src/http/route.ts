@@ -14,7 +14,7 @@ import {
 } from '../projects/rights/access.ts'
 import { requireRight, rightsAt } from '../projects/rights/rights.ts'
 import type { Scope } from '../projects/rights/scopes.ts'
-import { type Need, ROUTE_WAYS } from '../projects/rights/ways.ts'
+import { type NeededRight, ROUTE_WAYS } from '../projects/rights/ways.ts'
 import type { Project } from '../projects/settings/project.ts'
 import type { MemberLevel } from '../projects/tables.ts'
 import { callerOfSession } from '../projects/users/sessions.ts'
@@ -48,7 +48,7 @@ export type Route = RouteDescription & {
   readonly paths: readonly string[]
   readonly scope: Scope
   /** Rights that the route needs besides its scope; see `projects/rights/ways.ts`. */
-  readonly needs: readonly Need[]
+  readonly needs: readonly NeededRight[]
   readonly body: Validator<TSchema> | null
   /** SDKs call it: it takes keys only, never the session of a browser. */
   readonly is_for_sdks: boolean
@@ -73,7 +73,7 @@ export type RouteCall<Subject, Schema extends TSchema> = Subject & {
 export type OfProject = { readonly project: Project; readonly level: MemberLevel }
 type OfOrganization = { readonly organization: Organization; readonly level: MemberLevel }
 
-type Declared<Subject, Schema extends TSchema> = RouteDescription & {
+type RouteDeclaration<Subject, Schema extends TSchema> = RouteDescription & {
   readonly method: Method
   /** Path below the subject's root; several are synonyms. */
   readonly path: string | readonly string[]
@@ -113,7 +113,7 @@ export function withPut(routes: readonly Route[]): readonly Route[] {
 
 /** Declares a route on one project. */
 export function projectRoute<Schema extends TSchema = TSchema>(
-  declared: Declared<OfProject, Schema>,
+  declared: RouteDeclaration<OfProject, Schema>,
 ): Route {
   return routeUnder(PROJECT_ROOTS, declared, (app, caller, params) => {
     const { item, level } = getVisibleProject(app.control, caller, pathNames(params, 'project_id'))
@@ -123,7 +123,7 @@ export function projectRoute<Schema extends TSchema = TSchema>(
 
 /** Declares a route on a whole organization; keys limited to projects are refused. */
 export function organizationRoute<Schema extends TSchema = TSchema>(
-  declared: Declared<OfOrganization, Schema>,
+  declared: RouteDeclaration<OfOrganization, Schema>,
 ): Route {
   return routeUnder(ORGANIZATION_ROOTS, declared, (app, caller, params) => {
     const id = pathNames(params, 'organization_id')
@@ -135,7 +135,7 @@ export function organizationRoute<Schema extends TSchema = TSchema>(
 
 /** Declares a route on one project that also exists below its organization. */
 export function everyProjectRoute<Schema extends TSchema = TSchema>(
-  declared: Declared<OfProject, Schema>,
+  declared: RouteDeclaration<OfProject, Schema>,
 ): Route {
   const roots = [...ORGANIZATION_PROJECT_ROOTS, ...PROJECT_ROOTS]
   return routeUnder(roots, declared, (app, caller, params) => {
@@ -153,7 +153,7 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
 
 /** Declares a route on the caller. */
 export function callerRoute<Schema extends TSchema = TSchema>(
-  declared: Declared<object, Schema>,
+  declared: RouteDeclaration<object, Schema>,
 ): Route {
   return routeUnder(ROOTS, declared, () => ({}))
 }
@@ -193,13 +193,13 @@ async function answerRoute(
  */
 function routeUnder<Subject, Schema extends TSchema>(
   roots: readonly string[],
-  declared: Declared<Subject, Schema>,
+  declared: RouteDeclaration<Subject, Schema>,
   find: FindSubject<Subject>,
 ): Route {
   const { method, path, scope, answer, body: declared_body, ...described } = declared
   const { is_body_optional, is_for_sdks = false, ...description } = described
   const shape = declared_body ?? null
-  const own_level: Need = { scope, by: 'level' }
+  const own_level: NeededRight = { scope, by: 'level' }
   const more = [path].flat().flatMap((below) => ROUTE_WAYS.get(`${method} ${below}`) ?? [])
   return {
     ...description,

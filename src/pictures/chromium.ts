@@ -132,7 +132,7 @@ type Connection = {
   readonly on: (method: string, listener: (params: Parameters) => void) => void
 }
 
-type Waiting = {
+type PendingCommand = {
   readonly resolve: (result: Parameters) => void
   readonly reject: (error: Error) => void
 }
@@ -147,7 +147,7 @@ function openConnection(child: ChildProcess): Connection {
     Writable | null,
     Readable | null,
   ]
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, PendingCommand>()
   const listeners = new Map<string, (params: Parameters) => void>()
   let ended: Error | null = null
   let last_id = 0

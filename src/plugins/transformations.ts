@@ -16,14 +16,14 @@ type TransformationRow = {
 type TransformedProperties = { [name: string]: unknown }
 
 /** The part of an event that a transformation changes. `person` are the objects that set properties of the person. */
-type Transformed = {
+type TransformedEvent = {
   readonly event: string
   readonly properties: TransformedProperties
   readonly person: readonly TransformedProperties[]
 }
 
 /** `false` drops the event. */
-type Transform = (event: Transformed) => 'changed' | 'dropped' | 'kept'
+type Transform = (event: TransformedEvent) => 'changed' | 'dropped' | 'kept'
 
 /** Counts of a configuration since its last tally was taken. */
 export type Tally = {
@@ -82,7 +82,7 @@ export function compileTransformations(rows: readonly TransformationRow[]): Tran
 }
 
 /** Runs the transformations on an event, in place; false if it is dropped. After a failing one the next continues. */
-export function transform({ steps }: Transformations, event: Transformed): boolean {
+export function transform({ steps }: Transformations, event: TransformedEvent): boolean {
   for (const { run, tally } of steps) {
     tally.handled += 1
     try {
@@ -158,7 +158,7 @@ function normalizeUrl(text: string, drop_query: boolean): string {
   return address.toLowerCase().replace(/(?<!\/)\/$/, '') + rest
 }
 
-function anonymizeIp({ properties }: Transformed): 'changed' | 'kept' {
+function anonymizeIp({ properties }: TransformedEvent): 'changed' | 'kept' {
   const ip = properties['$ip']
   if (typeof ip !== 'string') return 'kept'
   if (isIPv4(ip)) properties['$ip'] = `${ip.slice(0, ip.lastIndexOf('.'))}.0`

@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
 import { RESOURCES } from '../../src/projects/rights/access-controls.ts'
 import type { Scope } from '../../src/projects/rights/scopes.ts'
-import { MEMBER_WAYS, type Need, ROUTE_WAYS, TABLE_WAYS } from '../../src/projects/rights/ways.ts'
+import {
+  MEMBER_WAYS,
+  type NeededRight,
+  ROUTE_WAYS,
+  TABLE_WAYS,
+} from '../../src/projects/rights/ways.ts'
 import { type Answer, openRights, type RightsWorld, SECRET } from './rights-world.ts'
 
 let rights: RightsWorld
@@ -136,7 +141,7 @@ const objectOf = (scope: Scope): string => scope.split(':', 1).join('')
 
 /** Calls without one right after the other: the key without the scope, the member below the level. */
 async function withoutEach(
-  need: Need,
+  need: NeededRight,
   call: (key: string) => Promise<Answer>,
 ): Promise<readonly (readonly [lacks: string, answer: Answer])[]> {
   const { keyWithout, member, member_session, atLevel } = rights

@@ -8,7 +8,7 @@ import { requireData, takeBackup } from '../backup.ts'
 import { type BackedUp, type Checksums, findChecksums, parseList } from '../contents.ts'
 import { findFaults } from '../doctor.ts'
 import { BackupFault, fillFolder } from '../fill-folder.ts'
-import { type Restored, restoreFrom } from '../restore.ts'
+import { type RestoredBackup, restoreFrom } from '../restore.ts'
 import type { BackupStore } from './store.ts'
 
 /** The number of backups that are kept, or of days for which they are. */
@@ -135,7 +135,7 @@ export async function restoreKept(
   store: BackupStore,
   at: Date | null,
   data_dir: string,
-): Promise<Restored> {
+): Promise<RestoredBackup> {
   const { backups } = await readStore(store)
   const whole = backups.filter(({ missing }) => missing === 0)
   const chosen = whole.findLast(({ made_at }) => at === null || Date.parse(made_at) <= at.getTime())

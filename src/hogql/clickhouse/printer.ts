@@ -26,7 +26,7 @@ import type {
   Statement,
   Window,
 } from '../sql/ir.ts'
-import type { Printed } from '../sql/print.ts'
+import type { PrintedQuery } from '../sql/print.ts'
 import { constantInt } from '../sql/sql-fragments.ts'
 import { type ExprPrinter, printCall } from './calls.ts'
 import { refuseThere } from './refuse-there.ts'
@@ -36,7 +36,7 @@ import { ClickHouseTables } from './tables.ts'
 import { ClickHouseValues } from './values.ts'
 
 /** Prints one SELECT and the values of its parameters `{p1:String}`, `{p2:Int64}`, … */
-export function printClickHouse(statement: Statement, state: TableState): Printed {
+export function printClickHouse(statement: Statement, state: TableState): PrintedQuery {
   const values = new ClickHouseValues()
   const sql = new ClickHousePrinter(statement, state, values).statement(statement)
   const { values: bound, moving } = values.parameters

@@ -40,7 +40,7 @@ const pointName = (index: number): string => `\u0000p${index}`
 const keyName = (index: number): string => `\u0000k${index}`
 
 /** The select without its fill clauses, and the plan of filling. */
-export type Filled = {
+export type FillPlan = {
   readonly node: ast.SelectQuery
   readonly names: readonly string[]
   /** The value of a missing row in each column: the index of its key, or a default. */
@@ -155,7 +155,7 @@ function fillDefault(type: Type): ast.Expr {
 }
 
 /** Numbers every row by the present rows up to it: missing rows continue from that row. */
-function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.SelectQuery {
+function numberRows(filled: FillPlan, rows: ast.SelectSetQuery): ast.SelectQuery {
   const { names, keys } = filled
   const columns = [
     ...names.map((_, index) => cellExpr(index)),
@@ -166,7 +166,7 @@ function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.SelectQuery {
   return select`select ${[...columns.map((name) => field([name])), run]} from ${rows}`
 }
 
-function inOrder(filled: Filled, more: readonly ast.Expr[]): WindowExpr {
+function inOrder(filled: FillPlan, more: readonly ast.Expr[]): WindowExpr {
   const { keys, fills } = filled
   const order_items = fills.flatMap(({ at }) => {
     const order = keys[at]?.order
@@ -207,7 +207,7 @@ function windowOf(
  * A column of the result: missing rows repeat the last present value, or compute the INTERPOLATE
  * expression.
  */
-function interpolateColumns(filled: Filled, index: number): ast.Expr {
+function interpolateColumns(filled: FillPlan, index: number): ast.Expr {
   const own_value = field([cellExpr(index)])
   const rule = ruleOf(filled, index)
   if (rule === null) return own_value
@@ -227,7 +227,7 @@ type InterpolationRule = {
   readonly reads_others: boolean
 }
 
-function ruleOf(filled: Filled, index: number): InterpolationRule | null {
+function ruleOf(filled: FillPlan, index: number): InterpolationRule | null {
   const name = filled.names[index]
   const rules = filled.node.interpolate ?? []
   const rule = rules.find(
@@ -258,7 +258,7 @@ function isNamed(node: ast.Expr, name: string | undefined): boolean {
 }
 
 /** Iterates a formula over the row before, once per missing row since the last present one. */
-function repeatFormula(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
+function repeatFormula(formula: ast.Expr, last: ast.Expr, filled: FillPlan): ast.Expr {
   const place = windowOf('row_number', [], inOrder(filled, [field([RUN])]))
   const own_rows = call('least', [field([RUN]), constant(1n)])
   const step: ast.Lambda = {
@@ -276,7 +276,7 @@ function repeatFormula(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.E
  * A formula over several columns of the row before. A missing row shows other columns' defaults to
  * it, even of those with their own formula, as in ClickHouse.
  */
-function applyFormula(filled: Filled, { index, value }: InterpolatedColumn): ast.Expr {
+function applyFormula(filled: FillPlan, { index, value }: InterpolatedColumn): ast.Expr {
   const others = filled.names.map((_, at) => at).filter((at) => at !== index)
   const within = inOrder(filled, [field([RUN])])
   const before: WindowExpr = {
@@ -308,7 +308,7 @@ function applyFormula(filled: Filled, { index, value }: InterpolatedColumn): ast
 
 type InterpolatedColumn = { readonly index: number; readonly value: ast.Expr }
 
-function missingIn({ shown, keys }: Filled, index: number): ast.Expr {
+function missingIn({ shown, keys }: FillPlan, index: number): ast.Expr {
   const one = shown[index] ?? constant(null)
   return typeof one === 'number' ? (keys[one]?.missing ?? constant(null)) : one
 }
@@ -353,7 +353,7 @@ export function fillGaps(
   }
 }
 
-function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver): Filled {
+function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver): FillPlan {
   const places = placesOf(node)
   const text = node.order_by.map((order) => keyExpr(order, node.select))
   const inner: ast.SelectQuery = {
@@ -439,7 +439,7 @@ function keyExpr({ expr: key }: OrderExpr, columns: readonly ast.Expr[]): ast.Ex
  * The select's rows, then the missing ones: those of the first filled key, those of the next within
  * its values …
  */
-function allRows(filled: Filled): ast.SelectSetQuery {
+function allRows(filled: FillPlan): ast.SelectSetQuery {
   const { names, keys, fills } = filled
   const columns = [
     ...names.map((_, index) => field([cellExpr(index)])),
@@ -459,7 +459,7 @@ function allRows(filled: Filled): ast.SelectSetQuery {
   return selectSetOf(own_rows, missing)
 }
 
-function missingRows(filled: Filled, fill: Fill): ast.SelectQuery {
+function missingRows(filled: FillPlan, fill: Fill): ast.SelectQuery {
   const { shown, keys } = filled
   const { at, grid } = fill
   const prefix = keysBefore(at)
@@ -525,7 +525,7 @@ type WholeFill = Fill & { readonly from: ast.Expr; readonly to: ast.Expr }
  * The fills of keys after a gap in an earlier key: each runs from its FROM to its TO; without both there
  * is one row.
  */
-function wholeAfter(at: number, { fills }: Filled): readonly WholeFill[] {
+function wholeAfter(at: number, { fills }: FillPlan): readonly WholeFill[] {
   return fills.flatMap((fill) => {
     const { from: begin, to } = fill.grid
     return fill.at > at && begin !== null && to !== null ? [{ ...fill, from: begin, to }] : []

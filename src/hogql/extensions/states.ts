@@ -14,7 +14,7 @@ import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types/types.ts'
  * The two parts of an aggregate: the computation of a partial value (`state`), and of the result from
  * partial values (`merge`).
  */
-type Halves = {
+type AggregateHalves = {
   readonly state: (call: Apply) => ResolvedExpr
   readonly merge: (call: Apply, state: ResolvedExpr) => ResolvedExpr
 }
@@ -26,20 +26,20 @@ const joinStates = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
   sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
 /** Aggregates that merge by themselves: extremes, sums, bits. */
-function sameTwice(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
+function sameTwice(name: 'any_value' | 'last' | 'max' | 'min'): AggregateHalves {
   return {
     state: (call) => aggregateCall(name, call, [argument(call)]),
     merge: (call, state) => orEmpty(aggregateCall(name, call, [state]), call.type),
   }
 }
 
-const counted: Halves = {
+const counted: AggregateHalves = {
   state: (call) => aggregateCall('count', call, call.args),
   merge: (call, state) =>
     sql`coalesce((${aggregateCall('sum', call, [state])})::BIGINT, 0)`(call.type),
 }
 
-const summed: Halves = {
+const summed: AggregateHalves = {
   state: (call) => aggregateCall('sum', call, [asNumber(argument(call))]),
   merge: (call, state) => {
     const total = aggregateCall('sum', call, [state])
@@ -57,7 +57,7 @@ const itemOf = (of: ResolvedExpr, position: number, type: Type): ResolvedExpr =>
   type,
 })
 
-const averaged: Halves = {
+const averaged: AggregateHalves = {
   state: (call) => {
     const value = asFloat(asNumber(argument(call)))
     const items = [
@@ -75,7 +75,7 @@ const averaged: Halves = {
   },
 }
 
-const distinct: Halves = {
+const distinct: AggregateHalves = {
   state: (call) => {
     const [only = NULL_VALUE] = call.args
     const value: ResolvedExpr =
@@ -86,7 +86,7 @@ const distinct: Halves = {
   merge: (call, state) => sql`len(list_distinct(${joinStates(call, state)}))`(call.type),
 }
 
-function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
+function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): AggregateHalves {
   return {
     state: (call) => {
       const [value = NULL_VALUE, key = NULL_VALUE] = call.args
@@ -104,7 +104,7 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
 }
 
 /** A bitmap of bitmaps is a bitmap. */
-function bitmapHalves(name: Parameters<typeof mergeBitmaps>[0]): Halves {
+function bitmapHalves(name: Parameters<typeof mergeBitmaps>[0]): AggregateHalves {
   return {
     state: (call) => mergeBitmaps(name, call, argument(call)),
     merge: (call, state) => bitmapSize(name, call, state),
@@ -135,7 +135,7 @@ const EMPTY_CALL: Apply = {
 }
 
 /** The state is the list of all values, and the merge the base aggregate over them. */
-function listHalves(base: FunctionDef): Halves | null {
+function listHalves(base: FunctionDef): AggregateHalves | null {
   const { over_list } = base
   if (over_list === null) return null
   return {
@@ -147,7 +147,7 @@ function listHalves(base: FunctionDef): Halves | null {
   }
 }
 
-const HALVES: Readonly<Record<string, Halves>> = {
+const HALVES: Readonly<Record<string, AggregateHalves>> = {
   count: counted,
   sum: summed,
   sumWithOverflow: summed,
@@ -176,7 +176,7 @@ const HALVES: Readonly<Record<string, Halves>> = {
   argMin: extreme('arg_min', 'min'),
 }
 
-function halvesOf(base: FunctionDef): Halves | null {
+function halvesOf(base: FunctionDef): AggregateHalves | null {
   const name = base.names.find((known) => Object.hasOwn(HALVES, known))
   return (name === undefined ? null : HALVES[name]) ?? listHalves(base)
 }

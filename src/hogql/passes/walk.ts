@@ -5,9 +5,9 @@
 
 import type { CompileContext } from '../context.ts'
 import type {
+  AggregateInput,
   Apply,
   Cte,
-  Gathering,
   OrderBy,
   Over,
   Relation,
@@ -238,7 +238,7 @@ function mapApply(call: Apply, onExpr: OnExpr): Apply {
   return same ? call : { ...call, params, args, aggregate }
 }
 
-function mapGathering(gathering: Gathering, onExpr: OnExpr): Gathering {
+function mapGathering(gathering: AggregateInput, onExpr: OnExpr): AggregateInput {
   const filter = mapMaybe(gathering.filter, onExpr)
   const order_by = mapOrders(gathering.order_by, onExpr)
   const same = filter === gathering.filter && order_by === gathering.order_by

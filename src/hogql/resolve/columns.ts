@@ -73,9 +73,9 @@ function printedName(node: ast.Expr, { resolver, nameOf }: ColumnTools): string 
 }
 
 /** A tuple whose items become columns, and the name they share. */
-type Untupled = { readonly node: ast.Expr; readonly name: string | null }
+type TupleColumns = { readonly node: ast.Expr; readonly name: string | null }
 
-function readUntuple(node: ast.Expr): Untupled | null {
+function readUntuple(node: ast.Expr): TupleColumns | null {
   const called = node.kind === 'Alias' ? node.expr : node
   const [only] = called.kind === 'Call' && called.name === 'untuple' ? called.args : []
   if (only === undefined) return null
@@ -83,7 +83,7 @@ function readUntuple(node: ast.Expr): Untupled | null {
 }
 
 function itemsOf(
-  { node, name }: Untupled,
+  { node, name }: TupleColumns,
   scope: NameScope,
   tools: ColumnTools,
 ): readonly NamedExpr[] {

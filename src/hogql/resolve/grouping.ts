@@ -6,7 +6,7 @@ import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '..
 import type { SourceSpan } from '../syntax/ast.ts'
 import { refuse } from './refusals.ts'
 
-type Items = {
+type TupleKeyItems = {
   /** Identities of the keys. */
   readonly keys: ReadonlySet<string>
   readonly items: ReadonlyMap<string, ItemOf>
@@ -35,7 +35,7 @@ function mapGroupedParts(
   }
 }
 
-function itemsOf(group_by: GroupBy | null): Items | null {
+function itemsOf(group_by: GroupBy | null): TupleKeyItems | null {
   const keys = group_by?.sets.flat() ?? []
   const known = new Set(keys.map(groupKeyIdentity))
   const items = new Map<string, ItemOf>()
@@ -56,7 +56,7 @@ function itemsOf(group_by: GroupBy | null): Items | null {
 }
 
 /** Top-down: does not descend into keys and aggregations. */
-function readItems(expr: ResolvedExpr, known: Items): ResolvedExpr {
+function readItems(expr: ResolvedExpr, known: TupleKeyItems): ResolvedExpr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return expr
   const name = groupKeyIdentity(expr)
   if (known.keys.has(name)) return expr

@@ -10,7 +10,7 @@ import { innerScope, type Resolver } from './scope.ts'
 import { resolveQuery } from './selects.ts'
 import { openAccount, requireSmallQuery, requireSmallType } from './size-limits.ts'
 
-export type Resolved = {
+export type ResolvedStatement = {
   readonly statement: Statement
   /** Names of the result's columns. */
   readonly names: readonly string[]
@@ -23,7 +23,7 @@ export function resolveStatement(
   node: ast.Select,
   context: CompileContext,
   nameOf: NameOf,
-): Resolved {
+): ResolvedStatement {
   const spend = openAccount(context.budget ?? FULL_BUDGET)
   const resolver: Resolver = {
     context,

@@ -85,7 +85,11 @@ export function requireSmallAlias(expr: ResolvedExpr, sizes: Sizes, at: SourceSp
 }
 
 /** Refuses a statement that is too large after expansion. */
-export function requireSmallQuery(query: ResolvedQuery, resolver: Measured, at: SourceSpan): void {
+export function requireSmallQuery(
+  query: ResolvedQuery,
+  resolver: SizeContext,
+  at: SourceSpan,
+): void {
   const { nodes_max } = resolver.context.budget ?? FULL_BUDGET
   const { sizes } = resolver
   if (sizeOfQuery(query, { sizes, counts_copies: false }) > nodes_max) throw overBudget(at)
@@ -120,7 +124,7 @@ function sizeOfStatement({ ctes, query }: Statement, measure: Measure): number {
   return parts.reduce((sum, part) => sum + sizeOfQuery(part, measure), 0)
 }
 
-type Measured = { readonly context: Pick<CompileContext, 'budget'>; readonly sizes: Sizes }
+type SizeContext = { readonly context: Pick<CompileContext, 'budget'>; readonly sizes: Sizes }
 
 function sizeOfExpr(expr: ResolvedExpr, measure: Measure): number {
   return measure.sizes.get(expr) ?? measureExpr(expr, measure)

@@ -33,12 +33,12 @@ export type Apply = {
   readonly name: string
   readonly params: readonly ResolvedExpr[]
   readonly args: readonly ResolvedExpr[]
-  readonly aggregate: Gathering | null
+  readonly aggregate: AggregateInput | null
   readonly type: Type
   /** Source span of the call. Two calls with one span are the same call, expanded twice. */
   readonly at?: SourceSpan
 }
-export type Gathering = {
+export type AggregateInput = {
   readonly distinct: boolean
   readonly filter: ResolvedExpr | null
   readonly order_by: readonly OrderBy[]
@@ -277,7 +277,7 @@ export type Scan = {
   /** Local times computed beside the relation's columns, once per row, as `l<id>`. */
   readonly clocks: readonly { readonly id: number; readonly expr: ResolvedExpr }[]
 }
-export type Derived = {
+export type DerivedTable = {
   readonly kind: 'derived'
   readonly id: number
   readonly query: ResolvedQuery
@@ -322,7 +322,7 @@ export type Join = {
   readonly right: Relation
   readonly on: ResolvedExpr | null
 }
-export type Relation = CteScan | Derived | Join | RowsRelation | Scan | SeriesRelation | Unnest
+export type Relation = CteScan | DerivedTable | Join | RowsRelation | Scan | SeriesRelation | Unnest
 
 // ── queries ──────────────────────────────────────────────────────────────────────────────────
 

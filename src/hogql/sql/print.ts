@@ -28,7 +28,7 @@ import { type BoundValue, boundType, StatementParameters } from './parameters.ts
 
 export type { BoundValue } from './parameters.ts'
 
-export type Printed = {
+export type PrintedQuery = {
   readonly sql: string
   readonly values: readonly BoundValue[]
   /** Indexes of the values that are relative to `now`. */
@@ -39,7 +39,10 @@ export type Printed = {
  * Prints one SELECT and the values of its parameters, equal values sharing one parameter. Events are read from the macro
  * of their form.
  */
-export function printStatement(statement: Statement, events: readonly EventMacro[] = []): Printed {
+export function printStatement(
+  statement: Statement,
+  events: readonly EventMacro[] = [],
+): PrintedQuery {
   const parameters = new StatementParameters()
   const body = new SqlPrinter(parameters, events).statement(statement)
   return { sql: body, values: parameters.values, moving: parameters.moving }

@@ -8,10 +8,10 @@ import { RelativeTime } from '../times/relative-time.ts'
 import { BOOL, INT64, literalIntType, NULL, STRING, TRUTH, type Type } from '../types/types.ts'
 import type {
   Aggregate,
+  AggregateInput,
   Apply,
   EngineAggregate,
   Fragment,
-  Gathering,
   Pieces,
   ResolvedExpr,
   Scalar,
@@ -123,7 +123,7 @@ export function aggregateFragment(
   name: EngineAggregate,
   args: readonly ResolvedExpr[],
   type: Type,
-  how: Partial<Gathering> = {},
+  how: Partial<AggregateInput> = {},
 ): Aggregate {
   return {
     kind: 'aggregate',

@@ -48,7 +48,7 @@ export function tellsSecrets(scope: Scope): boolean {
   return SECRET_RESOURCES.has(resource)
 }
 
-type Coding = keyof typeof CODERS
+type ContentCoding = keyof typeof CODERS
 
 /**
  * Compresses an answer in JSON of at least 1 kB, in the coding that the request accepts; returns other answers as they
@@ -72,7 +72,7 @@ export async function compressAnswer(request: Request, answer: Response): Promis
   return new Response(body, { status, headers })
 }
 
-function codingOf(accept_encoding: string | null): Coding | null {
+function codingOf(accept_encoding: string | null): ContentCoding | null {
   if (accepts(accept_encoding, 'zstd')) return 'zstd'
   return accepts(accept_encoding, 'gzip') ? 'gzip' : null
 }
@@ -88,7 +88,7 @@ function addVary(headers: Headers): void {
 }
 
 /** A strong tag names one sequence of bytes, so a compressed body has a weak one. */
-function markCompressed(headers: Headers, coding: Coding): void {
+function markCompressed(headers: Headers, coding: ContentCoding): void {
   headers.set('Content-Encoding', coding)
   headers.delete('Content-Length')
   const etag = headers.get('etag')

@@ -10,7 +10,7 @@ import {
   requireRight,
   rightsAt,
 } from '../../projects/rights/rights.ts'
-import { type Need, RESOURCE_OF } from '../../projects/rights/ways.ts'
+import { type NeededRight, RESOURCE_OF } from '../../projects/rights/ways.ts'
 import { pathOf, queryOf } from '../addresses.ts'
 import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -53,7 +53,7 @@ export function projectActivity(
 
 const SCOPES = Object.keys(RESOURCE_OF) as ActivityScope[]
 
-const readingByLevel = (scope: ActivityScope): Need => ({
+const readingByLevel = (scope: ActivityScope): NeededRight => ({
   scope: `${RESOURCE_OF[scope]}:read`,
   by: 'level',
 })

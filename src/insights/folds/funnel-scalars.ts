@@ -6,7 +6,7 @@ import {
 } from '../../hogql/scalars/definition.ts'
 import { foldEntrancesByOrder, foldStepsByOrder } from './by-order.ts'
 import { type FunnelFold, readFunnelFold, readOnce } from './definition.ts'
-import { type Packing, readTimeline, type Timeline } from './timeline.ts'
+import { type PackedLayout, readTimeline, type Timeline } from './timeline.ts'
 
 const readFold = readOnce(readFunnelFold)
 
@@ -43,7 +43,7 @@ function entrancesOf(
   )
 }
 
-const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): Packing => ({
+const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): PackedLayout => ({
   bits,
   valued,
   steps: packed_steps,
@@ -51,7 +51,7 @@ const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): Pack
 })
 
 type Fold = (timeline: Timeline, fold: FunnelFold, attribution: FoldedStep) => readonly number[]
-type Packed = bigint | number
+type PackedEvent = bigint | number
 type SizedList = { readonly ending: '' | '_wide'; readonly packed: ScalarType }
 
 const SIZES: readonly SizedList[] = [
@@ -66,7 +66,7 @@ function overAll(name: string, fold: Fold, { ending, packed }: SizedList): Scala
     takes: ['text', { list: packed }],
     fixed: 1,
     gives: { list: 'number' },
-    compute: (text: string, events: readonly Packed[]) => {
+    compute: (text: string, events: readonly PackedEvent[]) => {
       const spec = readFold(text)
       return fold(readTimeline(events, packingOf(spec)), spec, null)
     },
@@ -80,7 +80,7 @@ function overValues(name: string, fold: Fold, { ending, packed }: SizedList): Sc
     takes: ['text', { list: packed }, { list: 'text' }],
     fixed: 1,
     gives: { list: { tuple: ['text', { list: 'number' }] } },
-    compute: (text: string, events: readonly Packed[], sent_values: readonly string[]) => {
+    compute: (text: string, events: readonly PackedEvent[], sent_values: readonly string[]) => {
       const spec = readFold(text)
       const values = [...new Set(sent_values)]
       if (values.length * events.length > FOLD_WORK_MAX) {

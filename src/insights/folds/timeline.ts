@@ -20,7 +20,7 @@ export type Timeline = {
 export const FUNNEL_STEPS_MAX = 25
 
 /** The layout of packed events. */
-export type Packing = {
+export type PackedLayout = {
   /** Low bits with steps and exclusions. */
   readonly bits: number
   /** The number of steps among those; the others are exclusions. */
@@ -45,7 +45,7 @@ export function fitsNumbers(span_us: bigint, bits: number): boolean {
  */
 export function readTimeline(
   packed: readonly (bigint | number | null)[],
-  { bits, steps, kept, valued }: Packing,
+  { bits, steps, kept, valued }: PackedLayout,
   sent_values: readonly string[] | null = null,
 ): Timeline {
   const at_us: number[] = []

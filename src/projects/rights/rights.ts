@@ -12,7 +12,7 @@ import { type Resource, refusalByScopes, type Scopes } from './scopes.ts'
 import {
   MEMBER_WAYS,
   type MemberWay,
-  type Need,
+  type NeededRight,
   OWNERS_OF_FLAGS,
   RESOURCE_OF,
   TABLE_WAYS,
@@ -64,12 +64,12 @@ export function rightsOfUser(
 }
 
 /** Whether a caller has a right. */
-export function hasRight(rights: Rights, need: Need): boolean {
+export function hasRight(rights: Rights, need: NeededRight): boolean {
   return refusalOf(rights, need) === null
 }
 
 /** Refuses (`permission_denied`) a caller without a right, naming the scope or the level that is missing. */
-export function requireRight(rights: Rights, need: Need): void {
+export function requireRight(rights: Rights, need: NeededRight): void {
   const refusal = refusalOf(rights, need)
   if (refusal !== null) throw refusal
 }
@@ -103,7 +103,10 @@ export function requireEdit(rights: Rights, { scope, item }: EditedItem): void {
   requireRight(rights, writing(RESOURCE_OF[scope]))
 }
 
-const writing = (resource: Resource): Need => ({ scope: `${resource}:write`, by: 'key_and_level' })
+const writing = (resource: Resource): NeededRight => ({
+  scope: `${resource}:write`,
+  by: 'key_and_level',
+})
 
 /**
  * Whether a caller may read a flag's filters. The right to read a survey, experiment or early access feature includes
@@ -116,7 +119,7 @@ export function mayReadFlag(
   const need = MEMBER_WAYS['linked_flag.filters']
   const owner = OWNERS_OF_FLAGS.get(creation_context)
   if (owner === undefined) return hasRight(rights, need)
-  const of_owner: Need = { scope: `${owner}:read`, by: 'key_and_level' }
+  const of_owner: NeededRight = { scope: `${owner}:read`, by: 'key_and_level' }
   return (
     hasRight(rights, need) ||
     (hasRight(rights, { ...need, by: 'level' }) && hasRight(rights, of_owner))
@@ -128,7 +131,7 @@ export function mayReadItems(rights: Rights, scope: ActivityScope): boolean {
   return hasRight(rights, { scope: `${RESOURCE_OF[scope]}:read`, by: 'key_and_level' })
 }
 
-function refusalOf({ scopes, levels }: Rights, { scope, by }: Need): Refusal | null {
+function refusalOf({ scopes, levels }: Rights, { scope, by }: NeededRight): Refusal | null {
   const by_key = by === 'level' ? null : refusalByScopes(scopes, scope)
   return by_key ?? refusalByLevels(levels, scope)
 }

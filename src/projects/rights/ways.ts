@@ -6,7 +6,7 @@ import type { ActivityScope } from '../activity.ts'
 import type { Resource, Scope } from './scopes.ts'
 
 /** A right that is needed. */
-export type Need = {
+export type NeededRight = {
   readonly scope: Scope
   /**
    * `key_and_level`: the key needs the scope, and the member the level. `level`: the member's level only, on routes
@@ -15,8 +15,8 @@ export type Need = {
   readonly by: 'key_and_level' | 'level'
 }
 
-const right = (scope: Scope): Need => ({ scope, by: 'key_and_level' })
-const level = (scope: Scope): Need => ({ scope, by: 'level' })
+const right = (scope: Scope): NeededRight => ({ scope, by: 'key_and_level' })
+const level = (scope: Scope): NeededRight => ({ scope, by: 'level' })
 
 /** The right to compute an answer, wherever its query is saved; the key has the scope of the route. */
 export const QUERY_READ = level('query:read')
@@ -27,7 +27,7 @@ export const DASHBOARD_READ = level('dashboard:read')
 /**
  * Routes that lead to a resource beyond their scope. Without the right the call is refused. A new line guards a route.
  */
-export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
+export const ROUTE_WAYS: ReadonlyMap<string, readonly NeededRight[]> = new Map([
   // Lists of one resource selected by another.
   ['GET cohorts/:id/persons/', [right('person:read')]],
   ['GET persons/cohorts/', [right('cohort:read')]],
@@ -84,7 +84,7 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
  * An edge (`edge/README.md`) serves the projects in which its key has all of these: it writes events, and answers SDKs
  * from copies of what the project defines and of the persons that it meets.
  */
-export const EDGE_WAYS: readonly Need[] = [
+export const EDGE_WAYS: readonly NeededRight[] = [
   right('project:write'),
   right('feature_flag:read'),
   right('cohort:read'),
@@ -100,7 +100,7 @@ export const EDGE_WAYS: readonly Need[] = [
  * Tables of queries. A query that reads one without the right is refused, also if a property, a cohort, a breakdown or
  * a filter joins the table.
  */
-export const TABLE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
+export const TABLE_WAYS: ReadonlyMap<string, readonly NeededRight[]> = new Map([
   ['persons', [level('person:read')]],
   ['person_distinct_ids', [level('person:read')]],
   ['cohort_people', [level('person:read'), level('cohort:read')]],
@@ -142,7 +142,7 @@ export const MEMBER_WAYS = {
   /** The names that an editor of queries suggests. */
   'editor.events': level('event_definition:read'),
   'editor.properties': level('property_definition:read'),
-} as const satisfies Readonly<Record<string, Need>>
+} as const satisfies Readonly<Record<string, NeededRight>>
 
 export type MemberWay = keyof typeof MEMBER_WAYS
 

@@ -54,7 +54,7 @@ export function runFactsJob({ query, context, now }: FactsJob): TextFacts {
   return readFacts(query, { ...receiveContext(context), now }, FULL_BUDGET)
 }
 
-type Reading = {
+type TextContext = {
   readonly context: QueryContext
   readonly now: Date
   readonly budget: CompileBudget
@@ -99,7 +99,7 @@ function propertiesIn(tree: Select): readonly NamedProperty[] {
   return named
 }
 
-type Read =
+type CheckedText =
   | { readonly tree: Select; readonly compiled: CompiledQuery }
   | { readonly tree: Select; readonly errors: readonly MetadataNotice[] }
   | { readonly errors: readonly MetadataNotice[] }
@@ -108,7 +108,7 @@ type Read =
 const ERRORS_MAX = 20
 const RETRIED_LENGTH_MAX = 10_000
 
-function readText(query: SentText, reading: Reading): Read {
+function readText(query: SentText, reading: TextContext): CheckedText {
   let tree: Select
   try {
     tree = treeOf(query)
@@ -120,7 +120,7 @@ function readText(query: SentText, reading: Reading): Read {
 }
 
 /** Compiles repeatedly: replaces each erroneous expression by NULL, to find the next error. */
-function compileWhole(tree: Select, reading: Reading, retries: number): Read {
+function compileWhole(tree: Select, reading: TextContext, retries: number): CheckedText {
   const errors: MetadataNotice[] = []
   for (let tried: Select | null = tree; tried !== null; ) {
     try {
@@ -138,7 +138,7 @@ function compileWhole(tree: Select, reading: Reading, retries: number): Read {
   return { tree, errors }
 }
 
-function compileTree(tree: Select, { context, now, budget }: Reading): CompiledQuery {
+function compileTree(tree: Select, { context, now, budget }: TextContext): CompiledQuery {
   const { property_types, project } = context
   const filters = { filters: null, timezone: project.timezone, now, property_types, budget }
   const values = placeholdersOf(tree)

@@ -6,13 +6,13 @@ const GROUP_AND_OTHERS = 0o077
 const RIGHTS = 0o777
 
 /** The number of changed paths, and the paths that this user may not change. */
-type Tightened = { readonly changed: number; readonly kept: readonly string[] }
+type TightenedPaths = { readonly changed: number; readonly kept: readonly string[] }
 
 /**
  * Takes the rights of group and others from a folder and all that is in it. Links are neither followed nor changed; what
  * vanishes meanwhile is ignored. Throws only when the folder itself cannot be read.
  */
-export function tightenFolder(folder: string): Tightened {
+export function tightenFolder(folder: string): TightenedPaths {
   const kept: string[] = []
   let changed = 0
   const tighten = (path: string): void => {

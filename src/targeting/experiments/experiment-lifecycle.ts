@@ -111,7 +111,7 @@ export function endExperiment(
 }
 
 /** The variant to ship, and the conclusion to record. */
-type Shipping = Conclusion & {
+type ShippedVariant = Conclusion & {
   readonly variant_key: string
   /** To all persons, whatever the flag's conditions. */
   readonly to_everyone: boolean
@@ -121,7 +121,7 @@ type Shipping = Conclusion & {
 export function shipExperiment(
   editor: TargetingEditor,
   experiment: Experiment,
-  { variant_key, to_everyone, ...conclusions }: Shipping,
+  { variant_key, to_everyone, ...conclusions }: ShippedVariant,
   now: Date,
 ): Experiment {
   requireNoFault(experiment.start_date === null ? NOT_LAUNCHED : null)

@@ -48,7 +48,7 @@ export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
 }
 
 /** The state of one copy. */
-type Copying = FlagCopyContext & {
+type FlagCopyState = FlagCopyContext & {
   /** The source project. */
   readonly from: number
   /** Target ids of translated cohorts and flags, by kind and source id: each is translated once. */
@@ -56,7 +56,7 @@ type Copying = FlagCopyContext & {
 }
 
 /** Returns the target filters, without early access and holdouts, which belong to their project. */
-function targetFilters(copying: Copying, flag: Flag, depth: number): unknown {
+function targetFilters(copying: FlagCopyState, flag: Flag, depth: number): unknown {
   const filters = isObject(flag.filters) ? flag.filters : {}
   const { super_groups: _early, holdout_groups: _held, holdout: _out, ...rest } = filters
   return translate(rest, (filter) => targetFilter(copying, filter, depth))
@@ -65,7 +65,7 @@ function targetFilters(copying: Copying, flag: Flag, depth: number): unknown {
 type CopiedFilter = Readonly<Record<string, unknown>>
 
 /** Translates a filter's id to that of the target project. */
-function targetFilter(copying: Copying, filter: CopiedFilter, depth: number): unknown {
+function targetFilter(copying: FlagCopyState, filter: CopiedFilter, depth: number): unknown {
   if (depth > DEPTH_MAX) throw nestedTooDeeply()
   switch (filter['type']) {
     case 'cohort':
@@ -79,7 +79,7 @@ function targetFilter(copying: Copying, filter: CopiedFilter, depth: number): un
 }
 
 /** Returns the target id of a cohort: one of the same name, else a copy. */
-function targetCohortId(copying: Copying, id: number, depth: number): number {
+function targetCohortId(copying: FlagCopyState, id: number, depth: number): number {
   const { control, editor, from, copied } = copying
   const stored = copied.get(`cohort ${id}`)
   if (stored !== undefined) return stored
@@ -96,13 +96,17 @@ function targetCohortId(copying: Copying, id: number, depth: number): number {
 }
 
 /** The editor is created last, so that its definitions include the cohorts that this one uses. */
-function makeCohort(copying: Copying, { name, description, ...cohort }: CohortRow, depth: number) {
+function makeCohort(
+  copying: FlagCopyState,
+  { name, description, ...cohort }: CohortRow,
+  depth: number,
+) {
   const filters = translate(cohort.filters, (filter) => targetFilter(copying, filter, depth))
   return createCohort(copying.editor(), { name, description, filters }, copying.now).id
 }
 
 /** Returns the target id of a flag: one of the same key, else a copy. */
-function targetFlagId(copying: Copying, reference: string, depth: number): number {
+function targetFlagId(copying: FlagCopyState, reference: string, depth: number): number {
   const { control, editor, from, copied } = copying
   const stored = copied.get(`flag ${reference}`)
   if (stored !== undefined) return stored
@@ -113,7 +117,7 @@ function targetFlagId(copying: Copying, reference: string, depth: number): numbe
   return id_there
 }
 
-function makeFlag(copying: Copying, flag: Flag, depth: number): number {
+function makeFlag(copying: FlagCopyState, flag: Flag, depth: number): number {
   const { key, name, active } = flag
   const filters = targetFilters(copying, flag, depth)
   return createFlag(copying.editor(), { key, name, active, filters }, copying.now).id

@@ -48,7 +48,7 @@ const READS_MAX = 3
 const UNCHECKED = -1
 
 /** A compilation under way, of this version or a later one. */
-type Compiling = { readonly version: number; readonly flags: Promise<ProjectFlags> }
+type RunningCompilation = { readonly version: number; readonly flags: Promise<ProjectFlags> }
 
 /** The databases that definitions are read from. */
 export type DefinitionSources = {
@@ -63,7 +63,7 @@ export class FlagDefinitions {
   readonly #known = new ClockCache<CachedFlags>(PROJECTS_CACHED_MAX)
   readonly #remembered = new ResultCache()
   /** Compilations under way, by project. */
-  readonly #compiling = new Map<number, Compiling>()
+  readonly #compiling = new Map<number, RunningCompilation>()
   readonly #tokens = new ClockCache<Project>(TOKENS_CACHED_MAX)
   #tokens_checked = -1
 
@@ -136,7 +136,7 @@ export class FlagDefinitions {
     }
   }
 
-  #beginCompiling(project_id: number): Compiling {
+  #beginCompiling(project_id: number): RunningCompilation {
     const version = this.#versionOf(project_id)
     const flags = this.#compileInSlices(project_id)
       .then((compiled) => {

@@ -6,7 +6,13 @@
  *   → FROM events LEFT JOIN (SELECT … WHERE timestamp >= a - 3 days GROUP BY session) s …
  */
 
-import type { Derived, Relation, ResolvedExpr, ResolvedSelect, TimeBounds } from '../../sql/ir.ts'
+import type {
+  DerivedTable,
+  Relation,
+  ResolvedExpr,
+  ResolvedSelect,
+  TimeBounds,
+} from '../../sql/ir.ts'
 import { bind } from '../../sql/sql-fragments.ts'
 import { shiftBy } from '../../times/relative-time.ts'
 import { TRUTH } from '../../types/types.ts'
@@ -34,7 +40,7 @@ function inRelation(relation: Relation, known: readonly TimeBounds[]): Relation 
   )
 }
 
-function boundGroups(derived: Derived, known: readonly TimeBounds[]): Derived {
+function boundGroups(derived: DerivedTable, known: readonly TimeBounds[]): DerivedTable {
   const { span, query } = derived
   if (span === undefined || query.kind !== 'select') return derived
   const ranges = known.filter((range) =>

@@ -11,7 +11,7 @@ import { lambdaParameters } from '../../functions/lists/higher-order.ts'
 import { findFunction, functionNames } from '../../functions/registry.ts'
 import { isImpossible } from '../../functions/unsupported.ts'
 import { someExpr } from '../../passes/walk.ts'
-import type { Apply, Gathering, ResolvedExpr } from '../../sql/ir.ts'
+import type { AggregateInput, Apply, ResolvedExpr } from '../../sql/ir.ts'
 import type * as ast from '../../syntax/ast.ts'
 import { starOf } from '../columns.ts'
 import { nearestName, refuse } from '../refusals.ts'
@@ -102,7 +102,7 @@ function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   return buildApply(def, node.name, { args, params, aggregate }, at)
 }
 
-function gathering(node: ast.Call, { scope, resolver }: CallContext): Gathering {
+function gathering(node: ast.Call, { scope, resolver }: CallContext): AggregateInput {
   return {
     distinct: node.distinct,
     filter: node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope),

@@ -16,10 +16,10 @@ import { surveyResponse, uniqueSubmissions } from './surveys.ts'
  * The definition of a macro: a HogQL text with holes `{a}`, `{b}` … for the arguments in order, or
  * a function.
  */
-type Writing = string | ((node: ast.Call, resolver: Resolver) => ast.Expr)
+type MacroBody = string | ((node: ast.Call, resolver: Resolver) => ast.Expr)
 
 /** MACROS by line: names (first the canonical one), arity, definition. Adding a macro means adding a line. */
-const WRITTEN: readonly (readonly [names: string, arity: string, writing: Writing])[] = [
+const WRITTEN: readonly (readonly [names: string, arity: string, writing: MacroBody])[] = [
   ...BOT_CALLS,
   ...CHANNEL_CALLS,
   [

@@ -21,7 +21,7 @@ import { isTurned, joinKind, requireCondition } from './join-kinds.ts'
 import { openResource } from './resources.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
 import { openColumns, openTable } from './sources.ts'
-import { arrayJoin, type Joined, openSeries, sampleRelation } from './table-functions.ts'
+import { arrayJoin, type JoinedSide, openSeries, sampleRelation } from './table-functions.ts'
 import { joinUsing } from './using.ts'
 
 /**
@@ -67,7 +67,7 @@ export function resolveFrom(select: ast.SelectQuery, scope: NameScope, resolver:
   }
 }
 
-function joinTo(left: Relation | null, { join, right, on }: Joined): Relation {
+function joinTo(left: Relation | null, { join, right, on }: JoinedSide): Relation {
   return left === null ? right : { kind: 'join', join, left, right, on }
 }
 

@@ -73,12 +73,12 @@ export function resourceType(kind: ResourceKind, timezone: string): Type {
   }
 }
 
-type Holding = { readonly kind: ResourceKind; readonly timezone: string }
+type ResourceRelation = { readonly kind: ResourceKind; readonly timezone: string }
 
 function listOf(
   rows: readonly ResourceRow[],
   column: string,
-  { kind, timezone }: Holding,
+  { kind, timezone }: ResourceRelation,
 ): ResolvedExpr {
   const json = bindText(JSON.stringify(rows.map((row) => row[column] ?? null)))
   const type = arrayType(resourceType(kind, timezone))

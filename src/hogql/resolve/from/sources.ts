@@ -5,7 +5,7 @@
 
 import { Refusal } from '../../../errors.ts'
 import {
-  type Derived,
+  type DerivedTable,
   NO_LIMITS,
   type Output,
   type PhysicalColumn,
@@ -72,7 +72,7 @@ function findGroupRow(table: TableDef, name: string, { context }: Resolver): Fie
 }
 
 /** A table with the joins added so far; `relation` is called after every expression is resolved. */
-type Opened = { readonly source: TableSource; readonly relation: () => Relation }
+type OpenedTable = { readonly source: TableSource; readonly relation: () => Relation }
 /** A further left join; its right side may still grow. */
 type LateJoin = { readonly right: () => Relation; readonly on: ResolvedExpr }
 type SourceOptions = {
@@ -82,7 +82,7 @@ type SourceOptions = {
   readonly near?: SpanEnd
 }
 
-function openRows(table: TableDef, resolver: Resolver, opening: SourceOptions): Opened {
+function openRows(table: TableDef, resolver: Resolver, opening: SourceOptions): OpenedTable {
   const own_joins: LateJoin[] = []
   const joins = opening.joins ?? own_joins
   const rows =
@@ -225,14 +225,14 @@ const NOTHING_ELSE: Omit<ResolvedSelect, 'columns'> = {
   ...NO_LIMITS,
 }
 
-type Spanned = {
+type SpannedTable = {
   readonly id: number
   readonly used: ReadonlyMap<string, Output>
   readonly near: SpanEnd | undefined
   readonly time: (name: string) => ResolvedExpr
 }
 
-function spanOf(view: ViewDef, { id, used, near, time }: Spanned): Pick<Derived, 'span'> {
+function spanOf(view: ViewDef, { id, used, near, time }: SpannedTable): Pick<DerivedTable, 'span'> {
   if (view.instants.length === 0) return {}
   const column = time('timestamp')
   if (column.kind !== 'column') throw new Error('the rows of a view have no timestamp')

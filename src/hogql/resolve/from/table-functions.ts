@@ -18,7 +18,7 @@ const NUMBER_MAX = 2n ** 62n
 type TableFunctionContext = { readonly scope: NameScope; readonly resolver: Resolver }
 
 /** The right side of a join with how it is joined. */
-export type Joined = Pick<Join, 'join' | 'on' | 'right'>
+export type JoinedSide = Pick<Join, 'join' | 'on' | 'right'>
 
 /** Functions of constant whole numbers that are computed before any row is read. A line adds one. */
 const FOLDS: Readonly<Record<string, (a: bigint, b: bigint) => bigint | null>> = {
@@ -110,7 +110,7 @@ function ratioOf(value: ast.Placeholder | ast.RatioExpr): number {
 export function arrayJoin(
   select: ast.SelectQuery,
   { scope, resolver }: TableFunctionContext,
-): Joined {
+): JoinedSide {
   const lists: ResolvedExpr[] = []
   const columns: NamedColumn[] = []
   const is_left = select.array_join_op === 'LEFT ARRAY JOIN'

@@ -32,7 +32,7 @@ export function useLiveEvents(
   useEffect(() => {
     if (!is_live || after === null) return undefined
     const stop = new AbortController()
-    const following: Following = {
+    const following: EventSubscription = {
       project_id: id,
       filters,
       signal: stop.signal,
@@ -60,7 +60,7 @@ function appendEvents(
   }
 }
 
-type Following = {
+type EventSubscription = {
   readonly project_id: number
   readonly filters: EventListFilters
   readonly signal: AbortSignal
@@ -83,12 +83,12 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  * Reads streams, one after the other: each one begins where the one before it ended. The first one begins with the
  * newest events that there are; those up to the time `known` are in the list already.
  */
-async function followStream(all: Following, known: string): Promise<void> {
+async function followStream(all: EventSubscription, known: string): Promise<void> {
   const { signal, onConnected } = all
   const isNew = ({ timestamp }: ListedEvent): boolean => Date.parse(timestamp) > Date.parse(known)
   let after: string | null = null
   let is_first = true
-  const following: Following = {
+  const following: EventSubscription = {
     ...all,
     onEvents: (events, missed) => {
       all.onEvents(is_first ? events.filter(isNew) : events, is_first ? 0 : missed)
@@ -116,7 +116,10 @@ async function followStream(all: Following, known: string): Promise<void> {
 const isPassing = ({ status }: ApiError): boolean => status === 429 || status >= 500
 
 /** Shows the messages of one stream until it ends, or the tab is hidden; returns the id of the last one. */
-async function readStream(following: Following, start: string | null): Promise<string | null> {
+async function readStream(
+  following: EventSubscription,
+  start: string | null,
+): Promise<string | null> {
   const { project_id, filters, signal, onEvents, onConnected } = following
   // A stream that is left, in a hidden tab, has to be closed too.
   const stop = new AbortController()

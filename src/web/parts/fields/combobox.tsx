@@ -209,13 +209,13 @@ function nextIndex(key: string, at: number, count: number): number | null {
   }
 }
 
-type Matching = { readonly shown: readonly ComboOption[]; readonly hidden_count: number }
+type MatchingOptions = { readonly shown: readonly ComboOption[]; readonly hidden_count: number }
 
 /**
  * The options that contain every typed word; those that begin with the text come first, except within groups. Options of
  * the server are filtered too: Enter must not pick from the list before its answer.
  */
-function matching({ options, allows_own = false }: ComboboxProps, text: string): Matching {
+function matching({ options, allows_own = false }: ComboboxProps, text: string): MatchingOptions {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const matches = options.filter((option) => hasWords(option, words))
   const is_ranked = words.length > 0 && matches.every(({ group }) => group === undefined)
