@@ -19,7 +19,7 @@ type ImportOptions = {
 }
 
 /** Numbers of events sent, of records that an earlier run has sent, and of records that cannot be brought over. */
-export type ImportTotals = {
+type ImportTotals = {
   readonly events: number
   readonly records_skipped: number
   readonly left_out: LeftOutCounts

@@ -40,7 +40,7 @@ const pointName = (index: number): string => `\u0000p${index}`
 const keyName = (index: number): string => `\u0000k${index}`
 
 /** The select without its fill clauses, and the plan of filling. */
-export type FillPlan = {
+type FillPlan = {
   readonly node: ast.SelectQuery
   readonly names: readonly string[]
   /** The value of a missing row in each column: the index of its key, or a default. */
