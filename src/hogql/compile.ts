@@ -32,9 +32,9 @@ import { type QueryReads, queryReads } from './query-reads.ts'
 import { columnName } from './resolve/names.ts'
 import { type ResolvedStatement, resolveStatement } from './resolve/resolver.ts'
 import { requireSmallForEngine, requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
-import { queryColumns } from './sql/ir.ts'
+import { queryColumns, type Statement } from './sql/ir.ts'
 import type { BoundValue } from './sql/parameters.ts'
-import { printStatement } from './sql/print.ts'
+import { type PrintedQuery, printStatement } from './sql/print.ts'
 import type * as ast from './syntax/ast.ts'
 import { RelativeTime, ValidityWindow } from './times/relative-time.ts'
 import { clickhouseName } from './types/types.ts'
@@ -95,6 +95,8 @@ export type CompiledQuery = {
   readonly offset: number | null
   readonly reads: QueryReads
   readonly timezone: string
+  /** The statements of the other engine whose rows `sql` reads from files; missing where there are none. */
+  readonly gather_statements?: readonly PrintedQuery[]
 }
 
 /**
@@ -147,15 +149,15 @@ export function lowerMeaning(
   const validity = new ValidityWindow(base_context.now_us)
   const context = { ...base_context, moving: new RelativeTime(base_context.now_us, validity) }
   const page = rowWindow(statement.query, context)
-  let lowered = statement
-  const sizes: Sizes = new WeakMap()
-  for (const pass of dialect.passes) {
-    lowered = pass(lowered, context)
-    requireSmallLowered(lowered, sizes, context.budget)
-  }
-  requireSmallForEngine(lowered)
-  const all_reads = queryReads(lowered, reads)
-  const { sql, values, moving } = dialect.print(lowered, all_reads)
+  const parts = dialect.division?.cut(statement) ?? null
+  const gather_statements = parts?.gathers.map(
+    (part) => lowerStatement(part, context, dialect.division?.dialect ?? dialect).printed,
+  )
+  const { printed, all_reads } =
+    parts === null
+      ? lowerStatement(statement, context, dialect, reads)
+      : lowerStatement(parts.rest, context, DUCKDB)
+  const { sql, values, moving } = printed
   const compiled: CompiledQuery = {
     sql,
     values,
@@ -166,8 +168,26 @@ export function lowerMeaning(
     offset: page?.offset ?? null,
     reads: all_reads,
     timezone: context.timezone,
+    ...(gather_statements === undefined ? {} : { gather_statements }),
   }
   return { compiled, validity, moving }
+}
+
+function lowerStatement(
+  statement: Statement,
+  context: CompileContext,
+  { passes, print }: Pick<Dialect, 'passes' | 'print'>,
+  relations: ResolvedStatement['reads'] = [],
+): { readonly printed: PrintedQuery; readonly all_reads: QueryReads } {
+  let lowered = statement
+  const sizes: Sizes = new WeakMap()
+  for (const pass of passes) {
+    lowered = pass(lowered, context)
+    requireSmallLowered(lowered, sizes, context.budget)
+  }
+  requireSmallForEngine(lowered)
+  const all_reads = queryReads(lowered, relations)
+  return { printed: print(lowered, all_reads), all_reads }
 }
 
 /**
@@ -178,12 +198,33 @@ export function compiledAt(
   { compiled, validity, moving }: LoweredQuery,
   now_us: bigint,
 ): CompiledQuery {
-  if (moving.length === 0 || now_us === validity.now_us) return compiled
-  const values = [...compiled.values]
-  for (const index of moving) {
-    const known = values[index]
-    if (typeof known?.value !== 'bigint') throw new Error('only times move')
-    values[index] = { type: known.type, value: known.value + now_us - validity.now_us }
+  const { gather_statements, values } = compiled
+  if (now_us === validity.now_us || (moving.length === 0 && gather_statements === undefined))
+    return compiled
+  const after_us = now_us - validity.now_us
+  return {
+    ...compiled,
+    values: movedValues({ values, moving }, after_us),
+    ...(gather_statements === undefined
+      ? {}
+      : {
+          gather_statements: gather_statements.map((part) => ({
+            ...part,
+            values: movedValues(part, after_us),
+          })),
+        }),
   }
-  return { ...compiled, values }
+}
+
+function movedValues(
+  { values, moving }: Pick<PrintedQuery, 'moving' | 'values'>,
+  after_us: bigint,
+) {
+  const moved = [...values]
+  for (const index of moving) {
+    const known = moved[index]
+    if (typeof known?.value !== 'bigint') throw new Error('only times move')
+    moved[index] = { type: known.type, value: known.value + after_us }
+  }
+  return moved
 }

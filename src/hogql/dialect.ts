@@ -9,4 +9,22 @@ import type { PrintedQuery } from './sql/print.ts'
 export type Dialect = {
   readonly passes: readonly Pass[]
   readonly print: (statement: Statement, reads: QueryReads) => PrintedQuery
+  /** For an engine that cannot compute all: what it gathers, while the engine of one machine computes the rest. */
+  readonly division?: StatementDivision
+}
+
+/** The division of a statement between two engines. */
+type StatementDivision = {
+  /** Null for a statement that the dialect's engine answers alone. */
+  readonly cut: (statement: Statement) => DividedStatement | null
+  /** The dialect of what is gathered: no part of it has a limit for answers. */
+  readonly dialect: Pick<Dialect, 'passes' | 'print'>
+}
+
+/** The parts of a divided statement. */
+export type DividedStatement = {
+  /** Statements for the dialect's engine; the rows of the n-th are the file n. */
+  readonly gathers: readonly Statement[]
+  /** The rest, for the engine of one machine: it reads the files. */
+  readonly rest: Statement
 }

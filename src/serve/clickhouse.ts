@@ -28,6 +28,8 @@ type ClickHouseParts = {
   readonly control: Control
   readonly capture: Capture
   readonly log: Log
+  /** Opens the engine of this machine, which folds what ClickHouse gathers. */
+  readonly openFolding: () => QueryEngine
 }
 
 /** The servers of the settings; null without an address. */
@@ -67,7 +69,7 @@ function readerFor(config: Config): ClickHouseClient {
  */
 export async function openClickHouse(
   config: Config,
-  { control, capture, log }: ClickHouseParts,
+  { control, capture, log, openFolding }: ClickHouseParts,
 ): Promise<{ readonly shipper: Shipper; readonly engine: EnginePart } | null> {
   const nodes = clickhouseNodes(config)
   const is_shipped = isShipped(config.data_dir)
@@ -94,7 +96,7 @@ export async function openClickHouse(
     log,
   })
   await shipper.prepare()
-  return { shipper, engine: openEngine(config, nodes, shipper) }
+  return { shipper, engine: openEngine(config, nodes, { shipper, folding: openFolding() }) }
 }
 
 /** A folder that ships already may start while ClickHouse is away: its events wait in the log. */
@@ -109,7 +111,11 @@ async function fitOrWait(nodes: ClickHouseNodes, is_shipped: boolean, log: Log):
   }
 }
 
-function openEngine(config: Config, nodes: ClickHouseNodes, shipper: Shipper): EnginePart {
+function openEngine(
+  config: Config,
+  nodes: ClickHouseNodes,
+  { shipper, folding }: { readonly shipper: Shipper; readonly folding: QueryEngine },
+): EnginePart {
   const asking = new ClickHouseEngine({
     reader: readerFor(config),
     writer: nodes.first,
@@ -120,20 +126,21 @@ function openEngine(config: Config, nodes: ClickHouseNodes, shipper: Shipper): E
       rows_read_max: ROWS_READ_MAX,
       result_bytes_max: config.query_result_bytes_max,
     },
+    folding,
+    data_dir: config.data_dir,
   })
   const terms = { wait_ms: FRESH_MS_MAX, stale_ms: config.clickhouse_stale_s * 1000 }
   const fresh = new FreshEngine(asking, (project_id) => shipper.waitForProject(project_id, terms))
   return {
     ask: (query, options) => fresh.ask(query, options),
-    close: async () => asking.close(),
+    close: async () => {
+      asking.close()
+      await folding.close()
+    },
     get state() {
       return {
-        pid: null,
+        ...folding.state,
         ...asking.load,
-        processes_started: 0,
-        processes_ended: {},
-        opening_failures: 0,
-        confinement: { landlock: 0, seccomp: false },
         unready: shipper.state.failure === null ? null : 'ClickHouse does not take events.',
       }
     },

@@ -25,7 +25,10 @@ export type EventHolder = {
 
 /** Opens them without starting the work on the log. events.db must exist. */
 export async function openEvents(config: Config, parts: EventParts): Promise<EventHolder> {
-  const clickhouse = await openClickHouse(config, parts)
+  const clickhouse = await openClickHouse(config, {
+    ...parts,
+    openFolding: () => openEngine(config, parts.log),
+  })
   if (clickhouse !== null)
     return {
       engine: clickhouse.engine,

@@ -119,7 +119,7 @@ export class InsightWorld implements AsyncDisposable {
   /** Asks as the query endpoint does, at a given time. */
   async ask(question: InsightQueryNode, now: string): Promise<Answered> {
     await this.#comparePrintedOnce(question, now)
-    const prepared = prepareInsight(question, this.#asking())
+    const prepared = prepareInsight(question, this.queryContext())
     const { head, results } = await prepared.compute(
       (sent) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS }),
       new Date(now),
@@ -139,7 +139,7 @@ export class InsightWorld implements AsyncDisposable {
   /** Compares the rows of an insight with those of its printed text. */
   async comparePrinted(question: InsightQueryNode, at: string): Promise<void> {
     const now = new Date(at)
-    const context = this.#asking()
+    const context = this.queryContext()
     const { rows_max } = context
     const ask = (sent: WorkerQuery) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS })
     await expectSameRows(question, contextOf(context, now), {
@@ -156,13 +156,14 @@ export class InsightWorld implements AsyncDisposable {
 
   /** The rows of a tree. */
   async rows(tree: Select, now: string): Promise<unknown[][]> {
-    const asking = this.#asking()
+    const asking = this.queryContext()
     const compiled = await compileTree(tree, asking, new Date(now))
     const answer = await this.#engine.ask(workerQuery(compiled, asking), { timeout_ms: AMPLE_MS })
     return JSON.parse(Buffer.from(answer.rows_json).toString())
   }
 
-  #asking(): QueryContext {
+  /** What a query knows of the project. */
+  queryContext(): QueryContext {
     const { timezone, week_start_day, property_types, test_account_filters } = this.#known
     const { actions = [], cohorts = [], experiments = [] } = this.#known
     return {
@@ -204,7 +205,7 @@ export function insightContext(now: string, known: Known = {}): InsightContext {
     test_account_filters: known.test_account_filters ?? [],
     actions: known.actions ?? [],
     cohorts: known.cohorts ?? [],
-    findExperiment: () => null,
+    findExperiment: (id) => known.experiments?.find((one) => one.id === id) ?? null,
     rows_max: 50_000,
   }
 }

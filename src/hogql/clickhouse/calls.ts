@@ -5,7 +5,7 @@
 
 import { findFunction } from '../functions/registry.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
-import { constantText } from '../sql/sql-fragments.ts'
+import { constantInt, constantText } from '../sql/sql-fragments.ts'
 import { clickhouseName, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
 import { refuseThere } from './refuse-there.ts'
 import type { ClickHouseValues } from './values.ts'
@@ -189,7 +189,26 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   // SQL's own window functions give NULL where there is no such row.
   lag: ([value, ...rest]) => `lag(${[`toNullable(${value})`, ...rest].join(', ')})`,
   lead: ([value, ...rest]) => `lead(${[`toNullable(${value})`, ...rest].join(', ')})`,
-  actor_timeline: refused('A fold over the events of an actor'),
+  // folds: what ClickHouse gathers for them
+  actor_timeline: ([, ...bits], call, printer) =>
+    gatherSorted(packedEvent(call, bits, printer), call, printer),
+  actor_values: ([, value = '', has_value = '', ...bits], call, printer) => {
+    const pair = `(${packedEvent(call, bits, printer)}, ifNull(toString(${value}), ''))`
+    const pairs = printer.gather(
+      'groupArrayIf',
+      [pair, `ifNull(${has_value}, 0)`],
+      unparametrized(call),
+    )
+    return `arrayMap(x -> x.2, arraySort(${pairs}))`
+  },
+  path_timeline: ([, code = ''], call, printer) => {
+    const after = `toDecimal128(${timeAfterOrigin(call, printer)}, 0)`
+    const packed = `${after} * toDecimal128('${PATH_CODES}', 0) + toDecimal128(${code}, 0)`
+    return gatherSorted(packed, call, printer)
+  },
+  // `cut-folds.ts` computes the same number here.
+  path_item: ([text]) =>
+    `greatest(toInt64(bitShiftRight(reinterpretAsUInt64(substring(MD5(ifNull(${text}, '')), 9, 8)), 13)), 1)`,
 }
 
 /** Prints a call. */
@@ -286,4 +305,29 @@ function convertTo(value: string, from: Type, to: Type, printer: ExprPrinter): s
   if (isText(to)) return `toString(${value})`
   const target = from.nullable ? { ...to, nullable: true } : to
   return `CAST(${value}, ${printer.values.text(clickhouseName(target))})`
+}
+
+/** A path's item and its marks are below this, in the bits below the time (`timelines.ts`). */
+const PATH_CODES = 2n ** 53n
+
+const unparametrized = (call: Apply): Apply => ({ ...call, params: [] })
+
+function gatherSorted(packed: string, call: Apply, printer: ExprPrinter): string {
+  return `arraySort(${printer.gather('groupArray', [packed], unparametrized(call))})`
+}
+
+/** The time of an event with its conditions as bits below; in 128 bits as a decimal, which files have. */
+function packedEvent(call: Apply, bits: readonly string[], printer: ExprPrinter): string {
+  const after = timeAfterOrigin(call, printer)
+  const marks = bits.map((bit, index) => `if(${bit}, toInt64(${2n ** BigInt(index)}), 0)`)
+  const scale = 2n ** BigInt(bits.length)
+  return constantInt(call.params[1]) === 1n
+    ? `toDecimal128(${after}, 0) * toDecimal128('${scale}', 0) + toDecimal128(${marks.join(' + ')}, 0)`
+    : `toFloat64(${after} * toInt64(${scale}) + ${marks.join(' + ')})`
+}
+
+/** Microseconds after the first parameter. */
+function timeAfterOrigin({ args: [at], params: [origin] }: Apply, printer: ExprPrinter): string {
+  const instant = at === undefined ? 'NULL' : printer.bare(at)
+  return `(toUnixTimestamp64Micro(toDateTime64(${instant}, 6)) - toInt64(${constantInt(origin) ?? 0n}))`
 }

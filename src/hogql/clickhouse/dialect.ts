@@ -8,9 +8,11 @@ import { lowerNullSafety } from '../passes/lower/lower-null-safety.ts'
 import { inferTimeRanges } from '../passes/read-less/infer-time-ranges.ts'
 import { propagateTimeRanges } from '../passes/read-less/propagate-time-ranges.ts'
 import type { Pass } from '../passes/walk.ts'
-import type { ResolvedExpr } from '../sql/ir.ts'
+import type { ResolvedExpr, Statement } from '../sql/ir.ts'
+import type { PrintedQuery } from '../sql/print.ts'
 import { applyFragment } from '../sql/sql-fragments.ts'
 import { isText, type Type, withNull } from '../types/types.ts'
+import { cutFolds } from './cut-folds.ts'
 import { printClickHouse } from './printer.ts'
 import type { TableState } from './table-state.ts'
 
@@ -29,10 +31,14 @@ const CLICKHOUSE_PASSES: readonly Pass[] = [
   inferTimeRanges,
   propagateTimeRanges,
   lowerNullSafety,
-  limitOutput,
 ]
 
 /** The dialect for a project whose tables are in this state. */
 export function clickhouseDialect(state: TableState): Dialect {
-  return { passes: CLICKHOUSE_PASSES, print: (statement) => printClickHouse(statement, state) }
+  const print = (statement: Statement): PrintedQuery => printClickHouse(statement, state)
+  return {
+    passes: [...CLICKHOUSE_PASSES, limitOutput],
+    print,
+    division: { cut: cutFolds, dialect: { passes: CLICKHOUSE_PASSES, print } },
+  }
 }

@@ -193,6 +193,8 @@ class ClickHousePrinter implements ExprPrinter {
         return `(${this.query(relation.query)}) AS t${relation.id}`
       case 'cte_scan':
         return `q${relation.cte} AS t${relation.id}`
+      case 'gathered':
+        throw new Error('files are read by DuckDB')
       case 'series':
         return `(${this.#series(relation.args)}) AS t${relation.id}`
       case 'rows':

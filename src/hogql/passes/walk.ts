@@ -165,6 +165,7 @@ export function mapRelation(relation: Relation, onExpr: OnExpr, onRelation: OnRe
       }
     case 'cte_scan':
     case 'derived':
+    case 'gathered':
       return relation
     case 'series': {
       const [first, stop, step] = relation.args

@@ -304,6 +304,8 @@ export type Unnest = {
   readonly id: number
   readonly lists: readonly ResolvedExpr[]
 }
+/** Rows that another engine gave, in the file of this number (from 0): columns `c<id>`, as its query named them. */
+type GatheredRows = { readonly kind: 'gathered'; readonly id: number; readonly file: number }
 export type JoinKind =
   | 'ANTI'
   | 'ASOF'
@@ -322,7 +324,15 @@ export type Join = {
   readonly right: Relation
   readonly on: ResolvedExpr | null
 }
-export type Relation = CteScan | DerivedTable | Join | RowsRelation | Scan | SeriesRelation | Unnest
+export type Relation =
+  | CteScan
+  | DerivedTable
+  | GatheredRows
+  | Join
+  | RowsRelation
+  | Scan
+  | SeriesRelation
+  | Unnest
 
 // ── queries ──────────────────────────────────────────────────────────────────────────────────
 

@@ -5,12 +5,13 @@
 
 import type { Type } from '../types/types.ts'
 
-/** The types a bound value can have, in the engine's names. */
+/** The types a bound value can have, in the engine's names; FILE is the number of a gathered file, whose path is bound. */
 type BoundType =
   | 'BIGINT'
   | 'BOOLEAN'
   | 'DATE'
   | 'DOUBLE'
+  | 'FILE'
   | 'HUGEINT'
   | 'TIMESTAMP'
   | 'UUID'
@@ -32,6 +33,11 @@ export class StatementParameters {
   /** The project's id never shares its parameter with a number of the query. */
   project(project_id: number): number {
     return this.#numberOf('project', { type: 'BIGINT', value: BigInt(project_id) })
+  }
+
+  /** The path of a gathered file. */
+  file(file: number): number {
+    return this.number({ type: 'FILE', value: BigInt(file) })
   }
 
   number(value: BoundValue): number {

@@ -144,6 +144,8 @@ class SqlPrinter {
         return `(${this.#query(relation.query)}) AS t${relation.id}`
       case 'cte_scan':
         return `q${relation.cte} AS t${relation.id}`
+      case 'gathered':
+        return `read_parquet($${this.#parameters.file(relation.file)}) AS t${relation.id}`
       case 'series':
         return `range(${this.#list(relation.args)}) AS t${relation.id}(c1)`
       case 'rows':

@@ -11,8 +11,10 @@ import type { QueryEngine } from '../engine/engine.ts'
 import { cancelled, refuseFullQueue, stopping, timedOut } from '../engine/engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 import { TEXT_FORMS } from '../engine/text-forms.ts'
+import { whenAborted } from '../scheduling/abort-signal.ts'
 import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
 import { refusalOf } from './clickhouse-refusals.ts'
+import { GATHER_SETTINGS, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
 import { tableFilters } from './table-filters.ts'
 
@@ -33,6 +35,9 @@ type ClickHouseEngineOptions = {
   /** The writer's, which alone may kill queries. */
   readonly writer: ClickHouseClient
   readonly limits: ClickHouseLimits
+  /** Computes what ClickHouse cannot: folds over the events of actors. */
+  readonly folding: Pick<QueryEngine, 'ask'>
+  readonly data_dir: string
 }
 
 type Ask = QueryEngine['ask']
@@ -51,6 +56,8 @@ const SETTINGS = {
   skip_unavailable_shards: 0,
   cancel_http_readonly_queries_on_client_close: 1,
   http_write_exception_in_output_format: 0,
+  // The end of a compressed answer, with the exception that broke it off, would be lost.
+  enable_http_compression: 0,
   date_time_output_format: 'unix_timestamp',
   output_format_json_quote_64bit_integers: 0,
   output_format_json_quote_denormals: 0,
@@ -96,9 +103,13 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     const ends = [this.#leaving.signal, deadline.signal, ...(signal === undefined ? [] : [signal])]
     const stop = AbortSignal.any(ends)
     this.#last_id += 1
-    const id = this.#last_id
+    const turn = Promise.withResolvers<void>()
+    const entry: QueuedAsk = { id: this.#last_id, project_id, begin: turn.resolve }
     try {
-      await this.#waitForTurn({ id, project_id }, stop)
+      this.#queue.add(entry)
+      this.#beginNext()
+      await Promise.race([turn.promise, whenAborted(stop)])
+      if (stop.aborted) throw cancelled()
       onBegin?.(() => Promise.resolve(null))
       return await this.#run(query, options, stop)
     } catch (error) {
@@ -108,7 +119,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       throw refusalOf(error)
     } finally {
       clearTimeout(timer)
-      this.#queue.remove({ id, project_id, begin: () => {} })
+      this.#queue.remove(entry)
       this.#beginNext()
     }
   }
@@ -118,37 +129,31 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     this.#leaving.abort()
   }
 
-  async #waitForTurn(entry: QueueEntry, stop: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const onStop = (): void => reject(cancelled())
-    stop.addEventListener('abort', onStop)
-    this.#queue.add({ ...entry, begin: resolve })
-    this.#beginNext()
-    await promise.finally(() => stop.removeEventListener('abort', onStop))
-  }
-
   #beginNext(): void {
     for (let next = this.#queue.takeNext(); next !== null; next = this.#queue.takeNext())
       next.begin()
   }
 
-  async #run(
+  #run(query: WorkerQuery, options: EngineAskOptions, stop: AbortSignal): Promise<WorkerAnswer> {
+    return query.gathers === undefined
+      ? this.#answer(query, options, stop)
+      : this.#fold(query, options, stop)
+  }
+
+  async #answer(
     query: WorkerQuery,
     options: EngineAskOptions,
     stop: AbortSignal,
   ): Promise<WorkerAnswer> {
-    const query_id = `tidemark-${query.project_id}-${crypto.randomUUID()}`
-    const has_left = (): void => void this.#killLater(query_id)
-    stop.addEventListener('abort', has_left)
+    const { result_bytes_max } = this.#options.limits
     const started_at = performance.now()
-    try {
-      const response = await this.#options.reader.send({
-        ...this.#statement(query, options.timeout_ms),
-        query_id,
-        signal: stop,
-      })
+    const statement = {
+      ...this.#statement(query, query, options.timeout_ms),
+      sql: `${query.sql} FORMAT JSONCompactEachRow`,
+    }
+    return await this.#sending(statement, query.project_id, stop, async (response) => {
       const begun_at = performance.now()
-      const answer = new AnswerRows(query, options, this.#options.limits.result_bytes_max)
+      const answer = new AnswerRows(query, options, result_bytes_max)
       // Leaving the loop early ends the connection, and with it the query.
       for await (const line of linesOf(response)) if (!(await answer.add(line))) break
       const timings = {
@@ -157,24 +162,76 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
         read_ms: performance.now() - begun_at,
       }
       return { ...(await answer.end()), timings }
+    })
+  }
+
+  /** Gathers what the query folds, and folds it in the query process. */
+  async #fold(
+    query: WorkerQuery,
+    options: EngineAskOptions,
+    stop: AbortSignal,
+  ): Promise<WorkerAnswer> {
+    const { folding, data_dir } = this.#options
+    const ends_at = performance.now() + options.timeout_ms
+    const files = await gatherFiles(query, data_dir, (gather, write) => {
+      const statement = this.#statement(query, gather, options.timeout_ms)
+      const sent = {
+        ...statement,
+        sql: `${gather.sql} FORMAT Parquet`,
+        settings: { ...statement.settings, ...GATHER_SETTINGS },
+      }
+      return this.#sending(sent, query.project_id, stop, write)
+    })
+    try {
+      const { onPart } = options
+      return await folding.ask(files.query, {
+        timeout_ms: Math.max(1, ends_at - performance.now()),
+        signal: stop,
+        is_patient: true,
+        ...(onPart === undefined ? {} : { onPart }),
+      })
     } finally {
-      stop.removeEventListener('abort', has_left)
+      files.remove()
     }
   }
 
-  #statement(query: WorkerQuery, timeout_ms: number): ClickHouseStatement {
+  /** Sends a statement and reads its answer; ClickHouse ends it when `stop` does. */
+  async #sending<Answer>(
+    statement: ClickHouseStatement,
+    project_id: number,
+    stop: AbortSignal,
+    read: (response: Response) => Promise<Answer>,
+  ): Promise<Answer> {
+    const query_id = `tidemark-${project_id}-${crypto.randomUUID()}`
+    const onStop = (): void => void this.#killLater(query_id)
+    stop.addEventListener('abort', onStop)
+    try {
+      return await read(await this.#options.reader.send({ ...statement, query_id, signal: stop }))
+    } finally {
+      stop.removeEventListener('abort', onStop)
+    }
+  }
+
+  #statement(
+    { project_id, timezone, parts }: WorkerQuery,
+    { sql, values }: Pick<WorkerQuery, 'sql' | 'values'>,
+    timeout_ms: number,
+  ): ClickHouseStatement {
     const { limits } = this.#options
     return {
-      sql: `${query.sql} FORMAT JSONCompactEachRow`,
-      texts: query.values.map(({ text }) => text ?? ''),
+      sql,
+      texts: values.map(({ text }) => text ?? ''),
       settings: {
         ...SETTINGS,
-        session_timezone: query.timezone,
-        additional_table_filters: tableFilters(query.project_id),
+        session_timezone: timezone,
+        additional_table_filters: tableFilters(project_id),
         max_execution_time: Math.ceil(timeout_ms / 1000) + GRACE_S,
         max_memory_usage: limits.memory_bytes_max,
         max_rows_to_read: limits.rows_read_max,
-        ...(query.parts === undefined ? { max_result_bytes: limits.result_bytes_max } : {}),
+        // A server that holds an answer until it is whole can still say why there is none; a stream only breaks off.
+        ...(parts === undefined
+          ? { max_result_bytes: limits.result_bytes_max, wait_end_of_query: 1 }
+          : {}),
       },
     }
   }
@@ -188,21 +245,32 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 }
 
-/** The lines of an answer as they arrive. Throws a ClickHouseError for an exception inside of it. */
+/** The rows of an answer as they arrive. Throws a ClickHouseError for an exception inside of it. */
 async function* linesOf({ body }: Response): AsyncGenerator<string> {
-  let left = ''
   let exception = ''
-  for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    const lines = `${left}${text}`.split('\n')
-    left = lines.pop() ?? ''
-    for (const line of lines) {
+  try {
+    for await (const line of textLines(body)) {
       // Every row is a JSON array; after the last one, other lines are an exception.
       if (exception === '' && line.startsWith('[')) yield line
       else if (exception.length < EXCEPTION_LENGTH_MAX) exception += `${line}\n`
     }
+  } catch (error) {
+    // The server ends the connection after an exception.
+    if (exception === '') throw error
   }
-  const all = `${exception}${left}`
-  if (all !== '') throw errorOf(all, null)
+  if (exception !== '') throw errorOf(exception, null)
+}
+
+/** Decoded by hand: a transform stream would drop the last lines before a connection breaks. */
+async function* textLines(body: Response['body']): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let left = ''
+  for await (const bytes of body ?? []) {
+    const lines = `${left}${decoder.decode(bytes, { stream: true })}`.split('\n')
+    left = lines.pop() ?? ''
+    yield* lines
+  }
+  if (left !== '') yield left
 }
 
 /** Collects the rows of an answer, or sends them in parts. */

@@ -72,9 +72,14 @@ export type WorkerQuery = {
   readonly more_is_too_many: boolean
   /** True asks for the plan of the statement instead of its rows: rows of a name and a text. */
   readonly is_plan?: true
+  /** Statements of ClickHouse whose rows `sql` reads from files; the path of the n-th is bound to the value `FILE` n. */
+  readonly gathers?: readonly GatherStatement[]
   /** The format of rows sent in parts; when missing, the answer is one JSON array. */
   readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
 }
+
+/** A statement of ClickHouse, with its texts bound. */
+export type GatherStatement = { readonly sql: string; readonly values: readonly WorkerValue[] }
 
 /** The formats of streamed rows. */
 export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet' | 'xlsx'

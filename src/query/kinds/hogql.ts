@@ -122,7 +122,17 @@ function compile(
 }
 
 /** Converts a compiled query to the worker's form. */
-export function workerQuery(compiled: CompiledQuery, context: QueryContext): WorkerQuery {
+export function workerQuery(
+  compiled: CompiledQuery,
+  context: {
+    readonly project: Pick<QueryContext['project'], 'id'>
+    readonly rows_max: number
+  },
+): WorkerQuery {
+  const gathers = compiled.gather_statements?.map(({ sql, values }) => ({
+    sql,
+    values: values.map(workerValue),
+  }))
   return {
     project_id: context.project.id,
     sql: compiled.sql,
@@ -132,6 +142,7 @@ export function workerQuery(compiled: CompiledQuery, context: QueryContext): Wor
     timezone: compiled.timezone,
     rows_max: compiled.limit ?? context.rows_max,
     more_is_too_many: compiled.limit === null,
+    ...(gathers === undefined ? {} : { gathers }),
   }
 }
 

@@ -16,6 +16,7 @@ import {
   readLogState,
   requireWhole,
 } from '../../storage/files/manifest.ts'
+import { gatheredFolder } from '../../storage/files/parquet.ts'
 import { listMirrorFiles } from '../../storage/files/replica-files.ts'
 import { CREATE_STAGED, TAIL } from '../../storage/files/replication-sources.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
@@ -136,7 +137,7 @@ export class ProjectStore {
     await connection.run(TAIL.create)
     await connection.run(CREATE_REMOVED)
     const readers = await ReaderConnections.open(instance)
-    await lockInstance(connection, slots.allPaths())
+    await lockInstance(connection, slots.allPaths(), gatheredFolder(data_dir, project_id))
     return new ProjectStore(options, {
       slots,
       db,

@@ -43,17 +43,19 @@ export async function openInstance(options: InstanceOptions): Promise<DuckDBInst
 }
 
 /**
- * Locks the instance permanently: it then reaches no file but `allowed_paths`, no network, and
+ * Locks the instance permanently: it then reaches no file but `allowed_paths` and those of `allowed_folder`, no network, and
  * no setting. This is only a second wall: `COPY … (use_tmp_file false)` would still write to an allowed path, which is
  * why nothing but one SELECT is ever run (`prepareSelect`).
  */
 export async function lockInstance(
   connection: DuckDBConnection,
   allowed_paths: readonly string[],
+  allowed_folder: string,
 ): Promise<void> {
   // Files never change, so their footers are read once.
   await connection.run('set global parquet_metadata_cache = true')
   await connection.run(`set allowed_paths = ${textList(allowed_paths)}`)
+  await connection.run(`set allowed_directories = ${textList([`${allowed_folder}/`])}`)
   await connection.run('set enable_external_access = false')
   await connection.run('set lock_configuration = true')
 }

@@ -40,6 +40,12 @@ export function temporaryFolder(data_dir: string): string {
   return join(data_dir, 'tmp')
 }
 
+/** The folder of rows that another engine gathered for the queries of a project; a file lives as long as its query. */
+export function gatheredFolder(data_dir: string, project_id?: number): string {
+  const folder = join(temporaryFolder(data_dir), 'gathered')
+  return project_id === undefined ? folder : join(folder, String(project_id))
+}
+
 /** A Parquet file begins and ends with this; the length of the footer precedes the last one. */
 const MAGIC = 'PAR1'
 const TRAILER_BYTES = 8

@@ -8,13 +8,17 @@ import {
   ClickHouseEngine,
   type ClickHouseLimits,
 } from '../../../src/query/clickhouse/clickhouse-engine.ts'
+import type { QueryEngine } from '../../../src/query/engine/engine.ts'
 import type { WorkerQuery } from '../../../src/query/engine/protocol.ts'
+import { workerQuery } from '../../../src/query/kinds/hogql.ts'
 import { ClickHouseClient } from '../../../src/storage/clickhouse/clickhouse-client.ts'
+import { gatheredFolder } from '../../../src/storage/files/parquet.ts'
 import { type ClickHouseCluster, startCluster } from '../../clickhouse/cluster.ts'
 import { hasClickHouse } from '../../clickhouse/library.ts'
 import { clientOf, insertRows, makeTables } from '../../clickhouse/rows.ts'
 import { CONTEXT } from '../../hogql/engine.ts'
 import { rejectionOf } from '../../rejection.ts'
+import { World } from '../world.ts'
 
 const LIMITS: ClickHouseLimits = {
   running_max: 2,
@@ -45,12 +49,16 @@ const WITHOUT_END =
 describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   let cluster: ClickHouseCluster
   let engine: ClickHouseEngine
+  let world: World
+  let folding: QueryEngine
 
   const engineWith = (limits: Partial<ClickHouseLimits> = {}): ClickHouseEngine =>
     new ClickHouseEngine({
       reader: clientOf(cluster, 0, 'questions'),
       writer: clientOf(cluster),
       limits: { ...LIMITS, ...limits },
+      folding,
+      data_dir: world.data_dir,
     })
   const rowsOf = async (query: WorkerQuery, timeout_ms = 30_000): Promise<unknown> => {
     const { rows_json } = await engine.ask(query, { timeout_ms })
@@ -81,11 +89,14 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
         properties: '{"plan":"pro","price":9007199254740993}',
       },
     ])
+    world = new World()
+    folding = world.openEngine()
     engine = engineWith()
   }, 120_000)
 
   afterAll(async () => {
     engine?.close()
+    await world?.[Symbol.asyncDispose]()
     await cluster?.[Symbol.asyncDispose]()
   })
 
@@ -219,12 +230,88 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     expect(await rowsOf(plainQuery('SELECT 7', { project_id: 2 }))).toEqual([[7]])
     leaving.abort()
     for (const end of await ends) expect(end).toMatchObject({ reason: { code: 'query_cancelled' } })
+    expect(engine.load).toEqual({ running: 0, waiting: 0 })
     await untilNoneRuns()
   }, 60_000)
 
+  describe('folding what ClickHouse gathers', () => {
+    const spec = JSON.stringify({
+      order: 'ordered',
+      step_count: 1,
+      packed_steps: 1,
+      bits: 1,
+      window_us: 1,
+      optional: 0,
+      attribution_step: null,
+      valued: 0,
+      from_step: 0,
+      buckets: [],
+    })
+    const folded = `select funnel_steps(actor_timeline(0, 0)(timestamp, event = 'signup'), '${spec}')[1] as furthest, distinct_id
+      from events group by distinct_id order by distinct_id`
+    const queryOf = (text: string): WorkerQuery => {
+      const compiled = compileHogQL(text, CONTEXT, clickhouseDialect(PLAIN_STATE))
+      return workerQuery(compiled, { project: { id: 1 }, rows_max: 100 })
+    }
+    const filesLeft = (): readonly string[] => [
+      ...new Bun.Glob('**/*.parquet').scanSync(gatheredFolder(world.data_dir)),
+    ]
+
+    test('answers from its rows, and leaves no file behind', async () => {
+      expect(await rowsOf(queryOf(folded))).toEqual([[0, 'a']])
+      expect(filesLeft()).toEqual([])
+    }, 60_000)
+
+    test('refuses more than it may fold, in words', async () => {
+      const [gather] = queryOf(folded).gathers ?? []
+      expect(gather).toBeDefined()
+      const sql =
+        'SELECT repeat(toString(number % 9), 100000) AS c1 FROM numbers(6500) SETTINGS max_block_size = 100'
+      const query = plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] })
+      const ample = engineWith({ memory_bytes_max: 3_000_000_000 })
+      expect(await rejectionOf(ample.ask(query, { timeout_ms: 60_000 }))).toMatchObject({
+        code: 'query_too_large',
+        detail:
+          'Funnels, paths and other folds take about 20000000 events at most. Choose a shorter range or fewer events.',
+      })
+      expect(filesLeft()).toEqual([])
+    }, 60_000)
+
+    test('stops in ClickHouse, and here, when it is cancelled', async () => {
+      const leaving = new AbortController()
+      const gathers = [{ sql: WITHOUT_END.replace('sum(', 'sum(1 + '), values: [] }]
+      const asked = engine.ask(plainQuery('SELECT 1', { gathers }), {
+        timeout_ms: 60_000,
+        signal: leaving.signal,
+      })
+      for (let tries = 0; tries < 400 && (await running()) === 0; tries += 1) await Bun.sleep(25)
+      leaving.abort()
+      expect(await rejectionOf(asked)).toMatchObject({ code: 'query_cancelled' })
+      await untilNoneRuns()
+      expect(filesLeft()).toEqual([])
+    }, 60_000)
+
+    test('refuses an exception inside of the gathered rows with our code', async () => {
+      const sql = 'SELECT throwIf(number > 3000000) AS c1 FROM numbers(4000000)'
+      const asked = engine.ask(plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] }), {
+        timeout_ms: 60_000,
+      })
+      expect(await asked.then(null, (error: unknown) => error)).toMatchObject({
+        name: 'EngineFault',
+      })
+      expect(filesLeft()).toEqual([])
+    }, 60_000)
+  })
+
   test('says that ClickHouse cannot be reached', async () => {
     const gone = new ClickHouseClient({ ...clientOf(cluster).access, url: 'http://127.0.0.1:1' })
-    const unreached = new ClickHouseEngine({ reader: gone, writer: gone, limits: LIMITS })
+    const unreached = new ClickHouseEngine({
+      reader: gone,
+      writer: gone,
+      limits: LIMITS,
+      folding,
+      data_dir: world.data_dir,
+    })
     expect(
       await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
     ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })

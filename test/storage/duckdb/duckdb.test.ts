@@ -10,7 +10,7 @@ test('a locked instance remembers what footers say, whichever connection reads',
   const instance = await openInstance({ memory_mb: 64, threads: 1, spill_dir })
   const locking = await instance.connect()
   const before = await instance.connect()
-  await lockInstance(locking, [])
+  await lockInstance(locking, [], '/nowhere')
   const after = await instance.connect()
   const said: unknown[] = []
   for (const connection of [locking, before, after]) {

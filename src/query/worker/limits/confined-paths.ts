@@ -1,7 +1,7 @@
 /** The Landlock rules of the worker: which files it may reach, and how. */
 import { join } from 'node:path'
 import { nativeFolder } from '../../../storage/duckdb/duckdb-native.ts'
-import { filesFolder } from '../../../storage/files/parquet.ts'
+import { filesFolder, gatheredFolder } from '../../../storage/files/parquet.ts'
 import type { PathRule, Right } from '../../../storage/process/confinement/landlock.ts'
 
 const READ: readonly Right[] = ['read_file', 'read_dir']
@@ -28,6 +28,7 @@ export function queryPathRules(
     // A SQLite reader writes its read mark there, so that a checkpoint waits for it.
     { path: `${log}-shm`, rights: [...READ, ...WRITE] },
     { path: filesFolder(data_dir), rights: [...READ, 'refer'] },
+    { path: gatheredFolder(data_dir), rights: READ },
     { path: nativeFolder(data_dir), rights: READ },
     { path: work_dir, rights: [...READ, ...CHANGE_ENTRIES] },
     { path: spill_dir, rights: WRITE },

@@ -1,0 +1,439 @@
+/**
+ * Cuts a statement at its folds. ClickHouse gathers what a fold reads; the query process folds, and computes what is above.
+ *
+ *   SELECT funnel_steps(actor_timeline(…), spec) FROM events WHERE … GROUP BY person_id
+ *   → gathered: SELECT actor_timeline(…) AS c1 FROM events WHERE … GROUP BY person_id
+ *     rest:     SELECT funnel_steps(c1, spec) FROM the file of the gathered rows
+ *
+ * A select is split where it folds; below that a sub-query that reads tables is gathered whole, and so is a table that is
+ * joined with folded rows, less what conditions on it alone leave out.
+ */
+
+import type { DividedStatement } from '../dialect.ts'
+import {
+  conjuncts,
+  mapChildren,
+  mapRelation,
+  mapSelect,
+  mapStatement,
+  someExpr,
+} from '../passes/walk.ts'
+import { groupKeyIdentity } from '../resolve/grouping.ts'
+import {
+  type Cte,
+  type DerivedTable,
+  type JoinKind,
+  NO_LIMITS,
+  queryColumns,
+  type Relation,
+  type ResolvedExpr,
+  type ResolvedQuery,
+  type ResolvedSelect,
+  type Scan,
+  type Statement,
+  selectFrom,
+} from '../sql/ir.ts'
+import { conjunction, sql } from '../sql/sql-fragments.ts'
+import { fitsFile, fromFile, GatheredColumns, isSentAsText, toFile } from './gathered-columns.ts'
+import { StatementFacts } from './statement-facts.ts'
+
+/** Cuts a statement; null where nothing is folded. */
+export function cutFolds(statement: Statement): DividedStatement | null {
+  return new FoldCutter(statement).cut()
+}
+
+/** Ids of relations and columns that are made here; those of the resolver and of passes are smaller. */
+const FIRST_ID = 2_000_000
+
+/** Joins that leave out rows of both sides alike, and those that keep the left side's. */
+const KEEPS_NEITHER: ReadonlySet<JoinKind> = new Set(['CROSS', 'INNER'])
+const KEEPS_LEFT: ReadonlySet<JoinKind> = new Set(['ANTI', 'ASOF', 'ASOF LEFT', 'LEFT', 'SEMI'])
+
+class FoldCutter {
+  readonly #statement: Statement
+  readonly #facts: StatementFacts
+  readonly #gathers: Statement[] = []
+  /** Tables that are joined with folded rows: their columns in a file, by relation. */
+  readonly #tables = new Map<number, GatheredColumns>()
+  #last_id = FIRST_ID
+
+  constructor(statement: Statement) {
+    this.#statement = statement
+    this.#facts = new StatementFacts(statement.ctes)
+  }
+
+  cut(): DividedStatement | null {
+    const { ctes, query } = this.#statement
+    const all = [query, ...ctes.map((cte) => cte.query)]
+    if (!all.some((one) => this.#facts.ofQuery(one).folds)) return null
+    const cut_query = this.#query(query)
+    const cut_ctes = new Map<number, Cte>()
+    this.#cutCtesOf(cut_query, cut_ctes)
+    const read = ctes.flatMap(({ id }) => cut_ctes.get(id) ?? [])
+    return { gathers: this.#gathers, rest: withItemNumbers({ ctes: read, query: cut_query }) }
+  }
+
+  /** Cuts the CTEs that a part reads, and those that they read. */
+  #cutCtesOf(part: ResolvedQuery, done: Map<number, Cte>): void {
+    const read = ctesIn(part)
+    for (const cte of this.#statement.ctes) {
+      if (!read.has(cte.id) || done.has(cte.id)) continue
+      const query = this.#query(cte.query)
+      done.set(cte.id, { ...cte, query })
+      this.#cutCtesOf(query, done)
+    }
+  }
+
+  #query(query: ResolvedQuery): ResolvedQuery {
+    const { folds, scans } = this.#facts.ofQuery(query)
+    if (!folds) return scans ? this.#gather(query) : query
+    if (query.kind === 'select') return this.#select(query)
+    const rest = query.rest.map((leg) => ({ ...leg, query: this.#query(leg.query) }))
+    return { ...query, first: this.#query(query.first), rest }
+  }
+
+  #select(select: ResolvedSelect): ResolvedSelect {
+    const { folds, scans } =
+      select.from === null ? { folds: true, scans: false } : this.#facts.ofRelation(select.from)
+    if (folds || !scans) return this.#selectOverParts(select)
+    return this.#splitGroups(select) ?? this.#splitRows(select)
+  }
+
+  // ── a select whose rows are gathered ───────────────────────────────────────────────────────
+
+  /** Groups there and folds here; null where the groups themselves need a fold. */
+  #splitGroups(select: ResolvedSelect): ResolvedSelect | null {
+    const { group_by, having } = select
+    const keys = group_by?.sets.flat() ?? []
+    const [there, here] = this.#conditions(select.where)
+    const names = new Set(keys.map(groupKeyIdentity))
+    // Groups can be left out before or after they are made when that depends on their keys alone.
+    const is_late = here.every((condition) => readsOnly(condition, names))
+    if (!is_late || !isGrouped(select) || this.#groupsNeedFold(select)) return null
+    const columns = new GatheredColumns(this.#nextId(), () => this.#nextId(), true)
+    const having_folds = having !== null && this.#folds(having)
+    const above = having_folds ? [...here, having] : here
+    const outer = this.#above(select, columns)
+    const where = conjunction(above.map((expr) => this.#outer(expr, columns)))
+    const inner: ResolvedSelect = {
+      ...selectFrom(columns.outputs(), select.from),
+      ...NO_LIMITS,
+      where: conjunction(there),
+      group_by,
+      having: having_folds ? null : having,
+    }
+    return { ...outer, where, from: this.#file(columns.relation, inner) }
+  }
+
+  /** Whether keys or aggregates of a select contain a fold. */
+  #groupsNeedFold(select: ResolvedSelect): boolean {
+    const keys = select.group_by?.sets.flat() ?? []
+    const aggregates = exprsAbove(select).flatMap(aggregatesIn)
+    return [...keys, ...aggregates].some((expr) => this.#folds(expr))
+  }
+
+  /** Gathers rows there; groups and folds here. */
+  #splitRows(select: ResolvedSelect): ResolvedSelect {
+    const { group_by, having } = select
+    const [there, here] = this.#conditions(select.where)
+    const columns = new GatheredColumns(this.#nextId(), () => this.#nextId())
+    const read = (expr: ResolvedExpr): ResolvedExpr => this.#outer(expr, columns)
+    const outer = {
+      ...this.#above(select, columns),
+      where: conjunction(here.map(read)),
+      group_by:
+        group_by === null ? null : { ...group_by, sets: group_by.sets.map((set) => set.map(read)) },
+      having: having === null ? null : read(having),
+    }
+    const inner = { ...selectFrom(columns.outputs(), select.from), where: conjunction(there) }
+    return { ...outer, from: this.#file(columns.relation, inner) }
+  }
+
+  /** The columns, orders and limits of a select, with their parts read from the file. */
+  #above(select: ResolvedSelect, columns: GatheredColumns): ResolvedSelect {
+    const above = { ...select, from: null, where: null, known: [], group_by: null, having: null }
+    return mapSelect(
+      above,
+      (expr) => this.#outer(expr, columns),
+      (relation) => relation,
+    )
+  }
+
+  /** Conditions that are checked there, and those that fold. */
+  #conditions(where: ResolvedExpr | null): readonly [there: ResolvedExpr[], here: ResolvedExpr[]] {
+    const all = where === null ? [] : conjuncts(where)
+    const here = all.filter((condition) => this.#folds(condition))
+    return [all.filter((condition) => !here.includes(condition)), here]
+  }
+
+  #folds(expr: ResolvedExpr): boolean {
+    return this.#facts.ofExpr(expr).folds
+  }
+
+  /** An expression of a split select: its greatest parts without a fold are columns of the file. */
+  #outer(expr: ResolvedExpr, columns: GatheredColumns): ResolvedExpr {
+    const is_column =
+      !this.#folds(expr) && canBeColumn(expr) && (columns.takes_aggregates || !gathers(expr))
+    if (is_column) return columns.read(expr)
+    const inner = (child: ResolvedExpr): ResolvedExpr => this.#outer(child, columns)
+    const inQuery = (query: ResolvedQuery): ResolvedQuery => this.#query(query)
+    return mapChildren(
+      expr,
+      // The call of a window is computed over all rows here.
+      (child) =>
+        expr.kind === 'window' && child === expr.call
+          ? mapChildren(child, inner, inQuery)
+          : inner(child),
+      inQuery,
+    )
+  }
+
+  // ── a select over folded rows ──────────────────────────────────────────────────────────────
+
+  #selectOverParts(select: ResolvedSelect): ResolvedSelect {
+    const { from } = select
+    if (from === null) return mapSelect(select, (expr) => this.#read(expr), keepRelation)
+    const relation = this.#relation(from)
+    const conditions = select.where === null ? [] : conjuncts(select.where)
+    const movable = tablesBelowJoins(from)
+    const moved = new Map<number, ResolvedExpr[]>()
+    const here = conditions.filter((condition) => {
+      const table = this.#folds(condition) ? null : onlyRelation(condition)
+      if (table === null || !movable.has(table)) return true
+      moved.set(table, [...(moved.get(table) ?? []), condition])
+      return false
+    })
+    const rest = mapSelect(
+      { ...select, from: null, known: [], where: conjunction(here) },
+      (expr) => this.#read(expr),
+      keepRelation,
+    )
+    return { ...rest, from: this.#withFiles(relation, moved) }
+  }
+
+  /** A relation with its sub-selects cut; its tables are known from here on. */
+  #relation(relation: Relation): Relation {
+    if (relation.kind === 'derived')
+      return { kind: 'derived', id: relation.id, query: this.#query(relation.query) }
+    if (relation.kind === 'scan')
+      this.#tables.set(relation.id, new GatheredColumns(relation.id, () => this.#nextId()))
+    return mapRelation(
+      relation,
+      (expr) => this.#read(expr),
+      (inner) => this.#relation(inner),
+    )
+  }
+
+  /** An expression over folded rows: columns and members of tables are read from their files. */
+  #read(expr: ResolvedExpr): ResolvedExpr {
+    const stored = expr.kind === 'property' ? expr.of : expr
+    if (stored.kind === 'column') {
+      const table = this.#tables.get(stored.relation)
+      if (table !== undefined) return table.read(expr)
+    }
+    return mapChildren(
+      expr,
+      (child) => this.#read(child),
+      (query) => this.#query(query),
+    )
+  }
+
+  /** The relation with a file in the place of each table. */
+  #withFiles(relation: Relation, moved: ReadonlyMap<number, readonly ResolvedExpr[]>): Relation {
+    if (relation.kind === 'scan') {
+      const columns = this.#tables.get(relation.id)
+      if (columns === undefined) throw new Error('a table is met when its select is cut')
+      const where = conjunction(moved.get(relation.id) ?? [])
+      return this.#file(relation.id, { ...selectFrom(columns.outputs(), relation), where })
+    }
+    return mapRelation(
+      relation,
+      (expr) => expr,
+      (inner) => this.#withFiles(inner, moved),
+    )
+  }
+
+  // ── files ──────────────────────────────────────────────────────────────────────────────────
+
+  #file(id: number, query: ResolvedQuery): DerivedTable {
+    return { kind: 'derived', id, query: this.#gather(query) }
+  }
+
+  /** Adds a statement for ClickHouse; gives the select that reads its rows. */
+  #gather(query: ResolvedQuery): ResolvedSelect {
+    const outputs = queryColumns(query)
+    const file = this.#gathers.length
+    this.#gathers.push({ ctes: this.#ctesOf(query), query: this.#sent(query) })
+    const id = this.#nextId()
+    const columns = outputs.map((column) => ({
+      id: column.id,
+      expr: fromFile(id, column.id, column.type),
+    }))
+    return selectFrom(columns, { kind: 'gathered', id, file })
+  }
+
+  /** The query with its columns in the forms of the file. */
+  #sent(query: ResolvedQuery): ResolvedQuery {
+    const outputs = queryColumns(query)
+    if (!outputs.some(({ type }) => type.kind === 'null' || isSentAsText(type))) return query
+    const relation = this.#nextId()
+    const columns = outputs.map(({ id, type }) => ({
+      id,
+      expr: toFile({ kind: 'column', relation, name: `c${id}`, type }),
+    }))
+    return selectFrom(columns, { kind: 'derived', id: relation, query })
+  }
+
+  /** The CTEs that a query reads, and those that they read, in their order. */
+  #ctesOf(query: ResolvedQuery): readonly Cte[] {
+    const read = new Set<number>()
+    const add = (part: ResolvedQuery): void => {
+      for (const id of ctesIn(part)) {
+        const cte = this.#statement.ctes.find((one) => one.id === id)
+        if (cte === undefined || read.has(id)) continue
+        read.add(id)
+        add(cte.query)
+      }
+    }
+    add(query)
+    return this.#statement.ctes.filter(({ id }) => read.has(id))
+  }
+
+  #nextId(): number {
+    this.#last_id += 1
+    return this.#last_id
+  }
+}
+
+const keepRelation = (relation: Relation): Relation => relation
+
+const gathers = (expr: ResolvedExpr): boolean =>
+  someExpr(expr, (one) => one.kind === 'apply' && one.aggregate !== null)
+
+/** The aggregate calls of an expression, outside of windows. */
+function aggregatesIn(expr: ResolvedExpr): readonly ResolvedExpr[] {
+  if (expr.kind === 'apply' && expr.aggregate !== null) return [expr]
+  const found: ResolvedExpr[] = []
+  mapChildren(
+    expr,
+    (child) => {
+      const is_call = expr.kind === 'window' && child === expr.call
+      found.push(...(is_call ? [] : aggregatesIn(child)))
+      return child
+    },
+    (query) => query,
+  )
+  return found
+}
+
+const isGrouped = (select: ResolvedSelect): boolean =>
+  select.group_by !== null || exprsAbove(select).some((expr) => aggregatesIn(expr).length > 0)
+
+/** The expressions that are computed of groups. */
+function exprsAbove({ columns, having, qualify, order_by }: ResolvedSelect): ResolvedExpr[] {
+  return [
+    ...columns.map(({ expr }) => expr),
+    ...order_by.map(({ expr }) => expr),
+    ...[having, qualify].filter((expr) => expr !== null),
+  ]
+}
+
+/** Whether all that an expression takes from rows is among the keys. */
+function readsOnly(expr: ResolvedExpr, keys: ReadonlySet<string>): boolean {
+  if (keys.has(groupKeyIdentity(expr))) return true
+  let reads_only = expr.kind !== 'column'
+  mapChildren(
+    expr,
+    (child) => {
+      reads_only &&= readsOnly(child, keys)
+      return child
+    },
+    (query) => query,
+  )
+  return reads_only
+}
+
+/** Whether an expression can be a column of a file: it has a value for each row, of a type that a file has. */
+function canBeColumn(expr: ResolvedExpr): boolean {
+  const { kind } = expr
+  if (kind === 'lambda' || kind === 'subquery' || !fitsFile(expr.type)) return false
+  if (!someExpr(expr, readsRows) || someExpr(expr, (one) => one.kind === 'window')) return false
+  return !readsLocals(expr, new Set())
+}
+
+const readsRows = (expr: ResolvedExpr): boolean =>
+  expr.kind === 'column' ||
+  expr.kind === 'subquery' ||
+  (expr.kind === 'apply' && expr.aggregate !== null)
+
+/** Whether an expression reads a parameter of a lambda around it. */
+function readsLocals(expr: ResolvedExpr, known: ReadonlySet<number>): boolean {
+  if (expr.kind === 'local') return !known.has(expr.id)
+  const inside =
+    expr.kind === 'lambda' ? known.union(new Set(expr.locals.map(({ id }) => id))) : known
+  let reads = false
+  mapChildren(
+    expr,
+    (child) => {
+      reads ||= readsLocals(child, inside)
+      return child
+    },
+    (query) => query,
+  )
+  return reads
+}
+
+/** The tables of a select whose rows its WHERE can leave out before the joins. */
+function tablesBelowJoins(relation: Relation): ReadonlySet<number> {
+  if (relation.kind === 'scan') return new Set([relation.id])
+  if (relation.kind !== 'join') return new Set()
+  const left = tablesBelowJoins(relation.left)
+  if (KEEPS_NEITHER.has(relation.join)) return left.union(tablesBelowJoins(relation.right))
+  return KEEPS_LEFT.has(relation.join) ? left : new Set()
+}
+
+/** The one relation that an expression reads; null for none or several. */
+function onlyRelation(expr: ResolvedExpr): Scan['id'] | null {
+  const relations = new Set<number>()
+  const has_query = someExpr(expr, (one) => {
+    if (one.kind === 'column') relations.add(one.relation)
+    return one.kind === 'subquery'
+  })
+  const [first = null] = relations
+  return has_query || relations.size !== 1 ? null : first
+}
+
+/** The ids of the CTEs that a query reads. */
+function ctesIn(query: ResolvedQuery): ReadonlySet<number> {
+  const ids = new Set<number>()
+  const add = (relation: Relation): void => {
+    if (relation.kind === 'cte_scan') ids.add(relation.cte)
+    if (relation.kind !== 'join') return
+    add(relation.left)
+    add(relation.right)
+  }
+  mapStatement(
+    { ctes: [], query },
+    {
+      select: (select) => {
+        if (select.from !== null) add(select.from)
+        return select
+      },
+    },
+  )
+  return ids
+}
+
+/** An item's number has to be the same on both sides of the cut: `calls.ts` prints the same digest. */
+function withItemNumbers(statement: Statement): Statement {
+  return mapStatement(statement, {
+    expr: (expr) => {
+      const [text] = expr.kind === 'apply' && expr.name === 'path_item' ? expr.args : []
+      return text === undefined
+        ? expr
+        : sql`greatest((md5_number_lower(coalesce(${text}, '')) >> 13::UBIGINT)::BIGINT, 1)`(
+            expr.type,
+          )
+    },
+  })
+}
