@@ -24,7 +24,9 @@ export function decodeResults(
   codes: string,
 ): FlagResult[] {
   const all = results.slice()
-  flag_groups.forEach((flag_group, index) => decodeGroup(flag_group, codes.charCodeAt(index), all))
+  flag_groups.forEach((flag_group, index) => {
+    decodeGroup(flag_group, codes.charCodeAt(index), all, 0)
+  })
   return all
 }
 
@@ -61,12 +63,9 @@ export class TableEvaluation implements Evaluation {
     const { flag_groups, results, budget } = this.#decision_table
     const flag_group = flag_groups[index]
     if (flag_group === undefined) return { values: '', payloads: '' }
-    const all = results.slice()
-    decodeGroup(flag_group, code, all)
-    const texts = addCommas(
-      responseTexts(all.slice(flag_group.start, flag_group.end).filter(isActive)),
-      index > 0,
-    )
+    const own = results.slice(flag_group.start, flag_group.end)
+    decodeGroup(flag_group, code, own, flag_group.start)
+    const texts = addCommas(responseTexts(own.filter(isActive)), index > 0)
     const chars = texts.values.length + texts.payloads.length
     if (chars > budget.chars) return texts
     budget.chars -= chars
@@ -101,12 +100,17 @@ function isActive({ flag }: FlagResult): boolean {
   return flag.active
 }
 
-/** Writes the results that a group's code encodes into `all`: the reverse of `outcomeCodes`. */
-function decodeGroup({ open }: FlagGroup, code: number, all: FlagResult[]): void {
+/** Writes the results that a group's code encodes into `results`, which begin with that of flag `first`: the reverse of `outcomeCodes`. */
+function decodeGroup(
+  { open }: FlagGroup,
+  code: number,
+  results: FlagResult[],
+  first: number,
+): void {
   let rest = code
   for (const { index, options } of open.toReversed()) {
     const option = options[rest % options.length]
-    if (option !== undefined) all[index] = option
+    if (option !== undefined) results[index - first] = option
     rest = Math.floor(rest / options.length)
   }
 }

@@ -3,7 +3,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import type { ControlDB } from '../../projects/rights/access.ts'
 import { cohorts } from '../tables.ts'
 
-type NamedCohort = {
+export type NamedCohort = {
   readonly id: number
   readonly name: string
   readonly is_static: boolean
@@ -18,5 +18,5 @@ export function listNamedCohorts(db: ControlDB, project_id: number): readonly Na
     .where(and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false)))
     .orderBy(asc(id))
     .all()
-    .map((cohort) => ({ ...cohort, name: cohort.name ?? '' }))
+    .map((cohort) => ({ id: cohort.id, name: cohort.name ?? '', is_static: cohort.is_static }))
 }

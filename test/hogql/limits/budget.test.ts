@@ -1,6 +1,7 @@
 /** Whatever a text says, the time to compile or refuse it grows with its length and no faster. */
 import { describe, expect, test } from 'bun:test'
 import { Refusal } from '../../../src/errors.ts'
+import { BudgetExceeded, INLINE_BUDGET } from '../../../src/hogql/budget.ts'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
 import { CONTEXT } from '../engine.ts'
 
@@ -78,6 +79,13 @@ describe('a text of ever more', () => {
       })
     }
   })
+})
+
+test('more cohorts than are compiled at once between requests are compiled on a thread', () => {
+  const text = `select 1 from events where ${repeat('person_id in cohort 5', 100, ' or ')}`
+  const compileInline = () => compileHogQL(text, { ...CONTEXT, budget: INLINE_BUDGET })
+  expect(compileInline).toThrow(BudgetExceeded)
+  expect(compileHogQL(text, CONTEXT).sql).toContain('cohort_people')
 })
 
 describe('a constant time beyond any calendar', () => {

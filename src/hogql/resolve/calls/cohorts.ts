@@ -10,12 +10,16 @@ import { requireShown } from '../from/sources.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import type { NameScope, Resolver } from '../scope.ts'
 
+/** The work charged for a cohort: its select goes through every pass, which takes as long as 50 expressions. */
+const COHORT_PARTS = 50
+
 /** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses unknown cohorts and ambiguous names. */
 export function resolveInCohort(
   node: ast.CompareOperation,
   scope: NameScope,
   resolver: Resolver,
 ): ResolvedExpr {
+  resolver.spend(COHORT_PARTS, node)
   const cohort = cohortNamed(node, resolver)
   const left = resolver.expr(node.left, scope)
   const table = field([cohort.is_static ? 'static_cohort_people' : 'cohort_people'])

@@ -12,7 +12,7 @@ import type { Project } from '../../../projects/settings/project.ts'
 import type { MemberLevel } from '../../../projects/tables.ts'
 import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
 import { listActions, type NamedAction } from '../../../targeting/action.ts'
-import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
+import { listNamedCohorts, type NamedCohort } from '../../../targeting/cohorts/named-cohorts.ts'
 import { findExperimentById } from '../../../targeting/experiments/named-experiments.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readResource } from './resources.ts'
@@ -40,7 +40,9 @@ export function queryContext(
 ): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
   requireRight(rights, QUERY_READ)
+  // A statement may name a hundred of them: each list is read once.
   let actions: readonly NamedAction[] | null = null
+  let cohorts: readonly NamedCohort[] | null = null
   return {
     project: { ...project, ...callerOf(caller, rights) },
     rows_max: app.query_limits.rows_max,
@@ -55,7 +57,8 @@ export function queryContext(
       return app.definitions.clickhouseState?.(project.id) ?? null
     },
     get cohorts() {
-      return listNamedCohorts(app.control, project.id)
+      cohorts ??= listNamedCohorts(app.control, project.id)
+      return cohorts
     },
     get actions() {
       actions ??= listActions(app.control, project.id)
