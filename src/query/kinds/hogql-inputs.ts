@@ -1,5 +1,5 @@
 /** The inputs of a HogQL query's placeholders: values, variables and filters, merged with a dashboard's overrides. */
-import { Refusal } from '../../errors.ts'
+import { Refusal, type Span } from '../../errors.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { visitNodes } from '../../hogql/syntax/walk.ts'
@@ -92,17 +92,31 @@ function isVariable(value: unknown): value is QueryVariable {
   return typeof value === 'object' && value !== null
 }
 
+type NamedPlaceholder = { readonly name: string; readonly span: Span }
+
+/** The variables that trees name. A text's tree is in the cache of texts, and is prepared for every request. */
+const variables_by_tree = new WeakMap<Select, readonly NamedPlaceholder[]>()
+
 /** Refuses `{variables.x}` where the query has no variable x. */
 export function requireVariables(
   tree: Select,
   values: ReadonlyMap<string, PlaceholderValue>,
 ): void {
+  const named = variables_by_tree.get(tree) ?? variablesIn(tree)
+  variables_by_tree.set(tree, named)
+  const missing = named.find(({ name }) => !values.has(name))
+  if (missing === undefined) return
+  const detail = `Variable ${missing.name.slice('variables.'.length)} is missing from query`
+  throw new Refusal('invalid_input', detail, { attr: 'query', span: missing.span })
+}
+
+function variablesIn(tree: Select): readonly NamedPlaceholder[] {
+  const named: NamedPlaceholder[] = []
   visitNodes(tree, (node) => {
     if (node.kind !== 'Placeholder' || node.expr.kind !== 'Field') return
     const { chain } = node.expr
-    if (chain[0] !== 'variables' || values.has(chain.join('.'))) return
-    const span = { start: node.start, end: node.end }
-    const detail = `Variable ${chain.slice(1).join('.')} is missing from query`
-    throw new Refusal('invalid_input', detail, { attr: 'query', span })
+    if (chain[0] !== 'variables') return
+    named.push({ name: chain.join('.'), span: { start: node.start, end: node.end } })
   })
+  return named
 }
