@@ -69,7 +69,10 @@ type MeasuredPage = (typeof PAGES)[number]
 /** Opens each page on each device; nothing when there is no browser. */
 export async function chartTimes(): Promise<readonly ChartTime[]> {
   if (!HAS_BROWSER) return []
-  await using ui = await openInterface({ demo_persons: SIZES.chart_persons })
+  await using ui = await openInterface({
+    demo_persons: SIZES.chart_persons,
+    is_whole_browser: true,
+  })
   const times: ChartTime[] = []
   for (const device of DEVICES) {
     for (const page of PAGES) {

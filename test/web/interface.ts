@@ -54,13 +54,15 @@ type InterfaceOptions = {
   readonly demo_persons?: number
   /** Without Chromium: for a test that brings a browser of its own. */
   readonly has_browser?: boolean
+  /** With the browser that has windows. */
+  readonly is_whole_browser?: boolean
   /** Another program than the source. */
   readonly command?: StartOptions['command']
 }
 
 /** Starts server and browser. */
 export async function openInterface(options: InterfaceOptions = {}): Promise<Interface> {
-  const { demo_persons = 60, has_browser = true, command } = options
+  const { demo_persons = 60, has_browser = true, is_whole_browser = false, command } = options
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-web-'))
   const start = (): Promise<Server> =>
     startServer({
@@ -69,7 +71,7 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
       env: { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: EMAIL, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: PASSWORD },
     })
   let server = await start()
-  const browser = has_browser ? await openBrowser() : null
+  const browser = has_browser ? await openBrowser({ is_whole: is_whole_browser }) : null
   const api = (path: string, init: RequestInit = {}) => callApi(server.url, path, init)
   if (demo_persons > 0) await fillWithDemo(api, demo_persons)
   return {

@@ -100,6 +100,30 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByLabel('HogQL').getByText('where distinct_id').waitFor()
   })
 
+  test('completes the word that is typed while the names for the one before are slow to come', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.type('select ')
+    const asked = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/query/', async (route) => {
+      if (/HogQLAutocomplete.*zzzz/.test(route.request().postData() ?? '')) {
+        asked.resolve()
+        await held.promise
+      }
+      await route.continue()
+    })
+    // No name begins like this.
+    await page.keyboard.type('zzzz')
+    await asked.promise
+    await page.keyboard.type(', nne')
+    held.resolve()
+    await page.getByRole('option', { name: 'windowFunnel', exact: true }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
   test('marks what is wrong, says where it stands, and takes the name that was meant', async () => {
     await using visit = await ui.visit()
     const { page } = visit

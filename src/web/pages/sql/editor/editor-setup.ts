@@ -166,10 +166,12 @@ async function completeHogQL(
     from,
     context.pos,
   ).catch(() => NO_COMPLETIONS)
-  if (context.aborted || suggestions.length === 0) return null
+  if (context.aborted) return null
   const options = suggestions.map(completionOf)
-  // A list that was cut off may lack the matches of a longer word: they are fetched again.
-  return { from, options, ...(!incomplete_list && { validFor: /^[\w$]*$/ }) }
+  // A list that was cut off may lack the matches of a longer word: they are fetched again. An empty list is a list too:
+  // after null the editor would not ask about what was typed in the meantime.
+  const is_whole = !incomplete_list && options.length > 0
+  return { from, options, ...(is_whole && { validFor: /^[\w$]*$/ }) }
 }
 
 function completionOf({ label, insertText, detail, kind }: HogQLSuggestion): Completion {
