@@ -97,6 +97,8 @@ export type CompiledQuery = {
   readonly timezone: string
   /** The statements of the other engine whose rows `sql` reads from files; missing where there are none. */
   readonly gather_statements?: readonly PrintedQuery[]
+  /** For an engine that writes files: the statement of the engine of one machine that reads the answer from one. */
+  readonly file_reader?: PrintedQuery
 }
 
 /**
@@ -157,6 +159,8 @@ export function lowerMeaning(
     parts === null
       ? lowerStatement(statement, context, dialect, reads)
       : lowerStatement(parts.rest, context, DUCKDB)
+  const answer = parts === null ? (dialect.division?.readAnswer(statement) ?? null) : null
+  const file_reader = answer === null ? undefined : lowerStatement(answer, context, DUCKDB).printed
   const { sql, values, moving } = printed
   const compiled: CompiledQuery = {
     sql,
@@ -169,6 +173,7 @@ export function lowerMeaning(
     reads: all_reads,
     timezone: context.timezone,
     ...(gather_statements === undefined ? {} : { gather_statements }),
+    ...(file_reader === undefined ? {} : { file_reader }),
   }
   return { compiled, validity, moving }
 }

@@ -17,6 +17,8 @@ export type Dialect = {
 type StatementDivision = {
   /** Null for a statement that the dialect's engine answers alone. */
   readonly cut: (statement: Statement) => DividedStatement | null
+  /** Reads the whole answer of a statement from the file 0; null where its types have no form in a file. */
+  readonly readAnswer: (statement: Statement) => Statement | null
   /** The dialect of what is gathered: no part of it has a limit for answers. */
   readonly dialect: Pick<Dialect, 'passes' | 'print'>
 }

@@ -13,6 +13,7 @@ import type { PrintedQuery } from '../sql/print.ts'
 import { applyFragment } from '../sql/sql-fragments.ts'
 import { isText, type Type, withNull } from '../types/types.ts'
 import { cutFolds } from './cut-folds.ts'
+import { readAnswer } from './gathered-columns.ts'
 import { printClickHouse } from './printer.ts'
 import type { TableState } from './table-state.ts'
 
@@ -39,6 +40,6 @@ export function clickhouseDialect(state: TableState): Dialect {
   return {
     passes: [...CLICKHOUSE_PASSES, limitOutput],
     print,
-    division: { cut: cutFolds, dialect: { passes: CLICKHOUSE_PASSES, print } },
+    division: { cut: cutFolds, readAnswer, dialect: { passes: CLICKHOUSE_PASSES, print } },
   }
 }

@@ -1,7 +1,14 @@
 /** Columns that travel from ClickHouse to the query process in a Parquet file: their types there, in the file and here. */
 
 import { groupKeyIdentity } from '../resolve/grouping.ts'
-import type { ColumnExpr, Output, ResolvedExpr } from '../sql/ir.ts'
+import {
+  type ColumnExpr,
+  type Output,
+  queryColumns,
+  type ResolvedExpr,
+  type Statement,
+  selectFrom,
+} from '../sql/ir.ts'
 import { bindInt, joinFragments, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
 import { duckdbName, STRING, type Type, UNKNOWN } from '../types/types.ts'
 import { refuseThere } from './refuse-there.ts'
@@ -46,6 +53,18 @@ const fitsItem = (type: Type): boolean => type.kind !== 'datetime' && fitsFile(t
 
 /** Whether ClickHouse writes a type otherwise than DuckDB reads it: integers of 128 bits are raw bytes in a file. */
 export const isSentAsText = (type: Type): boolean => type.kind === 'int' && type.bits > 64
+
+/** The select that reads the answer of a statement from its file. */
+export function readAnswer({ query }: Statement): Statement | null {
+  const outputs = queryColumns(query)
+  const fits = outputs.every(
+    ({ type }) => fitsFile(type) && !isSentAsText(type) && type.kind !== 'null',
+  )
+  if (!fits) return null
+  const file = { kind: 'gathered', id: 1, file: 0 } as const
+  const columns = outputs.map(({ id, type }) => ({ id, expr: fromFile(file.id, id, type) }))
+  return { ctes: [], query: selectFrom(columns, file) }
+}
 
 /** A value as it is written into the file. */
 export function toFile(expr: ResolvedExpr): ResolvedExpr {

@@ -14,7 +14,7 @@ import { TEXT_FORMS } from '../engine/text-forms.ts'
 import { whenAborted } from '../scheduling/abort-signal.ts'
 import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
 import { refusalOf } from './clickhouse-refusals.ts'
-import { GATHER_SETTINGS, gatherFiles } from './gathered-files.ts'
+import { FOLD_LIMITS, GATHER_SETTINGS, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
 import { tableFilters } from './table-filters.ts'
 
@@ -42,6 +42,11 @@ type ClickHouseEngineOptions = {
 
 type Ask = QueryEngine['ask']
 type EngineAskOptions = Parameters<Ask>[1]
+
+type GatherTerms = {
+  readonly stop: AbortSignal
+  readonly gather_limits: Readonly<Record<string, number>>
+}
 
 /** A query that waits for its turn or runs. */
 type QueuedAsk = QueueEntry & { readonly begin: () => void }
@@ -135,9 +140,23 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 
   #run(query: WorkerQuery, options: EngineAskOptions, stop: AbortSignal): Promise<WorkerAnswer> {
-    return query.gathers === undefined
+    if (query.gathers !== undefined)
+      return this.#askFiles(query, options, { stop, gather_limits: FOLD_LIMITS })
+    return isWrittenHere(query)
       ? this.#answer(query, options, stop)
-      : this.#fold(query, options, stop)
+      : this.#write(query, options, stop)
+  }
+
+  /** Gathers the whole answer, and writes it in the query process. */
+  #write(query: WorkerQuery, options: EngineAskOptions, stop: AbortSignal): Promise<WorkerAnswer> {
+    const { sql, values, file_statement } = query
+    if (file_statement === undefined)
+      throw new Refusal(
+        'invalid_input',
+        'A type of the columns has no form in such a file of ClickHouse. Ask for CSV or NDJSON.',
+      )
+    const written = { ...query, ...file_statement, gathers: [{ sql, values }] }
+    return this.#askFiles(written, options, { stop, gather_limits: {} })
   }
 
   async #answer(
@@ -165,11 +184,11 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     })
   }
 
-  /** Gathers what the query folds, and folds it in the query process. */
-  async #fold(
+  /** Gathers rows into files, and answers from them in the query process. */
+  async #askFiles(
     query: WorkerQuery,
     options: EngineAskOptions,
-    stop: AbortSignal,
+    { stop, gather_limits }: GatherTerms,
   ): Promise<WorkerAnswer> {
     const { folding, data_dir } = this.#options
     const ends_at = performance.now() + options.timeout_ms
@@ -178,7 +197,11 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       const sent = {
         ...statement,
         sql: `${gather.sql} FORMAT Parquet`,
-        settings: { ...statement.settings, ...GATHER_SETTINGS },
+        settings: {
+          ...statement.settings,
+          ...GATHER_SETTINGS,
+          ...gather_limits,
+        },
       }
       return this.#sending(sent, query.project_id, stop, write)
     })
@@ -272,6 +295,10 @@ async function* textLines(body: Response['body']): AsyncGenerator<string> {
   }
   if (left !== '') yield left
 }
+
+/** Whether this process writes the rows: JSON and texts; other formats are the worker's. */
+const isWrittenHere = ({ parts }: WorkerQuery): boolean =>
+  parts === undefined || parts.form === 'csv' || parts.form === 'ndjson'
 
 /** Collects the rows of an answer, or sends them in parts. */
 class AnswerRows {

@@ -12,10 +12,14 @@ const FOLDED_EVENTS_MAX = 20_000_000
 /** The lists of so many events with their actors, in memory of ClickHouse: 8 or 16 bytes an event, 40 an actor. */
 const FOLDED_BYTES_MAX = 32 * FOLDED_EVENTS_MAX
 
-/** Limits of a gathered statement, and the form of its rows. */
-export const GATHER_SETTINGS = {
+/** The settings that refuse more. */
+export const FOLD_LIMITS = {
   max_result_rows: FOLDED_EVENTS_MAX,
   max_result_bytes: FOLDED_BYTES_MAX,
+}
+
+/** The form of gathered rows. */
+export const GATHER_SETTINGS = {
   // The server holds the rows until all are there: it can then say why there are none.
   wait_end_of_query: 1,
   output_format_parquet_compression_method: 'lz4',

@@ -74,11 +74,13 @@ export type WorkerQuery = {
   readonly is_plan?: true
   /** Statements of ClickHouse whose rows `sql` reads from files; the path of the n-th is bound to the value `FILE` n. */
   readonly gathers?: readonly GatherStatement[]
+  /** Reads the rows of `sql` from the file 0, for formats that only the worker writes. */
+  readonly file_statement?: GatherStatement
   /** The format of rows sent in parts; when missing, the answer is one JSON array. */
   readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
 }
 
-/** A statement of ClickHouse, with its texts bound. */
+/** A statement with its values. */
 export type GatherStatement = { readonly sql: string; readonly values: readonly WorkerValue[] }
 
 /** The formats of streamed rows. */

@@ -3,7 +3,13 @@ import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/sql/parameters.ts'
 import { compileTextQuery, isShort } from '../compiling/compiler.ts'
-import type { RowForm, WorkerAnswer, WorkerQuery, WorkerValue } from '../engine/protocol.ts'
+import type {
+  GatherStatement,
+  RowForm,
+  WorkerAnswer,
+  WorkerQuery,
+  WorkerValue,
+} from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
 import { cacheKey } from '../service/cache-key.ts'
 import type { Filters } from './filters.ts'
@@ -129,10 +135,8 @@ export function workerQuery(
     readonly rows_max: number
   },
 ): WorkerQuery {
-  const gathers = compiled.gather_statements?.map(({ sql, values }) => ({
-    sql,
-    values: values.map(workerValue),
-  }))
+  const { file_reader } = compiled
+  const gathers = compiled.gather_statements?.map(statementOf)
   return {
     project_id: context.project.id,
     sql: compiled.sql,
@@ -143,8 +147,14 @@ export function workerQuery(
     rows_max: compiled.limit ?? context.rows_max,
     more_is_too_many: compiled.limit === null,
     ...(gathers === undefined ? {} : { gathers }),
+    ...(file_reader === undefined ? {} : { file_statement: statementOf(file_reader) }),
   }
 }
+
+const statementOf = ({ sql, values }: Pick<CompiledQuery, 'sql' | 'values'>): GatherStatement => ({
+  sql,
+  values: values.map(workerValue),
+})
 
 function workerValue({ type, value }: BoundValue): WorkerValue {
   // String(-0) is '0', but the sign matters in arithmetic.
