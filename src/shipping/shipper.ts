@@ -140,6 +140,11 @@ export class Shipper {
     sweepShipments(this.#context.data_dir, listShipmentIds(this.#db))
   }
 
+  /** The shipping process; null while none runs. */
+  get pid(): number | null {
+    return this.#child.pid
+  }
+
   get state(): ShipperState {
     const { seq } = readLogState(this.#db)
     return {

@@ -115,7 +115,7 @@ export class ShippingWorld implements Disposable {
   send(count: number, more: Partial<EventRow> = {}): readonly string[] {
     const rows = Array.from({ length: count }, () => {
       const index = this.#sent++
-      return eventRow({
+      return {
         project_id: 1 + (index % 2),
         event: `event ${index % 7}`,
         distinct_id: `user ${index % 20}`,
@@ -123,8 +123,14 @@ export class ShippingWorld implements Disposable {
         timestamp: MARCH_US + (index % 90) * 86_400_000_000 + index,
         properties: JSON.stringify({ index, $browser: 'Chrome', nested: { list: [index] } }),
         ...more,
-      })
+      }
     })
+    return this.sendEach(rows)
+  }
+
+  /** Commits events; missing members get ordinary values. */
+  sendEach(events: readonly Partial<EventRow>[]): readonly string[] {
+    const rows = events.map(eventRow)
     this.write((log) => log.transact(() => rows.forEach((row) => log.append(row))))
     return rows.map(({ uuid }) => uuid.toHex())
   }

@@ -34,20 +34,25 @@ const HOT_COLUMNS = HOT_PROPERTIES.map(
   (name, index) => `hot[${index + 1}] as ${hotColumnName(name)}`,
 ).join(', ')
 
-const HOT_NAMES = HOT_PROPERTIES.map(textLiteral).join(', ')
+/** A patch that removes the hot properties from an object. */
+const WITHOUT_HOT = textLiteral(
+  JSON.stringify(Object.fromEntries(HOT_PROPERTIES.map((name) => [name, null]))),
+)
 
 /** The path of a property in `rest`, as `restPath` writes it. */
 const REST_PATH = `replace(replace(url_encode(member.key), '.', '%2E'), '~', '%7E')`
 
 /**
  * Every other property that is not null, as a JSON object of texts: `{"a.b": 1, "$os": "x"}` → `{"a%2Eb": "1"}`. Through
- * one parse into a map: asking for each key alone took 31 µs per event instead of 13.
+ * one parse into a map, of what is left without the hot ones: 11 µs per event, with them 14, key by key 31.
  */
-const REST = `'{' || array_to_string([
-  to_json(${REST_PATH})::varchar || ':' || to_json(member.value ->> '$')::varchar
-  for member in map_entries(from_json(properties, '"MAP(VARCHAR, JSON)"'))
-  if member.key not in (${HOT_NAMES}) and json_type(member.value) <> 'NULL'
-], ',') || '}' as rest`
+const REST = `'{' || coalesce(array_to_string([
+  to_json(${REST_PATH})::varchar || ':' || to_json(member.value)::varchar
+  for member in map_entries(
+    from_json(json_merge_patch(properties, ${WITHOUT_HOT}), '"MAP(VARCHAR, VARCHAR)"')
+  )
+  if member.value is not null
+], ','), '') || '}' as rest`
 
 /** Resolves when the batch is durable. */
 export async function writeEventBatch(
