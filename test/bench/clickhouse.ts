@@ -171,6 +171,8 @@ async function measureQuestions(cluster: ClickHouseCluster, data_dir: string): P
   }
   const here = new QueryEngine({ data_dir, settings, log: NO_LOG })
   const there = new ClickHouseEngine({
+    folding: here,
+    data_dir,
     reader: clientOf(cluster, 0, 'questions'),
     writer: clientOf(cluster),
     limits: {
