@@ -168,10 +168,10 @@ function fromFlat(record: GeoipRecord, countryOf: CountryOf): GeoipProperties {
   const time_zone = record['timezone'] || zoneAt(latitude, longitude)
   return fromNested({
     ...countryOf(record['country_code']),
-    city: named(record['city']),
+    city: recordNamed(record['city']),
     postal: { code: record['postcode'] },
     location: { latitude, longitude, time_zone },
-    subdivisions: [named(record['state1']), named(record['state2'])],
+    subdivisions: [recordNamed(record['state1']), recordNamed(record['state2'])],
   })
 }
 
@@ -194,7 +194,7 @@ function openCountries(): CountryOf {
     const country = known.get(code)
     if (country) return country
     const name = COUNTRY_NAMES.get(code) ?? names.of(code)
-    const made = { country: { iso_code: code, ...named(name) }, continent: continentOf(code) }
+    const made = { country: { iso_code: code, ...recordNamed(name) }, continent: continentOf(code) }
     known.set(code, made)
     return made
   }
@@ -210,7 +210,7 @@ const COUNTRY_NAMES: ReadonlyMap<string, string> = new Map([
 
 function continentOf(country_code: string): GeoipRecord | null {
   for (const [code, name, countries] of CONTINENTS) {
-    if (countries.includes(country_code)) return { code, ...named(name) }
+    if (countries.includes(country_code)) return { code, ...recordNamed(name) }
   }
   return null
 }
@@ -256,7 +256,7 @@ function codes(text: string): readonly string[] {
 }
 
 /** Reads a name from a record. */
-function named(name: unknown): GeoipRecord {
+function recordNamed(name: unknown): GeoipRecord {
   return { names: { en: name } }
 }
 

@@ -66,7 +66,7 @@ export const PersonCohorts = t.Object({ results: t.Array(CohortAnswer) })
 export const Done = t.Object({ success: t.Literal(true) })
 
 /** The persons after a split. */
-export const Parted = t.Object({ success: t.Literal(true), persons: t.Array(Uuid) })
+export const SplitAnswer = t.Object({ success: t.Literal(true), persons: t.Array(Uuid) })
 
 /** One merge that can be undone. */
 const MergeItem = t.Object({

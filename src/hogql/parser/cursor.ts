@@ -152,7 +152,7 @@ export function takePair(cursor: Cursor, key: string, next: string): boolean {
 /** Consumes this token, or refuses with the expected and the found one. */
 export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
   if (cursor.token.key === key) return advance(cursor)
-  throw expected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
+  throw refuseUnexpected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
 }
 
 /**
@@ -173,7 +173,7 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The refusal of the current token, which names the expected one. */
-export function expected(cursor: Cursor, what: string): Refusal {
+export function refuseUnexpected(cursor: Cursor, what: string): Refusal {
   const hint = HINTS.get(cursor.token.key)
   const message = `expected ${what}, found ${currentText(cursor)}.${hint === undefined ? '' : ` ${hint}`}`
   return refuseSpan(cursor, cursor.token, message)
@@ -226,7 +226,7 @@ export function takeName(cursor: Cursor): string | null {
 /** The name at the current token, or a refusal that says where the name belongs. */
 export function expectName(cursor: Cursor, what: string): string {
   const name = takeName(cursor)
-  if (name === null) throw expected(cursor, what)
+  if (name === null) throw refuseUnexpected(cursor, what)
   return name
 }
 

@@ -7,12 +7,12 @@ import { readSelect, readSelectAfter } from './clauses/select.ts'
 import {
   at,
   type Cursor,
-  expected,
   type GrammarRules,
   LIMITS,
   openCursor,
   type ParserLimits,
   refuseSpan,
+  refuseUnexpected,
   resumeAt,
   take,
 } from './cursor.ts'
@@ -68,7 +68,7 @@ function start(text: string, limits: ParserLimits): Cursor {
 /** Requires the end of the text, and a tree that recursive walks can handle. */
 function atEnd<Parsed extends Node>(cursor: Cursor, parsed: Parsed): Parsed {
   if (cursor.token.kind !== 'end') {
-    throw expected(
+    throw refuseUnexpected(
       cursor,
       at(cursor, ')') ? 'an opening bracket before it' : 'the end of the query',
     )

@@ -7,10 +7,10 @@ import {
   at,
   type Cursor,
   descend,
-  expected,
   peek,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   resumeAt,
 } from './cursor.ts'
 import { readString } from './expressions/literals.ts'
@@ -98,7 +98,7 @@ function readAttributeValue(cursor: Cursor, start: number): Expr {
 function readHole(cursor: Cursor, start: number): Expr {
   resumeAt(cursor, start + 1)
   const expr = cursor.rules.expr(cursor, POWER.any)
-  if (!at(cursor, '}')) throw expected(cursor, '"}" after the expression in the tag')
+  if (!at(cursor, '}')) throw refuseUnexpected(cursor, '"}" after the expression in the tag')
   cursor.behind = cursor.token.end
   return expr
 }

@@ -14,10 +14,10 @@ import type {
 } from '../syntax/ast.ts'
 import { spineOf } from '../syntax/walk.ts'
 import {
-  closed,
   type HogQLPrinter,
   joinOperands,
   operand,
+  printClosed,
   printItems,
   printLambda,
 } from './items.ts'
@@ -57,13 +57,13 @@ type Printers = {
 
 /** The printer of each kind of expression. */
 const PRINTERS: Printers = {
-  Alias: ({ expr, alias }, printer) => `${closed(expr, printer)} AS ${printName(alias)}`,
+  Alias: ({ expr, alias }, printer) => `${printClosed(expr, printer)} AS ${printName(alias)}`,
   And: ({ exprs }, printer) => `and(${printItems(exprs, printer)})`,
   ArithmeticOperation: printArithmetic,
   Array: ({ exprs }, printer) => `[${printItems(exprs, printer)}]`,
   ArrayAccess: printArrayAccess,
   ArraySlice: ({ array, start_expr, end_expr }, printer) => {
-    const bounds = [start_expr, end_expr].map((bound) => (bound ? closed(bound, printer) : ''))
+    const bounds = [start_expr, end_expr].map((bound) => (bound ? printClosed(bound, printer) : ''))
     return `${operand(array, printer)}[${bounds.join(':')}]`
   },
   BetweenExpr: ({ expr, low, high, negated }, printer) => {
@@ -75,7 +75,9 @@ const PRINTERS: Printers = {
   CompareOperation: printComparison,
   Constant: ({ value }) => printValue(value),
   Dict: ({ items }, printer) => {
-    const pairs = items.map(([key, value]) => `${closed(key, printer)}: ${closed(value, printer)}`)
+    const pairs = items.map(
+      ([key, value]) => `${printClosed(key, printer)}: ${printClosed(value, printer)}`,
+    )
     return `{${pairs.join(', ')}}`
   },
   ExprCall: ({ expr, args }, printer) => `${callee(expr, printer)}(${printItems(args, printer)})`,
@@ -86,18 +88,20 @@ const PRINTERS: Printers = {
     return `${joinOperands(left, printer)} ${operator} ${joinOperands(right, printer)}`
   },
   Lambda: (lambda, printer) => printLambda(lambda, printer, lambda.args.length !== 1),
-  NamedArgument: ({ name, value }, printer) => `${printName(name)} := ${closed(value, printer)}`,
+  NamedArgument: ({ name, value }, printer) =>
+    `${printName(name)} := ${printClosed(value, printer)}`,
   Not: ({ expr }, printer) => `not(${printItems([expr], printer)})`,
   Or: ({ exprs }, printer) => `or(${printItems(exprs, printer)})`,
   Placeholder: ({ expr }, printer) => `{${printer.expr(expr)}}`,
   PositionalRef: ({ index }) => `#${index}`,
   SelectQuery: (select, printer) => `(${printer.select(select)})`,
   SelectSetQuery: (select, printer) => `(${printer.select(select)})`,
-  TryCast: ({ expr, type_name }, printer) => `TRY_CAST(${closed(expr, printer)} AS ${type_name})`,
+  TryCast: ({ expr, type_name }, printer) =>
+    `TRY_CAST(${printClosed(expr, printer)} AS ${type_name})`,
   Tuple: ({ exprs }, printer) => `tuple(${printItems(exprs, printer)})`,
   TupleAccess: ({ tuple, index, nullish }, printer) =>
     `${operand(tuple, printer)}${nullish ? '?.' : '.'}${index}`,
-  TypeCast: ({ expr, type_name }, printer) => `CAST(${closed(expr, printer)} AS ${type_name})`,
+  TypeCast: ({ expr, type_name }, printer) => `CAST(${printClosed(expr, printer)} AS ${type_name})`,
   WindowFunction: printWindowFunction,
 }
 

@@ -39,7 +39,7 @@ export function printItems(exprs: readonly Expr[], printer: HogQLPrinter): strin
 }
 
 /** An expression before AS and other keywords: in brackets when it would absorb them. */
-export function closed(expr: Expr, printer: HogQLPrinter): string {
+export function printClosed(expr: Expr, printer: HogQLPrinter): string {
   const text = printer.expr(expr)
   return OPEN_ENDED.has(expr.kind) ? `(${text})` : text
 }

@@ -1,7 +1,7 @@
 /** Canonical HogQL of ORDER BY and windows. */
 
 import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../syntax/ast.ts'
-import { closed, type HogQLPrinter, joinOperands, printItems } from './items.ts'
+import { type HogQLPrinter, joinOperands, printClosed, printItems } from './items.ts'
 import { printText } from './names.ts'
 
 /** The contents of a window's brackets. */
@@ -32,15 +32,15 @@ export function printOrders(orders: readonly OrderExpr[], printer: HogQLPrinter)
 /** One order with the parts that the text specifies. */
 export function printOrder(order: OrderExpr, printer: HogQLPrinter): string {
   const { expr, nulls, collate, with_fill } = order
-  const parts = [closed(expr, printer), order.order]
+  const parts = [printClosed(expr, printer), order.order]
   if (nulls !== null) parts.push(`NULLS ${nulls}`)
   if (collate !== null) parts.push(`COLLATE ${printText(collate)}`)
   if (with_fill !== null) {
     parts.push('WITH FILL')
     const { from_value, to_value, step_value } = with_fill
-    if (from_value !== null) parts.push(`FROM ${closed(from_value, printer)}`)
-    if (to_value !== null) parts.push(`TO ${closed(to_value, printer)}`)
-    if (step_value !== null) parts.push(`STEP ${closed(step_value, printer)}`)
+    if (from_value !== null) parts.push(`FROM ${printClosed(from_value, printer)}`)
+    if (to_value !== null) parts.push(`TO ${printClosed(to_value, printer)}`)
+    if (step_value !== null) parts.push(`STEP ${printClosed(step_value, printer)}`)
   }
   return parts.join(' ')
 }

@@ -18,7 +18,7 @@ import type {
   UnpivotExpr,
   ValuesQuery,
 } from '../syntax/ast.ts'
-import { closed, type HogQLPrinter, printItems } from './items.ts'
+import { type HogQLPrinter, printClosed, printItems } from './items.ts'
 import { printChain, printName } from './names.ts'
 import { printOrders, printWindow } from './orders.ts'
 
@@ -86,7 +86,7 @@ function printCtes(ctes: readonly CTE[], printer: HogQLPrinter): string {
 function printCte(cte: CTE, printer: HogQLPrinter): string {
   const { name, columns, using_key, materialized, expr } = cte
   if (cte.cte_type === 'column' && expr.kind !== 'ValuesQuery') {
-    return `${closed(expr, printer)} AS ${printName(name)}`
+    return `${printClosed(expr, printer)} AS ${printName(name)}`
   }
   const parts = [`${printName(name)}${columns === null ? '' : printNames(columns)}`]
   if (using_key !== null) parts.push(`USING KEY ${printNames(using_key)}`)
@@ -119,7 +119,7 @@ function printJoins(first: JoinExpr, printer: HogQLPrinter): string {
     text +=
       constraint_type === 'USING'
         ? ` USING (${printItems(columns, printer)})`
-        : ` ON ${closed(expr, printer)}`
+        : ` ON ${printClosed(expr, printer)}`
   }
   return text
 }
@@ -194,7 +194,7 @@ function printUnpivot(
 function printColumns(columns: Expr, printer: HogQLPrinter): string {
   return columns.kind === 'Tuple'
     ? `(${printItems(columns.exprs, printer)})`
-    : closed(columns, printer)
+    : printClosed(columns, printer)
 }
 
 function printGroupBy(
@@ -218,25 +218,25 @@ function membersOf(item: Expr | GroupingSet): readonly Expr[] {
 function printInterpolate(exprs: readonly InterpolateExpr[], printer: HogQLPrinter): string {
   if (exprs.length === 0) return 'INTERPOLATE'
   const items = exprs.map(({ expr, value }) => {
-    const text = closed(expr, printer)
-    return value === null ? text : `${text} AS ${closed(value, printer)}`
+    const text = printClosed(expr, printer)
+    return value === null ? text : `${text} AS ${printClosed(value, printer)}`
   })
   return `INTERPOLATE (${items.join(', ')})`
 }
 
 function printLimitBy({ n, offset_value, exprs }: LimitByExpr, printer: HogQLPrinter): string {
-  const offset = offset_value === null ? '' : ` OFFSET ${closed(offset_value, printer)}`
-  return `LIMIT ${closed(n, printer)}${offset} BY ${printItems(exprs, printer)}`
+  const offset = offset_value === null ? '' : ` OFFSET ${printClosed(offset_value, printer)}`
+  return `LIMIT ${printClosed(n, printer)}${offset} BY ${printItems(exprs, printer)}`
 }
 
 type PrintedLimits = Pick<SelectQuery, 'limit' | 'limit_percent' | 'limit_with_ties' | 'offset'>
 
 function printLimit(limited: PrintedLimits, printer: HogQLPrinter): string | null {
   const parts: string[] = []
-  if (limited.limit !== null) parts.push(`LIMIT ${closed(limited.limit, printer)}`)
+  if (limited.limit !== null) parts.push(`LIMIT ${printClosed(limited.limit, printer)}`)
   if (limited.limit_percent) parts.push('%')
   if (limited.limit_with_ties) parts.push('WITH TIES')
-  if (limited.offset !== null) parts.push(`OFFSET ${closed(limited.offset, printer)}`)
+  if (limited.offset !== null) parts.push(`OFFSET ${printClosed(limited.offset, printer)}`)
   return parts.length === 0 ? null : parts.join(' ')
 }
 

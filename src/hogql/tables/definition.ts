@@ -65,7 +65,7 @@ export function viewColumns(texts: Readonly<Record<string, string>>): ReadonlyMa
 /** The fields of a view: its columns. */
 export function viewFields(names: Iterable<string>): TableFields {
   return Object.fromEntries(
-    [...names].map((name) => [name, computed((source) => source.computed(name))]),
+    [...names].map((name) => [name, computedField((source) => source.computed(name))]),
   )
 }
 
@@ -87,14 +87,14 @@ export function json(owner: string): FieldDef {
   return plainColumn('properties', { kind: 'json', owner, nullable: false })
 }
 
-export function computed(
+export function computedField(
   build: (source: TableSource) => ResolvedExpr,
   is_starred = true,
 ): FieldDef {
   return { kind: 'value', is_starred, build }
 }
 
-export const TEAM_ID = computed((source) => bindInt(source.project_id, true), false)
+export const TEAM_ID = computedField((source) => bindInt(source.project_id, true), false)
 
 /** The same fields, read from a joined row. */
 export function joinedFields(join: string, fields: TableFields): FieldDef {

@@ -4,7 +4,7 @@ import type { ResolvedExpr } from '../sql/ir.ts'
 import { applyFragment, bindText } from '../sql/sql-fragments.ts'
 import { arrayType, STRING, TRUTH, UUID, withNull } from '../types/types.ts'
 import {
-  computed,
+  computedField,
   equal,
   type FieldDef,
   type JoinDef,
@@ -21,14 +21,14 @@ import { GROUP_JOINS, GROUP_KEYS, GROUP_ROWS, GROUP_ROWS_ON_EVENTS } from './gro
 import { BARE_PERSONS, PERSON_DISTINCT_IDS, PERSON_FIELDS } from './persons.ts'
 
 function eventProperty(name: string): FieldDef {
-  return computed((event) => {
+  return computedField((event) => {
     const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
     return orEmpty({ kind: 'property', of, path: [name], type: withNull(STRING) })
   })
 }
 
 /** The session's id where it is a UUID. */
-const SESSION_UUID: FieldDef = computed((event) => {
+const SESSION_UUID: FieldDef = computedField((event) => {
   const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
   const id: ResolvedExpr = { kind: 'property', of, path: ['$session_id'], type: withNull(STRING) }
   return applyFragment('toUUIDOrNull', [id], withNull(UUID))
@@ -43,7 +43,7 @@ function personOfEvent(event: TableSource): ResolvedExpr {
 }
 
 function chainPart(pattern: string, list: boolean): FieldDef {
-  return computed((event) => {
+  return computedField((event) => {
     const chain = event.column('elements_chain', STRING)
     if (!list) return applyFragment('extract', [chain, bindText(pattern)], STRING)
     const all = applyFragment('extractAll', [chain, bindText(pattern)], arrayType(STRING))
@@ -70,7 +70,7 @@ const EVENT_JOINS: Readonly<Record<string, JoinDef>> = {
 }
 
 /** The person of an event: its id needs no join with persons, also for events without a profile. */
-const PERSON_OF_EVENT: FieldDef = personRow(computed(personOfEvent))
+const PERSON_OF_EVENT: FieldDef = personRow(computedField(personOfEvent))
 const PERSON_AT_EVENT_TIME: FieldDef = personRow(plainColumn('person_id', UUID))
 
 function personRow(id: FieldDef): FieldDef {
@@ -103,7 +103,7 @@ export const EVENTS_ALONE: ScanDef = {
       true,
     ),
     person_mode: plainColumn('person_mode', STRING),
-    person_id: { ...computed(personOfEvent, false) },
+    person_id: { ...computedField(personOfEvent, false) },
     person: PERSON_OF_EVENT,
     poe: PERSON_AT_EVENT_TIME,
     pdi: joinedFields('pdi', PERSON_DISTINCT_IDS.fields),

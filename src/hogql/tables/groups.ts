@@ -4,7 +4,7 @@ import type { PhysicalColumn } from '../sql/ir.ts'
 import { applyFragment, bindInt } from '../sql/sql-fragments.ts'
 import { INT64, STRING, TRUTH, withNull } from '../types/types.ts'
 import {
-  computed,
+  computedField,
   equal,
   type JoinDef,
   joinedFields,
@@ -68,6 +68,6 @@ export const GROUP_ROWS_ON_EVENTS = Object.fromEntries(
 export const GROUP_KEYS = Object.fromEntries(
   GROUP_COLUMNS.map((column) => [
     `$${column}`,
-    computed((event) => orEmpty(event.column(column, withNull(STRING)))),
+    computedField((event) => orEmpty(event.column(column, withNull(STRING)))),
   ]),
 )

@@ -3,7 +3,7 @@
 import { bindInt } from '../sql/sql-fragments.ts'
 import { BOOL, INT64, STRING, UUID } from '../types/types.ts'
 import {
-  computed,
+  computedField,
   equal,
   joinedFields,
   json,
@@ -64,7 +64,7 @@ export const PERSON_DISTINCT_IDS: ScanDef = {
   },
 }
 
-const NOT_DELETED = computed(() => bindInt(0), true)
+const NOT_DELETED = computedField(() => bindInt(0), true)
 
 /** The `raw_` twins with bookkeeping columns; deleted rows are not replicated. */
 export const RAW_PERSONS: ScanDef = {

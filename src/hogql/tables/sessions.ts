@@ -4,7 +4,7 @@ import { parseExpr } from '../parser/parser.ts'
 import { STRING, withNull } from '../types/types.ts'
 import { channelType } from './channels.ts'
 import {
-  computed,
+  computedField,
   equal,
   type FieldDef,
   type JoinDef,
@@ -49,7 +49,9 @@ const READ: readonly string[] = [
 
 const TEXTS: FieldDef = {
   kind: 'row',
-  fields: Object.fromEntries(READ.map((name) => [name, computed((event) => textOf(event, name))])),
+  fields: Object.fromEntries(
+    READ.map((name) => [name, computedField((event) => textOf(event, name))]),
+  ),
 }
 
 function textOf(event: TableSource, name: string): ReturnType<TableSource['computed']> {
@@ -119,7 +121,7 @@ export const SESSIONS: ViewDef = {
   instants: ['$start_timestamp', '$end_timestamp'],
   fields: {
     ...viewFields(columns.keys()),
-    $event_count_map: computed((session) => session.computed('$event_count_map'), false),
+    $event_count_map: computedField((session) => session.computed('$event_count_map'), false),
     team_id: TEAM_ID,
   },
   joins: {},

@@ -5,7 +5,7 @@ import {
   BulkDeleted,
   DeleteQuery,
   MergeList,
-  Parted,
+  SplitAnswer,
   SplitBody,
   UndoMergeBody,
   UndoPreviewAnswer,
@@ -48,7 +48,7 @@ export const PERSON_CHANGE_ROUTES = [
       'Split a person: into those it was merged of, each as it was, or one for each of its ids.',
     body: validatorOf(SplitBody),
     is_body_optional: true,
-    answers: { 201: Parted },
+    answers: { 201: SplitAnswer },
     answer: async (app, { caller, body, params, project }) => {
       const person = findPersonInPath(app, project, params)
       const main_distinct_id = body.main_distinct_id ?? null
@@ -63,7 +63,7 @@ export const PERSON_CHANGE_ROUTES = [
     summary: 'Undo one of the merges that made a person, the last one unless another is named.',
     body: validatorOf(UndoMergeBody),
     is_body_optional: true,
-    answers: { 201: Parted },
+    answers: { 201: SplitAnswer },
     answer: async (app, { caller, body, params, project }) => {
       const person = findPersonInPath(app, project, params)
       const merge_id = body.merge_id ?? null

@@ -47,8 +47,9 @@ export function readFlagRequest(
   knowsToken: (token: string) => boolean,
 ): FlagRequest {
   const { value, fields } = decode(request, body, knowsToken)
-  if (!isObject(value)) throw malformed('not an object')
-  if (isDeeperThan(value, depth_max)) throw malformed(`nested deeper than ${depth_max} levels`)
+  if (!isObject(value)) throw refuseMalformed('not an object')
+  if (isDeeperThan(value, depth_max))
+    throw refuseMalformed(`nested deeper than ${depth_max} levels`)
   return {
     fields,
     token: tokenOf(value, fields),
@@ -168,6 +169,6 @@ function textsOrNull(value: unknown): readonly string[] | null {
   return value.filter((item): item is string => typeof item === 'string')
 }
 
-function malformed(cause: string): Refusal {
+function refuseMalformed(cause: string): Refusal {
   return new Refusal('malformed_data', `Malformed request data: ${cause}`)
 }

@@ -48,19 +48,19 @@ export function printEntry(entry: EntryTexts): string {
 export function readEntry(head: string, texts: string, limits: CaptureLimits): ForwardedEntry {
   const [, seq_text = '', json = ''] = /^(\d{1,15}) (\{.*)$/.exec(head) ?? []
   const value = parseJson(json)
-  if (!isObject(value)) throw malformed('an entry has no number or is no object')
+  if (!isObject(value)) throw refuseMalformed('an entry has no number or is no object')
   const { project: project_id, received_at, uuid_base, events: heads, rest } = value
   if (!isCount(project_id) || !isCount(received_at)) {
-    throw malformed('an entry has no project or no time of receipt')
+    throw refuseMalformed('an entry has no project or no time of receipt')
   }
   if (!isHexId(uuid_base) || !Array.isArray(heads) || !heads.every(isHead)) {
-    throw malformed('an entry has malformed events')
+    throw refuseMalformed('an entry has malformed events')
   }
-  if (!isClean(json) || !isClean(texts)) throw malformed('it has text that cannot be stored')
+  if (!isClean(json) || !isClean(texts)) throw refuseMalformed('it has text that cannot be stored')
   const unpacked = unpackHeads(heads as PackedEventHead[], texts, project_id)
   const declared = (heads as PackedEventHead[]).reduce((sum, [, , , , length]) => sum + length, 0)
   if (declared !== texts.length) {
-    throw malformed('the properties of an entry are incomplete')
+    throw refuseMalformed('the properties of an entry are incomplete')
   }
   for (const event of unpacked) requireProperties(event.properties_text, limits)
   const base = Uint8Array.fromHex(uuid_base)
@@ -87,8 +87,9 @@ function uuidAfter(base: Uint8Array, index: number): Uint8Array {
 
 function requireProperties(text: string, limits: CaptureLimits): void {
   const value = parseJson(text)
-  if (!isObject(value)) throw malformed('properties are no object')
-  if (isDeeperThan(value, limits.depth_max)) throw malformed('properties are nested too deeply')
+  if (!isObject(value)) throw refuseMalformed('properties are no object')
+  if (isDeeperThan(value, limits.depth_max))
+    throw refuseMalformed('properties are nested too deeply')
 }
 
 /**
@@ -179,7 +180,7 @@ function readRest(value: unknown): ForwardedRest | null {
   const has_names = isObject(names) && isTextList(names['events']) && isObject(names['properties'])
   const has_counts = Array.isArray(dropped) && dropped.every(isDropCount)
   if (!has_names || !has_counts || !areWarnings(warnings))
-    throw malformed('an entry has a malformed rest')
+    throw refuseMalformed('an entry has a malformed rest')
   return value as ForwardedRest
 }
 
@@ -202,9 +203,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw malformed('not JSON')
+    throw refuseMalformed('not JSON')
   }
 }
 
-const malformed = (cause: string): Refusal =>
+const refuseMalformed = (cause: string): Refusal =>
   new Refusal('invalid_payload', `Malformed batch of an edge: ${cause}.`)

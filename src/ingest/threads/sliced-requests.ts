@@ -67,7 +67,7 @@ type SlicedRequestsContext = {
 }
 
 /** A request in the journal. */
-type Sliced = Omit<JournaledRequest, 'rest'> & {
+type SlicedRequest = Omit<JournaledRequest, 'rest'> & {
   readonly rest: PackedRequestRest
   /** Null if no client waits: answered 500 before, or found after a crash. */
   readonly answer_id: number | null
@@ -81,7 +81,7 @@ type OpenSlice = { readonly id: number; readonly events: readonly PreparedEvent[
 const NEW_IN_JOURNAL = { applied: 0, open_slice: null }
 
 /** A request after one of its slices; `answer` is null while slices remain. */
-type SliceOutcome = { readonly request: Sliced; readonly answer: NumberedAnswer[1] | null }
+type SliceOutcome = { readonly request: SlicedRequest; readonly answer: NumberedAnswer[1] | null }
 
 /** The large requests, from their first slice to their answer. */
 export class SlicedRequests {
@@ -97,7 +97,7 @@ export class SlicedRequests {
   /** Requests that were refused before their last slice arrived. */
   readonly #refused = new Set<number>()
   /** Complete requests by project, round robin: the first project is next. */
-  readonly #complete = new Map<number, Sliced[]>()
+  readonly #complete = new Map<number, SlicedRequest[]>()
   /** Journal ids of requests whose rows are to be deleted. */
   readonly #dropped: number[] = []
   readonly #pieces = new RoundRobin([
@@ -150,7 +150,7 @@ export class SlicedRequests {
   }
 
   /** Journals the remaining events of a slow request, inside the caller's transaction. `adopt` it after the commit. */
-  write(request: PreparedRequest, { applied, accepted }: ApplyProgress): Sliced {
+  write(request: PreparedRequest, { applied, accepted }: ApplyProgress): SlicedRequest {
     const { journal } = this.#context.stores
     const { events, ...rest } = request
     const { id: answer_id, project_id } = request
@@ -162,7 +162,7 @@ export class SlicedRequests {
   }
 
   /** Enqueues a request that `write` has journaled. */
-  adopt(request: Sliced): void {
+  adopt(request: SlicedRequest): void {
     this.#enqueue(request)
   }
 
@@ -262,7 +262,7 @@ export class SlicedRequests {
    * Applies events of a slice in one transaction, which takes `slice_ms_max` of processor time. Returns the request with its answer after
    * the last slice.
    */
-  #applySlice(request: Sliced): SliceOutcome {
+  #applySlice(request: SlicedRequest): SliceOutcome {
     const { stores, limits } = this.#context
     beginWork(APPLYING, request.answer_id ?? 0, request.project_id)
     const started_ms = performance.now()
@@ -283,17 +283,17 @@ export class SlicedRequests {
     return outcome
   }
 
-  #isApplied({ id, open_slice }: Sliced): boolean {
+  #isApplied({ id, open_slice }: SlicedRequest): boolean {
     return open_slice === null && !this.#context.stores.journal.hasSlice(id)
   }
 
-  #openSlice({ id, project_id }: Sliced): OpenSlice | null {
+  #openSlice({ id, project_id }: SlicedRequest): OpenSlice | null {
     const slice = this.#context.stores.journal.firstSlice(id)
     return slice && { id: slice.id, events: unpackEvents(slice, project_id) }
   }
 
   /** Applies the next events of a slice until `isOver`, and deletes the slice after its last event. */
-  #applySome(request: Sliced, slice: OpenSlice, isOver: () => boolean): Sliced {
+  #applySome(request: SlicedRequest, slice: OpenSlice, isOver: () => boolean): SlicedRequest {
     const { stores, limits, overflow } = this.#context
     const { project_id, rest } = request
     const events = slice.events.slice(request.applied)
@@ -309,7 +309,7 @@ export class SlicedRequests {
     return { ...next, applied: 0, open_slice: null }
   }
 
-  #finish({ id, rest, event_count, accepted }: Sliced): NumberedAnswer[1] {
+  #finish({ id, rest, event_count, accepted }: SlicedRequest): NumberedAnswer[1] {
     const { stores } = this.#context
     stores.journal.removeSome(id)
     return finishRequest(stores, rest, { applied: event_count, accepted })
@@ -327,7 +327,7 @@ export class SlicedRequests {
   }
 
   /** Pauses after a disk failure. The request stays in the journal and is applied once the disk can be written. */
-  #pause(request: Sliced, error: unknown): void {
+  #pause(request: SlicedRequest, error: unknown): void {
     this.#failures += 1
     let waiting = request
     if (this.#failures >= FAILURES_MAX) {
@@ -377,19 +377,19 @@ export class SlicedRequests {
     this.#event_counts.delete(answer_id)
   }
 
-  #answer({ answer_id }: Sliced, answer: NumberedAnswer[1]): void {
+  #answer({ answer_id }: SlicedRequest, answer: NumberedAnswer[1]): void {
     this.#context.answer(answer_id === null ? [] : [[answer_id, answer]])
   }
 
   /** Enqueues a request behind the other projects, and before later requests of its project. */
-  #enqueue(request: Sliced): void {
+  #enqueue(request: SlicedRequest): void {
     const queue = this.#complete.get(request.project_id) ?? []
     this.#complete.delete(request.project_id)
     const in_order = [...queue, request].toSorted((one, other) => one.id - other.id)
     this.#complete.set(request.project_id, in_order)
   }
 
-  #next(): Sliced | null {
+  #next(): SlicedRequest | null {
     for (const [project_id, [request, ...others]] of this.#complete) {
       this.#complete.delete(project_id)
       if (others.length > 0) this.#complete.set(project_id, others)

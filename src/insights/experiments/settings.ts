@@ -40,7 +40,7 @@ export function readSettings(raw: unknown, attr: string): StatsSettings {
   const cuped = membersOf(config['cuped'], `${attr}__cuped`)
   const { baseline_variant_key: baseline } = config
   if (baseline !== undefined && baseline !== null && typeof baseline !== 'string') {
-    throw refused('Not a valid string.', `${attr}__baseline_variant_key`)
+    throw refuseSettings('Not a valid string.', `${attr}__baseline_variant_key`)
   }
   return {
     method,
@@ -78,7 +78,7 @@ function levelOf(
   const said = method_config[name]
   if (said === undefined || said === null) return LEVEL
   if (typeof said !== 'number' || said <= 0 || said >= 1) {
-    throw refused('Must be a number between 0 and 1.', `${attr}__${name}`)
+    throw refuseSettings('Must be a number between 0 and 1.', `${attr}__${name}`)
   }
   return method === 'bayesian' ? said : 1 - said
 }
@@ -100,10 +100,10 @@ function amountWhere(
 ): number | null {
   const is_on = config[switch_name] ?? false
   if (typeof is_on !== 'boolean')
-    throw refused('Must be a valid boolean.', `${attr}__${switch_name}`)
+    throw refuseSettings('Must be a valid boolean.', `${attr}__${switch_name}`)
   const said = config[name] ?? usual
   if (typeof said !== 'number' || !Number.isInteger(said) || said < min || said > max) {
-    throw refused(`Must be a whole number from ${min} to ${max}.`, `${attr}__${name}`)
+    throw refuseSettings(`Must be a whole number from ${min} to ${max}.`, `${attr}__${name}`)
   }
   return is_on ? said : null
 }
@@ -119,9 +119,9 @@ function choiceOf<Name extends string>(names: readonly Name[], said: unknown, at
 function membersOf(value: unknown, attr: string): RawStatsConfig {
   if (value === undefined || value === null) return {}
   if (isObject(value)) return value
-  throw refused('Expected an object.', attr)
+  throw refuseSettings('Expected an object.', attr)
 }
 
-function refused(detail: string, attr: string): Refusal {
+function refuseSettings(detail: string, attr: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }

@@ -124,7 +124,7 @@ function listsOf(
 /** The distinct offsets of returns within the range, always with that of the start. */
 function backIn(offsets: Expr, plan: RetentionPlan): Expr {
   const ahead = expr`arrayFilter(offset -> offset > 0 and offset <= ${integer(plan.ahead_max)}, ${offsets})`
-  const often = plan.is_rolling && plan.occurrences_min > 1 ? repeated(ahead, plan) : ahead
+  const often = plan.is_rolling && plan.occurrences_min > 1 ? keepFrequent(ahead, plan) : ahead
   const count_tree =
     plan.brackets === null ? often : expr`arrayMap(offset -> ${bracketOf(plan.brackets)}, ${often})`
   const once =
@@ -133,7 +133,7 @@ function backIn(offsets: Expr, plan: RetentionPlan): Expr {
   return plan.is_cumulative ? expr`range(0, arrayMax(${all}) + 1)` : all
 }
 
-function repeated(offsets: Expr, { occurrences_min }: RetentionPlan): Expr {
+function keepFrequent(offsets: Expr, { occurrences_min }: RetentionPlan): Expr {
   const enough = integer(occurrences_min)
   return expr`arrayFilter(one -> arrayCount(other -> other = one, ${offsets}) >= ${enough}, ${offsets})`
 }

@@ -134,8 +134,8 @@ function tableOf(
 ): StatsTable {
   const periods = periodsOf(query, context)
   const raw = WEB_BREAKDOWNS[breakdownBy]
-  const cleaned = (path: Expr): Expr => pathColumn(path, query, context)
-  const split = raw.is_path === true ? { ...raw, value: cleaned(raw.value) } : raw
+  const cleanPath = (path: Expr): Expr => pathColumn(path, query, context)
+  const split = raw.is_path === true ? { ...raw, value: cleanPath(raw.value) } : raw
   const is_page = breakdownBy === 'Page'
   const has_goal = goalCondition(query, context) !== null
   const figures = [
@@ -147,7 +147,7 @@ function tableOf(
     split,
     more: [
       expr`session.$is_bounce as bounced`,
-      alias(cleaned(expr`session.$entry_pathname`), 'entry'),
+      alias(cleanPath(expr`session.$entry_pathname`), 'entry'),
     ],
   })
   const either = expr`${wasVisited(periods, 'now')} or ${wasVisited(periods, 'then')}`

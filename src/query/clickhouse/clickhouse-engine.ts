@@ -8,7 +8,12 @@ import {
 } from '../../storage/clickhouse/clickhouse-client.ts'
 import { ROW_END } from '../../threads/sliced-json.ts'
 import type { QueryEngine } from '../engine/engine.ts'
-import { cancelled, refuseFullQueue, stopping, timedOut } from '../engine/engine-refusals.ts'
+import {
+  refuseCancelled,
+  refuseFullQueue,
+  refuseTimedOut,
+  stopping,
+} from '../engine/engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 import { TEXT_FORMS } from '../engine/text-forms.ts'
 import { whenAborted } from '../scheduling/abort-signal.ts'
@@ -100,7 +105,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   async ask(query: WorkerQuery, options: EngineAskOptions): Promise<WorkerAnswer> {
     const { timeout_ms, signal, onBegin } = options
     if (this.#leaving.signal.aborted) throw stopping()
-    if (signal?.aborted) throw cancelled()
+    if (signal?.aborted) throw refuseCancelled()
     const { project_id } = query
     if (options.is_patient !== true && this.#queue.isFull(project_id)) throw refuseFullQueue()
     const deadline = new AbortController()
@@ -114,13 +119,13 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       this.#queue.add(entry)
       this.#beginNext()
       await Promise.race([turn.promise, whenAborted(stop)])
-      if (stop.aborted) throw cancelled()
+      if (stop.aborted) throw refuseCancelled()
       onBegin?.(() => Promise.resolve(null))
       return await this.#run(query, options, stop)
     } catch (error) {
       if (this.#leaving.signal.aborted) throw stopping()
-      if (signal?.aborted) throw cancelled()
-      if (deadline.signal.aborted) throw timedOut(timeout_ms)
+      if (signal?.aborted) throw refuseCancelled()
+      if (deadline.signal.aborted) throw refuseTimedOut(timeout_ms)
       throw refusalOf(error)
     } finally {
       clearTimeout(timer)

@@ -2,7 +2,7 @@
 
 import { type ErrorCode, Refusal } from '../../errors.ts'
 import { ClickHouseError } from '../../storage/clickhouse/clickhouse-client.ts'
-import { cancelled, EngineFault } from '../engine/engine-refusals.ts'
+import { EngineFault, refuseCancelled } from '../engine/engine-refusals.ts'
 
 /** Codes of ClickHouse (`system.errors`) and ours. */
 const MEANINGS: ReadonlyMap<number, ErrorCode> = new Map([
@@ -55,7 +55,7 @@ export function refusalOf(error: unknown): Error {
   if (!(error instanceof ClickHouseError)) return unreachable(error)
   const { code, message } = error
   const known = code === null ? undefined : MEANINGS.get(code)
-  if (known === 'query_cancelled') return cancelled()
+  if (known === 'query_cancelled') return refuseCancelled()
   if (known !== undefined) {
     const is_passing = known === 'storage_unavailable' || known === 'throttled'
     const extras = is_passing ? { retry_after_s: RETRY_AFTER_S } : {}

@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../errors.ts'
 import type { QueryEngine } from '../engine/engine.ts'
-import { cancelled } from '../engine/engine-refusals.ts'
+import { refuseCancelled } from '../engine/engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 
 /** Resolves to false when ClickHouse still lacks something of the project after a while. */
@@ -27,7 +27,7 @@ export class FreshEngine implements Pick<QueryEngine, 'ask'> {
         'ClickHouse does not have the newest events yet. Try again soon.',
         { retry_after_s: RETRY_AFTER_S },
       )
-    if (options.signal?.aborted) throw cancelled()
+    if (options.signal?.aborted) throw refuseCancelled()
     return this.#engine.ask(query, options)
   }
 }

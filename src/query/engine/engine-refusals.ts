@@ -35,14 +35,14 @@ export function engineCrashed({ reason, signal }: ChildExit): Refusal {
 }
 
 /** For a query of a project in back-off, because its queries ended the worker. */
-export function heldBack(wait_ms: number): Refusal {
+export function refuseInBackOff(wait_ms: number): Refusal {
   const wait_s = Math.ceil(wait_ms / 1000)
   const detail = `A query of this project had to be stopped by force. Try again in ${wait_s} seconds.`
   return new Refusal('throttled', detail, { retry_after_s: wait_s })
 }
 
 /** For a query whose worker was ended because of other queries, too often or for too long. */
-export function interrupted(): Refusal {
+export function refuseInterrupted(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_FAILURE_S }
   return new Refusal(
     'storage_unavailable',
@@ -58,12 +58,12 @@ export function refuseUnopened(): Refusal {
 }
 
 /** For a query that exceeded its timeout. */
-export function timedOut(timeout_ms: number): Refusal {
+export function refuseTimedOut(timeout_ms: number): Refusal {
   return new Refusal('query_timeout', `The query took longer than ${timeout_ms / 1000} seconds.`)
 }
 
 /** For a query that its caller cancelled or left. */
-export function cancelled(): Refusal {
+export function refuseCancelled(): Refusal {
   return new Refusal('query_cancelled', 'The query was cancelled.')
 }
 

@@ -4,17 +4,17 @@ import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import { ProjectQueue } from '../scheduling/project-queue.ts'
 import { ProjectBackoff } from './backoff.ts'
 import {
-  cancelled,
   cannotStart,
   ENGINE_EXHAUSTED,
   ENGINE_FAULT,
   EngineFault,
   engineCrashed,
-  heldBack,
-  interrupted,
   OPENING_FAILED,
   readCode,
+  refuseCancelled,
   refuseFullQueue,
+  refuseInBackOff,
+  refuseInterrupted,
   refuseUnopened,
   stopping,
 } from './engine-refusals.ts'
@@ -192,13 +192,13 @@ export class QueryEngine {
   ask(query: WorkerQuery, options: RunOptions): Promise<WorkerAnswer> {
     const { timeout_ms, signal, onBegin, onPart } = options
     if (this.#is_closing) return Promise.reject(stopping())
-    if (signal?.aborted) return Promise.reject(cancelled())
+    if (signal?.aborted) return Promise.reject(refuseCancelled())
     const { project_id } = query
     const is_full = this.#queue.isFull(project_id)
     if (is_full && options.is_patient !== true) return Promise.reject(refuseFullQueue())
     if (this.#isGivenUp()) return Promise.reject(cannotStart())
     const wait_ms = this.#backoff.waitMs(project_id)
-    if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(heldBack(wait_ms))
+    if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(refuseInBackOff(wait_ms))
     const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>()
     this.#last_id += 1
     const id = this.#last_id
@@ -219,7 +219,7 @@ export class QueryEngine {
     }
     const onTimeout = (): void => this.#stop(task, refuseLate(task, timeout_ms))
     const timer = setTimeout(onTimeout, timeout_ms)
-    const onAbort = (): void => this.#stop(task, cancelled())
+    const onAbort = (): void => this.#stop(task, refuseCancelled())
     signal?.addEventListener('abort', onAbort)
     this.#queue.add(task)
     this.#begin()
@@ -527,7 +527,7 @@ export class QueryEngine {
       task.interruptions += 1
       // Parts that were sent cannot be recalled.
       if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
-        return task.reject(interrupted())
+        return task.reject(refuseInterrupted())
     } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
       this.#strike(task.project_id)
       return task.reject(engineCrashed(death))

@@ -5,7 +5,7 @@ import type { BuildQuery } from '../kinds/prepared-query.ts'
 import { whenAborted } from '../scheduling/abort-signal.ts'
 import type { BackgroundSlot } from '../scheduling/scheduler.ts'
 import type { QueryEngine } from './engine.ts'
-import { cancelled } from './engine-refusals.ts'
+import { refuseCancelled } from './engine-refusals.ts'
 import type { WorkerQuery } from './protocol.ts'
 
 type RowExportOptions = {
@@ -70,7 +70,7 @@ export async function exportRows(
             timeout_ms,
             signal: AbortSignal.any([signal, leave.signal]),
             onPart: async (bytes) => {
-              if (leave.signal.aborted) throw cancelled()
+              if (leave.signal.aborted) throw refuseCancelled()
               sent_bytes += bytes.length
               if (sent_bytes > bytes_max) {
                 fault = tooManyBytes(bytes_max)

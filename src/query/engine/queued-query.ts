@@ -1,6 +1,11 @@
 /** A query in the engine and the worker it runs in. */
 import type { Refusal } from '../../errors.ts'
-import { type EngineFault, interrupted, refuseFullQueue, timedOut } from './engine-refusals.ts'
+import {
+  type EngineFault,
+  refuseFullQueue,
+  refuseInterrupted,
+  refuseTimedOut,
+} from './engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from './protocol.ts'
 import type { KillReason, QueryChild } from './worker-client.ts'
 
@@ -40,6 +45,6 @@ export type QueuedQuery = {
 
 /** Chooses the refusal of a query that was not answered in time. */
 export function refuseLate({ attempts, interruptions }: QueuedQuery, timeout_ms: number): Refusal {
-  if (interruptions > 0) return interrupted()
-  return attempts > 0 ? timedOut(timeout_ms) : refuseFullQueue()
+  if (interruptions > 0) return refuseInterrupted()
+  return attempts > 0 ? refuseTimedOut(timeout_ms) : refuseFullQueue()
 }

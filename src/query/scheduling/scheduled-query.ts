@@ -1,5 +1,5 @@
 /** One caller's query in the scheduler: its status, its progress, and waiting for its answer. */
-import { refuseFullQueue, timedOut } from '../engine/engine-refusals.ts'
+import { refuseFullQueue, refuseTimedOut } from '../engine/engine-refusals.ts'
 import type { QueryProgressCounts } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
 import { moveStatus, type QueryProgress, type QueryStatus } from '../service/status.ts'
@@ -65,7 +65,7 @@ export async function awaitAnswer(
 ): Promise<ComputedAnswer> {
   const timeout = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    timeout.reject(begun_ms() === null ? refuseFullQueue() : timedOut(timeout_ms))
+    timeout.reject(begun_ms() === null ? refuseFullQueue() : refuseTimedOut(timeout_ms))
     leave()
   }, timeout_ms)
   signal.addEventListener('abort', leave)

@@ -37,6 +37,7 @@ import { asNumber, numberType } from '../numbers/arithmetic.ts'
 import { aggregateCall, filterAggregate, listOf, orEmpty } from './aggregate-helpers.ts'
 import {
   exact,
+  lowerWeightedMean,
   moment,
   moments,
   quantile,
@@ -45,7 +46,6 @@ import {
   quantiles,
   quantilesOfList,
   regression,
-  weighted,
 } from './statistics.ts'
 
 type AggregateOptions = {
@@ -267,7 +267,7 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['groupBitmap', '1'], nonNull(UINT64), distinctCount),
   aggregate(['~argMin', '2'], first, extreme('arg_min')),
   aggregate(['~argMax', '2'], first, extreme('arg_max')),
-  aggregate(['avgWeighted', '2'], floatOf, weighted),
+  aggregate(['avgWeighted', '2'], floatOf, lowerWeightedMean),
   aggregate(['topK', '1'], listType, topK, { params: '0-1' }),
   aggregate(['~median|medianBFloat16|medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
     over_list: quantileOfList(0.5),

@@ -73,7 +73,7 @@ export const moments =
   (call) =>
     text(asFloat(asNumber(call.args[0] ?? NULL_VALUE)), call)
 
-export const weighted: Lowering = (call) => {
+export const lowerWeightedMean: Lowering = (call) => {
   const [value, weight] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (value === undefined || weight === undefined) throw new Error('avgWeighted takes two')
   const total = aggregateCall('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)

@@ -66,7 +66,7 @@ function convertToCommonType(
   return call.args.map((arg) => convert(arg, common, context))
 }
 
-const joined: TypeRule = ({ args }) => superType(args.map(typeOf))
+const commonType: TypeRule = ({ args }) => superType(args.map(typeOf))
 
 const concat: Lowering = (call, context) =>
   joinFragments(['list_concat(', ', ', ')'], convertToCommonType(call, context), call.type)
@@ -243,7 +243,7 @@ const bitmap = arrayType(UINT64)
 export const ARRAYS: readonly FunctionDef[] = [
   scalar('~array', '0+', array, lowerArray),
   scalar('~range', '1-3', arrayOf(sameAsAll), range),
-  scalar('arrayConcat', '1+', joined, concat),
+  scalar('arrayConcat', '1+', commonType, concat),
   scalar('arrayElement', '2', elementRule, element),
   scalar('has', '2', nonNull(TRUTH), has),
   scalar('hasAll', '2', truth, hasAll),
@@ -277,7 +277,7 @@ export const ARRAYS: readonly FunctionDef[] = [
     distinctType,
     'ch_array_distinct(list_filter($1, lambda e: e IS NOT NULL))',
   ),
-  scalar('arrayIntersect', '1+', joined, intersect),
+  scalar('arrayIntersect', '1+', commonType, intersect),
   scalar('arrayReduce', '2', reduceType, reduce),
   scalar('arrayReverse', '1', first, 'list_reverse($1)'),
   scalar('arrayFlatten|flatten', '1', flattenType, flatten),

@@ -82,13 +82,13 @@ function subject(call: Apply): ResolvedExpr {
   return partsOf(call.args).lists[0] ?? NULL_VALUE
 }
 
-const returned: TypeRule = (call) => {
+const returnedType: TypeRule = (call) => {
   const { lambda, lists } = partsOf(call.args)
   return lambda === null ? elementType(lists[0]?.type ?? UNKNOWN) : lambda.body.type
 }
 const firstList: TypeRule = (call) => partsOf(call.args).lists[0]?.type ?? UNKNOWN
 const keptElement: TypeRule = (call) => elementType(firstList(call))
-const nested: TypeRule = (call) => arrayType(firstList(call))
+const nestedType: TypeRule = (call) => arrayType(firstList(call))
 
 const filter: Lowering = (call) => {
   const { lists } = partsOf(call.args)
@@ -110,7 +110,7 @@ const atLast: Lowering = (call) =>
 const NO_CONTEXT = {} as Parameters<Lowering>[1]
 
 const sumType: TypeRule = (call) => {
-  const of = returned(call)
+  const of = returnedType(call)
   return of.kind === 'int' || isBoolean(of)
     ? of.kind === 'int' && of.signed
       ? INT64
@@ -204,7 +204,7 @@ const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 
 /** Higher-order functions; many also work without a lambda. Adding one means adding a line. */
 export const HIGHER_ORDER: readonly FunctionDef[] = [
-  scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapElements),
+  scalar('arrayMap', '2+', (call) => arrayType(returnedType(call)), mapElements),
   scalar('arrayFilter', '2+', firstList, filter),
   scalar('arrayCount', '1+', nonNull(UINT32), (call) =>
     sql`len(list_filter(${mask(call)}, lambda e: e))`(call.type),
@@ -223,8 +223,8 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayLastIndex', '2+', nonNull(UINT32), (call) =>
     sql`ch_last_index(${mask(call)})::BIGINT`(call.type),
   ),
-  scalar('arrayMin', '1+', returned, extreme('list_min')),
-  scalar('arrayMax', '1+', returned, extreme('list_max')),
+  scalar('arrayMin', '1+', returnedType, extreme('list_min')),
+  scalar('arrayMax', '1+', returnedType, extreme('list_max')),
   scalar('arraySum', '1+', sumType, sum),
   scalar('arrayAvg', '1+', nonNull(FLOAT64), (call) =>
     sql`coalesce(list_avg(${numbersOf(call)}), ${bind(0, FLOAT64)})`(call.type),
@@ -239,8 +239,8 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayReverseSort', '1+', firstList, sortElements(true)),
   scalar('arrayFill', '2+', firstList, callWithMask('ch_array_fill')),
   scalar('arrayReverseFill', '2+', firstList, callWithMask('ch_array_rfill')),
-  scalar('arraySplit', '2+', nested, callWithMask('ch_array_split')),
-  scalar('arrayReverseSplit', '2+', nested, callWithMask('ch_array_rsplit')),
+  scalar('arraySplit', '2+', nestedType, callWithMask('ch_array_split')),
+  scalar('arrayReverseSplit', '2+', nestedType, callWithMask('ch_array_rsplit')),
   scalar('arrayFold', '3+', foldType, fold),
   scalar(
     'mapFilter',

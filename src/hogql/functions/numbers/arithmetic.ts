@@ -110,7 +110,7 @@ const positiveRemainder: TypeRule = (call) => {
 export const sameNumber: TypeRule = (call) =>
   withNull(numberType(call.args[0]), call.args.some(isNullable))
 
-const unsigned: TypeRule = (call) => {
+const unsignedType: TypeRule = (call) => {
   const type = sameNumber(call)
   return type.kind === 'int' ? { ...type, signed: false } : type
 }
@@ -139,7 +139,7 @@ const negate: Lowering = (call, context) => {
   return sql`(-${value ?? sql`0`(INT64)})`(call.type)
 }
 
-const negated: TypeRule = ({ args }) => {
+const negatedType: TypeRule = ({ args }) => {
   const type = numberType(args[0])
   if (type.kind !== 'int') return type
   return type.signed ? type : withNull(widerInteger(type.bits, true), type.nullable)
@@ -175,8 +175,8 @@ export const ARITHMETIC: readonly FunctionDef[] = [
     'coalesce(($1 % nullif($2, 0)), 0)',
   ),
   scalar('positiveModulo|pmod', '2', positiveRemainder, '((($1 % $2) + abs($2)) % abs($2))'),
-  scalar('negate', '1', negated, onNumbers(negate)),
-  scalar('~abs', '1', unsigned, onNumbers(scalarOf('abs($1)'))),
+  scalar('negate', '1', negatedType, onNumbers(negate)),
+  scalar('~abs', '1', unsignedType, onNumbers(scalarOf('abs($1)'))),
   scalar('gcd', '2', commonDivisor, 'gcd($1, $2)::BIGINT'),
   scalar('lcm', '2', commonDivisor, 'lcm($1, $2)::BIGINT'),
   scalar(

@@ -7,10 +7,10 @@ import {
   type Cursor,
   commaList,
   expect,
-  expected,
   expectName,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   take,
   takePair,
 } from '../cursor.ts'
@@ -35,10 +35,10 @@ function readCte(cursor: Cursor, recursive: boolean): CTE {
   const { start } = cursor.token
   const head = cursor.rules.expr(cursor, POWER.alias + 1)
   const using_key = takePair(cursor, 'USING', 'KEY') ? readColumnNames(cursor) : null
-  if (!take(cursor, 'AS')) throw expected(cursor, 'AS in WITH')
+  if (!take(cursor, 'AS')) throw refuseUnexpected(cursor, 'AS in WITH')
   const materialized = takeMaterialized(cursor)
   if (!at(cursor, '(')) {
-    if (using_key !== null || materialized !== null) throw expected(cursor, '"("')
+    if (using_key !== null || materialized !== null) throw refuseUnexpected(cursor, '"("')
     const name = expectName(cursor, '"(" or a name after AS')
     const unused = { columns: null, using_key, materialized, recursive }
     return {

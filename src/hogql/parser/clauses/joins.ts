@@ -8,10 +8,10 @@ import {
   type Cursor,
   commaList,
   expect,
-  expected,
   peek,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   requireDepth,
   take,
 } from '../cursor.ts'
@@ -30,7 +30,7 @@ const FLATTENING = new Set(['CROSS JOIN', 'JOIN', 'INNER JOIN'])
 /** The contents of FROM. */
 export function readFrom(cursor: Cursor): JoinExpr {
   const [first, ...following] = readJoins(cursor)
-  if (first === undefined) throw expected(cursor, 'a table after FROM')
+  if (first === undefined) throw refuseUnexpected(cursor, 'a table after FROM')
   let next: JoinExpr | null = null
   for (const join of following.toReversed()) next = { ...join, next_join: next }
   return { ...first, next_join: next }
@@ -52,7 +52,7 @@ type JoinOperator = { readonly join_type: string; readonly natural: boolean }
 function readJoined(cursor: Cursor, operator: JoinOperator): readonly JoinExpr[] {
   const { start } = cursor.token
   const [table, ...inner] = readTable(cursor, readJoins)
-  if (table === undefined) throw expected(cursor, 'a table')
+  if (table === undefined) throw refuseUnexpected(cursor, 'a table')
   const span = { start, end: cursor.behind }
   if (inner.length > 0 && !FLATTENING.has(operator.join_type)) {
     const message =
@@ -70,13 +70,13 @@ function takeJoinOperator(cursor: Cursor): JoinOperator | null {
   const words: string[] = []
   while (!at(cursor, 'JOIN')) {
     const { key } = cursor.token
-    if (!JOIN_WORDS.has(key) || words.includes(key)) throw expected(cursor, 'JOIN')
+    if (!JOIN_WORDS.has(key) || words.includes(key)) throw refuseUnexpected(cursor, 'JOIN')
     words.push(advance(cursor).key)
   }
   const sides = words.filter((word) => SIDES.has(word))
   const strict = words.filter((word) => STRICTNESS.has(word))
   if (sides.length > 1 || strict.length > 1) {
-    throw expected(cursor, 'one kind of join before JOIN')
+    throw refuseUnexpected(cursor, 'one kind of join before JOIN')
   }
   advance(cursor)
   const outer = words.includes('OUTER') ? ['OUTER'] : []

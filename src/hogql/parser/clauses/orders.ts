@@ -15,9 +15,9 @@ import {
   type Cursor,
   commaList,
   expect,
-  expected,
   peek,
   placeFrom,
+  refuseUnexpected,
   take,
   takePair,
 } from '../cursor.ts'
@@ -51,7 +51,8 @@ function readNulls(cursor: Cursor): 'FIRST' | 'LAST' {
 }
 
 function readCollation(cursor: Cursor): string {
-  if (cursor.token.kind !== 'string') throw expected(cursor, "a text such as 'en' after COLLATE")
+  if (cursor.token.kind !== 'string')
+    throw refuseUnexpected(cursor, "a text such as 'en' after COLLATE")
   const { start, end } = advance(cursor)
   return unquote(cursor.text.slice(start, end))
 }

@@ -19,11 +19,11 @@ import {
   commaList,
   descend,
   expect,
-  expected,
   expectName,
   peek,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   take,
   takePair,
 } from '../cursor.ts'
@@ -78,7 +78,7 @@ function joinSelects(cursor: Cursor, { first, following, start }: Operands): Sel
     return selectSetOf(first.select, following, placeFrom(cursor, start))
   }
   if (first.select.kind !== 'ValuesQuery') return first.select
-  throw expected(cursor, 'a set operator such as UNION ALL behind VALUES')
+  throw refuseUnexpected(cursor, 'a set operator such as UNION ALL behind VALUES')
 }
 
 /** `UNION [ALL|DISTINCT] [BY NAME]`, `INTERSECT …`, `EXCEPT …`. */
@@ -100,7 +100,7 @@ function readOperand(cursor: Cursor): Operand {
     return { select: readSelectQuery(cursor, [], cursor.token.start), is_bracketed: false }
   if (atPair(cursor, 'VALUES', '(')) return { select: readValues(cursor), is_bracketed: true }
   if (at(cursor, '(')) return { select: readBracketed(cursor), is_bracketed: true }
-  if (!at(cursor, '{')) throw expected(cursor, 'SELECT')
+  if (!at(cursor, '{')) throw refuseUnexpected(cursor, 'SELECT')
   const placeholder = readBraces(cursor)
   if (placeholder.kind !== 'Placeholder') throw refuseSpan(cursor, placeholder, 'expected SELECT.')
   return { select: placeholder, is_bracketed: true }

@@ -19,9 +19,9 @@ import {
   commaList,
   descend,
   expect,
-  expected,
   expectName,
   placeFrom,
+  refuseUnexpected,
   requireDepth,
   take,
 } from '../cursor.ts'
@@ -77,7 +77,8 @@ function readSource(cursor: Cursor): JoinExpr {
   if (atTag(cursor)) return joinOf(readTag(cursor), placeFrom(cursor, start))
   if (at(cursor, '{')) {
     const placeholder = readBraces(cursor)
-    if (placeholder.kind !== 'Placeholder') throw expected(cursor, 'a table, not a dictionary')
+    if (placeholder.kind !== 'Placeholder')
+      throw refuseUnexpected(cursor, 'a table, not a dictionary')
     return joinOf(placeholder, placeFrom(cursor, start))
   }
   const chain = [expectName(cursor, 'a table')]
@@ -145,7 +146,8 @@ function readRatio(cursor: Cursor): RatioExpr | Placeholder {
   const { start } = cursor.token
   if (at(cursor, '{')) {
     const placeholder = readBraces(cursor)
-    if (placeholder.kind !== 'Placeholder') throw expected(cursor, 'a number or a placeholder')
+    if (placeholder.kind !== 'Placeholder')
+      throw refuseUnexpected(cursor, 'a number or a placeholder')
     return placeholder
   }
   const left = readSigned(cursor)
@@ -157,6 +159,6 @@ function readSigned(cursor: Cursor): Constant {
   const { start } = cursor.token
   const negative = take(cursor, '-')
   if (!negative) take(cursor, '+')
-  if (!atNumber(cursor, cursor.token)) throw expected(cursor, 'a number')
+  if (!atNumber(cursor, cursor.token)) throw refuseUnexpected(cursor, 'a number')
   return readNumber(cursor, negative ? -1 : 1, start)
 }

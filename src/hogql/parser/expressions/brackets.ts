@@ -1,7 +1,15 @@
 /** Brackets: tuples, selects and parenthesized expressions; arrays; placeholders and dictionaries. */
 
 import type { Expr, Select } from '../../syntax/ast.ts'
-import { advance, at, type Cursor, commaList, expected, placeFrom, take } from '../cursor.ts'
+import {
+  advance,
+  at,
+  type Cursor,
+  commaList,
+  placeFrom,
+  refuseUnexpected,
+  take,
+} from '../cursor.ts'
 import { atListEnd, atSelect } from '../words.ts'
 import { atLambda, readLambda } from './lambdas.ts'
 import { readExprs, readItem } from './lists.ts'
@@ -18,12 +26,12 @@ export function readParentheses(cursor: Cursor, power: number): Expr {
   if (!at(cursor, ',')) return close(cursor, first, 'or "," after the expression')
   advance(cursor)
   const rest = at(cursor, ')') ? [] : readExprs(cursor)
-  if (!take(cursor, ')')) throw expected(cursor, '")" or "," in the tuple')
+  if (!take(cursor, ')')) throw refuseUnexpected(cursor, '")" or "," in the tuple')
   return { kind: 'Tuple', ...placeFrom(cursor, start), exprs: [first, ...rest] }
 }
 
 function close(cursor: Cursor, expr: Expr, after: string): Expr {
-  if (!take(cursor, ')')) throw expected(cursor, `")" ${after}`)
+  if (!take(cursor, ')')) throw refuseUnexpected(cursor, `")" ${after}`)
   return expr
 }
 
@@ -37,7 +45,7 @@ function isSelect(expr: Expr): expr is Select & Expr {
 export function readBrackets(cursor: Cursor, start: number): Expr {
   advance(cursor)
   const exprs = at(cursor, ']') ? [] : readExprs(cursor)
-  if (!take(cursor, ']')) throw expected(cursor, '"]" or "," in the array')
+  if (!take(cursor, ']')) throw refuseUnexpected(cursor, '"]" or "," in the array')
   return { kind: 'Array', ...placeFrom(cursor, start), exprs }
 }
 
@@ -47,15 +55,15 @@ export function readBraces(cursor: Cursor): Expr {
   if (take(cursor, '}')) return { kind: 'Dict', ...placeFrom(cursor, start), items: [] }
   const first = readItem(cursor)
   if (take(cursor, '}')) return { kind: 'Placeholder', ...placeFrom(cursor, start), expr: first }
-  if (!take(cursor, ':')) throw expected(cursor, '"}" or ":" after the expression')
+  if (!take(cursor, ':')) throw refuseUnexpected(cursor, '"}" or ":" after the expression')
   const items: (readonly [Expr, Expr])[] = [[first, readItem(cursor)]]
   if (take(cursor, ',') && !at(cursor, '}')) items.push(...commaList(cursor, readPair, atListEnd))
-  if (!take(cursor, '}')) throw expected(cursor, '"}" or "," in the dictionary')
+  if (!take(cursor, '}')) throw refuseUnexpected(cursor, '"}" or "," in the dictionary')
   return { kind: 'Dict', ...placeFrom(cursor, start), items }
 }
 
 function readPair(cursor: Cursor): readonly [Expr, Expr] {
   const key = readItem(cursor)
-  if (!take(cursor, ':')) throw expected(cursor, '":" after the key')
+  if (!take(cursor, ':')) throw refuseUnexpected(cursor, '":" after the key')
   return [key, readItem(cursor)]
 }

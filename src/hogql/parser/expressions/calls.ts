@@ -8,10 +8,10 @@ import {
   type Cursor,
   commaList,
   expect,
-  expected,
   expectName,
   peek,
   placeFrom,
+  refuseUnexpected,
   take,
   takePair,
 } from '../cursor.ts'
@@ -50,7 +50,7 @@ export function readArgumentsAfter(cursor: Cursor, first: Expr | null): Argument
     args.push(...commaList(cursor, readArgument, atArgumentsEnd))
   }
   const order_by = takePair(cursor, 'ORDER', 'BY') ? cursor.rules.orders(cursor) : []
-  if (!at(cursor, ')')) throw expected(cursor, '"," or ")" after the argument')
+  if (!at(cursor, ')')) throw refuseUnexpected(cursor, '"," or ")" after the argument')
   advance(cursor)
   return { args, distinct, ignore_nulls, order_by }
 }
@@ -90,7 +90,7 @@ export function readCallAfter(cursor: Cursor, { name, start, first }: OpenCall):
   if (at(cursor, 'OVER') && last.order_by.length === 0 && within_group.length === 0) {
     const window = { name, start, first, second, ignore_nulls, filter_expr }
     if (!last.distinct) return readOver(cursor, window)
-    throw expected(cursor, 'no window behind DISTINCT arguments')
+    throw refuseUnexpected(cursor, 'no window behind DISTINCT arguments')
   }
   const of_group = second === null && within_group.length > 0
   const params = second === null && !of_group ? null : first.args

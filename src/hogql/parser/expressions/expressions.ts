@@ -4,7 +4,7 @@
  */
 
 import type { Expr } from '../../syntax/ast.ts'
-import { type Cursor, descend, expected, requireDepth } from '../cursor.ts'
+import { type Cursor, descend, refuseUnexpected, requireDepth } from '../cursor.ts'
 import { INFIXES } from './operators.ts'
 import type { Infix } from './postfix.ts'
 import { POWER } from './powers.ts'
@@ -23,7 +23,7 @@ export function readExpr(cursor: Cursor, power: number): Expr {
   let tightest: number = POWER.postfix
   for (let infix = infixAt(cursor, power); infix; infix = infixAt(cursor, power)) {
     if (infix.power > tightest)
-      throw expected(cursor, 'AND, OR, "?" or the end of the expression behind its alias')
+      throw refuseUnexpected(cursor, 'AND, OR, "?" or the end of the expression behind its alias')
     if (infix.power === POWER.alias) tightest = POWER.and
     if (infix.flat !== true) {
       links += 1

@@ -7,9 +7,9 @@ import {
   advance,
   at,
   type Cursor,
-  expected,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   replaceToken,
   resumeAt,
 } from '../cursor.ts'
@@ -107,7 +107,7 @@ function readTemplateParts(cursor: Cursor, from: number, quote: "'" | null): Tem
     if (cursor.text.charAt(stop) !== '{') return { parts, stop }
     resumeAt(cursor, stop + 1)
     parts.push(cursor.rules.expr(cursor, POWER.any))
-    if (!at(cursor, '}')) throw expected(cursor, '"}" after the expression in the text')
+    if (!at(cursor, '}')) throw refuseUnexpected(cursor, '"}" after the expression in the text')
     offset = cursor.token.end
   }
 }
@@ -140,7 +140,7 @@ export function readInterval(cursor: Cursor, start: number): Expr {
   if (token.kind === 'string' && count.kind === 'Constant' && typeof count.value === 'string') {
     return readIntervalText(cursor, count, start)
   }
-  throw expected(cursor, 'a unit such as DAY after INTERVAL')
+  throw refuseUnexpected(cursor, 'a unit such as DAY after INTERVAL')
 }
 
 /** The interval unit at the current token, or null. */

@@ -6,10 +6,10 @@ import {
   advance,
   type Cursor,
   expect,
-  expected,
   peek,
   peekTwo,
   placeFrom,
+  refuseUnexpected,
   take,
   takeName,
 } from '../cursor.ts'
@@ -188,7 +188,7 @@ function readNullTest(cursor: Cursor, left: Expr, start: number): Expr {
 function readDistinct(cursor: Cursor, left: Expr, start: number): Expr {
   advance(cursor)
   const negated = take(cursor, 'NOT')
-  if (!take(cursor, 'DISTINCT')) throw expected(cursor, 'NULL or DISTINCT FROM after IS')
+  if (!take(cursor, 'DISTINCT')) throw refuseUnexpected(cursor, 'NULL or DISTINCT FROM after IS')
   expect(cursor, 'FROM', 'after IS DISTINCT')
   const right = cursor.rules.expr(cursor, POWER.distinct + 1)
   return { kind: 'IsDistinctFrom', ...placeFrom(cursor, start), left, right, negated }
@@ -250,7 +250,7 @@ function readAliasName(cursor: Cursor): string {
   const text = token.kind === 'string' ? unquote(cursor.text.slice(token.start, token.end)) : null
   if (text !== null) advance(cursor)
   const name = text ?? takeName(cursor)
-  if (name === null) throw expected(cursor, 'a name after AS')
+  if (name === null) throw refuseUnexpected(cursor, 'a name after AS')
   requireFreeName(cursor, token, name)
   return name
 }

@@ -7,10 +7,10 @@ import {
   at,
   type Cursor,
   expect,
-  expected,
   expectName,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   replaceToken,
   take,
 } from '../cursor.ts'
@@ -75,7 +75,7 @@ function readElement(cursor: Cursor, left: Expr, start: number): Expr {
     const place = placeFrom(cursor, start)
     return { kind: 'ArrayAccess', ...place, array: left, property: first, nullish: false }
   }
-  if (!take(cursor, ':')) throw expected(cursor, '"]" or ":" after the element')
+  if (!take(cursor, ':')) throw refuseUnexpected(cursor, '"]" or ":" after the element')
   const last = at(cursor, ']') ? null : cursor.rules.expr(cursor, POWER.any)
   expect(cursor, ']', 'after the slice')
   const place = placeFrom(cursor, start)

@@ -7,12 +7,12 @@ import {
   at,
   type Cursor,
   expect,
-  expected,
   expectName,
   peek,
   peekTwo,
   placeFrom,
   refuseSpan,
+  refuseUnexpected,
   take,
 } from '../cursor.ts'
 import { atTag, readTag } from '../tags.ts'
@@ -81,7 +81,7 @@ const SYMBOL_FORMS: ReadonlyMap<string, (cursor: Cursor, power: number) => Expr>
 export function readPrimary(cursor: Cursor, power: number): Expr {
   const { kind, key, start } = cursor.token
   if (kind === 'word') {
-    if (atClause(cursor)) throw expected(cursor, 'an expression')
+    if (atClause(cursor)) throw refuseUnexpected(cursor, 'an expression')
     return WORD_FORMS.get(key)?.(cursor, power) ?? readNamed(cursor, power)
   }
   if (kind === 'quoted') return readNamed(cursor, power)
@@ -90,7 +90,7 @@ export function readPrimary(cursor: Cursor, power: number): Expr {
   if (atNumber(cursor, cursor.token)) return readNumber(cursor, 1, start)
   if (atTag(cursor)) return readTag(cursor)
   const form = SYMBOL_FORMS.get(key)
-  if (form === undefined) throw expected(cursor, 'an expression')
+  if (form === undefined) throw refuseUnexpected(cursor, 'an expression')
   return form(cursor, power)
 }
 
@@ -152,7 +152,7 @@ function readCase(cursor: Cursor): Expr | null {
   const { start } = advance(cursor)
   const args = at(cursor, 'WHEN') ? [] : [cursor.rules.expr(cursor, POWER.any)]
   const has_subject = args.length > 0
-  if (!at(cursor, 'WHEN')) throw expected(cursor, 'WHEN in CASE')
+  if (!at(cursor, 'WHEN')) throw refuseUnexpected(cursor, 'WHEN in CASE')
   while (take(cursor, 'WHEN')) {
     args.push(cursor.rules.expr(cursor, POWER.any))
     expect(cursor, 'THEN', 'after WHEN')
@@ -261,7 +261,7 @@ function readMinus(cursor: Cursor): Expr {
 
 function readPlus(cursor: Cursor): Expr {
   const { start } = advance(cursor)
-  if (!atNumber(cursor, cursor.token)) throw expected(cursor, 'a number after "+"')
+  if (!atNumber(cursor, cursor.token)) throw refuseUnexpected(cursor, 'a number after "+"')
   return readNumber(cursor, 1, start)
 }
 
@@ -271,7 +271,7 @@ function readPosition(cursor: Cursor): Expr {
   const digits = scanIndex(cursor.text, cursor.token.start)
   const text = digits === null ? '' : cursor.text.slice(digits.start, digits.end)
   if (digits === null || digits.end !== cursor.token.end || text.length > 6) {
-    throw expected(cursor, 'the position of a column after "#"')
+    throw refuseUnexpected(cursor, 'the position of a column after "#"')
   }
   advance(cursor)
   return { kind: 'PositionalRef', ...placeFrom(cursor, start), index: Number(text) }

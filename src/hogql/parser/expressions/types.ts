@@ -8,10 +8,10 @@ import {
   commaList,
   descend,
   expect,
-  expected,
   expectName,
   peek,
   refuseSpan,
+  refuseUnexpected,
   take,
 } from '../cursor.ts'
 import { atListEnd } from '../words.ts'
@@ -97,7 +97,7 @@ function takeLongName(cursor: Cursor): string | null {
     const next = fitting.filter((words) => words[taken.length] === key)
     if (next.length === 0) {
       const allowed = new Set(fitting.map((words) => words[taken.length] ?? ''))
-      throw expected(cursor, `${[...allowed].join(' or ')} after ${taken.join(' ')}`)
+      throw refuseUnexpected(cursor, `${[...allowed].join(' or ')} after ${taken.join(' ')}`)
     }
     taken.push(advance(cursor).key)
     fitting = next

@@ -48,7 +48,7 @@ function lowerCall(call: Apply): ResolvedExpr {
   if (sides !== undefined)
     return {
       ...call,
-      args: [nanToNull(left), ...call.args.slice(1).map(sides === 'both' ? nanToNull : unchanged)],
+      args: [nanToNull(left), ...call.args.slice(1).map(sides === 'both' ? nanToNull : keepExpr)],
     }
   if (call.aggregate === null) return call
   if (EXTREMES.has(call.name) && mayBeNan(left)) return extreme(call, left)
@@ -63,7 +63,7 @@ function lowerCall(call: Apply): ResolvedExpr {
   return call
 }
 
-const unchanged = (expr: ResolvedExpr): ResolvedExpr => expr
+const keepExpr = (expr: ResolvedExpr): ResolvedExpr => expr
 
 /** NaN only when all values are NaN. */
 function extreme(call: Apply, value: ResolvedExpr): ResolvedExpr {

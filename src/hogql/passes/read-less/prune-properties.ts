@@ -16,8 +16,7 @@ import { mapSelect, mapStatement, type Pass } from '../walk.ts'
 export const pruneProperties: Pass = (statement) => {
   const reading = scansReadingProperties(statement)
   return mapStatement(statement, {
-    select: (select) =>
-      mapSelect(select, unchanged, (relation) => pruneRelation(relation, reading)),
+    select: (select) => mapSelect(select, keepExpr, (relation) => pruneRelation(relation, reading)),
   })
 }
 
@@ -47,4 +46,4 @@ function pruneScan(scan: Scan, reading: ReadonlySet<number>): Scan {
   return scan.table === 'events' && !reading.has(scan.id) ? { ...scan, table: 'events_lean' } : scan
 }
 
-const unchanged = (expr: ResolvedExpr): ResolvedExpr => expr
+const keepExpr = (expr: ResolvedExpr): ResolvedExpr => expr

@@ -28,7 +28,7 @@ const TRANSITIONS: readonly (readonly [segment: string, changes: SurveyAction, s
     [
       'launch',
       (survey, now) => {
-        if (survey.archived) throw refused('An archived survey cannot be launched.')
+        if (survey.archived) throw refuseAction('An archived survey cannot be launched.')
         const is_running = survey.start_date !== null && survey.end_date === null
         return is_running ? {} : { start_date: survey.start_date ?? now, end_date: null }
       },
@@ -37,7 +37,7 @@ const TRANSITIONS: readonly (readonly [segment: string, changes: SurveyAction, s
     [
       'stop',
       (survey, now) => {
-        if (survey.start_date === null) throw refused('The survey has not been launched.')
+        if (survey.start_date === null) throw refuseAction('The survey has not been launched.')
         return survey.end_date === null ? { end_date: now } : {}
       },
       'Ask nobody any more.',
@@ -114,6 +114,6 @@ function notThere(): Refusal {
   return new Refusal('invalid_input', detail, { attr: 'target_team_ids' })
 }
 
-function refused(detail: string): Refusal {
+function refuseAction(detail: string): Refusal {
   return new Refusal('invalid_input', detail)
 }
