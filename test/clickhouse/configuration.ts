@@ -11,8 +11,9 @@ export const DATABASE = 'tidemark'
 export const PASSWORD = 'test'
 
 /**
- * Users as a real server would have them. `writer` makes and fills tables, `questions` only reads them, with limits it
- * can neither raise nor switch off (a maximum without a minimum lets 0 pass, which means no limit).
+ * Users as a real server would have them. `writer` may do everything, `shipper` has the rights that the root README
+ * names, `questions` only reads, with limits it can neither raise nor switch off (a maximum without a minimum lets 0 pass,
+ * which means no limit).
  */
 const USERS = `<clickhouse>
   <profiles>
@@ -44,6 +45,16 @@ const USERS = `<clickhouse>
       <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
       <profile>default</profile><quota>default</quota>
     </writer>
+    <shipper>
+      <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
+      <profile>default</profile><quota>default</quota>
+      <grants>
+        <query>GRANT CREATE TABLE, SELECT, INSERT, ALTER DELETE, ALTER UPDATE ON ${DATABASE}.*</query>
+        <query>GRANT SELECT ON system.*</query>
+        <query>GRANT TABLE ENGINE ON *</query>
+        <query>GRANT KILL QUERY ON *.*</query>
+      </grants>
+    </shipper>
     <questions>
       <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
       <profile>questions</profile><quota>default</quota>

@@ -9,7 +9,7 @@ export function clickhouseEnvironment({
   return {
     TIDEMARK_CLICKHOUSE_URL: shards.map(({ url }) => url).join(','),
     TIDEMARK_CLICKHOUSE_DATABASE: DATABASE,
-    TIDEMARK_CLICKHOUSE_USER: 'writer',
+    TIDEMARK_CLICKHOUSE_USER: 'shipper',
     TIDEMARK_CLICKHOUSE_PASSWORD: PASSWORD,
     TIDEMARK_CLICKHOUSE_READ_USER: 'questions',
     TIDEMARK_CLICKHOUSE_READ_PASSWORD: PASSWORD,

@@ -33,7 +33,7 @@ type ShipperTerms = ShipOnceOptions & {
 export const expireNothing = { monthsKept: () => null }
 
 function nodesAt(urls: readonly string[]): ClickHouseNodes {
-  const access = { user: 'writer', password: PASSWORD, database: DATABASE }
+  const access = { user: 'shipper', password: PASSWORD, database: DATABASE }
   const [first, ...others] = urls.map((url) => new ClickHouseClient({ ...access, url }))
   if (first === undefined) throw new Error('no address')
   return new ClickHouseNodes({
