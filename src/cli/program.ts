@@ -67,6 +67,8 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
 function printFault(error: unknown): number {
   // Commander has already printed its message, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED
+  // `tidemark … | head` has closed the pipe: the rest is not wanted.
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT_FAILED
   if (error instanceof ConfigError) return print(error.message, EXIT_MISUSED)
   if (error instanceof Refusal) {
     const field = error.attr === null ? '' : `${error.attr}: `

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from './command.ts'
+import { commandLine, run } from './command.ts'
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
@@ -199,5 +199,17 @@ describe('the command line', () => {
     expect(ran.exit_code).toBe(1)
     expect(ran.err).toMatch(/^error: /)
     expect(ran.err).not.toMatch(/^\s+at /m)
+  })
+
+  test('ends without words when the program that reads its output does', async () => {
+    const command = commandLine(['metrics', '--alerts'])
+      .map((word) => `'${word}'`)
+      .join(' ')
+    const ran = Bun.spawn(['sh', '-c', `${command} | head -n 1`], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    expect(await new Response(ran.stdout).text()).toBe('groups:\n')
+    expect(await new Response(ran.stderr).text()).toBe('')
   })
 })
