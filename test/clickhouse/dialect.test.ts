@@ -4,6 +4,7 @@ import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
 import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { CONTEXT } from '../hogql/engine.ts'
+import { DIALECT_REFUSALS } from '../oracle/dialect-differences.ts'
 import { runDialects } from '../oracle/dialects.ts'
 import { startCluster } from './cluster.ts'
 import { hasClickHouse } from './library.ts'
@@ -41,6 +42,23 @@ describe.skipIf(!hasClickHouse())('questions through the second dialect', () => 
       expect(findings.length).toBeGreaterThan(90)
     },
     600_000,
+  )
+
+  // Every function, its arguments one by one: four minutes.
+  test.skipIf(EVERY > 1)(
+    'and vectors of every function have the same values, or a listed reason',
+    async () => {
+      const findings = await runDialects({ kind: 'vectors', shard_count: 1, zones: [], every: 1 })
+      const unexplained = findings.filter(
+        ({ outcome, name }) =>
+          outcome === 'differ' ||
+          outcome === 'unprintable' ||
+          (outcome === 'refused there' && !DIALECT_REFUSALS.some(({ names }) => names.test(name))),
+      )
+      expect(unexplained).toEqual([])
+      expect(findings.length).toBeGreaterThan(29_000)
+    },
+    1_800_000,
   )
 
   test('are aggregated by each shard, with persons joined there', async () => {

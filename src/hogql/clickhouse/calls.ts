@@ -3,6 +3,7 @@
  * is spelled otherwise there, or only HogQL has.
  */
 
+import { readUnit } from '../functions/dates/date-parts.ts'
 import { findFunction } from '../functions/registry.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { constantInt, constantText } from '../sql/sql-fragments.ts'
@@ -92,6 +93,14 @@ const dividing =
     return `${name}${is_sure ? '' : 'OrNull'}(${args.join(', ')})`
   }
 
+/** A time moved by an interval, or by a count of a unit: the server's grammar takes no bound unit. */
+const shifted =
+  (operator: 'minus' | 'plus'): CallPrinting =>
+  ([first, second, time], { args: [unit] }) =>
+    time === undefined
+      ? `${operator}(${first}, ${second})`
+      : `${operator}(${time}, toInterval${readUnit(unit) ?? 'Day'}(${second}))`
+
 /** The date of a value in the zone of its type; a text that is none is NULL. */
 const dateOf: CallPrinting = ([value = ''], { args: [from], type }, printer) =>
   isText(from?.type ?? UNKNOWN)
@@ -161,7 +170,15 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   // times
   date_bin: ([step, value, origin]) => `toStartOfInterval(${value}, ${step}, ${origin})`,
   date_format: renamed('formatDateTime'),
-  date_subtract: renamed('minus'),
+  dateAdd: shifted('plus'),
+  date_add: shifted('plus'),
+  timeStampAdd: shifted('plus'),
+  timestamp_add: shifted('plus'),
+  dateSub: shifted('minus'),
+  date_sub: shifted('minus'),
+  date_subtract: shifted('minus'),
+  timeStampSub: shifted('minus'),
+  timestamp_sub: shifted('minus'),
   date_part: ([, value], { args: [part] }) => datePart(constantText(part), value ?? ''),
   make_date: renamed('makeDate'),
   make_timestamp: renamed('makeDateTime'),
