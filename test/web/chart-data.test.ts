@@ -1,4 +1,4 @@
-/** What charts draw, without a browser: buckets in the project's zone, stacked values, queries broken into lines. */
+/** Texts and charts without a browser: ages, buckets in the project's zone, stacked values, queries broken into lines. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
 import { brokenIntoLines } from '../../src/web/parts/answer/hogql-lines.ts'
@@ -8,6 +8,18 @@ import {
   stackValues,
   timeBuckets,
 } from '../../src/web/parts/charts/chart-data.ts'
+import { formatAgo } from '../../src/web/parts/format.ts'
+
+test.each([
+  ['2026-11-23T22:29:40Z', '20 sec ago'],
+  ['2026-11-23T20:00:00Z', '2 hr ago'],
+  ['2026-11-22T12:00:00Z', 'yesterday'],
+  ['2026-10-14T12:00:00Z', 'last month'],
+  ['2026-08-14T12:00:00Z', '3 months ago'],
+  ['2025-08-14T12:00:00Z', 'last year'],
+])('the age of %s is said as %s', (iso, text) => {
+  expect(formatAgo(iso, new Date('2026-11-23T22:30:00Z'))).toBe(text)
+})
 
 describe('a bucket', () => {
   const now = new Date('2026-11-23T22:30:00Z')

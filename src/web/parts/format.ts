@@ -108,6 +108,8 @@ function momentFormat(timezone: string, options: Intl.DateTimeFormatOptions): In
 }
 
 const AGO = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto', style: 'short' })
+/** Of months and years, whose short form is hard to read: `last mo`. */
+const LONG_AGO = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
 
 const AGO_STEPS: readonly (readonly [
   limit_s: number,
@@ -122,11 +124,12 @@ const AGO_STEPS: readonly (readonly [
   [Number.POSITIVE_INFINITY, 365 * DAY_S, 'year'],
 ]
 
-/** The time since an instant: `5 min ago`, `yesterday`. */
+/** The time since an instant: `5 min ago`, `yesterday`, `last month`. */
 export function formatAgo(iso: string, at: Date = now()): string {
   const seconds = (new Date(iso).getTime() - at.getTime()) / 1000
   if (Number.isNaN(seconds)) return iso
   const size = Math.abs(seconds)
   const [, step, unit] = AGO_STEPS.find(([limit]) => size < limit) ?? [0, 1, 'second' as const]
-  return AGO.format(Math.trunc(seconds / step), unit)
+  const format = unit === 'month' || unit === 'year' ? LONG_AGO : AGO
+  return format.format(Math.trunc(seconds / step), unit)
 }
