@@ -8,7 +8,7 @@ import { type Askers, FEW, fillServer, MANY, NEVER_TWICE, someQuestion } from '.
 import { forwardingTimes } from './edge.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
-import { type ImportRate, importRate } from './import.ts'
+import { diskUse, type ImportRate, importRate } from './import.ts'
 import { insightTimes } from './insights/insights.ts'
 import { type LoadResult, spawnLoad } from './load.ts'
 import {
@@ -155,18 +155,35 @@ async function benchEdge(): Promise<Line> {
 const IMPORTED_PER_S = 60_000
 
 /** An import from a file of lines, beside what it should reach. */
-async function benchImport(port: number): Promise<Line> {
-  const server = { url: `http://127.0.0.1:${port}`, api_token: TOKEN }
+async function benchImport(): Promise<Line> {
   const rounds: ImportRate[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    rounds.push(await importRate(folder, server, SIZES.imported_events))
+    rounds.push(await importRate(folder, { ...server, api_token: TOKEN }, SIZES.imported_events))
   }
   return {
     name: 'import of small events from a file, events/s',
     ours: Math.round(median(rounds.map(({ events_per_s }) => events_per_s))),
     bare: IMPORTED_PER_S,
     target: 1,
-    note: `${median(rounds.map(({ event_us }) => event_us)).toFixed(1)} µs of the importing process for each`,
+    note: `for each ${median(rounds.map(({ event_us }) => event_us)).toFixed(1)} µs of the importing process and ${median(rounds.map(({ server_event_us }) => server_event_us)).toFixed(1)} µs of the server`,
+  }
+}
+
+/** Bytes that an event with small properties may take on the disk, with all that is kept for it. */
+const BYTES_PER_EVENT_MAX = 60
+
+/** The disk that imported events take, in events per megabyte, beside what they should take at most. */
+async function benchDisk(): Promise<Line> {
+  const { all, files, databases, free_bytes } = await diskUse(
+    mkdtempSync(join(folder, 'disk-')),
+    SIZES.imported_events,
+  )
+  return {
+    name: 'events with three small properties on the disk, events/MB',
+    ours: Math.round(1_000_000 / all),
+    bare: Math.round(1_000_000 / BYTES_PER_EVENT_MAX),
+    target: 1,
+    note: `${all.toFixed(1)} bytes for each: ${files.toFixed(1)} in files, ${databases.toFixed(1)} in events.db with its index of ids and its persons; ${(free_bytes / 1_000_000).toFixed(0)} MB of it in all are free for the next events`,
   }
 }
 
@@ -371,6 +388,7 @@ const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly
   edge: benchEdge,
   batch: benchBatch,
   import: benchImport,
+  disk: benchDisk,
   flags: benchFlags,
   evaluation: benchEvaluation,
   question: benchQuestion,

@@ -1,11 +1,11 @@
 /** How smooth the pages of much data are: a hundred thousand rows scrolled, and events that come in live. */
-import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN, PERSONAL_API_KEY } from '../flows/processes/server.ts'
 import { type Interface, openInterface } from '../web/interface.ts'
 import { seeded, someEvent } from './events.ts'
 import { type LoadResult, spawnLoad } from './load.ts'
+import { processorTime } from './processor-time.ts'
 import { SIZES } from './sizes.ts'
 
 /** A frame that takes longer is seen as a jerk. */
@@ -125,17 +125,6 @@ export async function liveTimes(
       longest_ms: Math.max(...frames.map(({ longest_ms }) => longest_ms)),
     },
   }
-}
-
-/** Kernel ticks are hundredths of a second. */
-const TICK_MS = 10
-
-/** The processor time of a process so far, in milliseconds. */
-function processorTime(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // After the name in brackets, which may contain spaces: the state is the third field, the times are the 14th and 15th.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
 
 /** Follows the live stream without a browser while something is done. */
