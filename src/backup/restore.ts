@@ -17,21 +17,26 @@ type RestoreSource = {
 }
 
 /** Restores a backup from its folder: see `restoreFrom`. No link of the backup is followed. */
-export async function restoreBackup(folder: string, data_dir: string): Promise<RestoredBackup> {
+export async function restoreBackup(
+  folder: string,
+  data_dir: string,
+  finish?: (data_dir: string) => void,
+): Promise<RestoredBackup> {
   const checksums = findChecksums(folder)
   if (checksums === null) throw new BackupFault(`${folder} is not a complete backup`)
   const copy = (file: BackedUp, to: string): Promise<void> => copyPlain(folder, file, to)
-  return restoreFrom({ checksums, copy }, data_dir)
+  return restoreFrom({ checksums, copy }, data_dir, finish)
 }
 
 /**
  * Copies a complete backup and checks every byte of the copy; until then the folder is marked as unfinished. Nothing
  * is written outside of the folder. Throws a BackupFault when a file of the backup is damaged, or something is in
- * the way.
+ * the way. `finish` changes the copy before it counts as whole.
  */
 export async function restoreFrom(
   source: RestoreSource,
   data_dir: string,
+  finish?: (data_dir: string) => void,
 ): Promise<RestoredBackup> {
   const { checksums } = source
   if (existsSync(data_dir) && hasData(data_dir)) {
@@ -42,6 +47,7 @@ export async function restoreFrom(
     await copyAll(source, data_dir)
     endLogins(data_dir)
     beginLogId(data_dir)
+    finish?.(data_dir)
   })
   return { files: checksums.files.length, made_at: checksums.made_at }
 }

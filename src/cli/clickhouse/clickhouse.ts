@@ -1,6 +1,7 @@
 /** `clickhouse`: commands for servers whose events are in ClickHouse. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addFolderCommands, FOLDER_HELP } from './folder-commands.ts'
+import { addMoveCommands } from './move.ts'
 import { PROXIES } from './proxy-configs.ts'
 import { readRouteTable } from './route-table.ts'
 
@@ -51,6 +52,8 @@ export function addClickHouseCommands(program: Command, exit: { code: number }):
     .action(async ({ table, for: proxy, site }: RouteOptions) => {
       await Bun.write(Bun.stdout, PROXIES[proxy](readRouteTable(table), site))
     })
+
+  addMoveCommands(clickhouse)
 }
 
 function readSite(text: string): string {

@@ -110,6 +110,15 @@ export function unknownToken(): Refusal {
   return new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'api_key' })
 }
 
+/** The refusal of a request for a project that another server has now: what is sent again reaches it. */
+export function movedProject(): Refusal {
+  return new Refusal(
+    'storage_unavailable',
+    'The project has moved to another server. Please try again.',
+    { attr: 'api_key' },
+  )
+}
+
 function invalid(reason: string): Refusal {
   return new Refusal('invalid_api_key', `Provided API key is not valid: ${reason}`, {
     attr: 'api_key',

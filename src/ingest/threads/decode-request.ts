@@ -11,7 +11,7 @@ import type { RequestContext } from '../pipeline/event-draft.ts'
 import { runPipeline } from '../pipeline/pipeline.ts'
 import type { ProjectPlugins } from '../pipeline/plugins.ts'
 import { type ParsedRequest, parseRequest, requireEventObject } from '../pipeline/requests.ts'
-import { requireToken, unknownToken } from '../pipeline/token.ts'
+import { movedProject, requireToken, unknownToken } from '../pipeline/token.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
 import type { CaptureLimits, NumberedCapture } from './messages.ts'
 
@@ -54,8 +54,9 @@ export function startDecodeJob(capture: NumberedCapture, context: DecodeContext)
   const decoded = decode(capture, context)
   if (decoded === null) return null
   const parsed = parseRequest(capture, decoded)
-  const project = context.tokens.find(requireToken(parsed.token))
-  if (project === null) throw unknownToken()
+  const token = requireToken(parsed.token)
+  const project = context.tokens.find(token)
+  if (project === null) throw context.tokens.isMoved(token) ? movedProject() : unknownToken()
   const now = Math.round(capture.received_at_ms * 1000)
   return {
     id: capture.id,
@@ -89,7 +90,7 @@ function decode(capture: NumberedCapture, context: DecodeContext): DecodedBody |
   try {
     return decodeRequest(capture, {
       body_bytes_max: Math.min(here_max, limits.body_bytes_max),
-      knowsToken: (token) => context.tokens.find(token) !== null,
+      knowsToken: (token) => context.tokens.find(token) !== null || context.tokens.isMoved(token),
     })
   } catch (error) {
     const is_too_large = error instanceof Refusal && error.code === 'request_too_large'

@@ -38,6 +38,7 @@ export class ProjectTokens {
   readonly #data_version: Statement<{ data_version: number }, []>
   readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
   readonly #select_plugins: Statement<TokenPluginRow, [number]>
+  readonly #select_moved: Statement<{ project_id: number }, [string]>
   #version = -1
   #is_trusted = false
 
@@ -46,6 +47,9 @@ export class ProjectTokens {
     this.#data_version = this.#db.prepare('pragma data_version')
     this.#select = this.#db.prepare('select id, anonymize_ips from projects where api_token = ?')
     this.#select_plugins = this.#db.prepare(SELECT_PLUGINS)
+    this.#select_moved = this.#db.prepare(
+      'select project_id from moved_projects where api_token = ? and left_at is not null',
+    )
   }
 
   /** Makes the next look-up check for commits to control.db; called before each group of requests. */
@@ -66,6 +70,11 @@ export class ProjectTokens {
     const project = { id: row.id, anonymize_ips: row.anonymize_ips === 1, plugins }
     this.#projects.set(token, project)
     return project
+  }
+
+  /** Whether a token without a project is that of one which another server has now. */
+  isMoved(token: string): boolean {
+    return this.#select_moved.get(token) !== null
   }
 
   close(): void {

@@ -32,6 +32,7 @@ import exportDashboards from '../../../sql/control/0023_export_dashboards.sql' w
 import alerts from '../../../sql/control/0024_alerts.sql' with { type: 'text' }
 import subscriptions from '../../../sql/control/0025_subscriptions.sql' with { type: 'text' }
 import edgeDefinitions from '../../../sql/control/0026_edge_definitions.sql' with { type: 'text' }
+import movedProjects from '../../../sql/control/0027_moved_projects.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -110,6 +111,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0024_alerts', sql: alerts },
   { name: '0025_subscriptions', sql: subscriptions },
   { name: '0026_edge_definitions', sql: edgeDefinitions },
+  { name: '0027_moved_projects', sql: movedProjects },
 ]
 
 /** The schema of cache.db, oldest step first. */
