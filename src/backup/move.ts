@@ -26,7 +26,7 @@ type MoveRequest = {
 }
 
 export const MOVE_FAULTS = ['noted', 'copied', 'left', 'sealed'] as const
-export type MoveFault = (typeof MOVE_FAULTS)[number]
+type MoveFault = (typeof MOVE_FAULTS)[number]
 
 type MovedProject = {
   readonly folder: string

@@ -69,8 +69,19 @@ function readerFor(config: Config): ClickHouseClient {
  */
 export async function openClickHouse(
   config: Config,
-  { control, capture, log, openFolding }: ClickHouseParts,
+  { openFolding, ...parts }: ClickHouseParts,
 ): Promise<{ readonly shipper: Shipper; readonly engine: EnginePart } | null> {
+  const opened = await openShipper(config, parts)
+  if (opened === null) return null
+  const { shipper, nodes } = opened
+  return { shipper, engine: openEngine(config, nodes, { shipper, folding: openFolding() }) }
+}
+
+/** Opens the shipper alone, as above. */
+export async function openShipper(
+  config: Config,
+  { control, capture, log }: Omit<ClickHouseParts, 'openFolding'>,
+): Promise<{ readonly shipper: Shipper; readonly nodes: ClickHouseNodes } | null> {
   const nodes = clickhouseNodes(config)
   const is_shipped = isShipped(config.data_dir)
   if (nodes === null) {
@@ -96,7 +107,7 @@ export async function openClickHouse(
     log,
   })
   await shipper.prepare()
-  return { shipper, engine: openEngine(config, nodes, { shipper, folding: openFolding() }) }
+  return { shipper, nodes }
 }
 
 /** A folder that ships already may start while ClickHouse is away: its events wait in the log. */

@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { openCapture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { openControl } from '../storage/control/control-db.ts'
-import { openClickHouse } from './clickhouse.ts'
+import { openShipper } from './clickhouse.ts'
 import { openFolder } from './folder.ts'
 
 /**
@@ -32,12 +32,11 @@ async function shipAll(config: Config, log: Log): Promise<void> {
     log,
   })
   parts.defer(() => capture.close())
-  const clickhouse = await openClickHouse(config, { control, capture, log })
-  if (clickhouse === null)
+  const opened = await openShipper(config, { control, capture, log })
+  if (opened === null)
     throw new ConfigError(
       'TIDEMARK_CLICKHOUSE_URL is not set: projects move between servers that share a ClickHouse',
     )
-  parts.defer(() => clickhouse.engine.close())
-  parts.defer(() => clickhouse.shipper.close())
-  await clickhouse.shipper.run()
+  parts.defer(() => opened.shipper.close())
+  await opened.shipper.run()
 }
