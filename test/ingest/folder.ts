@@ -52,6 +52,9 @@ export class Folder {
     control.run(
       'create table plugin_configs (id integer, project_id integer, plugin_id integer, enabled integer, config text, position integer)',
     )
+    control.run(
+      'create table moved_projects (project_id integer primary key, api_token text, left_at integer)',
+    )
     control.run(`insert into projects values (1, '${TOKEN}', 0), (2, '${OTHER_TOKEN}', 1)`)
     control.close()
   }
