@@ -1,4 +1,5 @@
 /** Opens ClickHouse as the holder of events: checks its servers, the shipper, and the engine that asks it. */
+import { mkdirSync } from 'node:fs'
 import { MIB } from '../bytes.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
@@ -14,6 +15,7 @@ import { ClickHouseClient } from '../storage/clickhouse/clickhouse-client.ts'
 import { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
 import { ClickHouseUnfit } from '../storage/clickhouse/clickhouse-schema.ts'
 import type { Control } from '../storage/control/control-db.ts'
+import { gatheredFolder } from '../storage/files/parquet.ts'
 import { countFiles, isShipped } from '../storage/log/shipments.ts'
 
 /** The part of an engine that the rest of the server uses. */
@@ -74,6 +76,8 @@ export async function openClickHouse(
   const opened = await openShipper(config, parts)
   if (opened === null) return null
   const { shipper, nodes } = opened
+  // The query process gets the right to read it when it starts.
+  mkdirSync(gatheredFolder(config.data_dir), { recursive: true })
   return { shipper, engine: openEngine(config, nodes, { shipper, folding: openFolding() }) }
 }
 

@@ -150,7 +150,7 @@ describe.skipIf(!hasClickHouse())('insights', () => {
           rows_read_max: 1_000_000_000,
           result_bytes_max: 8_000_000,
         },
-        folding: world.world.openEngine(),
+        folding: world.world.openFoldingEngine(),
         data_dir: world.world.data_dir,
       })
       const different: unknown[] = []

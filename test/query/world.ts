@@ -10,6 +10,7 @@ import {
 } from '../../src/ingest/write/event-removal.ts'
 import { QueryEngine, type QuerySettings } from '../../src/query/engine/engine.ts'
 import type { WorkerQuery, WorkerValue } from '../../src/query/engine/protocol.ts'
+import { gatheredFolder } from '../../src/storage/files/parquet.ts'
 import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
 import { handwritten } from './handwritten-sql.ts'
 
@@ -46,6 +47,12 @@ export class World implements AsyncDisposable {
   /** Appends and commits events; missing members get ordinary values. */
   send(...events: readonly Partial<EventRow>[]): void {
     this.log.transact(() => events.forEach((event) => this.log.append(eventRow(event))))
+  }
+
+  /** An engine that may read what ClickHouse gathers, which is not so without ClickHouse. */
+  openFoldingEngine(): QueryEngine {
+    mkdirSync(gatheredFolder(this.data_dir), { recursive: true })
+    return this.openEngine()
   }
 
   openEngine(settings: Partial<QuerySettings> = {}, spare_slots?: number): QueryEngine {

@@ -2,7 +2,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
-import { gatheredFolder } from '../../storage/files/parquet.ts'
 import {
   type Confinement,
   confineCalls,
@@ -60,7 +59,6 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
   const options = JSON.parse(args[0] ?? '') as ProcessOptions
   const spill_dir = join(options.work_dir, 'spill')
   mkdirSync(spill_dir, { recursive: true })
-  mkdirSync(gatheredFolder(options.data_dir), { recursive: true })
   const confinement = options.is_confined ? await enterConfinement(args, options) : UNCONFINED
   prepareDuckDB(options.data_dir)
   if (!options.is_confined) await ensureMacroFile(options.data_dir)

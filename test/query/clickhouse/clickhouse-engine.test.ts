@@ -90,7 +90,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
       },
     ])
     world = new World()
-    folding = world.openEngine()
+    folding = world.openFoldingEngine()
     engine = engineWith()
   }, 120_000)
 

@@ -48,7 +48,8 @@ beforeAll(() => {
 })
 
 afterAll(async () => {
-  bystander.kill()
+  // A probe may have stopped it, and a stopped process waits with any other signal.
+  bystander.kill('SIGKILL')
   listener.stop()
   await world[Symbol.asyncDispose]()
 })
