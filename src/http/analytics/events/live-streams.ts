@@ -5,6 +5,8 @@ import { type LiveBatch, type LiveFilter, readLiveBatch, readMatchingBatch } fro
 
 /** Readers get new events every `tick_ms`; one whose buffer stays full for `stall_ms` is dropped. */
 const TIMES = { tick_ms: 250, stall_ms: 10_000 }
+/** A list that cannot show all that comes in is read once a second: each read holds the thread that answers captures for some ms. */
+const FLOOD_TICK_MS = 1000
 /** With further conditions each read is a query: at most one at a time and second for a reader, some for the server. */
 const QUERY_TICK_MS = 1000
 const QUERIES_MAX = 4
@@ -26,6 +28,8 @@ type LiveReader = {
   /** The position in the log. */
   seq: number
   sent_ms: number
+  /** The next read, after one that left events out. */
+  due_ms: number
   /** Start of the last read with further conditions; `is_querying` while it is under way. */
   queried_ms: number
   is_querying: boolean
@@ -76,9 +80,10 @@ export class LiveStreams {
       {
         start: (controller) => {
           const now_ms = performance.now()
-          const times = { opened_ms: now_ms, sent_ms: now_ms, queried_ms: now_ms, stalled_ms: null }
+          const times = { opened_ms: now_ms, sent_ms: now_ms, queried_ms: now_ms, due_ms: now_ms }
           const { seq } = first
-          reader = { caller_id, filter, controller, seq, ...times, is_querying: false }
+          const state = { is_querying: false, stalled_ms: null }
+          reader = { caller_id, filter, controller, seq, ...times, ...state }
           this.#readers.add(reader)
           this.#timer ??= setInterval(() => this.#tick(), this.#times.tick_ms)
           controller.enqueue(encode('retry: 2000\n\n'))
@@ -117,20 +122,28 @@ export class LiveStreams {
       this.#query(reader, now_ms)
       return undefined
     }
+    if (now_ms < reader.due_ms) return undefined
     const { project_id, event, has_persons } = reader.filter
     const key = JSON.stringify([project_id, has_persons, reader.seq, event])
     const message = messages.get(key) ?? this.#read(reader)
     messages.set(key, message)
+    // Half a tick earlier, since timers are not exact.
+    if (message.is_flood) reader.due_ms = now_ms + FLOOD_TICK_MS - this.#times.tick_ms / 2
     this.#send(reader, message, now_ms)
     return undefined
   }
 
   #read({ filter, seq: before }: LiveReader): LiveMessage {
     const batch = readLiveBatch(this.#app, filter, before)
-    return { seq: batch.seq, bytes: batch.event_count === 0 ? null : messageOf(batch) }
+    const bytes = batch.event_count === 0 ? null : messageOf(batch)
+    return { seq: batch.seq, bytes, is_flood: batch.missed > 0 }
   }
 
-  #send(reader: LiveReader, { seq, bytes }: LiveMessage, now_ms: number): void {
+  #send(
+    reader: LiveReader,
+    { seq, bytes }: Pick<LiveMessage, 'bytes' | 'seq'>,
+    now_ms: number,
+  ): void {
     reader.seq = seq
     if (bytes === null && now_ms - reader.sent_ms <= SILENCE_MS) return
     reader.controller.enqueue(bytes ?? encode(': nothing new\n\n'))
@@ -197,7 +210,12 @@ export class LiveStreams {
 }
 
 /** A message of one tick; null bytes where nothing is new. */
-type LiveMessage = { readonly seq: number; readonly bytes: Uint8Array | null }
+type LiveMessage = {
+  readonly seq: number
+  readonly bytes: Uint8Array | null
+  /** Whether events were left out. */
+  readonly is_flood: boolean
+}
 
 /** Refusals after which the same read may succeed. */
 const TEMPORARY: ReadonlySet<string> = new Set(['storage_unavailable', 'throttled'])
