@@ -11,6 +11,8 @@ import {
 import { formatAgo } from '../../src/web/parts/format.ts'
 
 test.each([
+  ['2026-11-23T22:30:01.5Z', 'now'],
+  ['2026-11-23T22:30:05Z', 'in 5 sec'],
   ['2026-11-23T22:29:40Z', '20 sec ago'],
   ['2026-11-23T20:00:00Z', '2 hr ago'],
   ['2026-11-22T12:00:00Z', 'yesterday'],

@@ -73,6 +73,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await add('email', 'ann@example.com')
     await page.getByRole('button', { name: 'email is ann@example.com', exact: true }).waitFor()
     await page.getByRole('button', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
+    await rows.first().waitFor()
     expect(await rows.allInnerTexts()).toEqual(['ann@example.com'])
     expect(await findBarriers(page)).toEqual([])
     await page.reload()

@@ -124,9 +124,13 @@ const AGO_STEPS: readonly (readonly [
   [Number.POSITIVE_INFINITY, 365 * DAY_S, 'year'],
 ]
 
+/** The server's time is known to the second: what has just come in may seem to be ahead. */
+const AHEAD_S = 2
+
 /** The time since an instant: `5 min ago`, `yesterday`, `last month`. */
 export function formatAgo(iso: string, at: Date = now()): string {
-  const seconds = (new Date(iso).getTime() - at.getTime()) / 1000
+  const distance_s = (new Date(iso).getTime() - at.getTime()) / 1000
+  const seconds = distance_s > 0 && distance_s < AHEAD_S ? 0 : distance_s
   if (Number.isNaN(seconds)) return iso
   const size = Math.abs(seconds)
   const [, step, unit] = AGO_STEPS.find(([limit]) => size < limit) ?? [0, 1, 'second' as const]
