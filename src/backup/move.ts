@@ -178,7 +178,7 @@ function readNote(folder: string, name: string): Readonly<Record<string, unknown
     const note: unknown = text.length <= NOTE_LENGTH_MAX ? JSON.parse(text) : null
     if (typeof note === 'object' && note !== null) return { ...note }
   } catch {
-    // Told below.
+    // The fault below says so.
   }
   throw new BackupFault(`${path} is none of ours`)
 }

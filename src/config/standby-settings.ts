@@ -17,6 +17,6 @@ export const STANDBY_SETTINGS = [
     flag: null,
     read: readPersonalKey,
     fallback: '',
-    help: 'secret of a server and its standbys, the same on each: whoever has it can read everything; without it a server has no standbys',
+    help: 'secret of a server and its standbys, the same on each, with which everything can be read; without it a server has no standbys',
   },
 ] as const

@@ -234,8 +234,11 @@ export class Shipper {
         if (this.#waiters.has_waiting) pause_ms = 0
       } catch (error) {
         if (this.#leaving.signal.aborted) return
-        this.#failure = error instanceof Error ? error.message : String(error)
-        this.#context.log.error({ err: error, retry_ms }, 'events could not be sent to ClickHouse')
+        const reason = error instanceof Error ? error.message : String(error)
+        // Each waiting question tries at once: one line a reason, not one a question.
+        if (reason !== this.#failure)
+          this.#context.log.error({ err: error }, 'events could not be sent to ClickHouse')
+        this.#failure = reason
         pause_ms = retry_ms
         retry_ms = Math.min(2 * retry_ms, RETRY_MS_MAX)
       }
@@ -357,7 +360,7 @@ async function nextShipment(round: ShippingRound, after_seq: number): Promise<Sh
   const written = findShipment(db, after_seq)
   if (written !== null) {
     if (await isWhole(context, written)) return written
-    context.log.warn({ shipment: written.id }, 'the file of a batch is damaged: it is written anew')
+    context.log.warn({ shipment: written.id }, 'the file of a batch is damaged: it is rewritten')
     await context.capture.commitShipping({ kind: 'drop', id: written.id })
     return writeShipment(round, after_seq, 0)
   }

@@ -67,7 +67,7 @@ type Run = {
   checksum: LogChecksum
   /** Commits in these frames. */
   commits: number
-  /** The primary's count of commits when the run began; null until it was told for a known frame. */
+  /** The primary's count of commits when the run began; null until the primary has sent it with a known frame. */
   change_before: number | null
 }
 
@@ -77,7 +77,7 @@ export class DatabaseCopy {
   #run: Run | null = null
   /** Runs that are over, and not in the file yet. */
   #finished: readonly LogRunState[] = []
-  /** The primary's life in which `change_before` was told. */
+  /** The primary's life to which `change_before` belongs. */
   #boot = ''
   /** Up to where the file is copied; null when all of it is. */
   #offset: number | null = 0

@@ -14,6 +14,7 @@ import {
   damageMark,
   filePath,
   filesFolder,
+  findFilePath,
   syncPath,
   temporaryFolder,
 } from '../storage/files/parquet.ts'
@@ -181,13 +182,22 @@ export class Follower {
     this.#boot = boot
     if (manifest_version === null) return false
     if (files !== null) {
+      this.#requirePaths(files)
       this.#files = files
       this.#version = manifest_version
     }
     return manifest_version === this.#version
   }
 
-  /** Begins a copy anew, from the pages of the noted one. */
+  /** Refuses a list whose numbers or ids lead out of the folder of files: a primary is another machine. */
+  #requirePaths(files: readonly ShippedFile[]): void {
+    const { data_dir } = this.#context
+    const wrong = files.find((file) => findFilePath(data_dir, file) === null)
+    if (wrong === undefined) return
+    throw new FileFault(`the primary lists ${JSON.stringify(wrong.id)}, which is no snapshot file`)
+  }
+
+  /** Begins a new copy, from the pages of the noted one. */
   #begin(database: ShippedDatabase): DatabaseCopy {
     const copies = this.#copies[database]
     copies.last_number += 1
@@ -233,7 +243,10 @@ export class Follower {
     mkdirSync(dirname(path), { recursive: true })
     const hash = new Bun.CryptoHasher('sha256')
     const sink = Bun.file(fresh).writer()
+    let bytes = 0
     for await (const piece of answer.body ?? []) {
+      bytes += piece.length
+      if (bytes > file.byte_count) throw new FileFault(`snapshot file ${file.id} does not end`)
       hash.update(piece)
       primary.bytes += piece.length
       await sink.write(piece)

@@ -15,7 +15,7 @@ export type LogRunState = {
 
 /** A copy of a database: a file, and the logs of the runs that are not in it, oldest first. The last one goes on. */
 export type DatabaseCopyState = {
-  /** Numbers the copies that were begun anew, and names their files. */
+  /** The number of the copy, which its files are named by. */
   readonly number: number
   readonly runs: readonly LogRunState[]
   /** Of all frames of the last run. */

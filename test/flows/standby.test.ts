@@ -1,8 +1,11 @@
 /** A standby follows a primary through kills of both, and takes over: what it noted is there, whole, and nothing twice. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openLog } from '../../src/logs.ts'
+import { beginFollowing, Follower } from '../../src/standby/follower.ts'
+import { Primary } from '../../src/standby/primary.ts'
 import { seeded } from '../bench/events.ts'
 import { run } from '../cli/command.ts'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
@@ -216,4 +219,53 @@ test('a folder that follows is served by no one else, and one with data of its o
   )
   expect(following).toMatchObject({ exit_code: 2, out: '' })
   expect(following.err).toContain('has data of its own')
+})
+
+test('a standby believes no path that its primary names', async () => {
+  const primary = await start('honest', freePort(), PRIMARY)
+  const stolen = { project_id: '../../stolen', id: 'a', byte_count: 1, sha256: '0'.repeat(64) }
+  const liar = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url)
+      if (pathname.startsWith('/_standby/v1/files/')) return new Response('x')
+      const answer = await fetch(`${primary.url}${pathname}${search}`, { headers: request.headers })
+      if (pathname !== '/_standby/v1/log/events') return answer
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      const end = bytes.indexOf(10)
+      const log = JSON.parse(bytes.toString('utf8', 0, end))
+      const head = Buffer.from(JSON.stringify({ ...log, manifest_version: 7, files: [stolen] }))
+      return new Response(Buffer.concat([head, bytes.subarray(end)]))
+    },
+  })
+  const data_dir = join(folder, 'deceived')
+  mkdirSync(data_dir)
+  const following = beginFollowing()
+  const follower = new Follower(
+    {
+      data_dir,
+      primary: new Primary({
+        url: liar.url.origin,
+        key: KEY.TIDEMARK_REPLICA_KEY,
+        id: following.id,
+      }),
+      log: openLog('error', []),
+      now: () => new Date(),
+    },
+    following,
+  )
+  follower.start()
+  try {
+    await askUntil(
+      () => follower.last_error,
+      (reason) => reason !== null,
+    )
+    expect(follower.last_error).toBe('the primary lists "a", which is no snapshot file')
+    expect(follower.is_whole).toBe(false)
+    expect(readdirSync(folder)).not.toContain('stolen')
+  } finally {
+    await follower.close()
+    await liar.stop(true)
+  }
 })

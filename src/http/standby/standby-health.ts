@@ -41,7 +41,7 @@ export const STANDBY_METRICS: readonly MetricDefinition<StandbyContext>[] = [
   figure(
     'copies_begun_total',
     'counter',
-    'Copies of a database that were begun anew since the start.',
+    'Copies of a database that were begun since the start.',
     ({ follower }) => follower.begun,
   ),
   figure(

@@ -157,7 +157,7 @@ export class EventLog {
     return this.#log_bytes
   }
 
-  /** Returns `log_bytes` and begins to count anew. */
+  /** Returns `log_bytes` and counts from zero again. */
   takeLogBytes(): number {
     const bytes = this.#log_bytes
     this.#log_bytes = 0

@@ -75,7 +75,7 @@ export function readBytes(
 /**
  * Descriptors of files on which SQLite holds locks in this process: databases and indexes, by path. They are never closed,
  * since closing any descriptor of a file ends all locks that the process has on it (POSIX): other processes would
- * then truncate the index under a running server. An index is made anew with each life of its database, so a
+ * then truncate the index under a running server. An index is made for each life of its database, so a
  * process that opens a folder again and again keeps a descriptor for each.
  */
 const never_closed = new Map<string, { readonly fd: number; readonly inode: number }>()
