@@ -1,4 +1,4 @@
--- Projects that another server has now, or is to have: `tidemark clickhouse move`. Whoever still sends with the token is told
+-- Projects that another server has now, or is to have: `tidemark clickhouse move`. Senders with the token are asked
 -- to send again: the front will know the other server soon.
 create table moved_projects (
   project_id integer primary key,

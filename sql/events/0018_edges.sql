@@ -1,5 +1,5 @@
 -- Home: up to where the entries of each edge are stored. An edge begins an epoch at every start, so an edge that was
--- restored from a backup numbers nothing anew that it has numbered before.
+-- restored from a backup gives no number twice.
 create table edge_positions (
   user_id integer not null,
   edge text not null,
