@@ -1,5 +1,5 @@
 /** Keyboard shortcuts: single letters and short sequences, active while nothing is being typed. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { readStored, store } from './store.ts'
 
 export type KeyBinding = {
@@ -26,7 +26,7 @@ export function useKeys(own: readonly KeyBinding[]): void {
   const latest = useRef(own)
   latest.current = own
   const names = own.map(({ keys }) => keys).join(',')
-  useEffect(() => {
+  useLayoutEffect(() => {
     const added = own.map((binding, index) => ({
       ...binding,
       run: () => latest.current[index]?.run(),

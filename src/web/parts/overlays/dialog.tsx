@@ -1,6 +1,6 @@
 /** Dialogs: a window over the page with a heading, and a question before something is lost. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Button, IconButton } from '../button.tsx'
 import { ErrorNote, errorText } from '../notes/error-note.tsx'
 import style from './dialog.module.css'
@@ -27,7 +27,8 @@ export function Dialog({
 }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  useEffect(() => {
+  // A layout effect runs before the next key arrives: what is typed at once reaches the field.
+  useLayoutEffect(() => {
     dialog.current?.showModal()
     const first = dialog.current?.querySelector<HTMLElement>('[data-autofocus]')
     ;(first ?? dialog.current)?.focus({ preventScroll: true })

@@ -1,6 +1,6 @@
 /** A button with a menu of actions and links. */
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation, useRouter } from 'wouter-preact'
 import { BASE_PATH } from '../../state/base-path.ts'
 import type { ButtonLook } from '../button.tsx'
@@ -69,7 +69,7 @@ function MenuList({ label, items, close }: MenuListProps): VNode {
     const at = all.findIndex((one) => one === document.activeElement)
     all[(pick(at, all.length) + all.length) % all.length]?.focus()
   }
-  useEffect(() => move(() => 0), [])
+  useLayoutEffect(() => move(() => 0), [])
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = KEYS[event.key]
     if (step !== undefined) {

@@ -1,6 +1,6 @@
 /** A button that opens a small panel beside it; a sheet from below on phones. The browser closes it on Escape and outside. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useKeys } from '../../state/keys.ts'
 import button from '../button.module.css'
 import type { ButtonLook } from '../button.tsx'
@@ -31,7 +31,7 @@ export function Popover(props: PopoverProps): VNode {
   const opener = useRef<HTMLButtonElement>(null)
   const panel = useRef<HTMLDivElement>(null)
   const [is_open, setOpen] = useState(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     // A menu focuses its first item itself.
     if (!is_open || panel.current?.contains(document.activeElement)) return
     const first = panel.current?.querySelector<HTMLElement>('[autofocus], [data-autofocus]')
