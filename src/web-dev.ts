@@ -12,7 +12,7 @@ const PAUSE_MS = 50
 
 const PAGE = /^\/(?:p\/[^/]+(?:\/([^/]+).*)?|setup|login|join|reset)?\/?$/
 
-/** Loaded by every page; the address restores what a page showed. */
+/** Loaded by every page; the address restores the state of a page. */
 const RELOAD_SCRIPT = `new EventSource('/dev/changes').onmessage = () => location.reload()`
 
 /** The interface as last built; with the bundler's message when it cannot be built. */

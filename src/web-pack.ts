@@ -44,7 +44,7 @@ export function packWeb(web: WebFiles): Uint8Array {
   return Buffer.concat([length, head, ...bodies])
 }
 
-/** Reads what `packWeb` wrote. */
+/** Reads the file that `packWeb` wrote. */
 export function unpackWeb(bytes: Uint8Array<ArrayBuffer>): WebFiles {
   const head_length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
   const head = new TextDecoder().decode(bytes.subarray(4, 4 + head_length))

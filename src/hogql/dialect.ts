@@ -9,7 +9,7 @@ import type { PrintedQuery } from './sql/print.ts'
 export type Dialect = {
   readonly passes: readonly Pass[]
   readonly print: (statement: Statement, reads: QueryReads) => PrintedQuery
-  /** For an engine that cannot compute all: what it gathers, while the engine of one machine computes the rest. */
+  /** For an engine that cannot compute all: the part that it gathers, while the engine of one machine computes the rest. */
   readonly division?: StatementDivision
 }
 
@@ -19,7 +19,7 @@ type StatementDivision = {
   readonly cut: (statement: Statement) => DividedStatement | null
   /** Reads the whole answer of a statement from the file 0; null where its types have no form in a file. */
   readonly readAnswer: (statement: Statement) => Statement | null
-  /** The dialect of what is gathered: no part of it has a limit for answers. */
+  /** The dialect of the gathered part: nothing in it has a limit for answers. */
   readonly dialect: Pick<Dialect, 'passes' | 'print'>
 }
 

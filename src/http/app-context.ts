@@ -58,7 +58,7 @@ export type LogShippingSource = {
     manifest_version: number,
   ) => { readonly log: object; readonly bytes: Uint8Array } | null
   readonly readPages: (database: 'control' | 'events', offset: number, length: number) => Uint8Array
-  /** Where a snapshot file is; null for what is no id. */
+  /** The path of a snapshot file; null for a text that is no id. */
   readonly filePath: (project_id: number, id: string) => string | null
   /** Standbys that asked lately. */
   readonly list: () => readonly {
@@ -71,7 +71,7 @@ export type LogShippingSource = {
 export type AppContext = {
   readonly control: ControlDB
   readonly capture: Pick<Capture, 'send'>
-  /** Stores what edges send. */
+  /** Stores the events that edges send. */
   readonly forwarding: Pick<Capture, 'forward'>
   /** Changes the types with which properties are read. */
   readonly property_types: Pick<Capture, 'changePropertyType'>

@@ -1,5 +1,5 @@
 /**
- * Undoes a merge: both persons become what they would be without it.
+ * Undoes a merge: both persons become as they would be without it.
  *
  * The merged person is restored as it was, with its distinct ids and every event of these ids, later ones included. The
  * surviving person loses the values that it has only from the other one; it keeps values set since the merge, and

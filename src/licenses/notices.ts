@@ -37,7 +37,7 @@ const TEXTS_MISSING: Readonly<Record<string, (folder: string) => string>> = {
 const LICENSE_FILE = /licen[cs]e|notice|copying/i
 const PACKAGE_FOLDER = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//
 
-/** Everything that is printed, from the source; in the executable, what the build has made of it. */
+/** Everything that is printed, from the source; in the executable, the text that the build has made of it. */
 export async function readNotices(): Promise<string> {
   const notices = await collectNotices()
   const parts = notices.map(({ name, version, license, texts }) =>

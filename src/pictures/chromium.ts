@@ -24,7 +24,7 @@ export type Screenshot = {
   readonly fileAt: (path: string) => PageFile | null
 }
 
-/** SWITCHES: takes from the browser what a picture does not need, the network first. */
+/** SWITCHES: turns off the parts of the browser that a picture does not need, the network first. */
 const SWITCHES = [
   '--headless=new',
   '--remote-debugging-pipe',

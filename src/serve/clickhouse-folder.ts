@@ -58,7 +58,7 @@ type ClickHouseStatus = {
   readonly bytes_there: number
 }
 
-/** Reads how far a folder is carried, and what ClickHouse has. */
+/** Reads how far a folder is carried, and which of its events ClickHouse has. */
 export async function readClickHouseStatus(config: Config): Promise<ClickHouseStatus> {
   const nodes = requireNodes(config)
   using db = openReader(requireEvents(config.data_dir))

@@ -21,7 +21,7 @@ import { countFiles, isShipped } from '../storage/log/shipments.ts'
 /** The part of an engine that the rest of the server uses. */
 type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state'>
 
-/** A question waits so long until ClickHouse has what was captured before it. */
+/** A question waits at most so long until ClickHouse has the events captured before it. */
 const FRESH_MS_MAX = 2000
 /** Rows that one question may read there. */
 const ROWS_READ_MAX = 10_000_000_000
@@ -30,7 +30,7 @@ type ClickHouseParts = {
   readonly control: Control
   readonly capture: Capture
   readonly log: Log
-  /** Opens the engine of this machine, which folds what ClickHouse gathers. */
+  /** Opens the engine of this machine, which folds the rows that ClickHouse gathers. */
   readonly openFolding: () => QueryEngine
 }
 

@@ -1,4 +1,4 @@
-/** Opens what holds the events and answers questions: this machine, or ClickHouse. */
+/** Opens the store that holds the events and answers questions: this machine, or ClickHouse. */
 import type { Config } from '../config.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'

@@ -43,7 +43,7 @@ export function isStandby({ replica_of, data_dir }: Config, log: Log): boolean {
 
 const now = (): Date => new Date()
 
-/** Reads what a standby needs. Throws when it is missing, or when the folder has other data. */
+/** Reads the settings of a standby. Throws when one is missing, or when the folder has other data. */
 function readFollowing({ data_dir, replica_of, replica_key }: Config) {
   if (replica_of === null || replica_key === null) {
     throw new ConfigError(

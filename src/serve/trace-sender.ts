@@ -42,7 +42,7 @@ class TraceSender {
     this.#timer.unref()
   }
 
-  /** Sends what waits, once. */
+  /** Sends the waiting spans, once. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await Promise.race([this.#sending, Bun.sleep(LAST_TIMEOUT_MS)])

@@ -72,7 +72,7 @@ export class ShippingChild {
     return { child, answers: linesOf(child.stdout) }
   }
 
-  /** Ends the process: what it has not finished is nowhere named. */
+  /** Ends the process: unfinished files are named nowhere. */
   async close(): Promise<void> {
     this.#is_closed = true
     this.#running?.child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** Deletes in ClickHouse what a folder deletes: events of removed persons, months beyond the retention, projects. */
+/** Repeats in ClickHouse the deletions of a folder: events of removed persons, months beyond the retention, projects. */
 
 import { PARAMETER_BYTES_MAX } from '../storage/clickhouse/clickhouse-client.ts'
 import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'

@@ -1,4 +1,4 @@
-/** Fills ClickHouse with the snapshot files of a folder, and compares what is there with what the folder has. */
+/** Fills ClickHouse with the snapshot files of a folder, and compares both. */
 
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync } from 'node:fs'

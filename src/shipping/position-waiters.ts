@@ -1,4 +1,4 @@
-/** Questions that wait until ClickHouse has what was committed when they were asked. */
+/** Questions that wait until ClickHouse has the events committed before they were asked. */
 
 /** A position in the log, and in the writes to rows of persons. */
 export type LogPosition = { readonly seq: number; readonly change: number }

@@ -1,4 +1,4 @@
-/** Sends batches and rows of persons to ClickHouse, and asks what of a batch is there. */
+/** Sends batches and rows of persons to ClickHouse, and asks how much of a batch is there. */
 
 import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
 import type { Shipment } from '../storage/log/shipments.ts'

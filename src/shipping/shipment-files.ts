@@ -12,7 +12,7 @@ export function shipmentPath(data_dir: string, id: string): string {
   return join(shipmentsFolder(data_dir), `${id}.parquet`)
 }
 
-/** Deletes files that no batch names: what a crash left over. */
+/** Deletes files that no batch names: a crash left them over. */
 export function sweepShipments(data_dir: string, ids: readonly string[]): void {
   const folder = shipmentsFolder(data_dir)
   mkdirSync(folder, { recursive: true, mode: 0o700 })

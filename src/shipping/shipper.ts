@@ -134,7 +134,7 @@ export class Shipper {
     this.#child = new ShippingChild(context.data_dir, context.is_confined)
   }
 
-  /** Notes that the folder holds its events in ClickHouse, and deletes what a crash left over. */
+  /** Notes that the folder holds its events in ClickHouse, and deletes the files that a crash left over. */
   async prepare(): Promise<void> {
     await this.#context.capture.commitShipping({ kind: 'begin' })
     sweepShipments(this.#context.data_dir, listShipmentIds(this.#db))
@@ -176,7 +176,7 @@ export class Shipper {
     while (isBehind())
   }
 
-  /** Deletes everything of a project there, after what is on its way. */
+  /** Deletes everything of a project there, after the inserts that are on their way. */
   forgetProject(project_id: number): Promise<void> {
     return this.#inTurn(async () => {
       await this.#round()

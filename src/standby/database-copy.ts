@@ -94,7 +94,7 @@ export class DatabaseCopy {
     return new DatabaseCopy(parts)
   }
 
-  /** Opens a copy as it was noted; what was received later is cut off. */
+  /** Opens a copy as it was noted; bytes received later are cut off. */
   static reopen(parts: CopyParts, state: DatabaseCopyState): DatabaseCopy {
     const copy = new DatabaseCopy(parts)
     const last = state.runs.at(-1)
@@ -128,7 +128,7 @@ export class DatabaseCopy {
     return { number: this.#parts.number, runs, checksum }
   }
 
-  /** Appends what was received. False when it does not continue this copy: then another one has to be begun. */
+  /** Appends received bytes. False when they do not continue this copy: then another one has to be begun. */
   take({ log, frames }: ReceivedLog): boolean {
     if (frames.length !== (log.until - log.from) * frameBytes(log.page_bytes))
       return this.#run !== null
@@ -164,7 +164,7 @@ export class DatabaseCopy {
     if (this.#offset === null) syncPath(this.#path)
   }
 
-  /** Syncs what was received. */
+  /** Syncs the received bytes to the disk. */
   sync(): void {
     if (this.#run === null) return
     const log = copiedLogPath(this.#path, this.#run.salts)

@@ -1,4 +1,4 @@
-/** Follows a primary: asks for what was committed, stores it, and notes what is whole. Runs from `start` until `close`. */
+/** Follows a primary: asks for the commits that it lacks, stores them, and notes up to where its copy is whole. Runs from `start` until `close`. */
 import {
   existsSync,
   mkdirSync,
@@ -150,7 +150,7 @@ export class Follower {
     return true
   }
 
-  /** Asks for what follows on a copy. Resolves with whether the copy is whole now, but for files. */
+  /** Asks for the commits after the end of a copy. Resolves with whether the copy is whole now, apart from snapshot files. */
   async #follow(database: ShippedDatabase): Promise<boolean> {
     const { primary, data_dir } = this.#context
     const copies = this.#copies[database]
@@ -207,7 +207,7 @@ export class Follower {
     return DatabaseCopy.begin(parts, this.#state.copies?.[database] ?? null)
   }
 
-  /** Notes that the copies are equal to what the primary had at a time; they are synced first. */
+  /** Notes that the copies are equal to the primary's databases at a time; they are synced first. */
   #note(equal_at: string): void {
     const current = SHIPPED_DATABASES.map((database) => {
       const copies = this.#copies[database]

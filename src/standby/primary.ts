@@ -1,4 +1,4 @@
-/** Asks a primary for what a standby lacks; the wire is in README.md, 1. */
+/** Asks a primary for the commits and files that a standby lacks; the wire is in README.md, 1. */
 import { Home } from '../edge/home.ts'
 import type { FramePosition, ShippedDatabase, ShippedLog } from '../storage/sqlite/log-shipping.ts'
 import { SECOND_MS } from '../time.ts'
@@ -31,7 +31,7 @@ export class Primary {
     this.#id = id
   }
 
-  /** Asks for what follows on a position, and for the list of files if it is not of this version. */
+  /** Asks for the bytes after a position, and for the list of files if it is not of this version. */
   async readLog(
     database: ShippedDatabase,
     position: FramePosition | null,

@@ -13,7 +13,7 @@ type MatchedPerson = { readonly uuid: string; readonly properties: unknown }
 /** More than the difference between milliseconds here and microseconds in a query. */
 const MARGIN_MS = 1000
 
-/** One literal list of ids; the condition on time narrows what is read to the files and rows around the events. */
+/** One literal list of ids; the condition on time narrows the reading to the files and rows around the events. */
 const SELECT_MATCHES = (action_id: number): string => `select uuid, person_id, person.properties
 from events
 where timestamp >= toDateTime({from}) and timestamp <= toDateTime({to})

@@ -1,7 +1,7 @@
 /** A limit that several owners share, so that none of them uses up the shares of others. */
 
 /**
- * The most that an owner may have, as a multiple of what is free. With 2 a single owner gets two thirds of the limit, two
+ * The most that an owner may have, as a multiple of the free part. With 2 a single owner gets two thirds of the limit, two
  * owners get two fifths each, and a newcomer always finds something free.
  */
 const SHARE_OF_FREE = 2

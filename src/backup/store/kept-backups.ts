@@ -167,7 +167,7 @@ async function fetchFile(store: BackupStore, file: BackedUp, to: string): Promis
   syncPath(to)
 }
 
-/** Reads every file of every backup. `subject` is what a finding is about. */
+/** Reads every file of every backup. `subject` names the store in the findings. */
 export async function examineStore(store: BackupStore) {
   const { backups, unreadable, files } = await readStore(store)
   const findings = unreadable.map(({ key, fault }) => ({ subject: key, fault }))

@@ -1,12 +1,13 @@
 /**
- * Cuts a statement at its folds. ClickHouse gathers what a fold reads; the query process folds, and computes what is above.
+ * Cuts a statement at its folds. ClickHouse gathers the rows that a fold reads; the query process folds them, and computes
+ * the rest of the statement.
  *
  *   SELECT funnel_steps(actor_timeline(…), spec) FROM events WHERE … GROUP BY person_id
  *   → gathered: SELECT actor_timeline(…) AS c1 FROM events WHERE … GROUP BY person_id
  *     rest:     SELECT funnel_steps(c1, spec) FROM the file of the gathered rows
  *
  * A select is split where it folds; below that a sub-query that reads tables is gathered whole, and so is a table that is
- * joined with folded rows, less what conditions on it alone leave out.
+ * joined with folded rows, without the rows that conditions on it alone exclude.
  */
 
 import type { DividedStatement } from '../dialect.ts'

@@ -1,4 +1,4 @@
-/** The state of a project's tables in ClickHouse, which decides what is joined and left out. */
+/** The state of a project's tables in ClickHouse, which decides which joins are left out. */
 
 /** Facts about a project's tables at the moment; a statement has no join or condition for a fact that is false. */
 export type TableState = {

@@ -1,4 +1,4 @@
-/** Finds the client's address: the socket's, or what trusted proxies report in X-Forwarded-For. */
+/** Finds the client's address: the socket's, or the one that trusted proxies report in X-Forwarded-For. */
 import { isIP } from 'node:net'
 import { networksOf, normalizeIp } from '../../networks.ts'
 import type { ClientSocket } from '../endpoint.ts'

@@ -214,7 +214,8 @@ export class Capture {
   }
 
   /**
-   * Stores what an edge sends, from the position that it has reached. Resolves after the commit; rejects only for a bug.
+   * Stores the events that an edge sends, from the position that it has reached. Resolves after the commit; rejects only
+   * for a bug.
    * A refused batch may be stored in part: its edge sends it again.
    */
   async forward(batch: ForwardedBatch): Promise<ForwardedOutcome> {

@@ -149,7 +149,7 @@ export class Committer {
     )
   }
 
-  /** One turn: decodes what arrived, commits normal requests, then a piece of the other work: a slice, or a lane. */
+  /** One turn: decodes new requests, commits normal ones, then a piece of the other work: a slice, or a lane. */
   turn(): void {
     this.#decoder.turn()
     this.#commitLane(this.#lanes.normal, NORMAL_EVENTS_MAX, blockNone)

@@ -248,7 +248,7 @@ function close(open_thread: DataThread): void {
   send({ kind: 'closed' })
 }
 
-/** Lets the write-ahead log start over, after what standbys lack of it was copied. */
+/** Lets the write-ahead log start over, after the part that standbys lack was copied. */
 function checkpoint(tail_from: number | null): void {
   if (thread === null) return
   const { log } = thread.stores

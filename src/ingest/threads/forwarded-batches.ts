@@ -22,7 +22,7 @@ type ForwardingContext = {
   readonly limits: CaptureLimits
   /** Whether a project was deleted since the start. */
   readonly isDeleted: (project_id: number) => boolean
-  /** Clears what a rollback made invalid; tells a storage fault from a bug. */
+  /** Clears the state that a rollback made invalid; tells a storage fault from a bug. */
   readonly recover: (error: unknown) => StorageFault | null
   readonly answer: (call: number, outcome: ForwardedOutcome) => void
   /** Answers a bug. */

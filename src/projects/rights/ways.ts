@@ -82,7 +82,7 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly NeededRight[]> = new Map([
 
 /**
  * An edge (`edge/README.md`) serves the projects in which its key has all of these: it writes events, and answers SDKs
- * from copies of what the project defines and of the persons that it meets.
+ * from copies of the project's definitions and of the persons that it meets.
  */
 export const EDGE_WAYS: readonly NeededRight[] = [
   right('project:write'),

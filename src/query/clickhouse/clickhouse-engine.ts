@@ -40,7 +40,7 @@ type ClickHouseEngineOptions = {
   /** The writer's, which alone may kill queries. */
   readonly writer: ClickHouseClient
   readonly limits: ClickHouseLimits
-  /** Computes what ClickHouse cannot: folds over the events of actors. */
+  /** Computes folds over the events of actors, which ClickHouse cannot. */
   readonly folding: Pick<QueryEngine, 'ask'>
   readonly data_dir: string
 }
@@ -76,7 +76,7 @@ const SETTINGS = {
   result_overflow_mode: 'throw',
 }
 
-/** ClickHouse ends what runs longer by itself, should it miss the end of the connection. */
+/** ClickHouse ends longer queries by itself, should it miss the end of the connection. */
 const GRACE_S = 5
 /** A query that still runs this long after its connection ended is killed. */
 const KILL_AFTER_MS = 2000

@@ -30,7 +30,7 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   throttled: 'Too many queries are running. Try again soon.',
 }
 
-/** Errors of what a query asks for: its values and types, or something this engine lacks. */
+/** Errors caused by the query itself: its values and types, or something this engine lacks. */
 const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
   ...[6, 26, 27, 38, 41, 70, 72, 131, 349, 376, 407].map(
     (code) => [code, 'A value cannot be turned into the type that the query needs.'] as const,

@@ -1,4 +1,4 @@
-/** Asks ClickHouse once it has everything that the project's callers have been promised: they read what they wrote. */
+/** Asks ClickHouse once it has everything that the project's callers have been promised: they read their own writes. */
 
 import { Refusal } from '../../errors.ts'
 import type { QueryEngine } from '../engine/engine.ts'

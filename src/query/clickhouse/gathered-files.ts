@@ -41,7 +41,7 @@ type SendGather = (
   write: (response: Response) => Promise<void>,
 ) => Promise<void>
 
-/** Gathers what a query folds. Throws a ClickHouseError, a Refusal for too many events, and errors of the network. */
+/** Gathers the rows that a query folds. Throws a ClickHouseError, a Refusal for too many events, and errors of the network. */
 export async function gatherFiles(
   { gathers = [], ...query }: WorkerQuery,
   data_dir: string,

@@ -1,4 +1,4 @@
-/** The servers of a topology: whether they fit, and which of them gets what, so that a statement reaches every shard once. */
+/** The servers of a topology: whether they fit, and which of them gets which rows, so that a statement reaches every shard once. */
 
 import {
   type ClickHouseClient,
@@ -46,7 +46,7 @@ export class ClickHouseNodes {
     this.#is_fit = true
   }
 
-  /** The server that takes what is for all of them once. */
+  /** The server that takes statements meant once for all of them. */
   get first(): ClickHouseClient {
     return this.#options.writers[0]
   }

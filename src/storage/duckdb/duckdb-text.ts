@@ -1,4 +1,4 @@
-/** Texts as DuckDB literals, for what cannot be bound: settings, file names and keys inside macros. */
+/** Texts as DuckDB literals, where parameters are not allowed: settings, file names and keys inside macros. */
 
 /** A text as an SQL literal; the engine's parser ends at a NUL, so that one is spelled out. */
 export function textLiteral(text: string): string {

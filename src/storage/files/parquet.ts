@@ -21,7 +21,7 @@ export function filePath(data_dir: string, file: { project_id: number; id: strin
   return join(projectFolder(data_dir, file.project_id), `${file.id}.parquet`)
 }
 
-/** The path of a snapshot file; null for what is no project or no id. */
+/** The path of a snapshot file; null for an invalid project or id. */
 export function findFilePath(
   data_dir: string,
   file: { project_id: number; id: string },

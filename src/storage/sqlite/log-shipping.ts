@@ -1,5 +1,5 @@
 /**
- * The primary's side of a standby: reads what was committed from the write-ahead logs of both databases, as bytes, and
+ * The primary's side of a standby: reads the commits from the write-ahead logs of both databases, as bytes, and
  * keeps the log of events.db from starting over before standbys have it.
  *
  * A log starts over when all of it is in the database file and no reader needs it. So a reading transaction (the hold)
@@ -117,7 +117,7 @@ export class LogShipping {
     }))
   }
 
-  /** Reads what follows on a position, with its bytes. Null when the database is not open, as during a stop. */
+  /** Reads the commits after a position, with their bytes. Null when the database is not open, as during a stop. */
   read(
     database: ShippedDatabase,
     standby: string,

@@ -1,6 +1,6 @@
 /**
  * The file format of SQLite's write-ahead log and of its index, as far as a copy of a database needs them. A *run* is
- * what the log contains from one restart to the next; all its frames carry the run's salts.
+ * the content of the log from one restart to the next; all its frames carry the run's salts.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 

@@ -50,7 +50,7 @@ export type ShownAlert = AlertFields & {
 type AlertPage = { readonly results: readonly ShownAlert[] }
 
 const LIST_MAX = 200
-/** Alerts are checked by the server; the page looks for what has changed. */
+/** Alerts are checked by the server; the page asks for changes. */
 const LOOK_MS = 15_000
 
 function useAlertCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {

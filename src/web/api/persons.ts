@@ -125,7 +125,7 @@ export function useUndoPreview(
 }
 
 /**
- * Calls below the project's persons, and asks for what is shown of persons again. After a deletion only when it is shown
+ * Calls below the project's persons, and asks again for the persons that are shown. After a deletion only when it is shown
  * next: the page of the person, which is about to close, would request the deleted person.
  */
 export async function changePerson(

@@ -106,7 +106,7 @@ export function usePropertyHistory(
   })
 }
 
-/** The paths of the API below a project, and the first words of what the interface keeps of their answers. */
+/** The paths of the API below a project, and the first words of the keys under which the interface keeps their answers. */
 const LISTS = { person: 'persons', group: 'groups' } as const
 
 function namesOf(holder: PropertyHolder): Readonly<Record<string, string>> {

@@ -124,7 +124,7 @@ const AGO_STEPS: readonly (readonly [
   [Number.POSITIVE_INFINITY, 365 * DAY_S, 'year'],
 ]
 
-/** The server's time is known to the second: what has just come in may seem to be ahead. */
+/** The server's time is known to the second: an event that has just come in may seem to be ahead. */
 const AHEAD_S = 2
 
 /** The time since an instant: `5 min ago`, `yesterday`, `last month`. */

@@ -106,7 +106,7 @@ async function answerBatch(
   return withCors(request, answerJsonText(answer))
 }
 
-/** Reads a batch, a long one on the thread. Refuses what cannot be read, and with 503 what there is no room for. */
+/** Reads a batch, a long one on the thread. Refuses an unreadable one, and with 503 one that there is no room for. */
 async function readHereOrOnThread(sent: SentBatch, project_id: number, signal: AbortSignal) {
   const here: BatchReading =
     sent.bytes.length > INLINE_BYTES_MAX ? { kind: 'too_long' } : readBatch(sent, INLINE_BYTES_MAX)
