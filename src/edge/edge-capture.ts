@@ -1,7 +1,7 @@
 /** Opens an edge's data thread behind the interface of ingestion. */
 import { Capture, type CaptureSettings } from '../ingest/threads/capture.ts'
 import { type FromDataThread, THREAD_OPTIONS } from '../ingest/threads/messages.ts'
-import type { CopiedPerson } from '../storage/persons/edge-persons.ts'
+import type { CopiesFromHome } from '../storage/persons/edge-persons.ts'
 import type { CopiedGroupType } from './definition-tables.ts'
 import type { ToEdgeThread } from './messages.ts'
 
@@ -9,8 +9,8 @@ export type EdgeCapture = {
   readonly capture: Capture
   /** Deletes entries that are at home. */
   readonly confirm: (epoch: string, up_to_seq: number) => void
-  /** Stores copies of persons and group types. */
-  readonly replicate: (persons: readonly CopiedPerson[]) => void
+  /** Stores copies of persons, groups and group types. */
+  readonly replicate: (copies: CopiesFromHome) => void
   readonly takeGroupTypes: (types: readonly CopiedGroupType[]) => void
 }
 
@@ -27,14 +27,14 @@ export async function openEdgeCapture(settings: EdgeCaptureSettings): Promise<Ed
   const post = (message: ToEdgeThread): void => worker.postMessage(message, [])
   post({ kind: 'limit', bytes_max: settings.bytes_max })
   worker.addEventListener('message', ({ data }: MessageEvent<FromDataThread>) => {
-    if (data.kind === 'answers') settings.onStored()
+    if (data.kind === 'answers' || data.kind === 'done') settings.onStored()
   })
   const capture = new Capture(worker, settings)
   await capture.opened
   return {
     capture,
     confirm: (epoch, up_to_seq) => post({ kind: 'confirmed', epoch, up_to_seq }),
-    replicate: (persons) => post({ kind: 'replicate', persons }),
+    replicate: (copies) => post({ kind: 'replicate', copies }),
     takeGroupTypes: (types) => post({ kind: 'group_types', types }),
   }
 }

@@ -16,7 +16,8 @@ import { ProjectTokens } from '../storage/control/project-tokens.ts'
 import { EdgeEntries } from '../storage/log/edge-entries.ts'
 import { EventLog } from '../storage/log/event-log.ts'
 import { LogSync } from '../storage/log/log-sync.ts'
-import { storeGroupTypes, storePersons } from '../storage/persons/edge-persons.ts'
+import { storeCopies, storeGroupTypes } from '../storage/persons/edge-persons.ts'
+import type { OverrideRow } from '../storage/persons/flag-rows.ts'
 import { Histogram } from '../threads/histogram.ts'
 import { startHeartbeat } from '../threads/this-thread.ts'
 import type { CommitTimings } from '../threads/timings.ts'
@@ -57,10 +58,13 @@ self.addEventListener('message', (event: MessageEvent<ToEdgeThread>) => {
       thread?.writer.confirm(message)
       break
     case 'replicate':
-      store((log) => storePersons(log, message.persons, Date.now() * 1000))
+      store((log) => storeCopies(log, message.copies, Date.now() * 1000))
       return
     case 'group_types':
       store((log) => storeGroupTypes(log, message.types))
+      return
+    case 'overrides':
+      storeOverrides(message.call, message.rows)
       return
     case 'checkpoint':
       thread?.log.checkpoint()
@@ -80,6 +84,14 @@ function store(work: (log: EventLog) => void): void {
   } catch (error) {
     if (faultOf(error) !== 'unavailable') send({ kind: 'broken', message: String(error) })
   }
+}
+
+/** Stores overrides that flags decided here, and answers the call once they are on the disk. */
+function storeOverrides(call: number, rows: readonly OverrideRow[]): void {
+  if (thread === null) return
+  const { sync, writer } = thread
+  const error = writer.storeOverrides(rows)
+  sync.settle(() => send({ kind: 'done', call, error }))
 }
 
 function send(message: FromDataThread): void {

@@ -22,6 +22,8 @@ import {
 import { faultOf } from '../ingest/threads/storage-faults.ts'
 import type { EdgeEntries, NewEntry } from '../storage/log/edge-entries.ts'
 import type { EventLog } from '../storage/log/event-log.ts'
+import { type OwnOverride, storeOwnOverrides } from '../storage/persons/edge-persons.ts'
+import type { OverrideRow } from '../storage/persons/flag-rows.ts'
 import { makeUuid } from '../uuid.ts'
 
 /** Requests of one commit: bounds how long their answers wait. */
@@ -98,6 +100,25 @@ export class EntryWriter {
   /** Entries up to this number are at home: they are deleted, some in each turn. */
   confirm(confirmation: Confirmation): void {
     this.#confirmed.push(confirmation)
+  }
+
+  /** Stores overrides, and an entry that carries them to the home. Returns the error that prevented it; null without one. */
+  storeOverrides(rows: readonly OverrideRow[]): string | null {
+    const { log, entries, bytes_max } = this.#context
+    let bytes = 0
+    try {
+      log.transact(() => {
+        const printed = overrideEntries(storeOwnOverrides(log.db, rows), Date.now() * 1000)
+        const length = printed.reduce((sum, { text }) => sum + text.length, 0)
+        if (this.#bytes + length > bytes_max) throw new Error('TIDEMARK_EDGE_DISK_MB is reached')
+        bytes = entries.append(printed)
+      })
+    } catch (error) {
+      if (faultOf(error) === 'damaged') this.#break(error)
+      return error instanceof Error ? error.message : String(error)
+    }
+    this.#bytes += bytes
+    return null
   }
 
   get has_work(): boolean {
@@ -203,6 +224,24 @@ function entriesOf({ slices, rest }: DecodedRequest): readonly NewEntry[] {
       heads,
       texts,
       rest: index === slices.length - 1 ? said : null,
+    }),
+  }))
+}
+
+/** An entry of overrides for each project, without events. */
+function overrideEntries(overrides: readonly OwnOverride[], now: number): readonly NewEntry[] {
+  const by_project = Map.groupBy(overrides, ({ project_id }) => project_id)
+  return [...by_project].map(([project_id, rows]) => ({
+    received_at: now,
+    event_count: 0,
+    text: printEntry({
+      project_id,
+      received_at: now,
+      uuid_base: makeUuid(),
+      heads: '[]',
+      texts: '',
+      rest: null,
+      overrides: rows.map((row) => [row.distinct_id, row.flag_key, row.hash_key]),
     }),
   }))
 }

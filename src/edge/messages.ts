@@ -1,19 +1,19 @@
 /** The messages to an edge's data thread: those of ingestion that it understands, and its own. */
 import type { ToDataThread } from '../ingest/threads/messages.ts'
-import type { CopiedPerson } from '../storage/persons/edge-persons.ts'
+import type { CopiesFromHome } from '../storage/persons/edge-persons.ts'
 import type { CopiedGroupType } from './definition-tables.ts'
 
 type Ingestion = Extract<
   ToDataThread,
-  { readonly kind: 'checkpoint' | 'close' | 'link' | 'open' | 'requests' }
+  { readonly kind: 'checkpoint' | 'close' | 'link' | 'open' | 'overrides' | 'requests' }
 >
 
 export type ToEdgeThread =
   | Ingestion
   /** The most bytes of entries that wait for the home; beyond it requests are answered 503. Precedes `open`. */
   | { readonly kind: 'limit'; readonly bytes_max: number }
-  /** Persons and group types that the home has sent. */
-  | { readonly kind: 'replicate'; readonly persons: readonly CopiedPerson[] }
+  /** Persons, groups and group types that the home has sent. */
+  | { readonly kind: 'replicate'; readonly copies: CopiesFromHome }
   | { readonly kind: 'group_types'; readonly types: readonly CopiedGroupType[] }
   /** The home has stored an epoch's entries up to this number. */
   | { readonly kind: 'confirmed'; readonly epoch: string; readonly up_to_seq: number }

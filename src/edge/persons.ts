@@ -1,52 +1,73 @@
-/** Copies persons from the home: those whose flags this edge was asked for, again when a copy is older than some seconds. */
+/**
+ * Copies persons and groups from the home: those whose flags this edge was asked for, again when a copy is older than
+ * some seconds.
+ */
 import { isObject } from '../json.ts'
-import { type CopiedPerson, EdgePersonTimes } from '../storage/persons/edge-persons.ts'
+import {
+  type CopiedGroup,
+  type CopiedPerson,
+  type CopiesFromHome,
+  EdgeCopyTimes,
+} from '../storage/persons/edge-persons.ts'
 import { SECOND_MS } from '../time.ts'
 import { BackOff, type Home, HomeError, sleep } from './home.ts'
 
-/** Ids of one request to the home. */
+/** Ids, and keys of groups, of one request to the home. */
 export const IDS_MAX = 500
-/** Ids that wait for a request to the home; further ones are dropped until their flags are asked for again. */
+/** Ids and keys that wait for a request to the home; further ones are dropped until their flags are asked for again. */
 const WAITING_MAX = 20_000
 /** Time in which ids gather before the home is asked. */
 const GATHER_MS = 20
 const TIMEOUT_MS = 10 * SECOND_MS
 const RETRY_MAX_MS = 30 * SECOND_MS
-/** No person has a longer id. */
+/** No person has a longer id, no group a longer key. */
 const ID_LENGTH_MAX = 400
 
 type PersonsContext = {
   readonly data_dir: string
   readonly home: Home
   readonly refresh_ms: number
-  readonly replicate: (persons: readonly CopiedPerson[]) => void
+  readonly replicate: (copies: CopiesFromHome) => void
   readonly log: { readonly warn: (fields: object, message: string) => void }
   readonly now: () => Date
 }
 
-type WaitingId = { readonly project_id: number; readonly distinct_id: string }
+type CopiedPersonName = Pick<CopiedPerson, 'project_id' | 'distinct_id'>
+type CopiedGroupName = Pick<CopiedGroup, 'project_id' | 'group_type_index' | 'group_key'>
 
 /** Runs from `start` until `close`. */
 export class EdgePersons {
   readonly #context: PersonsContext
-  readonly #times: EdgePersonTimes
+  readonly #times: EdgeCopyTimes
   readonly #back_off = new BackOff(SECOND_MS, RETRY_MAX_MS)
   readonly #stop = new AbortController()
-  readonly #waiting = new Map<string, WaitingId>()
+  readonly #waiting = new Map<string, CopiedPersonName | CopiedGroupName>()
   #wake = Promise.withResolvers<void>()
   #running: Promise<void> = Promise.resolve()
 
   constructor(context: PersonsContext) {
     this.#context = context
-    this.#times = new EdgePersonTimes(context.data_dir)
+    this.#times = new EdgeCopyTimes(context.data_dir)
   }
 
   /** True when there is a copy of the person of an id, or the home has no such person. An old copy is fetched again. */
-  knows(project_id: number, distinct_id: string): boolean {
-    const fetched_at = this.#times.fetchedAt(project_id, distinct_id)
-    const { refresh_ms, now } = this.#context
-    const is_fresh = fetched_at !== null && now().getTime() - fetched_at / 1000 < refresh_ms
-    if (!is_fresh) this.#expect({ project_id, distinct_id })
+  knowsPerson(project_id: number, distinct_id: string): boolean {
+    if (!canBeStored(distinct_id)) return true
+    const fetched_at = this.#times.ofPerson(project_id, distinct_id)
+    if (!this.#isFresh(fetched_at)) {
+      this.#expect(`p:${project_id}:${distinct_id}`, { project_id, distinct_id })
+    }
+    return fetched_at !== null
+  }
+
+  /** The same for a group. */
+  knowsGroup(project_id: number, group_type_index: number, group_key: string): boolean {
+    if (!canBeStored(group_key)) return true
+    const fetched_at = this.#times.ofGroup(project_id, group_type_index, group_key)
+    if (!this.#isFresh(fetched_at)) {
+      const group = { project_id, group_type_index, group_key }
+      this.#expect(`g:${project_id}:${group_type_index}:${group_key}`, group)
+    }
     return fetched_at !== null
   }
 
@@ -61,10 +82,14 @@ export class EdgePersons {
     this.#times.close()
   }
 
-  #expect(id: WaitingId): void {
-    const is_id = id.distinct_id !== '' && id.distinct_id.length <= ID_LENGTH_MAX
-    if (!is_id || this.#waiting.size >= WAITING_MAX) return
-    this.#waiting.set(`${id.project_id}:${id.distinct_id}`, id)
+  #isFresh(fetched_at: number | null): boolean {
+    const { refresh_ms, now } = this.#context
+    return fetched_at !== null && now().getTime() - fetched_at / 1000 < refresh_ms
+  }
+
+  #expect(key: string, name: CopiedPersonName | CopiedGroupName): void {
+    if (this.#waiting.size >= WAITING_MAX) return
+    this.#waiting.set(key, name)
     this.#wake.resolve()
   }
 
@@ -77,7 +102,7 @@ export class EdgePersons {
       if (batch.length < IDS_MAX) this.#wake = Promise.withResolvers()
       if (signal.aborted || batch.length === 0) continue
       try {
-        await this.#fetch(batch.map(([, id]) => id))
+        await this.#fetch(batch.map(([, name]) => name))
         for (const [key] of batch) this.#waiting.delete(key)
         this.#back_off.reset()
       } catch (error) {
@@ -91,28 +116,61 @@ export class EdgePersons {
     }
   }
 
-  async #fetch(ids: readonly WaitingId[]): Promise<void> {
+  async #fetch(names: readonly (CopiedPersonName | CopiedGroupName)[]): Promise<void> {
     const { home, replicate } = this.#context
+    const persons = names.filter((name) => 'distinct_id' in name)
+    const groups = names.filter((name) => 'group_key' in name)
+    const request = {
+      ids: persons.map((name) => [name.project_id, name.distinct_id]),
+      groups: groups.map((name) => [name.project_id, name.group_type_index, name.group_key]),
+    }
     const init = {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ ids: ids.map((id) => [id.project_id, id.distinct_id]) }),
+      body: JSON.stringify(request),
       signal: this.#stop.signal,
     }
     const answer = await home.call('/_edge/v1/persons', init, TIMEOUT_MS)
     const body: unknown = await answer.json()
-    const persons = isObject(body) ? body['persons'] : null
-    if (!Array.isArray(persons) || persons.length !== ids.length || !persons.every(isFound)) {
+    const found = isObject(body) ? body : {}
+    const found_persons = readList(found['persons'], persons.length, isFoundPerson)
+    const found_groups = readList(found['groups'], groups.length, isFoundGroup)
+    if (found_persons === null || found_groups === null) {
       throw new HomeError(answer.status, 'the home does not speak this wire')
     }
-    replicate(ids.map((id, index) => ({ ...id, person: persons[index] as CopiedPerson['person'] })))
+    replicate({
+      persons: persons.map((name, index) => ({
+        ...name,
+        person: found_persons[index] as CopiedPerson['person'],
+      })),
+      groups: groups.map((name, index) => ({
+        ...name,
+        properties: found_groups[index] as CopiedGroup['properties'],
+      })),
+    })
   }
 }
 
-function isFound(value: unknown): boolean {
+const canBeStored = (id: string): boolean => id !== '' && id.length <= ID_LENGTH_MAX
+
+/** Reads a list of the home's answer; null for one that this version cannot read. */
+function readList(
+  value: unknown,
+  length: number,
+  isItem: (item: unknown) => boolean,
+): readonly unknown[] | null {
+  return Array.isArray(value) && value.length === length && value.every(isItem) ? value : null
+}
+
+const isFoundGroup = (value: unknown): boolean => value === null || isObject(value)
+
+function isFoundPerson(value: unknown): boolean {
   if (value === null) return true
   if (!isObject(value)) return false
-  const { id, properties, cohorts } = value
+  const { id, properties, cohorts, overrides } = value
   const is_id = typeof id === 'string' && /^[0-9a-f]{32}$/.test(id)
-  return is_id && isObject(properties) && Array.isArray(cohorts) && cohorts.every(Number.isInteger)
+  const has_cohorts = Array.isArray(cohorts) && cohorts.every(Number.isInteger)
+  const has_overrides =
+    isObject(overrides) && Object.values(overrides).every((key) => typeof key === 'string')
+  return is_id && isObject(properties) && has_cohorts && has_overrides
 }

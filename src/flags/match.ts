@@ -54,8 +54,9 @@ function testProperty(filter: PropertyFilter, subject: Subject): boolean {
 function requireKnown(source: PropertyFilter['source'], { person, groups }: Subject): void {
   const { unknown } = person
   if (unknown === undefined) return
-  const is_known = source === 'person' ? !unknown.person : !unknown.groups || !groups[source]
-  if (!is_known) throw new FlagFailure('store_unavailable')
+  const is_unknown =
+    source === 'person' ? unknown.person : unknown.groups.includes(source) && groups[source]
+  if (is_unknown) throw new FlagFailure('store_unavailable')
 }
 
 /** Whether a person is in a cohort, or is not. A missing cohort has neither members nor non-members. */

@@ -34,8 +34,8 @@ export type FlagPerson = {
 export type UnknownToEdge = {
   /** The person's properties, besides those sent, and cohorts. */
   readonly person: boolean
-  /** The groups' properties, besides those sent. */
-  readonly groups: boolean
+  /** The group types, by index, of whose group it does not know the properties, besides those sent. */
+  readonly groups: readonly number[]
   /** The identifiers that were hashed before (experience continuity). */
   readonly overrides: boolean
 }

@@ -20,6 +20,7 @@ import { ControlChanges } from '../storage/control/control-changes.ts'
 import { type Control, openControl } from '../storage/control/control-db.ts'
 import { PersonReader } from '../storage/persons/person-reader.ts'
 import { type DefinitionSources, FlagDefinitions } from '../targeting/flags/flag-definitions.ts'
+import type { PersonSource } from '../targeting/shared/person-reads.ts'
 import { createEventLoops } from '../threads/loop-memory.ts'
 import { createTimings, type Timings } from '../threads/timings.ts'
 import { openFolder } from './folder.ts'
@@ -151,21 +152,27 @@ function createContext(
   const { definitions, persons, reader, watch } = copies
   const sources = { control: control.db, watch, persons: reader }
   const flags = new EdgeFlags(sources, () => definitions.is_present)
-  const unknownOf = (project_id: number, distinct_id: string | null) => ({
-    person: distinct_id !== null && !persons.knows(project_id, distinct_id),
-    groups: true,
-    overrides: true,
-  })
+  const unknownOf: PersonSource['unknownOf'] = (project_id, needed) => {
+    const { distinct_id, anon_distinct_id: anon } = needed
+    const person = distinct_id !== null && !persons.knowsPerson(project_id, distinct_id)
+    const is_anon_unknown = anon !== null && !persons.knowsPerson(project_id, anon)
+    const groups = needed.groups
+      .filter((group) => !persons.knowsGroup(project_id, group.group_type_index, group.group_key))
+      .map(({ group_type_index }) => group_type_index)
+    // A copy that is known now must be seen by the reads that follow.
+    reader.refresh()
+    return { person, groups, overrides: person || is_anon_unknown }
+  }
   return {
     control: control.db,
     capture: {
       send: (request) =>
         definitions.is_present ? edge.capture.send(request) : Promise.resolve(UNAVAILABLE),
     },
-    // Flags that need them fail here, so there is nothing to store.
+    // Cohorts are changed at home.
     flag_rows: {
       changeCohort: () => Promise.resolve(),
-      storeOverrides: () => Promise.resolve(),
+      storeOverrides: (rows) => edge.capture.storeOverrides(rows),
     },
     flags,
     persons: Object.assign(reader, { unknownOf }),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rolloutBucket } from '../../src/flags/bucket.ts'
 import { askUntil } from './clients/patience.ts'
 import {
   API_TOKEN,
@@ -71,8 +72,12 @@ type FlagsAnswer = {
   readonly errorsWhileComputingFlags: boolean
 }
 
-async function flagsOf(distinct_id: string, more: object = {}): Promise<FlagsAnswer> {
-  const answer = await post(`${edge.url}/flags/?v=2`, { api_key: API_TOKEN, distinct_id, ...more })
+async function flagsOf(
+  distinct_id: string,
+  more: object = {},
+  url: string = edge.url,
+): Promise<FlagsAnswer> {
+  const answer = await post(`${url}/flags/?v=2`, { api_key: API_TOKEN, distinct_id, ...more })
   expect(answer.status).toBe(200)
   return answer.json() as Promise<FlagsAnswer>
 }
@@ -244,7 +249,7 @@ describe('flags', () => {
     await until(async () => (await flagsOf('bob')).flags['for-staff']?.enabled === true)
   })
 
-  test('of a group need its properties with the request', async () => {
+  test('of a group are answered from what is sent, or once the home has told it', async () => {
     const properties = { $group_type: 'company', $group_key: 'acme', $group_set: { size: 9 } }
     await capture(home, '$groupidentify', { properties })
     const filters = {
@@ -270,14 +275,84 @@ describe('flags', () => {
       flags: { 'for-large': { enabled: false } },
       errorsWhileComputingFlags: true,
     })
+    await until(async () => !(await flagsOf('ann', { groups })).errorsWhileComputingFlags)
+    expect(await flagsOf('ann', { groups })).toMatchObject({
+      flags: { 'for-large': { enabled: true } },
+    })
+    // The home has no such group, which is an answer too.
+    const unknown = { groups: { company: 'nowhere' } }
+    await until(async () => !(await flagsOf('ann', unknown)).errorsWhileComputingFlags)
+    expect(await flagsOf('ann', unknown)).toMatchObject({
+      flags: { 'for-large': { enabled: false } },
+    })
   })
 
-  test.todo(
-    'of a group without its properties are answered from what the home replicates (persons only so far)',
-  )
-  test.todo(
-    'with experience continuity are answered: hash keys stay at home so far, so the edge reports an error',
-  )
+  test('follow a group that changes', async () => {
+    const properties = { $group_type: 'company', $group_key: 'acme', $group_set: { size: 1 } }
+    await capture(edge, '$groupidentify', { properties })
+    const groups = { company: 'acme' }
+    await until(
+      async () => (await flagsOf('ann', { groups })).flags['for-large']?.enabled === false,
+    )
+  })
+
+  describe('with experience continuity', () => {
+    /** An id that half of a rollout includes, or not. */
+    const idOf = (name: string, is_included: boolean): string => {
+      for (let number = 0; ; number += 1) {
+        const id = `${name}-${number}`
+        if (rolloutBucket('keeps', id) < 0.5 === is_included) return id
+      }
+    }
+    const hasKept = async (url: string, distinct_id: string, more: object = {}) =>
+      (await flagsOf(distinct_id, more, url)).flags['keeps']?.enabled === true
+
+    beforeAll(async () => {
+      const filters = { groups: [{ properties: [], rollout_percentage: 50 }] }
+      const keeping = { filters, active: true, ensure_experience_continuity: true }
+      await manage('feature_flags/', { key: 'keeps', ...keeping })
+      await until(async () => 'keeps' in (await flagsOf('ann')).flags)
+    })
+
+    test('keep at home, and at this edge, what a person saw here before logging in', async () => {
+      const [user, anon] = [idOf('kim', false), idOf('kims-phone', true)]
+      await capture(home, '$identify', { distinct_id: user, properties: { $set: { a: 1 } } })
+      const more = { $anon_distinct_id: anon }
+      // Either of the two could have an override at home.
+      expect(await flagsOf(user, more)).toMatchObject({
+        flags: { keeps: { enabled: false } },
+        errorsWhileComputingFlags: true,
+      })
+      await until(() => hasKept(edge.url, user, more))
+      expect(await hasKept(edge.url, user)).toBe(true)
+      await until(() => hasKept(home_url, user))
+      using db = new Database(join(folder, 'edge', 'events.db'), { readonly: true })
+      const own = db.query<{ count: number }, []>('select count(*) as count from edge_overrides')
+      // A later copy has it from the home.
+      await until(async () => (await hasKept(edge.url, user)) && own.get()?.count === 0)
+    })
+
+    test('keep at this edge what the home has stored, whatever is sent later', async () => {
+      const [user, anon, other] = [
+        idOf('lou', false),
+        idOf('lous-tv', true),
+        idOf('lous-car', false),
+      ]
+      await capture(home, '$identify', { distinct_id: user, properties: { $set: { a: 1 } } })
+      await until(() => hasKept(home_url, user, { $anon_distinct_id: anon }))
+      await until(() => hasKept(edge.url, user, { $anon_distinct_id: other }))
+      expect(await hasKept(edge.url, user)).toBe(true)
+      expect(await hasKept(home_url, user)).toBe(true)
+    })
+
+    test('are not changed by the anonymous id of someone whom the home does not know', async () => {
+      const [user, anon] = [idOf('max', false), idOf('maxs-phone', true)]
+      const more = { $anon_distinct_id: anon }
+      await until(async () => !(await flagsOf(user, more)).errorsWhileComputingFlags)
+      const answers = [await flagsOf(user, more), await flagsOf(user, more, home_url)]
+      expect(answers.map(({ flags }) => flags['keeps']?.enabled)).toEqual([false, false])
+    })
+  })
 })
 
 describe('other requests', () => {

@@ -1,4 +1,4 @@
-/** Answers with the stored persons whose flags an edge was asked for. */
+/** Answers with the stored persons, and groups, whose flags an edge was asked for. */
 
 import { IDS_MAX } from '../../edge/persons.ts'
 import { Refusal } from '../../errors.ts'
@@ -26,39 +26,70 @@ async function answerPersons(
   socket: ClientSocket,
 ): Promise<Response> {
   const served = new Set(listEdgeProjects(app, caller).map(({ id }) => id))
-  const ids = readIds(await app.bodies.read(request, JSON_BYTES_MAX, socket))
-  const persons: unknown[] = []
+  const { ids, groups: keys } = readNames(await app.bodies.read(request, JSON_BYTES_MAX, socket))
+  for (const [project_id] of [...ids, ...keys]) {
+    if (served.has(project_id)) continue
+    throw new Refusal('permission_denied', `The key of this edge has no project ${project_id}.`)
+  }
   const slices = new Slices()
+  const persons: unknown[] = []
   for (const [project_id, distinct_id] of ids) {
-    if (!served.has(project_id)) {
-      throw new Refusal('permission_denied', `The key of this edge has no project ${project_id}.`)
-    }
-    const person = app.persons.findPerson(project_id, distinct_id)
-    persons.push(
-      person && {
-        id: person.id.toHex(),
-        properties: person.properties,
-        cohorts: app.persons.listCohortsOf(project_id, person.id),
-      },
-    )
+    persons.push(findPerson(app, project_id, distinct_id))
     if (slices.isOver()) await slices.end()
   }
-  return answerJson({ persons })
+  const groups: unknown[] = []
+  for (const [project_id, group_type_index, group_key] of keys) {
+    groups.push(app.persons.findGroup(project_id, group_type_index, group_key))
+    if (slices.isOver()) await slices.end()
+  }
+  return answerJson({ persons, groups })
+}
+
+function findPerson(app: AppContext, project_id: number, distinct_id: string) {
+  const person = app.persons.findPerson(project_id, distinct_id)
+  return (
+    person && {
+      id: person.id.toHex(),
+      properties: person.properties,
+      cohorts: app.persons.listCohortsOf(project_id, person.id),
+      overrides: Object.fromEntries(app.persons.overridesOf(project_id, person.id)),
+    }
+  )
 }
 
 type PersonKey = readonly [project_id: number, distinct_id: string]
+type GroupKey = readonly [project_id: number, group_type_index: number, group_key: string]
 
-function readIds(body: Uint8Array): readonly PersonKey[] {
+function readNames(body: Uint8Array): {
+  readonly ids: readonly PersonKey[]
+  readonly groups: readonly GroupKey[]
+} {
   const value = parse(body)
-  const ids = isObject(value) ? value['ids'] : null
-  if (Array.isArray(ids) && ids.length <= IDS_MAX && ids.every(isPersonKey)) return ids
-  const detail = `ids must be at most ${IDS_MAX} pairs of a project and a distinct id.`
-  throw new Refusal('invalid_input', detail, { attr: 'ids' })
+  const { ids, groups = [] } = isObject(value) ? value : {}
+  if (!isListOf(ids, isPersonKey)) {
+    const detail = `ids must be at most ${IDS_MAX} pairs of a project and a distinct id.`
+    throw new Refusal('invalid_input', detail, { attr: 'ids' })
+  }
+  if (!isListOf(groups, isGroupKey)) {
+    const detail = `groups must be at most ${IDS_MAX} triples of a project, a group type's index and a key.`
+    throw new Refusal('invalid_input', detail, { attr: 'groups' })
+  }
+  return { ids, groups }
+}
+
+function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.length <= IDS_MAX && value.every(isItem)
 }
 
 function isPersonKey(value: unknown): value is PersonKey {
   if (!Array.isArray(value) || value.length !== 2) return false
   return Number.isSafeInteger(value[0]) && typeof value[1] === 'string'
+}
+
+function isGroupKey(value: unknown): value is GroupKey {
+  if (!Array.isArray(value) || value.length !== 3) return false
+  const has_numbers = Number.isSafeInteger(value[0]) && Number.isSafeInteger(value[1])
+  return has_numbers && typeof value[2] === 'string'
 }
 
 function parse(body: Uint8Array): unknown {

@@ -4,6 +4,7 @@
  */
 import { Refusal } from '../../errors.ts'
 import { EdgePositions } from '../../storage/log/edge-positions.ts'
+import { insertOverrides } from '../../storage/persons/flag-rows.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { applyEvents, commit, finishRequest, type IngestStores, isFull } from '../write/apply.ts'
 import { type ForwardedEntry, readEntry } from './forwarded-entry.ts'
@@ -165,11 +166,24 @@ export class ForwardedBatches {
       }
       const request = { id: 0, project_id, now, is_historical: false }
       if (rest !== null) finishRequest(stores, { ...request, ...rest }, NOTHING_APPLIED)
+      storeOverrides(stores, entry)
     }
     running.seq = entry.seq
     running.events_done = 0
     running.entry = null
   }
+}
+
+/** Stores the overrides of ids that have a person; one that the person has already stays. */
+function storeOverrides(
+  { log, persons }: IngestStores,
+  { project_id, overrides }: ForwardedEntry,
+): void {
+  const rows = overrides.flatMap(([distinct_id, flag_key, hash_key]) => {
+    const person = persons.find(project_id, distinct_id)
+    return person === null ? [] : [{ project_id, person_id: person.id, flag_key, hash_key }]
+  })
+  insertOverrides(log.db, rows)
 }
 
 /** The events of an entry are counted while they are applied. */

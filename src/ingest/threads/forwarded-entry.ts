@@ -13,6 +13,9 @@ import type { CaptureLimits } from './messages.ts'
 /** Counts, names and warnings of a request; they come with its last entry. */
 type ForwardedRest = Pick<PreparedRequest, 'dropped' | 'names' | 'warnings'>
 
+/** An identifier that an edge hashed for a flag instead of the distinct id (experience continuity). */
+type ForwardedOverride = readonly [distinct_id: string, flag_key: string, hash_key: string]
+
 /** An entry as the home applies it. */
 export type ForwardedEntry = {
   readonly seq: number
@@ -21,6 +24,7 @@ export type ForwardedEntry = {
   readonly received_at: number
   readonly events: readonly PreparedEvent[]
   readonly rest: ForwardedRest | null
+  readonly overrides: readonly ForwardedOverride[]
 }
 
 /** The events of a request as an edge stores them; `heads` and `texts` come from `packSlice`. */
@@ -32,13 +36,20 @@ type EntryTexts = {
   readonly heads: string
   readonly texts: string
   readonly rest: ForwardedRest | null
+  readonly overrides?: readonly ForwardedOverride[]
 }
+
+/** Overrides of one entry: an edge sends those of one request, at most one per flag and person. */
+const OVERRIDES_MAX = 10_000
+/** No distinct id, and no key of a flag, is longer. */
+const OVERRIDE_TEXT_LENGTH_MAX = 400
 
 /** Prints an entry without its number: two lines. */
 export function printEntry(entry: EntryTexts): string {
-  const { project_id, received_at, uuid_base, heads, texts, rest } = entry
+  const { project_id, received_at, uuid_base, heads, texts, rest, overrides } = entry
   const head = `"project":${project_id},"received_at":${received_at},"uuid_base":"${uuid_base.toHex()}"`
-  return `{${head},"rest":${JSON.stringify(rest)},"events":${heads}}\n${texts}\n`
+  const more = overrides === undefined ? '' : `,"overrides":${JSON.stringify(overrides)}`
+  return `{${head},"rest":${JSON.stringify(rest)}${more},"events":${heads}}\n${texts}\n`
 }
 
 /**
@@ -67,7 +78,14 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
   const events = unpacked.map((event, index) =>
     event.uuid === null ? { ...event, uuid: uuidAfter(base, index) } : event,
   )
-  return { seq: Number(seq_text), project_id, received_at, events, rest: readRest(rest) }
+  return {
+    seq: Number(seq_text),
+    project_id,
+    received_at,
+    events,
+    rest: readRest(rest),
+    overrides: readOverrides(value['overrides']),
+  }
 }
 
 /** Whether a text is an id as edges make them: 16 bytes in hexadecimal digits. */
@@ -182,6 +200,17 @@ function readRest(value: unknown): ForwardedRest | null {
   if (!has_names || !has_counts || !areWarnings(warnings))
     throw refuseMalformed('an entry has a malformed rest')
   return value as ForwardedRest
+}
+
+function readOverrides(value: unknown): readonly ForwardedOverride[] {
+  if (value === undefined) return []
+  if (Array.isArray(value) && value.length <= OVERRIDES_MAX && value.every(isOverride)) return value
+  throw refuseMalformed('an entry has malformed overrides')
+}
+
+function isOverride(value: unknown): value is ForwardedOverride {
+  if (!Array.isArray(value) || value.length !== 3) return false
+  return value.every((text) => typeof text === 'string' && text.length <= OVERRIDE_TEXT_LENGTH_MAX)
 }
 
 const isTextList = (value: unknown): boolean =>

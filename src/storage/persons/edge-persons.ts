@@ -1,8 +1,9 @@
-/** An edge's copies of persons, their cohorts, and group types, in the tables that flags read. */
+/** An edge's copies of persons with their cohorts and overrides, and of groups, in the tables that flags read. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { EventLog } from '../log/event-log.ts'
 import { openReader } from '../sqlite/sqlite.ts'
+import { insertOverrides, type OverrideRow } from './flag-rows.ts'
 
 /** An id with its person as stored at the home; null if there is none. */
 export type CopiedPerson = {
@@ -13,7 +14,26 @@ export type CopiedPerson = {
     readonly id: string
     readonly properties: Readonly<Record<string, unknown>>
     readonly cohorts: readonly number[]
+    /** Flag key → the identifier hashed instead of the distinct id. */
+    readonly overrides: Readonly<Record<string, string>>
   } | null
+}
+
+/** A group as stored at the home; without properties there is none. */
+export type CopiedGroup = {
+  readonly project_id: number
+  readonly group_type_index: number
+  readonly group_key: string
+  readonly properties: Readonly<Record<string, unknown>> | null
+}
+
+/** An override that was decided here. */
+export type OwnOverride = Omit<OverrideRow, 'person_id'> & { readonly distinct_id: string }
+
+/** Copies of one answer of the home. */
+export type CopiesFromHome = {
+  readonly persons: readonly CopiedPerson[]
+  readonly groups: readonly CopiedGroup[]
 }
 
 type GroupTypeCopy = {
@@ -47,17 +67,57 @@ where (project_id, distinct_id) in (
 )
 returning project_id, distinct_id`
 
-const FORGET_PERSONS = `
+const FORGET_PERSON = `
 delete from persons
 where project_id = ?1
   and id = (select person_id from distinct_ids where project_id = ?1 and distinct_id = ?2)
   and not exists (
     select 1 from distinct_ids d
     where d.project_id = ?1 and d.person_id = persons.id and d.distinct_id <> ?2
-  )`
+  )
+returning id`
+
+const SELECT_OVERRIDES = `
+select flag_key, hash_key, exists (
+  select 1 from edge_overrides own
+  where own.project_id = stored.project_id
+    and own.person_id = stored.person_id
+    and own.flag_key = stored.flag_key
+) as is_own
+from flag_overrides stored
+where project_id = ? and person_id = ?`
+
+const UPSERT_GROUP = `
+insert into groups (project_id, group_type_index, group_key, created_at, updated_at, properties, change)
+values (?1, ?2, ?3, 0, 0, ?4, ?5)
+on conflict (project_id, group_type_index, group_key) do update set
+  properties = excluded.properties, change = excluded.change
+where properties <> excluded.properties`
+
+const DELETE_GROUP =
+  'delete from groups where project_id = ? and group_type_index = ? and group_key = ?'
+
+const FORGET_GROUPS = `
+delete from edge_groups
+where (project_id, group_type_index, group_key) in (
+  select project_id, group_type_index, group_key from edge_groups
+  where fetched_at < ?
+  limit ${FORGOTTEN_TOGETHER_MAX}
+)
+returning project_id, group_type_index, group_key`
+
+/** The rows of a person besides the properties. */
+const ROWS_OF_PERSON = ['cohort_people', 'flag_overrides', 'edge_overrides'] as const
 
 /** Stores copies, and deletes old ones. Called inside a transaction of the log; `now` is in µs since 1970 UTC. */
-export function storePersons(log: EventLog, copies: readonly CopiedPerson[], now: number): void {
+export function storeCopies(log: EventLog, { persons, groups }: CopiesFromHome, now: number): void {
+  storePersons(log, persons, now)
+  storeGroups(log, groups, now)
+  forgetOld(log.db, now - FORGOTTEN_AFTER_US)
+}
+
+function storePersons(log: EventLog, copies: readonly CopiedPerson[], now: number): void {
+  if (copies.length === 0) return
   const { db } = log
   const note = db.query(
     `insert into edge_persons (project_id, distinct_id, fetched_at) values (?, ?, ?)
@@ -68,14 +128,89 @@ export function storePersons(log: EventLog, copies: readonly CopiedPerson[], now
     note.run(project_id, distinct_id, now)
     const id = person === null ? new Uint8Array(0) : Uint8Array.fromHex(person.id)
     // Deleted at home, or split: without another id, nothing of the person stays here.
-    if (person === null) db.query(FORGET_PERSONS).run(project_id, distinct_id)
+    if (person === null) forgetPerson(db, project_id, distinct_id)
     else {
       db.query(UPSERT_PERSON).run(project_id, id, JSON.stringify(person.properties), change)
       storeCohorts(db, project_id, id, person.cohorts)
+      storeOverrides(db, project_id, id, person.overrides)
     }
     db.query(UPSERT_ID).run(project_id, distinct_id, id, change)
   }
-  forgetOld(db, now - FORGOTTEN_AFTER_US)
+}
+
+/** Replaces a person's overrides by those at home, besides those decided here that the home does not have yet. */
+function storeOverrides(
+  db: Database,
+  project_id: number,
+  person_id: Uint8Array,
+  overrides: Readonly<Record<string, string>>,
+): void {
+  const stored = db
+    .query<{ flag_key: string; hash_key: string; is_own: number }, [number, Uint8Array]>(
+      SELECT_OVERRIDES,
+    )
+    .all(project_id, person_id)
+  const drop = db.query(
+    'delete from flag_overrides where project_id = ? and person_id = ? and flag_key = ?',
+  )
+  const settle = db.query(
+    'delete from edge_overrides where project_id = ? and person_id = ? and flag_key = ?',
+  )
+  for (const { flag_key, hash_key, is_own } of stored) {
+    const is_at_home = Object.hasOwn(overrides, flag_key)
+    if (is_at_home && is_own === 1) settle.run(project_id, person_id, flag_key)
+    const is_current = is_at_home ? overrides[flag_key] === hash_key : is_own === 1
+    if (!is_current) drop.run(project_id, person_id, flag_key)
+  }
+  const rows = Object.entries(overrides).map(([flag_key, hash_key]) => ({ flag_key, hash_key }))
+  insertOverrides(
+    db,
+    rows.map((row) => ({ ...row, project_id, person_id })),
+  )
+}
+
+/**
+ * Stores overrides decided here, of which the person has none yet. Returns them, each with an id of its person as the
+ * home knows it. Called inside a transaction.
+ */
+export function storeOwnOverrides(
+  db: Database,
+  rows: readonly OverrideRow[],
+): readonly OwnOverride[] {
+  const insert = db.query(
+    'insert or ignore into flag_overrides (project_id, person_id, flag_key, hash_key) values (?, ?, ?, ?)',
+  )
+  const mark = db.query(
+    'insert or ignore into edge_overrides (project_id, person_id, flag_key) values (?, ?, ?)',
+  )
+  const find = db.query<{ distinct_id: string }, [number, Uint8Array]>(
+    'select distinct_id from distinct_ids where project_id = ? and person_id = ? limit 1',
+  )
+  return rows.flatMap(({ project_id, person_id, flag_key, hash_key }) => {
+    const id = find.get(project_id, person_id)
+    if (id === null) return []
+    const { changes } = insert.run(project_id, person_id, flag_key, hash_key)
+    if (changes === 0) return []
+    mark.run(project_id, person_id, flag_key)
+    return [{ project_id, distinct_id: id.distinct_id, flag_key, hash_key }]
+  })
+}
+
+function storeGroups(log: EventLog, copies: readonly CopiedGroup[], now: number): void {
+  if (copies.length === 0) return
+  const { db } = log
+  const note = db.query(
+    `insert into edge_groups (project_id, group_type_index, group_key, fetched_at)
+    values (?, ?, ?, ?)
+    on conflict (project_id, group_type_index, group_key) do update set fetched_at = excluded.fetched_at`,
+  )
+  const change = log.nextChange()
+  for (const { project_id, group_type_index, group_key, properties } of copies) {
+    const key = [project_id, group_type_index, group_key] as const
+    note.run(...key, now)
+    if (properties === null) db.query(DELETE_GROUP).run(...key)
+    else db.query(UPSERT_GROUP).run(...key, JSON.stringify(properties), change)
+  }
 }
 
 function storeCohorts(
@@ -105,10 +240,32 @@ function forgetOld(db: Database, fetched_before: number): void {
     .query<{ project_id: number; distinct_id: string }, [number]>(FORGET_IDS)
     .all(fetched_before)
   for (const { project_id, distinct_id } of forgotten) {
-    db.query(FORGET_PERSONS).run(project_id, distinct_id)
+    forgetPerson(db, project_id, distinct_id)
     db.query('delete from distinct_ids where project_id = ? and distinct_id = ?').run(
       project_id,
       distinct_id,
+    )
+  }
+  const groups = db
+    .query<{ project_id: number; group_type_index: number; group_key: string }, [number]>(
+      FORGET_GROUPS,
+    )
+    .all(fetched_before)
+  for (const { project_id, group_type_index, group_key } of groups) {
+    db.query(DELETE_GROUP).run(project_id, group_type_index, group_key)
+  }
+}
+
+/** Deletes the copy of the person of an id, unless another id of the person is copied. */
+function forgetPerson(db: Database, project_id: number, distinct_id: string): void {
+  const person = db
+    .query<{ id: Uint8Array }, [number, string]>(FORGET_PERSON)
+    .get(project_id, distinct_id)
+  if (person === null) return
+  for (const table of ROWS_OF_PERSON) {
+    db.query(`delete from ${table} where project_id = ? and person_id = ?`).run(
+      project_id,
+      person.id,
     )
   }
 }
@@ -121,22 +278,29 @@ export function storeGroupTypes({ db }: EventLog, types: readonly GroupTypeCopy[
   for (const type of types) insert.run(type.project_id, type.group_type, type.group_type_index)
 }
 
-/** Reads on the main thread when a copy was made. */
-export class EdgePersonTimes {
+/** Reads on the main thread when copies were made, µs since 1970 UTC; null for what the home was never asked about. */
+export class EdgeCopyTimes {
   readonly #db: Database
-  readonly #fetched: Statement<{ fetched_at: number }, [number, string]>
+  readonly #person: Statement<{ fetched_at: number }, [number, string]>
+  readonly #group: Statement<{ fetched_at: number }, [number, number, string]>
 
   /** events.db must exist, with all of its tables. */
   constructor(data_dir: string) {
     this.#db = openReader(join(data_dir, 'events.db'))
-    this.#fetched = this.#db.prepare(
+    this.#person = this.#db.prepare(
       'select fetched_at from edge_persons where project_id = ? and distinct_id = ?',
+    )
+    this.#group = this.#db.prepare(
+      'select fetched_at from edge_groups where project_id = ? and group_type_index = ? and group_key = ?',
     )
   }
 
-  /** The time at which the home was last asked about an id, µs; null if never. */
-  fetchedAt(project_id: number, distinct_id: string): number | null {
-    return this.#fetched.get(project_id, distinct_id)?.fetched_at ?? null
+  ofPerson(project_id: number, distinct_id: string): number | null {
+    return this.#person.get(project_id, distinct_id)?.fetched_at ?? null
+  }
+
+  ofGroup(project_id: number, group_type_index: number, group_key: string): number | null {
+    return this.#group.get(project_id, group_type_index, group_key)?.fetched_at ?? null
   }
 
   close(): void {

@@ -57,6 +57,7 @@ import plannerStatistics from '../../../sql/events/0017_planner_statistics.sql' 
 import edges from '../../../sql/events/0018_edges.sql' with { type: 'text' }
 import edgeBacklog from '../../../sql/events/0019_edge_backlog.sql' with { type: 'text' }
 import shipments from '../../../sql/events/0020_shipments.sql' with { type: 'text' }
+import edgeCopies from '../../../sql/events/0021_edge_copies.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -81,6 +82,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0018_edges', sql: edges },
   { name: '0019_edge_backlog', sql: edgeBacklog },
   { name: '0020_shipments', sql: shipments },
+  { name: '0021_edge_copies', sql: edgeCopies },
 ]
 
 /** The schema of control.db, oldest step first. */

@@ -4,10 +4,15 @@ import { resolveContinuity } from '../../flags/continuity.ts'
 import { evaluateFlags, type Selection } from '../../flags/evaluate.ts'
 import { type FlagProperties, identifierOf } from '../../flags/operators/value.ts'
 import type { Evaluation } from '../../flags/result.ts'
-import { type FlagPerson, overlayGroupProperties, overlayProperties } from '../../flags/subject.ts'
+import {
+  type FlagPerson,
+  overlayGroupProperties,
+  overlayProperties,
+  type UnknownToEdge,
+} from '../../flags/subject.ts'
 import { isObject } from '../../json.ts'
 import type { OverrideRow } from '../../storage/persons/flag-rows.ts'
-import type { PersonRead, PersonSource } from '../shared/person-reads.ts'
+import type { FactsNeeded, PersonRead, PersonSource } from '../shared/person-reads.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
 /** A request for flags; values have whatever JSON type was sent. */
@@ -39,6 +44,8 @@ type StoredFlagInputs = {
   readonly overrides: ReadonlyMap<string, string>
   readonly to_store: readonly OverrideRow[]
   readonly fault: unknown
+  /** On an edge only. */
+  readonly unknown: UnknownToEdge | undefined
 }
 
 const NOTHING: StoredFlagInputs = {
@@ -47,6 +54,7 @@ const NOTHING: StoredFlagInputs = {
   overrides: new Map(),
   to_store: [],
   fault: null,
+  unknown: undefined,
 }
 
 /**
@@ -99,9 +107,7 @@ function personOf(
       person !== null && persons.isInCohort(project_id, person.id, cohort_id),
     now: now.getTime(),
     is_store_unavailable: stored.fault !== null,
-    ...(persons.unknownOf === undefined
-      ? {}
-      : { unknown: persons.unknownOf(project_id, personNeeded(flags, query)) }),
+    ...(stored.unknown === undefined ? {} : { unknown: stored.unknown }),
   }
 }
 
@@ -110,13 +116,21 @@ function readStored(
   flags: ProjectFlags,
   query: FlagQuery,
 ): StoredFlagInputs {
+  const { project_id, reads } = flags
   try {
+    const groups_needed = groupsNeeded(flags, query)
+    const unknown = persons.unknownOf?.(project_id, {
+      distinct_id: personNeeded(flags, query),
+      anon_distinct_id: reads.has_continuity ? query.anon_distinct_id : null,
+      groups: groups_needed,
+    })
     const person = needsPerson(flags, query)
-      ? persons.findPerson(flags.project_id, identifierOf(query.distinct_id))
+      ? persons.findPerson(project_id, identifierOf(query.distinct_id))
       : null
-    const groups = readGroups(persons, flags, query)
-    if (!flags.reads.has_continuity) return { ...NOTHING, person, groups }
-    return { ...readContinuity(persons, flags, query, person), person, groups, fault: null }
+    const found = { ...NOTHING, person, groups: readGroups(persons, flags, groups_needed), unknown }
+    // An edge that knows one of two persons must not decide for both.
+    if (!reads.has_continuity || unknown?.overrides) return found
+    return { ...found, ...readContinuity(persons, flags, query, person) }
   } catch (fault) {
     return { ...NOTHING, fault }
   }
@@ -138,20 +152,32 @@ function personNeeded(flags: ProjectFlags, query: FlagQuery): string | null {
   return needsPerson(flags, query) ? identifierOf(query.distinct_id) : null
 }
 
+/** The groups of a request whose stored properties are read. */
+function groupsNeeded(
+  { reads, definitions }: ProjectFlags,
+  { groups }: FlagQuery,
+): FactsNeeded['groups'] {
+  if (reads.group_indexes.length === 0 || !isObject(groups)) return []
+  return reads.group_indexes.flatMap((group_type_index) => {
+    const type = definitions.group_types[group_type_index]
+    const key = type && Object.hasOwn(groups, type) ? groups[type] : null
+    if (key === null || key === undefined) return []
+    return [{ group_type_index, group_key: identifierOf(key) }]
+  })
+}
+
 function readGroups(
   persons: PersonSource,
-  { reads, definitions, project_id }: ProjectFlags,
-  { groups }: FlagQuery,
+  { definitions, project_id }: ProjectFlags,
+  needed: FactsNeeded['groups'],
 ): Readonly<Record<string, FlagProperties>> {
-  if (reads.group_indexes.length === 0 || !isObject(groups)) return NOTHING.groups
+  if (needed.length === 0) return NOTHING.groups
   // Without a prototype, so that a group type named `__proto__` is a key like any other.
   const found: Record<string, FlagProperties> = Object.create(null)
-  for (const index of reads.group_indexes) {
-    const type = definitions.group_types[index]
-    const key = type && Object.hasOwn(groups, type) ? groups[type] : null
-    if (!type || key === null || key === undefined) continue
-    const properties = persons.findGroup(project_id, index, identifierOf(key))
-    if (properties !== null) found[type] = properties
+  for (const { group_type_index, group_key } of needed) {
+    const type = definitions.group_types[group_type_index]
+    const properties = persons.findGroup(project_id, group_type_index, group_key)
+    if (type && properties !== null) found[type] = properties
   }
   return found
 }

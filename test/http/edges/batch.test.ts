@@ -24,6 +24,14 @@ async function post(init: RequestInit): Promise<Answer> {
 const send = (text: string, changes: Readonly<Record<string, string>> = {}): Promise<Answer> =>
   post(batchRequest(key, text, changes))
 
+/** Asks for copies of persons and groups. */
+async function copies(body: object): Promise<Answer> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(body) }
+  const answer = await world.send('/_edge/v1/persons', init)
+  return { status: answer.status, json: (await answer.json()) as Answer['json'] }
+}
+
 const epoch = (number: number) => ({ 'Tidemark-Epoch': number.toString(16).padStart(32, '0') })
 const seen = (distinct_id: string, more: object = {}) => ({ event: 'seen', distinct_id, ...more })
 const count = (distinct_id: string): number =>
@@ -184,6 +192,54 @@ describe('an entry', () => {
       rows("select value from ingest_counters where name = 'dropped:missing_event_name'"),
     ).toEqual([{ value: 2 }])
   })
+
+  test('stores what a flag hashes instead of the distinct id, once, for ids that have a person', async () => {
+    const overrides = [
+      ['gus', 'keeps', 'first'],
+      ['nobody', 'keeps', 'lost'],
+    ]
+    const update = { is_about_person: true, set: {}, set_once: {}, unset: [] }
+    const head = [0, '$identify', 'gus', RECEIVED_AT, 2, 0, 0, { update }]
+    const known = entryOf(1, [{ event: '$identify', distinct_id: 'gus' }], { events: [head] })
+    const later = entryOf(3, [], { overrides: [['gus', 'keeps', 'second']] })
+    const text = known + entryOf(2, [], { overrides }) + later
+    expect((await send(text, epoch(11))).json).toMatchObject({ seq: 3 })
+    expect((await send(text, epoch(11))).json).toMatchObject({ seq: 3 })
+    const sql = "select hash_key from flag_overrides where flag_key = 'keeps'"
+    expect(rows(sql)).toEqual([{ hash_key: 'first' }])
+    const found = await copies({ ids: [[1, 'gus']] })
+    expect(found.json['persons']).toMatchObject([{ overrides: { keeps: 'first' } }])
+  })
+})
+
+describe('the copy of a group', () => {
+  test('has its properties; null for one that is not there', async () => {
+    const properties = { $group_type: 'company', $group_key: 'acme', $group_set: { size: 9 } }
+    const event = { event: '$groupidentify', distinct_id: 'x', properties }
+    const body = JSON.stringify({ api_key: world.first.api_token, ...event })
+    const init = { method: 'POST', body }
+    expect((await world.send('/capture/', init)).status).toBe(200)
+    const groups = [
+      [1, 0, 'acme'],
+      [1, 0, 'none'],
+    ]
+    expect(await copies({ ids: [], groups })).toEqual({
+      status: 200,
+      json: { persons: [], groups: [{ size: 9 }, null] },
+    })
+  })
+
+  test.each([
+    ['ids', { ids: [[1]] }],
+    ['groups', { ids: [], groups: [[1, 'company', 'acme']] }],
+    ['groups', { ids: [], groups: Array.from({ length: 501 }, () => [1, 0, 'acme']) }],
+  ])('is refused with malformed %s', async (attr, body) => {
+    expect(await copies(body)).toMatchObject({ status: 400, json: { attr } })
+  })
+
+  test('is refused for a project that the key does not serve', async () => {
+    expect((await copies({ ids: [], groups: [[99, 0, 'acme']] })).status).toBe(403)
+  })
 })
 
 describe('a batch is refused', () => {
@@ -205,6 +261,7 @@ describe('a batch is refused', () => {
       () => entryOf(1, [], { events: [[0, 'e', 'd', 1, 0, 0, 0, { update: 1 }]] }),
     ],
     ['with a negative project', () => entryOf(1, [seen('nobody')], { project: -1 })],
+    ['with overrides that are none', () => entryOf(1, [], { overrides: [['nobody', 'keeps']] })],
     ['with a rest that is none', () => entryOf(1, [seen('nobody')], { rest: {} })],
   ]
   test.each(breaking)('%s', async (_what, text) => {
