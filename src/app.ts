@@ -47,7 +47,7 @@ import { USER_ROUTES } from './http/management/users.ts'
 import { metricsEndpoints } from './http/metrics/endpoint.ts'
 import { withOldRoot } from './http/old-roots.ts'
 import { operatorEndpoints } from './http/operator.ts'
-import { GROUP_PROPERTY_ROUTES } from './http/persons/group-properties.ts'
+import { GROUP_CHANGE_ROUTES } from './http/persons/group-changes.ts'
 import { GROUP_ROUTES } from './http/persons/groups.ts'
 import { PERSON_ANALYTICS_ROUTES } from './http/persons/person-analytics.ts'
 import { PERSON_CHANGE_ROUTES } from './http/persons/person-changes.ts'
@@ -144,7 +144,7 @@ export const ROUTES: readonly Route[] = withPut([
   ...EXPERIMENT_RESULT_ROUTES,
   ...EXPERIMENT_TIMESERIES_ROUTES,
   ...GROUP_ROUTES,
-  ...GROUP_PROPERTY_ROUTES,
+  ...GROUP_CHANGE_ROUTES,
   ...RELATED_GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SAVED_METRIC_ROUTES,

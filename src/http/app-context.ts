@@ -75,8 +75,8 @@ export type AppContext = {
   readonly forwarding: Pick<Capture, 'forward'>
   /** Changes the types with which properties are read. */
   readonly property_types: Pick<Capture, 'changePropertyType'>
-  /** Splits, restores and deletes persons. */
-  readonly identity: Pick<Capture, 'changePerson'>
+  /** Splits, restores and deletes persons; deletes groups. */
+  readonly identity: Pick<Capture, 'changePerson' | 'deleteGroup'>
   /** Writes the flags' own rows in `events.db`: static cohort members and overrides of hash keys. */
   readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {

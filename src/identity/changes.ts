@@ -88,7 +88,7 @@ type EventRemovals = {
  * others pass, and is resumed with whether it was. After a crash in between the parts that were committed stay: each
  * leaves persons that are whole, and the same change asked for again does the rest.
  */
-export type PersonChangeParts = Generator<undefined, PersonChanged, boolean>
+type PersonChangeParts = Generator<undefined, PersonChanged, boolean>
 
 /** Runs parts of a change inside the caller's transaction until `isOver`; null while parts are left. */
 export function runParts(parts: PersonChangeParts, isOver: () => boolean): PersonChanged | null {

@@ -1,7 +1,8 @@
 /** Groups: the group keys of an event, and the properties that events set and take away. */
 import { type GroupKeys, NO_GROUPS } from '../storage/log/event-log.ts'
-import type { GroupStore, GroupTypeIndex } from '../storage/persons/group-store.ts'
+import type { GroupName, GroupStore, GroupTypeIndex } from '../storage/persons/group-store.ts'
 import type { PersonProperties } from '../storage/persons/person-store.ts'
+import type { PersonChanged } from './changes.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
 /** The change of a group's properties that an event asks for. */
@@ -51,6 +52,14 @@ export function identifyGroup(
   const is_too_large = !fits(size, group.size, limits)
   store.save(group, is_too_large ? { ...NO_CHANGE, size: group.size } : { ...change, size }, at)
   return { index, is_too_large }
+}
+
+/** A group to delete. */
+export type GroupDeletion = GroupName & { readonly kind: 'delete_group' }
+
+/** Deletes a group with its properties. Events keep its key, and the next `$groupidentify` creates it again, without them. */
+export function deleteGroup(store: GroupStore, group: GroupDeletion): PersonChanged {
+  return store.remove(group) ? { kind: 'changed', persons: [] } : { kind: 'not_found' }
 }
 
 const NO_CHANGE = { set: {}, gone: new Set<string>() }

@@ -62,8 +62,9 @@ export const PERSON_TABLES: readonly PersonTable[] = [
   {
     table: 'groups',
     source: 'groups',
+    is_there: 'r.is_deleted = 0',
     select:
-      'json_array(r.project_id, r.group_type_index, r.group_key, r.created_at, r.updated_at, r.properties, r.change, 0) as line',
+      'json_array(r.project_id, r.group_type_index, r.group_key, r.created_at, r.updated_at, r.properties, r.change, r.is_deleted) as line',
     fields:
       'project_id UInt32, index UInt8, key String, created_us Int64, updated_us Int64, properties String, change UInt64, is_deleted UInt8',
     values:

@@ -505,6 +505,44 @@ describe('groups', () => {
     expect(groups()).toEqual([[0, 'acme', { name: 'Acme', size: 2 }]])
   })
 
+  test('are gone once deleted, after a restart too; the next $groupidentify begins without the old properties', async () => {
+    const group = { project_id: 1, group_type_index: 0, group_key: 'acme' }
+    const stored = () =>
+      folder.rows(
+        'select group_key, created_at, properties, is_deleted, change from groups order by 1',
+      )
+    await folder.batch(
+      { ...groupidentify('company', 'acme', { name: 'Acme' }), timestamp: '2026-01-01' },
+      groupidentify('company', 'other', { name: 'Other' }),
+    )
+    const [before = {}, other = {}] = stored()
+    expect(await folder.capture.deleteGroup(group)).toEqual({ kind: 'changed', persons: [] })
+    expect(await folder.capture.deleteGroup(group)).toEqual({ kind: 'not_found' })
+    expect(await folder.capture.deleteGroup({ ...group, project_id: 2 })).toEqual({
+      kind: 'not_found',
+    })
+    await folder.capture.close()
+    await folder.open()
+    await folder.batch(deleted('company', 'acme', ['name']))
+    const [tombstone] = stored()
+    expect(tombstone).toMatchObject({ properties: '{}', is_deleted: 1 })
+    expect(Number(tombstone?.['change'])).toBeGreaterThan(Number(before['change']))
+    await folder.batch({
+      ...groupidentify('company', 'acme', { size: 2 }),
+      timestamp: '2026-02-01',
+    })
+    expect(stored()).toEqual([
+      {
+        group_key: 'acme',
+        created_at: Date.parse('2026-02-01') * 1000,
+        properties: '{"size":2}',
+        is_deleted: 0,
+        change: expect.any(Number),
+      },
+      other,
+    ])
+  })
+
   test('are not made by $delete_group_property, nor is a type', async () => {
     await folder.batch(
       groupidentify('company', 'acme', { name: 'Acme' }),

@@ -1,6 +1,7 @@
 /** Persons, overrides, groups and cohorts in ClickHouse, removals on every shard, retention, and a restored folder's persons. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { EventLog } from '../../src/storage/log/event-log.ts'
+import { GroupStore } from '../../src/storage/persons/group-store.ts'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { idOf, MARCH_US } from '../query/world.ts'
@@ -29,7 +30,7 @@ function writeRows(log: EventLog, plan: string): void {
     db.query(
       'insert or replace into distinct_ids (project_id, distinct_id, person_id, version, change) values (1, ?, ?, 0, ?)',
     ).run('gone', new Uint8Array(0), log.nextChange())
-    db.query('insert or replace into groups values (1, 0, ?, ?, ?, ?, ?)').run(
+    db.query('insert or replace into groups values (1, 0, ?, ?, ?, ?, ?, 0)').run(
       'acme',
       MARCH_US,
       MARCH_US + 1,
@@ -104,14 +105,29 @@ describe.skipIf(!hasClickHouse())('on two shards', () => {
     ).toEqual([[0, 'acme', '{"seats":5}', 1]])
     expect(await onEach('SELECT count() FROM distinct_id_overrides FINAL')).toEqual([[1]])
     expect(await onEach('SELECT cohort_id, person_id FROM cohort_people FINAL')).toEqual([[7, ann]])
+    const acme = { project_id: 1, group_type_index: 0, group_key: 'acme' }
     world.write((log) =>
       log.transact(() => {
         log.nextChange()
         log.db.run('delete from cohort_people')
+        new GroupStore(log).remove(acme)
       }),
     )
     await ship()
     expect(await onEach('SELECT count() FROM cohort_people FINAL')).toEqual([[0]])
+    expect(await onEach('SELECT count() FROM groups FINAL')).toEqual([[0]])
+    world.write((log) =>
+      log.transact(() => {
+        const groups = new GroupStore(log)
+        const size = { bytes: 11, count: 1 }
+        groups.save(groups.open(acme), { set: { seats: 7 }, gone: new Set(), size }, MARCH_US + 2)
+        groups.flush()
+      }),
+    )
+    await ship()
+    expect(
+      await onEach('SELECT properties, toUnixTimestamp64Micro(created_at) FROM groups FINAL'),
+    ).toEqual([['{"seats":7}', MARCH_US + 2]])
   })
 
   test('events of a removed person leave every shard, those of ids with another person stay', async () => {

@@ -31,9 +31,19 @@ const EAGER: ReplicaRule = {
 
 type Operation =
   | { readonly kind: 'delete' | 'keep' | 'join' | 'leave' | 'person'; readonly number: number }
-  | { readonly kind: 'group' | 'give' | 'take'; readonly number: number }
+  | { readonly kind: 'group' | 'give' | 'take' | 'ungroup'; readonly number: number }
 
-const KINDS = ['delete', 'keep', 'join', 'leave', 'person', 'group', 'give', 'take'] as const
+const KINDS = [
+  'delete',
+  'keep',
+  'join',
+  'leave',
+  'person',
+  'group',
+  'give',
+  'take',
+  'ungroup',
+] as const
 
 const propertiesOf = (number: number, version: number): string =>
   JSON.stringify({
@@ -61,7 +71,9 @@ where distinct_id = 'user ' || hex($id) and $properties <> ''`,
   group: `insert into groups (project_id, group_type_index, group_key, created_at, updated_at, properties, change)
 values (1, 0, hex($id), 1, $change, $properties, $change)
 on conflict (project_id, group_type_index, group_key) do update
-set properties = excluded.properties, updated_at = excluded.updated_at, change = excluded.change`,
+set properties = excluded.properties, updated_at = excluded.updated_at, is_deleted = 0, change = excluded.change`,
+  ungroup: `update groups set is_deleted = 1, properties = '{}', change = $change
+where group_key = hex($id) and $properties <> ''`,
   join: `insert or ignore into cohort_people (project_id, cohort_id, person_id)
 select 1, 7, $id where $change > 0 and $properties <> ''`,
   leave: `delete from cohort_people
@@ -106,7 +118,7 @@ const RELATIONS = [
   },
   {
     told: `select key, properties, epoch_us(updated_at)::int from groups_of($1) order by 1`,
-    kept: 'select group_key, properties, updated_at from groups order by 1',
+    kept: 'select group_key, properties, updated_at from groups where is_deleted = 0 order by 1',
   },
   {
     told: `select replace(person_id::varchar, '-', ''), cohort_id::int from cohort_people_of($1) order by 1`,
@@ -190,11 +202,12 @@ test('files are written in steps, only those that are no longer true are written
   }
   await expectTruth(world, engine)
   change(world, { kind: 'delete', number: 3 })
+  change(world, { kind: 'ungroup', number: 3 })
   change(world, { kind: 'person', number: 500 })
   await keep(world, { readers: engine })
   const after = mirrorFiles(world)
   const gone = before.filter(({ id }) => !after.some((file) => file.id === id))
-  expect(gone.map(({ relation }) => relation)).toEqual(['persons'])
+  expect(gone.map(({ relation }) => relation).toSorted()).toEqual(['groups', 'persons'])
   await expectTruth(world, engine)
   await expectTruth(world, world.openEngine())
   expect(filesOnDisk(world)).toHaveLength(after.length)

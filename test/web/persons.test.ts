@@ -232,6 +232,41 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
   })
 })
 
+describe.skipIf(!HAS_BROWSER)('a group', () => {
+  test('is deleted after a question, by keyboard, and is no longer in the list', async () => {
+    await using visit = await ui.visit({ width: 320, scheme: 'dark' })
+    const { page } = visit
+    await page.goto('/p/1/persons?groups=1')
+    await page.getByRole('button', { name: 'The reds' }).click()
+    await page.getByRole('heading', { name: 'The reds' }).waitFor()
+    const open = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Actions of the group' }).press('Enter')
+      await page.getByRole('menuitem', { name: 'Delete' }).press('Enter')
+    }
+    const keys = async (): Promise<readonly unknown[]> => {
+      const list = (await ui.api('/api/projects/1/groups/?group_type_index=1')) as {
+        readonly results: readonly { readonly group_key: string }[]
+      }
+      return list.results.map(({ group_key }) => group_key)
+    }
+    await open()
+    const dialog = page.getByRole('dialog', { name: 'Delete this group' })
+    await dialog.getByText('Events keep its key').waitFor()
+    expect(await sidewaysScroll(page)).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Cancel' }).press('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await keys()).toEqual(['red'])
+    await open()
+    await dialog.getByRole('button', { name: 'Delete' }).press('Enter')
+    await page.getByText('The group is deleted').waitFor()
+    await page.getByText('No group is found').waitFor()
+    expect(new URL(page.url()).search).toBe('?groups=1')
+    expect(await keys()).toEqual([])
+    expect(visit.complaints).toEqual([])
+  })
+})
+
 describe.skipIf(!HAS_BROWSER)('a property', () => {
   test('is changed in place, and says which events and who changed it before', async () => {
     const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }

@@ -33,6 +33,7 @@ import {
 } from './person-in-path.ts'
 import { answerAccepted } from './person-properties.ts'
 import { nameOfPerson } from './person-serializer.ts'
+import { storageUnavailable } from './property-changes.ts'
 
 /** The most persons that one call deletes. */
 const BULK_MAX = 100
@@ -234,9 +235,6 @@ async function changeOrRefuse(
     }
   }
 }
-
-const storageUnavailable = (): Refusal =>
-  new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
 
 /** Ids that one query names, and ids that an answer has. */
 const COUNTED_IDS_MAX = 2000

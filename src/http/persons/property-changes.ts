@@ -54,6 +54,10 @@ export async function sendOwnEvent(
   }
 }
 
+/** The refusal of a change that could not be written; the client may repeat it. */
+export const storageUnavailable = (): Refusal =>
+  new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
+
 /** The properties without those of these names. */
 export function withoutKeys(properties: SentProperties, keys: readonly string[]): SentProperties {
   return Object.fromEntries(Object.entries(properties).filter(([key]) => !keys.includes(key)))

@@ -24,6 +24,7 @@ import {
   type ForwardedBatch,
   type ForwardedOutcome,
   type FromDataThread,
+  type GroupDeletion,
   type NumberedCapture,
   type PersonChange,
   type PersonChanged,
@@ -207,7 +208,16 @@ export class Capture {
   }
 
   /** Splits, restores or deletes a person. Resolves after the commit; rejects only for a bug. */
-  async changePerson(change: PersonChange): Promise<PersonChanged> {
+  changePerson(change: PersonChange): Promise<PersonChanged> {
+    return this.#change(change)
+  }
+
+  /** Deletes a group. Resolves after the commit; rejects only for a bug. */
+  deleteGroup(group: Omit<GroupDeletion, 'kind'>): Promise<PersonChanged> {
+    return this.#change({ kind: 'delete_group', ...group })
+  }
+
+  async #change(change: GroupDeletion | PersonChange): Promise<PersonChanged> {
     if (!this.#is_open) return { kind: 'unavailable' }
     const outcome = await this.#request((call) => ({ kind: 'person', call, change }))
     return outcome === null || isForwarded(outcome) ? { kind: 'unavailable' } : outcome

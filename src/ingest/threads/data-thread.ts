@@ -3,7 +3,8 @@
  */
 import type { Database } from 'bun:sqlite'
 import { openGeoip } from '../../geoip.ts'
-import { changePerson, type PersonChangeParts, runParts } from '../../identity/changes.ts'
+import { changePerson, runParts } from '../../identity/changes.ts'
+import { deleteGroup } from '../../identity/group.ts'
 import { ProjectTokens } from '../../storage/control/project-tokens.ts'
 import { LogSync } from '../../storage/log/log-sync.ts'
 import { writeShippingStep } from '../../storage/log/shipments.ts'
@@ -31,6 +32,7 @@ import {
   type DataThreadSettings,
   type DecodedSlice,
   type FromDataThread,
+  type GroupDeletion,
   type NumberedCapture,
   type PersonChange,
   type PersonChanged,
@@ -105,7 +107,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       writeCohort(thread, message.call, message.change)
       return
     case 'person':
-      changePersonNow(thread, message.call, changeParts(thread.stores, message.change))
+      changePersonNow(thread, message.call, prepareChange(thread.stores, message.change))
       return
     case 'forget':
       thread.committer.refuseProject(message.project_id)
@@ -126,8 +128,17 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
   }
 })
 
-const changeParts = ({ persons, removals }: IngestStores, change: PersonChange) =>
-  changePerson(persons, removals, change)
+/** Runs a change until it is over, or as far as one transaction goes: null while parts of it are left. */
+type RunChange = (isOver: () => boolean) => PersonChanged | null
+
+function prepareChange(
+  { groups, persons, removals }: IngestStores,
+  change: GroupDeletion | PersonChange,
+): RunChange {
+  if (change.kind === 'delete_group') return () => deleteGroup(groups, change)
+  const parts = changePerson(persons, removals, change)
+  return (isOver) => runParts(parts, isOver)
+}
 
 function recordMessage(message: ToDataThread): void {
   const { kind } = message
@@ -295,17 +306,17 @@ class PreviewedError extends Error {
   }
 }
 
-/** Splits, restores or deletes a person part by part, or previews that; requests are committed between two transactions. */
-function changePersonNow(open_thread: DataThread, number: number, parts: PersonChangeParts): void {
+/** Changes a person part by part, or previews that, or deletes a group; requests are committed between two transactions. */
+function changePersonNow(open_thread: DataThread, number: number, run: RunChange): void {
   const { stores } = open_thread
   try {
     let outcome: PersonChanged | null = null
     commit(stores, () => {
       const deadline_ms = performance.now() + PERSON_CHANGE_MS_MAX
-      outcome = runParts(parts, () => performance.now() >= deadline_ms)
+      outcome = run(() => performance.now() >= deadline_ms)
       if (outcome?.kind === 'previewed') throw new PreviewedError(outcome)
     })
-    if (outcome === null) setImmediate(() => changePersonNow(open_thread, number, parts))
+    if (outcome === null) setImmediate(() => changePersonNow(open_thread, number, run))
     else sendWhenSynced({ kind: 'person_changed', call: number, outcome })
   } catch (error) {
     clearStores(stores)

@@ -2,6 +2,7 @@
 import { MIB } from '../../bytes.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
+import type { GroupDeletion } from '../../identity/group.ts'
 import type { EdgeEpoch } from '../../storage/log/edge-positions.ts'
 import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
 import type { ShippingStep } from '../../storage/log/shipments.ts'
@@ -10,7 +11,15 @@ import type { CommitTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import type { PackedSlice } from './event-packing.ts'
 
-export type { CohortChange, FileRow, NewFiles, OverrideRow, PersonChange, PersonChanged }
+export type {
+  CohortChange,
+  FileRow,
+  GroupDeletion,
+  NewFiles,
+  OverrideRow,
+  PersonChange,
+  PersonChanged,
+}
 
 /** One HTTP request as the edge received it. `path` has no query string; missing headers are ''. */
 export type RawCapture = {
@@ -148,7 +157,11 @@ export type ToDataThread =
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
   | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
   | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }
-  | { readonly kind: 'person'; readonly call: number; readonly change: PersonChange }
+  | {
+      readonly kind: 'person'
+      readonly call: number
+      readonly change: GroupDeletion | PersonChange
+    }
   | { readonly kind: 'property_type'; readonly call: number; readonly change: PropertyTypeChange }
   | { readonly kind: 'link'; readonly from_decode_thread: MessagePort }
   | { readonly kind: 'forwarded'; readonly call: number; readonly batch: ForwardedBatch }

@@ -172,7 +172,7 @@ from ${STAGED}`,
     relation: 'groups',
     table: 'groups',
     select: `
-select change as position, json_array(group_type_index, group_key, created_at, updated_at, change) as fields, properties
+select change as position, json_array(group_type_index, group_key, created_at, updated_at, is_deleted, change) as fields, properties
 from groups
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
@@ -182,7 +182,7 @@ where (index, key) in (select (f[1]::bigint, f[2]) from ${STAGED})`,
     rows: `
 select
   f[1]::bigint as index, f[2] as key, make_timestamp(f[3]::bigint) as created_at,
-  make_timestamp(f[4]::bigint) as updated_at, properties, false as is_gone, f[5]::bigint as change
+  make_timestamp(f[4]::bigint) as updated_at, properties, f[5] = '1' as is_gone, f[6]::bigint as change
 from ${STAGED}`,
     filed: {
       source: 'groups',

@@ -16,13 +16,22 @@ const UPSERT_GROUP = `
 insert into groups (project_id, group_type_index, group_key, created_at, updated_at, properties, change)
 values (?, ?, ?, ?, ?, ?, ?)
 on conflict (project_id, group_type_index, group_key) do update set
-  created_at = min(groups.created_at, excluded.created_at),
+  created_at = case
+    when groups.is_deleted = 1 then excluded.created_at
+    else min(groups.created_at, excluded.created_at)
+  end,
   updated_at = excluded.updated_at,
   properties = excluded.properties,
+  is_deleted = 0,
   change = excluded.change`
 
+const DELETE_GROUP = `
+update groups
+set properties = '{}', is_deleted = 1, change = ?
+where project_id = ? and group_type_index = ? and group_key = ? and is_deleted = 0`
+
 /** The key of a group. */
-type GroupName = {
+export type GroupName = {
   readonly project_id: number
   readonly group_type_index: number
   readonly group_key: string
@@ -50,6 +59,7 @@ export class GroupStore {
   readonly #types = new ClockCache<Map<string, GroupTypeIndex>>(PROJECTS_CACHED_MAX)
   readonly #select: Statement<{ properties: string }, [number, number, string]>
   readonly #upsert: Statement
+  readonly #delete: Statement
   readonly #open = new Map<string, OpenGroup>()
   #open_bytes = 0
 
@@ -57,9 +67,10 @@ export class GroupStore {
     this.#db = log.db
     this.#log = log
     this.#select = this.#db.prepare(
-      'select properties from groups where project_id = ? and group_type_index = ? and group_key = ?',
+      'select properties from groups where project_id = ? and group_type_index = ? and group_key = ? and is_deleted = 0',
     )
     this.#upsert = this.#db.prepare(UPSERT_GROUP)
+    this.#delete = this.#db.prepare(DELETE_GROUP)
   }
 
   /** Finds or assigns the index of a group type; null for a type beyond the fifth. */
@@ -139,6 +150,14 @@ export class GroupStore {
       )
     }
     this.#forgetOpen()
+  }
+
+  /** Deletes a group; events keep its key. Returns false when no such group is stored. */
+  remove({ project_id, group_type_index, group_key }: GroupName): boolean {
+    // A change that is not written yet would bring the group back.
+    this.flush()
+    const change = this.#log.nextChange()
+    return this.#delete.run(change, project_id, group_type_index, group_key).changes > 0
   }
 
   #forgetOpen(): void {

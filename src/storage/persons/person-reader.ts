@@ -63,14 +63,14 @@ limit ? offset ?`
 const SELECT_GROUP_SIZES = `
 select octet_length(properties) as bytes
 from groups
-where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?3)
+where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?3) and is_deleted = 0
 order by group_key
 limit ?4`
 
 const SELECT_GROUPS = `
 select group_key, properties
 from groups
-where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?3)
+where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?3) and is_deleted = 0
 order by group_key
 limit ?4`
 
@@ -120,7 +120,7 @@ export class PersonReader {
       'select properties from persons where project_id = ? and id = ?',
     )
     this.#group = this.#db.prepare(
-      'select properties from groups where project_id = ? and group_type_index = ? and group_key = ?',
+      'select properties from groups where project_id = ? and group_type_index = ? and group_key = ? and is_deleted = 0',
     )
     this.#group_types = this.#db.prepare(
       'select group_type, group_type_index from group_types where project_id = ?',

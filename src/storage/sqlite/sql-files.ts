@@ -58,6 +58,7 @@ import edges from '../../../sql/events/0018_edges.sql' with { type: 'text' }
 import edgeBacklog from '../../../sql/events/0019_edge_backlog.sql' with { type: 'text' }
 import shipments from '../../../sql/events/0020_shipments.sql' with { type: 'text' }
 import edgeCopies from '../../../sql/events/0021_edge_copies.sql' with { type: 'text' }
+import deletedGroups from '../../../sql/events/0022_deleted_groups.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -83,6 +84,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0019_edge_backlog', sql: edgeBacklog },
   { name: '0020_shipments', sql: shipments },
   { name: '0021_edge_copies', sql: edgeCopies },
+  { name: '0022_deleted_groups', sql: deletedGroups },
 ]
 
 /** The schema of control.db, oldest step first. */

@@ -9,6 +9,7 @@ import {
 import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
 import { useSettled } from './definitions.ts'
 import type { FlagReason } from './persons.ts'
 
@@ -57,6 +58,19 @@ export function useGroup(
       return call('GET', `/api/projects/${id}/groups/find/`, { query, signal })
     },
   })
+}
+
+/**
+ * Deletes a group. Lists are asked for again when they are shown next: the page of the group, which is about to close,
+ * would request the deleted group.
+ */
+export async function deleteGroup(
+  project_id: number,
+  { group_type_index, group_key }: GroupListed,
+): Promise<void> {
+  const query = { group_type_index, group_key }
+  await call('DELETE', `/api/projects/${project_id}/groups/find/`, { query })
+  await queryClient.invalidateQueries({ queryKey: ['groups', project_id], refetchType: 'none' })
 }
 
 /** A person, or a group of another type, that has events in common with a group. */

@@ -95,13 +95,18 @@ export function usePropertyHistory(
         ask(id, query, { is_forced: true, signal }),
         readAuthors(id, { holder, key }, signal),
       ])
-      return rowsOf(results).map(([timestamp, event, how, value]) => ({
-        how: how as PropertyChange['how'],
-        value,
-        timestamp,
-        event,
-        author: authors.find(({ at_ms }) => isNear(at_ms, timestamp))?.email ?? null,
-      }))
+      const rows = rowsOf(results)
+      const emails = new Map(
+        authors.map(({ email, at_ms }) => [
+          rows.find(([timestamp]) => isBefore(timestamp, at_ms)),
+          email,
+        ]),
+      )
+      return rows.map((row) => {
+        const [timestamp, event, how, value] = row
+        const author = emails.get(row) ?? null
+        return { how: how as PropertyChange['how'], value, timestamp, event, author }
+      })
     },
   })
 }
@@ -141,8 +146,11 @@ export async function changeProperty(
   await queryClient.invalidateQueries({ queryKey: [LISTS[holder.kind], project_id] })
 }
 
-const isNear = (at_ms: number, timestamp: string): boolean =>
-  Math.abs(at_ms - Date.parse(timestamp)) < APART_MS
+/** A change by hand is sent as an event, then entered into the log: the newest event before an entry is the entry's. */
+function isBefore(timestamp: string, at_ms: number): boolean {
+  const event_ms = Date.parse(timestamp)
+  return event_ms <= at_ms && at_ms - event_ms < APART_MS
+}
 
 const rowsOf = (results: unknown): readonly (readonly [string, string, string, string])[] =>
   Array.isArray(results) ? results : []

@@ -79,7 +79,7 @@ export function writeGroups(log: EventLog, { first_us }: Extent): void {
   log.transact(() => {
     for (const [index, [type, count, propertiesOfGroup]] of GROUPS.entries()) {
       log.db.run('insert into group_types values (1, ?, ?)', [type, index])
-      const group = log.db.prepare('insert into groups values (1, ?, ?, ?, ?, ?, ?)')
+      const group = log.db.prepare('insert into groups values (1, ?, ?, ?, ?, ?, ?, 0)')
       for (let number = 0; number < count; number++) {
         const properties = propertiesOfGroup(number)
         const key = `${type}-${number}`

@@ -412,9 +412,17 @@ describe('a person', () => {
 
   test('cannot be changed while nothing can be written, and is told so', async () => {
     const full = await openWorld({
-      identity: { changePerson: () => Promise.resolve({ kind: 'unavailable' }) },
+      identity: {
+        changePerson: () => Promise.resolve({ kind: 'unavailable' }),
+        deleteGroup: () => Promise.resolve({ kind: 'unavailable' }),
+      },
     })
-    await capture(full, seen('u'))
+    const company = { $group_type: 'company', $group_key: 'acme' }
+    await capture(full, seen('u'), {
+      event: '$groupidentify',
+      distinct_id: 'u',
+      properties: company,
+    })
     const { body: found } = await manage(full, 'GET', PERSONS)
     const [person] = found['results'] as Person[]
     const path = `${PERSONS}${person?.id ?? ''}/`
@@ -426,6 +434,9 @@ describe('a person', () => {
       const { status, body } = await manage(full, method, path + what)
       expect([status, body['code']]).toEqual([503, 'storage_unavailable'])
     }
+    const group = '/api/environments/1/groups/find/?group_type_index=0&group_key=acme'
+    expect((await manage(full, 'DELETE', group)).status).toBe(503)
+    expect((await manage(full, 'GET', group)).status).toBe(200)
     await full.close()
   })
 

@@ -104,7 +104,7 @@ describe('the query engine', () => {
       'other',
       idOf(1),
     )
-    write('insert into groups values (1, 0, ?, 0, 0, ?, ?)', 'acme', '{"seats":3}')
+    write('insert into groups values (1, 0, ?, 0, 0, ?, ?, 0)', 'acme', '{"seats":3}')
     expect(await read()).toEqual({
       persons: [
         ['00000000-0000-0000-0000-000000000001', '2024-03-01T00:00:00Z', '{"n":1}', true, 0],

@@ -1,11 +1,12 @@
 /** One group at `/persons/group/:type/:key`: properties, events, persons and groups that came with it. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Link } from 'wouter-preact'
+import { Link, useLocation } from 'wouter-preact'
 import { ApiError } from '../../api/calls/call.ts'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type ListedEvent, senderOf, useEventsOf } from '../../api/events.ts'
 import {
+  deleteGroup,
   type GroupListed,
   groupAddress,
   nameOfGroup,
@@ -22,6 +23,9 @@ import { eventTitle } from '../../parts/names.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
+import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
+import { Menu } from '../../parts/overlays/menu.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
@@ -69,6 +73,7 @@ type GroupProps = { readonly group: GroupListed }
 function OpenGroup({ group }: GroupProps): VNode {
   const { timezone } = useProject()
   const [view, setView] = useParam('view', 'events')
+  const [is_deleting, setDeleting] = useState(false)
   const { group_type_index, group_key, group_properties, created_at } = group
   const types = useGroupTypes().data
   const type = types?.find((one) => one.group_type_index === group_type_index)?.group_type
@@ -81,6 +86,17 @@ function OpenGroup({ group }: GroupProps): VNode {
         <ButtonLink href={`/events?filters=${filters}`} icon="events">
           Live events
         </ButtonLink>
+        <Menu
+          label="Actions of the group"
+          items={[
+            {
+              text: 'Delete',
+              icon: 'trash',
+              is_danger: true,
+              onSelect: () => setDeleting(true),
+            },
+          ]}
+        />
       </PageHead>
       <dl class={style.facts}>
         <div>
@@ -117,7 +133,33 @@ function OpenGroup({ group }: GroupProps): VNode {
           />
         )}
       </div>
+      {is_deleting && <Delete group={group} onClose={() => setDeleting(false)} />}
     </>
+  )
+}
+
+type DeleteGroupProps = GroupProps & { readonly onClose: () => void }
+
+function Delete({ group, onClose }: DeleteGroupProps): VNode {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const { group_type_index, group_key, group_properties } = group
+  const remove = async (): Promise<void> => {
+    await deleteGroup(id, group)
+    navigate(`/persons?groups=${group_type_index}`)
+    showToast({ text: 'The group is deleted' })
+  }
+  return (
+    <ConfirmDialog title="Delete this group" action="Delete" onConfirm={remove} onClose={onClose}>
+      <p>
+        The properties of <strong>{nameOfGroup(group_key, group_properties)}</strong> are gone for
+        good. Events keep its key <code>{group_key}</code>.
+      </p>
+      <p>
+        When your site or server calls <code>posthog.group()</code> with this key again, there is a
+        new group with the properties of that call.
+      </p>
+    </ConfirmDialog>
   )
 }
 

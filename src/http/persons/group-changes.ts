@@ -1,12 +1,12 @@
-/** Changes a group's properties through the API, sent as events that set or unset them; and the log of such changes. */
+/** Changes groups through the API: properties, sent as events that set or unset them; deletion; and the log of these. */
 import { ItemActivityAnswer } from '../../contract/management/project.ts'
 import { GroupActivityQuery, GroupItem, GroupQuery } from '../../contract/persons/groups.ts'
 import { DeletePropertyBody, UpdatePropertyBody } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
-import { recordActivity } from '../../projects/activity.ts'
+import { type ActivityEntry, recordActivity } from '../../projects/activity.ts'
 import type { Caller } from '../../projects/rights/access.ts'
 import type { Project } from '../../projects/settings/project.ts'
-import { answerJson } from '../answers/answers.ts'
+import { answerJson, answerNothing } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { projectActivity } from '../management/activity.ts'
@@ -17,13 +17,14 @@ import {
   requireRoom,
   type SentProperties,
   sendOwnEvent,
+  storageUnavailable,
   withoutKeys,
 } from './property-changes.ts'
 
 /** Clients look for deletions under this event name. */
 const DELETING_EVENT = '$delete_group_property'
 
-export const GROUP_PROPERTY_ROUTES = [
+export const GROUP_CHANGE_ROUTES = [
   projectRoute({
     method: 'POST',
     path: 'groups/update_property/',
@@ -42,7 +43,7 @@ export const GROUP_PROPERTY_ROUTES = [
       const after = { ...group.properties, ...set }
       requireRoom('group', { before: group.properties, after }, 'value')
       await sendGroupEvent(app, call.project, group, ['$groupidentify', { $group_set: set }])
-      recordChange(app, call, group, after)
+      recordUpdate(app, call, group, after)
       return answerJson(await getGroup(app, call, group))
     },
   }),
@@ -63,15 +64,30 @@ export const GROUP_PROPERTY_ROUTES = [
         throw new Refusal('invalid_input', detail, { attr: '$unset' })
       }
       await sendGroupEvent(app, call.project, group, [DELETING_EVENT, { $group_unset }])
-      recordChange(app, call, group, withoutKeys(group.properties, $group_unset))
+      recordUpdate(app, call, group, withoutKeys(group.properties, $group_unset))
       return answerJson(await getGroup(app, call, group))
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'groups/find/',
+    scope: 'group:write',
+    summary:
+      'Delete a group. Events keep its key; the next event about the group creates it again.',
+    query: GroupQuery,
+    answers: { 204: null },
+    answer: async (app, call) => {
+      const group = findStoredGroup(app, call)
+      await deleteGroup(app, call.project, group)
+      recordChange(app, call, group, { activity: 'deleted', changes: [] })
+      return answerNothing()
     },
   }),
   projectRoute({
     method: 'GET',
     path: 'groups/activity/',
     scope: 'activity_log:read',
-    summary: 'Who changed the properties of a group.',
+    summary: 'Who changed or deleted a group.',
     query: GroupActivityQuery,
     answers: { 200: ItemActivityAnswer },
     answer: (app, call) => {
@@ -113,14 +129,39 @@ async function sendGroupEvent(
   await sendOwnEvent(app, project, { event, distinct_id: project.uuid, properties: named })
 }
 
-function recordChange(
+async function deleteGroup(
   app: AppContext,
-  { caller, project }: GroupCall,
+  project: Project,
+  { group_type_index, group_key }: StoredGroup,
+): Promise<void> {
+  // Cached answers have the group's properties. Dropped before the change too, in case the process ends between.
+  app.query_service.forgetAnswers(project.id)
+  const group = { project_id: project.id, group_type_index, group_key }
+  const { kind } = await app.identity.deleteGroup(group)
+  // Groups read earlier in this turn may predate the change.
+  app.persons.refresh()
+  if (kind === 'unavailable') throw storageUnavailable()
+  // Two calls may delete the same group.
+  if (kind === 'not_found') throw new Refusal('not_found', 'Not found.')
+  app.query_service.forgetAnswers(project.id)
+}
+
+function recordUpdate(
+  app: AppContext,
+  call: GroupCall,
   group: StoredGroup,
   after: SentProperties,
 ): void {
   const changes = propertyChanges('Group', group.properties, after)
-  if (changes.length === 0) return
+  if (changes.length > 0) recordChange(app, call, group, { activity: 'updated', changes })
+}
+
+function recordChange(
+  app: AppContext,
+  { caller, project }: GroupCall,
+  group: StoredGroup,
+  noted: Pick<ActivityEntry, 'activity' | 'changes'>,
+): void {
   const { name } = group.properties
   recordActivity(
     app.control,
@@ -131,8 +172,7 @@ function recordChange(
       scope: 'Group',
       item_id: itemIdOf(group),
       name: typeof name === 'string' && name !== '' ? name : group.group_key,
-      activity: 'updated',
-      changes,
+      ...noted,
     },
     app.now(),
   )

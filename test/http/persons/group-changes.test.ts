@@ -1,6 +1,6 @@
-/** Properties of groups changed through the management API, and the log of such changes. */
+/** Groups changed and deleted through the management API, and the log of such changes. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { capture, manage } from '../targeting/flag-world.ts'
+import { ask, capture, manage, putFlag } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 
 /** These start processes, which a busy machine takes its time for. */
@@ -148,5 +148,107 @@ describe('properties of a group', () => {
       false,
       true,
     ])
+  })
+})
+
+describe('a deleted group', () => {
+  const FIND = `${GROUPS}find/?group_type_index=0&group_key=gone`
+  const identify = ($group_set: object, timestamp: string) =>
+    capture(world, {
+      event: '$groupidentify',
+      distinct_id: 'ann',
+      timestamp,
+      properties: { $group_type: 'company', $group_key: 'gone', $group_set },
+    })
+  const keys = async () => {
+    const { body } = await manage(world, 'GET', `${GROUPS}?group_type_index=0&search=gone`)
+    return (body['results'] as { group_key: string }[]).map(({ group_key }) => group_key)
+  }
+  const flag = async () => {
+    const answer = await ask(world, '/flags/?v=2', {
+      distinct_id: 'ann',
+      groups: { company: 'gone' },
+    })
+    const flags = answer.body['flags'] as Readonly<Record<string, { readonly enabled: boolean }>>
+    return flags['large-company']?.enabled
+  }
+  const GROUP_ROWS = "select key, properties from groups where key = 'gone'"
+  const EVENT_ROWS =
+    "select event, $group_0, group_0.properties.size from events where event = 'opened'"
+
+  test('leaves lists, HogQL, events and flags; events keep its key; it comes back without its past', async () => {
+    await identify({ size: 'large' }, '2026-01-01T00:00:00Z')
+    await capture(world, {
+      event: 'opened',
+      distinct_id: 'ann',
+      properties: { $groups: { company: 'gone' } },
+    })
+    const size = { key: 'size', type: 'group', group_type_index: 0, value: 'large' }
+    putFlag(world, {
+      key: 'large-company',
+      filters: {
+        aggregation_group_type_index: 0,
+        groups: [{ properties: [{ ...size, operator: 'exact' }], rollout_percentage: 100 }],
+      },
+    })
+    expect([await flag(), await keys(), await rows(GROUP_ROWS), await rows(EVENT_ROWS)]).toEqual([
+      true,
+      ['gone'],
+      [['gone', '{"size":"large"}']],
+      [['opened', 'gone', 'large']],
+    ])
+    expect((await manage(world, 'DELETE', FIND)).status).toBe(204)
+    expect((await manage(world, 'DELETE', FIND)).status).toBe(404)
+    expect((await manage(world, 'GET', FIND)).status).toBe(404)
+    expect([await flag(), await keys(), await rows(GROUP_ROWS), await rows(EVENT_ROWS)]).toEqual([
+      false,
+      [],
+      [],
+      [['opened', 'gone', null]],
+    ])
+    expect(await changes('?group_type_index=0&group_key=gone')).toMatchObject([
+      { scope: 'Group', item_id: '0:gone', activity: 'deleted', detail: { name: 'gone' } },
+    ])
+    await identify({ seats: 3 }, '2026-02-01T00:00:00Z')
+    const again = await manage(world, 'GET', FIND)
+    expect(again.body).toMatchObject({
+      group_properties: { seats: 3 },
+      created_at: expect.stringMatching(/^2026-02-01/),
+    })
+    expect([await flag(), await keys(), await rows(EVENT_ROWS)]).toEqual([
+      false,
+      ['gone'],
+      [['opened', 'gone', null]],
+    ])
+  })
+
+  test.each([
+    ['?group_key=a', 'group_type_index', 'required'],
+    ['?group_type_index=0', 'group_key', 'required'],
+    ['?group_type_index=5&group_key=a', 'group_type_index', 'invalid_input'],
+    ['?group_type_index=x&group_key=a', 'group_type_index', 'invalid_input'],
+  ])('is not named by %s', async (query, attr, code) => {
+    const { status, body } = await manage(world, 'DELETE', `${GROUPS}find/${query}`)
+    expect([status, body['attr'], body['code']]).toEqual([400, attr, code])
+  })
+
+  test('is of this project, stored, and deleted by a key that may write groups', async () => {
+    const { body: project } = await manage(world, 'POST', '/api/organizations/@current/projects/', {
+      name: 'other',
+    })
+    const other = `/api/projects/${String(project['id'])}/groups/find/${ACME}`
+    expect((await manage(world, 'DELETE', other)).status).toBe(404)
+    for (const query of [
+      '?group_type_index=0&group_key=nobody',
+      '?group_type_index=4&group_key=gone',
+    ]) {
+      expect((await manage(world, 'DELETE', `${GROUPS}find/${query}`)).status).toBe(404)
+    }
+    const scopes = ['group:read', 'person:write']
+    const { body } = await manage(world, 'POST', '/api/personal_api_keys/', { label: 'r', scopes })
+    const headers = { Authorization: `Bearer ${String(body['value'])}` }
+    const refused = await world.send(`${GROUPS}find/${ACME}`, { method: 'DELETE', headers })
+    expect(refused.status).toBe(403)
+    expect((await manage(world, 'GET', `${GROUPS}find/${ACME}`)).status).toBe(200)
   })
 })
