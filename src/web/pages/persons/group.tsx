@@ -71,10 +71,9 @@ const VIEWS = [
 type GroupProps = { readonly group: GroupListed }
 
 function OpenGroup({ group }: GroupProps): VNode {
-  const { timezone } = useProject()
   const [view, setView] = useParam('view', 'events')
   const [is_deleting, setDeleting] = useState(false)
-  const { group_type_index, group_key, group_properties, created_at } = group
+  const { group_type_index, group_key, group_properties } = group
   const types = useGroupTypes().data
   const type = types?.find((one) => one.group_type_index === group_type_index)?.group_type
   const chosen = VIEWS.find(({ value }) => value === view)?.value ?? 'events'
@@ -98,25 +97,7 @@ function OpenGroup({ group }: GroupProps): VNode {
           ]}
         />
       </PageHead>
-      <dl class={style.facts}>
-        <div>
-          <dt>Type</dt>
-          <dd>{type ?? group_type_index}</dd>
-        </div>
-        <div>
-          <dt>Key</dt>
-          <dd>
-            <span class={style.id}>
-              <code>{group_key}</code>
-              <CopyButton text={group_key} label={`Copy ${group_key}`} look="quiet" />
-            </span>
-          </dd>
-        </div>
-        <div>
-          <dt>First seen</dt>
-          <dd>{formatMoment(created_at, timezone)}</dd>
-        </div>
-      </dl>
+      <Facts group={group} type={type} />
       <div class={style.split}>
         <section aria-label="History">
           <Choice label="Show" options={VIEWS} value={chosen} onChange={setView} />
@@ -135,6 +116,34 @@ function OpenGroup({ group }: GroupProps): VNode {
       </div>
       {is_deleting && <Delete group={group} onClose={() => setDeleting(false)} />}
     </>
+  )
+}
+
+type FactsProps = GroupProps & { readonly type: string | undefined }
+
+function Facts({ group, type }: FactsProps): VNode {
+  const { timezone } = useProject()
+  const { group_type_index, group_key, created_at } = group
+  return (
+    <dl class={style.facts}>
+      <div>
+        <dt>Type</dt>
+        <dd>{type ?? group_type_index}</dd>
+      </div>
+      <div>
+        <dt>Key</dt>
+        <dd>
+          <span class={style.id}>
+            <code>{group_key}</code>
+            <CopyButton text={group_key} label={`Copy ${group_key}`} look="quiet" />
+          </span>
+        </dd>
+      </div>
+      <div>
+        <dt>First seen</dt>
+        <dd>{formatMoment(created_at, timezone)}</dd>
+      </div>
+    </dl>
   )
 }
 
