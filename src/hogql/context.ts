@@ -3,7 +3,7 @@
 import type { CompileBudget } from './budget.ts'
 import type { TableState } from './clickhouse/table-state.ts'
 import type { Expr } from './syntax/ast.ts'
-import type { ResourceName, ResourceRow } from './tables/resources.ts'
+import type { ResourceLists, ResourceName } from './tables/resources.ts'
 import type { RelativeTime } from './times/relative-time.ts'
 
 /** The detected type of a property, from its property definition. */
@@ -75,8 +75,8 @@ export type CompileContext = {
   readonly cohorts?: readonly CohortReference[]
   /** Tables this query may not read, by any join; a text that does is refused (`permission_denied`). */
   readonly hidden_tables?: readonly string[]
-  /** The project's rows of a table that is kept outside of the engine; without it these tables are empty. */
-  readonly resources?: (name: ResourceName) => readonly ResourceRow[]
+  /** The project's rows of a table that is kept outside of the engine, by column; without it these tables are empty. */
+  readonly resources?: (name: ResourceName) => ResourceLists
   /** The project's actions; without them `matchesAction` refuses every name. */
   readonly actions?: readonly ActionReference[]
   readonly limits?: CompileLimits

@@ -4,7 +4,7 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../projects/rights/access.ts'
 import { timestamp } from '../projects/tables.ts'
 
-const plugin_logs = sqliteTable('plugin_logs', {
+export const plugin_logs = sqliteTable('plugin_logs', {
   seq: integer().primaryKey({ autoIncrement: true }),
   id: text().notNull(),
   project_id: integer().notNull(),
@@ -97,21 +97,6 @@ export function trimLog(db: ControlDB, plugin_config_id: number, now: Date): voi
   db.delete(plugin_logs)
     .where(and(in_log, lt(plugin_logs.timestamp, oldest)))
     .run()
-}
-
-/** The newest entries of all logs of a project, newest first. */
-export function listProjectLog(
-  db: ControlDB,
-  project_id: number,
-  limit: number,
-): readonly (typeof plugin_logs.$inferSelect)[] {
-  return db
-    .select()
-    .from(plugin_logs)
-    .where(eq(plugin_logs.project_id, project_id))
-    .orderBy(desc(plugin_logs.seq))
-    .limit(limit)
-    .all()
 }
 
 /** A page of a log in the form of the API, newest first, with the total number of matching entries. */

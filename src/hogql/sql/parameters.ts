@@ -23,12 +23,17 @@ export type BoundValue = {
   readonly value: bigint | boolean | number | string
 }
 
+/** Longer texts are compared with each other: hashing 8 MB takes 7 ms, finding them different none. */
+const LONG_TEXT_LENGTH = 4096
+
 /** Collects values in the order of their numbers. */
 export class StatementParameters {
   readonly values: BoundValue[] = []
   /** Indexes of the values that are relative to `now`. */
   readonly moving: number[] = []
   readonly #numbers = new Map<string, number>()
+  /** The numbers of long texts. */
+  readonly #long_texts: number[] = []
 
   /** The project's id never shares its parameter with a number of the query. */
   project(project_id: number): number {
@@ -41,6 +46,8 @@ export class StatementParameters {
   }
 
   number(value: BoundValue): number {
+    if (typeof value.value === 'string' && value.value.length >= LONG_TEXT_LENGTH)
+      return this.#longText(value)
     const text = Object.is(value.value, -0) ? '-0' : String(value.value)
     return this.#numberOf(`${value.type} ${text}`, value)
   }
@@ -51,6 +58,17 @@ export class StatementParameters {
     const number = this.#numberOf(`moving ${value.type} ${value.value}`, value)
     if (number > count) this.moving.push(count)
     return number
+  }
+
+  #longText(text: BoundValue): number {
+    const known = this.#long_texts.find((number) => {
+      const other = this.values[number - 1]
+      return other?.type === text.type && other.value === text.value
+    })
+    if (known !== undefined) return known
+    this.values.push(text)
+    this.#long_texts.push(this.values.length)
+    return this.values.length
   }
 
   #numberOf(key: string, value: BoundValue): number {

@@ -3,8 +3,11 @@
 /** The kind of a column's values; `time` is an instant, `json` the text of an object or a list. */
 export type ResourceKind = 'integer' | 'json' | 'text' | 'time' | 'truth'
 
-/** Times are milliseconds since 1970, JSON is text; missing values are NULL. */
-export type ResourceRow = Readonly<Record<string, boolean | number | string | null | undefined>>
+/**
+ * The rows of a table as the JSON lists of its columns' values, all in one order. Times are milliseconds since 1970, JSON is
+ * text; a table without lists is empty.
+ */
+export type ResourceLists = Readonly<Record<string, string>>
 
 type ResourceColumns = Readonly<Record<string, ResourceKind>>
 
@@ -41,7 +44,7 @@ const REPLAY: ResourceColumns = {
 }
 
 /**
- * Every such table with its columns; each also has `team_id`. Callers supply rows by these names.
+ * Every such table with its columns; each also has `team_id`. Callers supply columns by these names.
  * Adding a line adds a table.
  */
 export const RESOURCES = {

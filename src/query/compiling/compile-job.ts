@@ -6,7 +6,6 @@ import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
 import { compileText } from '../../hogql/compile-cache.ts'
 import type {
   CohortReference,
-  CompileContext,
   CompileLimits,
   KnownPropertyType,
   PlaceholderValue,
@@ -14,13 +13,12 @@ import type {
 import { parseSelect } from '../../hogql/parser/parser.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { ACTION_WORD, FILTERS_WORD, wordsOfTree } from '../../hogql/syntax/named-words.ts'
-import type { ResourceName, ResourceRow } from '../../hogql/tables/resources.ts'
 import type { SavedAction } from '../../insights/members/actions.ts'
-import { refusalFromData, type SentRefusal } from '../../threads/messages.ts'
 import { compileContext } from '../kinds/compile-context.ts'
 import { type Filters, fillFilters } from '../kinds/filters.ts'
 import { requireVariables } from '../kinds/hogql-inputs.ts'
 import type { QueriedProject, QueryContext } from '../kinds/prepared-query.ts'
+import { type LoadedResources, resourceReader } from './load-resources.ts'
 
 /** The input of a compilation: a text with the values of its placeholders, or a tree. */
 export type CompileSubject =
@@ -40,22 +38,22 @@ export type SentContext = {
   readonly group_types: ReadonlyMap<string, number>
   readonly cohorts: readonly CohortReference[]
   readonly actions: readonly SavedAction[]
-  /** Rows of the `system.*` tables that the subject may name, or the refusal to show them. */
-  readonly resources: ReadonlyMap<ResourceName, readonly ResourceRow[] | SentRefusal>
   readonly rows_max: number
 }
 
 export type CompileJob = {
   readonly subject: CompileSubject
   readonly context: SentContext
+  readonly resources: LoadedResources
   readonly now: Date
   readonly limits: CompileLimits
 }
 
 /** Runs a job with the full budget. Refuses as the parser and the compiler do. */
-export function runCompileJob({ subject, context, now, limits }: CompileJob): CompiledQuery {
+export function runCompileJob({ subject, context, ...terms }: CompileJob): CompiledQuery {
+  const { now, limits, resources } = terms
   const received = receiveContext(context)
-  const options = { now, limits, budget: FULL_BUDGET }
+  const options = { now, limits, resources, budget: FULL_BUDGET }
   if (subject.kind === 'tree') return compileTreeWithin(subject.tree, received, options)
   const tree = parseSelect(subject.text)
   requireVariables(tree, subject.values)
@@ -63,6 +61,8 @@ export function runCompileJob({ subject, context, now, limits }: CompileJob): Co
 }
 
 export type CompileOptions = {
+  /** The rows of the tables that the subject may name. */
+  readonly resources: LoadedResources
   readonly now: Date
   readonly limits: CompileLimits
   readonly budget: CompileBudget
@@ -72,9 +72,10 @@ export type CompileOptions = {
 export function compileTreeWithin(
   tree: Select,
   context: QueryContext,
-  { now, ...more }: CompileOptions,
+  { now, resources, ...more }: CompileOptions,
 ): CompiledQuery {
-  return compileSelect(tree, compileContext(context, now, more))
+  const inputs = { ...more, resources: resourceReader(resources) }
+  return compileSelect(tree, compileContext(context, now, inputs))
 }
 
 /** A text with its parsed tree. */
@@ -84,7 +85,7 @@ type ParsedSubject = Extract<CompileSubject, { kind: 'text' }> & { readonly tree
 export function compileTextWithin(
   { text, tree, values, filters }: ParsedSubject,
   query_context: QueryContext,
-  { now, limits, budget }: CompileOptions,
+  { now, limits, budget, resources: loaded }: CompileOptions,
 ): CompiledQuery {
   const { project, property_types } = query_context
   const { timezone } = project
@@ -92,7 +93,9 @@ export function compileTextWithin(
   // The definition of an action can change while the text stays the same.
   const names_actions = words.has(ACTION_WORD)
   const actions = names_actions ? {} : { actions: [] }
-  const context = compileContext(query_context, now, { values, limits, budget, ...actions })
+  const resources = resourceReader(loaded)
+  const inputs = { values, limits, budget, resources, ...actions }
+  const context = compileContext(query_context, now, inputs)
   // The compile cache is for texts whose result does not depend on filters.
   if (filters === null && !names_actions && !words.has(FILTERS_WORD)) {
     return compileText(text, context, tree)
@@ -112,18 +115,6 @@ export function receiveContext(input: SentContext): QueryContext {
     group_types: input.group_types,
     cohorts: input.cohorts,
     actions: input.actions,
-    resources: receiveResources(input.resources),
     rows_max: input.rows_max,
-  }
-}
-
-function receiveResources(
-  input: SentContext['resources'],
-): NonNullable<CompileContext['resources']> {
-  return (name) => {
-    const rows = input.get(name)
-    if (rows === undefined) throw new Error(`the rows of ${name} were not sent`)
-    if ('code' in rows) throw refusalFromData(rows)
-    return rows
   }
 }

@@ -1,9 +1,10 @@
 /** Compiles queries: small ones inline, larger ones on the compile thread with a deadline, so that no other request waits. */
 import { Refusal } from '../../errors.ts'
-import { BudgetExceeded, INLINE_BUDGET } from '../../hogql/budget.ts'
+import { BudgetExceeded, FULL_BUDGET, INLINE_BUDGET } from '../../hogql/budget.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits } from '../../hogql/context.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
+import { wordsOfText, wordsOfTree } from '../../hogql/syntax/named-words.ts'
 import { DeadlineWorker } from '../../threads/deadline-worker.ts'
 import { requireVariables } from '../kinds/hogql-inputs.ts'
 import { parseText } from '../kinds/parse-cache.ts'
@@ -14,6 +15,7 @@ import {
   compileTextWithin,
   compileTreeWithin,
 } from './compile-job.ts'
+import { loadResources } from './load-resources.ts'
 import { sendContext } from './send-context.ts'
 import type { ThreadJob, ThreadJobs } from './thread-jobs.ts'
 
@@ -76,16 +78,31 @@ async function compileInlineOrOnThread(
   terms: CompileTerms,
   compileInline: (options: CompileOptions) => CompiledQuery,
 ): Promise<CompiledQuery> {
+  const words = wordsOf(subject)
+  const resources = await loadResources(words, context)
   try {
-    return compileInline({ ...terms, budget: INLINE_BUDGET })
+    return compileInline({ ...terms, resources, budget: INLINE_BUDGET })
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error
   }
-  const input = sendContext(subject, context)
-  return runOnCompileThread(
-    { kind: 'compile', input: { ...terms, subject, context: input } },
-    context.project.id,
-  )
+  const input = { ...terms, subject, resources, context: sendContext(words, context) }
+  return runOnCompileThread({ kind: 'compile', input }, context.project.id)
+}
+
+/** The words that may name something outside of the subject. Throws BudgetExceeded for a tree beyond the full budget. */
+function wordsOf(subject: CompileSubject): ReadonlySet<string> {
+  if (subject.kind === 'tree') return budgetedWords(subject.tree)
+  const { text, filters } = subject
+  const words = isShort(text) ? wordsOfTree(parseText(text).tree) : wordsOfText(text)
+  return filters === null ? words : words.union(wordsOfText(JSON.stringify(filters)))
+}
+
+function budgetedWords(tree: Select): ReadonlySet<string> {
+  let nodes = 0
+  return wordsOfTree(tree, () => {
+    nodes += 1
+    if (nodes > FULL_BUDGET.nodes_max) throw new BudgetExceeded({})
+  })
 }
 
 /** Runs a job on the compile thread, which takes jobs of different projects in turn. */

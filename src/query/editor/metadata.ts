@@ -1,6 +1,7 @@
 /** HogQLMetadata: whether a text is valid, the positions of errors, its tables and columns. */
 import type { HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { BudgetExceeded, type CompileBudget } from '../../hogql/budget.ts'
+import { wordsOfText } from '../../hogql/syntax/named-words.ts'
 import { runOnCompileThread } from '../compiling/compiler.ts'
 import { sendContext } from '../compiling/send-context.ts'
 import type { DetectedOwner } from '../definitions.ts'
@@ -40,9 +41,8 @@ async function factsOf(sent_query: HogQLMetadata, context: EditorContext): Promi
     if (!(error instanceof BudgetExceeded)) throw error
   }
   const { language } = sent_query
-  const subject = { kind: 'text', text, values: new Map(), filters: null } as const
   const raw_input = { language, query, sourceQuery: source === null ? null : { query: source } }
-  const input = { query: raw_input, context: sendContext(subject, context), now }
+  const input = { query: raw_input, context: sendContext(wordsOfText(text), context), now }
   return runOnCompileThread({ kind: 'facts', input }, context.project.id)
 }
 

@@ -6,7 +6,7 @@ import { MIB } from '../../bytes.ts'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
 import { ignoreClosedPipe, ownCommand } from '../../storage/process/spawn-self.ts'
 import {
-  encodeFrame,
+  encodeMessage,
   type FromQueryProcess,
   frameReader,
   type ProcessOptions,
@@ -93,7 +93,7 @@ export class QueryChild {
   send(message: ToQueryProcess): void {
     const { stdin } = this.#process
     void ignoreClosedPipe(async () => {
-      await Promise.all([...encodeFrame(message).map((part) => stdin.write(part)), stdin.flush()])
+      await Promise.all([...encodeMessage(message).map((part) => stdin.write(part)), stdin.flush()])
     })
   }
 

@@ -4,7 +4,7 @@ import { actionCondition } from '../../insights/members/actions.ts'
 import type { QueryContext } from './prepared-query.ts'
 
 /** The inputs of one query; `actions: []` for a query that names none, so that none are read. */
-type QueryInputs = Pick<CompileContext, 'actions' | 'budget' | 'limits' | 'values'>
+type QueryInputs = Pick<CompileContext, 'actions' | 'budget' | 'limits' | 'resources' | 'values'>
 
 /** Builds the context. Actions are read lazily. */
 export function compileContext(
@@ -27,7 +27,6 @@ export function compileContext(
       return findActions(context, now)
     },
     hidden_tables: project.hidden_tables ?? [],
-    ...(context.resources === undefined ? {} : { resources: context.resources }),
     ...more,
   }
 }

@@ -1,6 +1,7 @@
 /** The common form of every kind of query before it is computed, and the context it is prepared in. */
 import type { TableState } from '../../hogql/clickhouse/table-state.ts'
-import type { CohortReference, CompileContext, KnownPropertyType } from '../../hogql/context.ts'
+import type { CohortReference, KnownPropertyType } from '../../hogql/context.ts'
+import type { ResourceLists, ResourceName } from '../../hogql/tables/resources.ts'
 import type { ExperimentDefinition } from '../../insights/experiments/known-experiment.ts'
 import type { SavedAction } from '../../insights/members/actions.ts'
 import type { RowForm, WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
@@ -51,8 +52,8 @@ export type QueryContext = {
   readonly findVariable?: (id: string) => SavedVariable | null
   /** Returns the project's experiment with this id; null when there is none. */
   readonly findExperiment?: (id: number) => ExperimentDefinition | null
-  /** Rows of the `system.*` tables, which are not stored in the engine. */
-  readonly resources?: NonNullable<CompileContext['resources']>
+  /** Reads the rows of a table that is kept outside of the engine, such as `system.insights`. */
+  readonly resources?: (name: ResourceName) => Promise<ResourceLists>
   /** Maximum number of rows in an answer. */
   readonly rows_max: number
   /** The time that relative dates refer to during preparation; by default the system clock. */

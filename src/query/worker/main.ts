@@ -11,9 +11,8 @@ import {
 import {
   encodeFrame,
   type FromQueryProcess,
-  frameReader,
+  messageReader,
   type ProcessOptions,
-  type ToQueryProcess,
 } from '../engine/protocol.ts'
 import { queryPathRules } from './limits/confined-paths.ts'
 import { limitMemory } from './limits/memory-limit.ts'
@@ -82,9 +81,9 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
   dispatcher.watchAddresses(addresses)
   send({ kind: 'ready', memory_is_limited: addresses !== null, confinement })
 
-  const read = frameReader<ToQueryProcess>()
+  const read = messageReader()
   for await (const bytes of Bun.stdin.stream()) {
-    for (const { head } of read(bytes)) void dispatcher.handle(head)
+    for (const message of read(bytes)) void dispatcher.handle(message)
   }
   for (const name of readdirSync(options.work_dir)) {
     rmSync(join(options.work_dir, name), { recursive: true, force: true })

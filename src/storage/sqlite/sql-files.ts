@@ -33,6 +33,7 @@ import alerts from '../../../sql/control/0024_alerts.sql' with { type: 'text' }
 import subscriptions from '../../../sql/control/0025_subscriptions.sql' with { type: 'text' }
 import edgeDefinitions from '../../../sql/control/0026_edge_definitions.sql' with { type: 'text' }
 import movedProjects from '../../../sql/control/0027_moved_projects.sql' with { type: 'text' }
+import rowsByProject from '../../../sql/control/0028_rows_by_project.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -116,6 +117,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0025_subscriptions', sql: subscriptions },
   { name: '0026_edge_definitions', sql: edgeDefinitions },
   { name: '0027_moved_projects', sql: movedProjects },
+  { name: '0028_rows_by_project', sql: rowsByProject },
 ]
 
 /** The schema of cache.db, oldest step first. */

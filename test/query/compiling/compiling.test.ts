@@ -10,6 +10,7 @@ import {
   compileTreeWithin,
 } from '../../../src/query/compiling/compile-job.ts'
 import { compileTextQuery, compileTree } from '../../../src/query/compiling/compiler.ts'
+import { loadResources } from '../../../src/query/compiling/load-resources.ts'
 import { readMetadata } from '../../../src/query/editor/metadata.ts'
 import type { QueryContext } from '../../../src/query/kinds/prepared-query.ts'
 
@@ -29,9 +30,9 @@ const ASKING: QueryContext = {
     },
     { id: 4, name: 'sold', steps_json: 'never parsed: no query here names this action' },
   ],
-  resources: (name) => {
+  resources: async (name) => {
     if (name === 'system.surveys') throw new Refusal('permission_denied', 'Not for you.')
-    return [{ id: 1, name: 'a flag' }]
+    return { id: '[1]', name: '["a flag"]' }
   },
   rows_max: 50_000,
 }
@@ -73,7 +74,8 @@ describe('a large text', () => {
         values: new Map([['wanted', ['x', 1n, null]]]),
         filters: name === 'filters' ? FILTERS : null,
       })
-      const options = { now: NOW, limits: LIMITS, budget: FULL_BUDGET }
+      const resources = await loadResources(new Set(['system', 'feature_flags']), ASKING)
+      const options = { now: NOW, limits: LIMITS, resources, budget: FULL_BUDGET }
       const here = compileTextWithin({ ...subject, tree: parseSelect(text) }, ASKING, options)
       const there = await compileTextQuery(subject, ASKING, { now: NOW, limits: LIMITS })
       expect(there).toEqual(here)
@@ -98,6 +100,33 @@ describe('a large text', () => {
     const named = `select 'surveys' as surveys from events where ${PADDING}`
     const { columns } = await compileTextQuery(subjectOf(named), ASKING, HOW)
     expect(columns).toEqual(['surveys'])
+  })
+
+  test.each([
+    'select name from `system.feature_flags`',
+    'select f.name from "system"."feature_flags" f',
+  ])('finds a table however it is quoted: %s', async (text) => {
+    const { columns } = await compileTextQuery(subjectOf(text), ASKING, HOW)
+    expect(columns).toEqual(['name'])
+  })
+
+  test('finds a table that only its filters name', async () => {
+    const key = 'event in (select name from system.feature_flags)'
+    const filters = { ...FILTERS, properties: [[{ key, type: 'hogql', value: null }]] }
+    const subject = subjectOf(TEXTS['filters'] ?? '', { filters })
+    const { values } = await compileTextQuery(subject, ASKING, HOW)
+    expect(values).toContainEqual({ type: 'VARCHAR', value: '["a flag"]' })
+  })
+
+  test('of tables that are too large together is refused', async () => {
+    const long = { id: '[1]', name: `["${'x'.repeat(7_000_000)}"]` }
+    const context: QueryContext = { ...ASKING, resources: async () => long }
+    const one = subjectOf('select count() from system.insights')
+    expect((await compileTextQuery(one, context, HOW)).columns).toEqual(['count()'])
+    const two = subjectOf('select count() from system.insights i, system.actions a')
+    expect((await refused(compileTextQuery(two, context, HOW))).detail).toBe(
+      'The system tables of a query have at most 12582912 characters together.',
+    )
   })
 
   test('lets others be answered meanwhile', async () => {
@@ -137,7 +166,8 @@ describe('a large tree', () => {
   test('is compiled to the same on the Worker', async () => {
     const tree = parseSelect(TEXTS['cohorts'] ?? '')
     const limits = { rows_default: ASKING.rows_max, rows_max: ASKING.rows_max }
-    const here = compileTreeWithin(tree, ASKING, { now: NOW, limits, budget: FULL_BUDGET })
+    const options = { now: NOW, limits, resources: new Map(), budget: FULL_BUDGET }
+    const here = compileTreeWithin(tree, ASKING, options)
     expect(await compileTree(tree, ASKING, NOW)).toEqual(here)
   })
 })

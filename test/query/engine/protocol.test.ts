@@ -1,7 +1,13 @@
 /** Frames come out of a pipe as they went in, however the pipe cuts them. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, integer, nat, property, record, string, uint8Array } from 'fast-check'
-import { encodeFrame, frameReader } from '../../../src/query/engine/protocol.ts'
+import {
+  encodeFrame,
+  encodeMessage,
+  frameReader,
+  messageReader,
+  type ToQueryProcess,
+} from '../../../src/query/engine/protocol.ts'
 
 describe('frames', () => {
   test('survive any cutting of the byte stream', () => {
@@ -20,6 +26,28 @@ describe('frames', () => {
       }),
     )
   })
+})
+
+test('a query comes out with its values, long ones too', () => {
+  const texts = ['short', 'é'.repeat(70_000), `\ud800${'x'.repeat(70_000)}`, 'y'.repeat(70_000), '']
+  const values = [{ type: 'DATE', text: null }, ...texts.map((text) => ({ type: 'VARCHAR', text }))]
+  const query = {
+    project_id: 1,
+    sql: 'SELECT 1',
+    values,
+    types: ['UInt8'],
+    reads: { events: [], tables: [] },
+    timezone: 'UTC',
+    rows_max: 1,
+    more_is_too_many: false,
+  }
+  const sent = [
+    { kind: 'ask', id: 1, query },
+    { kind: 'interrupt', id: 1 },
+  ] as unknown as readonly ToQueryProcess[]
+  const stream = Buffer.concat(sent.flatMap((message) => encodeMessage(message)))
+  const read = messageReader()
+  expect(piecesOf(stream, [1000, 7]).flatMap((piece) => [...read(piece)])).toEqual([...sent])
 })
 
 /** The stream in pieces of the given lengths, over and over. */

@@ -2,12 +2,7 @@
 
 import type { LocalExpr, ResolvedExpr } from '../../sql/ir.ts'
 import { applyFragment, bindInt, bindText } from '../../sql/sql-fragments.ts'
-import {
-  type ResourceKind,
-  type ResourceName,
-  type ResourceRow,
-  resourceColumns,
-} from '../../tables/resources.ts'
+import { type ResourceKind, type ResourceName, resourceColumns } from '../../tables/resources.ts'
 import {
   arrayType,
   BOOL,
@@ -31,9 +26,9 @@ export function openResource(
   if (columns === null) return null
   requireShown(name, resolver)
   const { resources, timezone } = resolver.context
-  const rows = resources?.(name as ResourceName) ?? []
+  const texts = resources?.(name as ResourceName) ?? {}
   const named = Object.entries(columns)
-  const lists = named.map(([column, kind]) => listOf(rows, column, { kind, timezone }))
+  const lists = named.map(([column, kind]) => listOf(texts[column] ?? '[]', kind, timezone))
   resolver.next.relation += 1
   const relation = { kind: 'unnest', id: resolver.next.relation, lists } as const
   const entry = openColumns(
@@ -73,14 +68,8 @@ export function resourceType(kind: ResourceKind, timezone: string): Type {
   }
 }
 
-type ResourceRelation = { readonly kind: ResourceKind; readonly timezone: string }
-
-function listOf(
-  rows: readonly ResourceRow[],
-  column: string,
-  { kind, timezone }: ResourceRelation,
-): ResolvedExpr {
-  const json = bindText(JSON.stringify(rows.map((row) => row[column] ?? null)))
+function listOf(text: string, kind: ResourceKind, timezone: string): ResolvedExpr {
+  const json = bindText(text)
   const type = arrayType(resourceType(kind, timezone))
   const texts = (of: string, item: Type): ResolvedExpr =>
     applyFragment('JSONExtract', [json, bindText(`Array(Nullable(${of}))`)], arrayType(item))

@@ -1,0 +1,33 @@
+/**
+ * The longest turn of this thread's event loop while something works: how long one request holds it. Measured in
+ * processor time, which a busy machine stretches little. Several requests may share a turn, so it is an upper bound.
+ */
+
+type MeasuredWork<T> = { readonly result: T; readonly longest_ms: number }
+
+/** Runs work and reads the processor time at every turn meanwhile. */
+export async function measureTurns<T>(work: () => Promise<T>): Promise<MeasuredWork<T>> {
+  let is_over = false
+  let longest_us = 0
+  let used = process.threadCpuUsage()
+  const look = (): void => {
+    const { user, system } = process.threadCpuUsage(used)
+    longest_us = Math.max(longest_us, user + system)
+    if (is_over) return
+    used = process.threadCpuUsage()
+    setImmediate(look)
+  }
+  // The first turn begins with the work.
+  setImmediate(look)
+  await new Promise<void>((resolve) => {
+    setImmediate(resolve)
+  })
+  longest_us = 0
+  try {
+    const result = await work()
+    look()
+    return { result, longest_ms: longest_us / 1000 }
+  } finally {
+    is_over = true
+  }
+}
