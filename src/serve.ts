@@ -15,7 +15,8 @@ import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
 import { makeSessionToken } from './projects/keys/secrets.ts'
-import { markIngested, raiseProjectIds } from './projects/settings/project.ts'
+import { raiseProjectIds } from './projects/settings/home.ts'
+import { markIngested } from './projects/settings/project.ts'
 import { hashPassword, hasPasswords } from './projects/users/passwords.ts'
 import { diskReader } from './serve/disk-space.ts'
 import { openEdge } from './serve/edge.ts'
@@ -233,7 +234,6 @@ async function openRooms(
   const control = openControl(config.data_dir)
   parts.defer(() => control.close())
   raiseProjectIds(control.db, config.project_id_min)
-  await bootstrapUnattended(control, config)
 
   const shipping = config.replica_key === null ? null : new LogShipping(config.data_dir)
   const capture = await openCapture({
@@ -259,6 +259,7 @@ async function openRooms(
   const holder = await openEvents(config, { control, capture, timings, log })
   const { engine, snapshots, are_in_clickhouse } = holder
   parts.defer(() => engine.close())
+  await bootstrapUnattended(control, config)
   const definitions = new DefinitionReader(config.data_dir, are_in_clickhouse)
   parts.defer(() => definitions.close())
   const ingest = new IngestReports(config.data_dir)
@@ -313,7 +314,7 @@ function noteFirstEvent(control: Control, project_id: number, log: Log): void {
 
 /**
  * Creates the first organization, project and owner from preset keys and password, without printing them: an unattended
- * install.
+ * install. With ClickHouse, the number of the project must be claimed there before.
  */
 async function bootstrapUnattended({ db }: Control, config: Config): Promise<void> {
   const { bootstrap_owner_email: email, bootstrap_owner_password: password } = config

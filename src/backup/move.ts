@@ -10,7 +10,8 @@ import { readLogState } from '../storage/files/manifest.ts'
 import { syncPath } from '../storage/files/parquet.ts'
 import { findShippingPosition, newestLogId } from '../storage/log/shipments.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
-import { openReader, openWriter } from '../storage/sqlite/sqlite.ts'
+import { CONTROL_MIGRATIONS } from '../storage/sqlite/sql-files.ts'
+import { migrate, openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { takeBackup } from './backup.ts'
 import { BackupFault } from './fill-folder.ts'
 import { restoreBackup } from './restore.ts'
@@ -147,10 +148,19 @@ function keepProject(data_dir: string, project_id: number): void {
   // The rows of persons there are these: they need not be sent again under the new name.
   events.query('update shipping set persons_log_id = ? where id = 1').run(newestLogId(events))
   using control = openWriter(join(data_dir, 'control.db'))
+  migrate(control, CONTROL_MIGRATIONS)
   control.transaction(() => {
     control.query('delete from projects where id <> ?').run(project_id)
     control.run('delete from moved_projects')
     control.run('delete from removed_projects')
+    // A home of its own, which may claim the project from the one that gave it away.
+    control.run('delete from taken_projects')
+    control
+      .query('insert into taken_projects (project_id, from_home_id) select ?, home_id from home')
+      .run(project_id)
+    control.run(
+      'update home set home_id = lower(hex(randomblob(12))), claimed_log_id = null, number = null, project_ids_to = null',
+    )
   })()
 }
 

@@ -79,7 +79,7 @@ export const CLICKHOUSE_SETTINGS = [
     flag: '--project-id-min <number>',
     read: wholeNumber(1, 4_000_000_000),
     fallback: '1',
-    help: 'number from which projects made here are counted: servers that share a ClickHouse need numbers of their own, as 1, 1000001 and 2000001',
+    help: 'number from which projects made here are counted; servers that share a ClickHouse claim theirs there',
   },
 ] as const
 

@@ -3,15 +3,18 @@ import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
+import { ClaimFault } from '../shipping/claims.ts'
 import { type FillComparison, fillClickHouse, verifyClickHouse } from '../shipping/fill.ts'
 import { sweepFiles } from '../snapshots/sweep.ts'
 import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
+import { openControl } from '../storage/control/control-db.ts'
 import { readLogState } from '../storage/files/manifest.ts'
 import { findShippingPosition, listShipmentIds, newestLogId } from '../storage/log/shipments.ts'
 import { takeLock } from '../storage/process/lock.ts'
 import { EVENTS_MIGRATIONS } from '../storage/sqlite/sql-files.ts'
 import { migrate, openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { clickhouseNodes } from './clickhouse.ts'
+import { openClaims } from './home-store.ts'
 
 /** Sends a folder's snapshot files, while no server runs on it. Gives the number of events. */
 export async function fillFromFolder(
@@ -26,12 +29,26 @@ export async function fillFromFolder(
   try {
     using db = openWriter(path)
     migrate(db, EVENTS_MIGRATIONS)
+    await claimProjects(config, nodes)
     const is_confined = config.query_confinement === 'on'
     const filled = await fillClickHouse({ data_dir, nodes, db, onProgress, is_confined, signal })
     sweepFiles(data_dir)
     return filled
   } finally {
     lock.release()
+  }
+}
+
+/** Makes the projects of a folder this home's before anything of them is sent. */
+async function claimProjects({ data_dir }: Config, nodes: ClickHouseNodes): Promise<void> {
+  const control = openControl(data_dir)
+  try {
+    await nodes.fit()
+    await openClaims(data_dir, nodes, control.db).claim()
+  } catch (error) {
+    throw error instanceof ClaimFault ? new ConfigError(error.message) : error
+  } finally {
+    control.close()
   }
 }
 

@@ -10,6 +10,7 @@ import { retentionMonths } from '../projects/settings/retention.ts'
 import { ClickHouseEngine } from '../query/clickhouse/clickhouse-engine.ts'
 import { FreshEngine } from '../query/clickhouse/fresh-engine.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
+import { ClaimFault, type ProjectClaims } from '../shipping/claims.ts'
 import { Shipper } from '../shipping/shipper.ts'
 import { ClickHouseClient } from '../storage/clickhouse/clickhouse-client.ts'
 import { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
@@ -17,6 +18,7 @@ import { ClickHouseUnfit } from '../storage/clickhouse/clickhouse-schema.ts'
 import type { Control } from '../storage/control/control-db.ts'
 import { gatheredFolder } from '../storage/files/parquet.ts'
 import { countFiles, isShipped } from '../storage/log/shipments.ts'
+import { openClaims } from './home-store.ts'
 
 /** The part of an engine that the rest of the server uses. */
 type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state'>
@@ -99,10 +101,12 @@ export async function openShipper(
     throw new ConfigError(
       `${files} snapshot files of this folder are not in ClickHouse yet: run "tidemark clickhouse fill" first`,
     )
-  await fitOrWait(nodes, is_shipped, log)
+  const claims = openClaims(config.data_dir, nodes, control.db)
+  await fitOrWait({ nodes, claims, is_shipped, log })
   const shipper = new Shipper({
     data_dir: config.data_dir,
     nodes,
+    claims,
     capture,
     listProjects: () => listProjectIds(control.db),
     monthsKept: (project_id) => retentionMonths(control.db, project_id, config.retention_months),
@@ -114,12 +118,21 @@ export async function openShipper(
   return { shipper, nodes }
 }
 
+type FitTerms = {
+  readonly nodes: ClickHouseNodes
+  readonly claims: ProjectClaims
+  readonly is_shipped: boolean
+  readonly log: Log
+}
+
 /** A folder that ships already may start while ClickHouse is away: its events wait in the log. */
-async function fitOrWait(nodes: ClickHouseNodes, is_shipped: boolean, log: Log): Promise<void> {
+async function fitOrWait({ nodes, claims, is_shipped, log }: FitTerms): Promise<void> {
   try {
     await nodes.fit()
+    await claims.claim()
   } catch (error) {
-    if (error instanceof ClickHouseUnfit) throw new ConfigError(error.message)
+    if (error instanceof ClickHouseUnfit || error instanceof ClaimFault)
+      throw new ConfigError(error.message)
     const reason = error instanceof Error ? error.message : String(error)
     if (!is_shipped) throw new ConfigError(`ClickHouse cannot be reached: ${reason}`)
     log.warn({ reason }, 'ClickHouse cannot be reached: events wait in the log')

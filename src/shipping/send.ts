@@ -22,6 +22,10 @@ const STORED_AT_ONCE = { async_insert: 0, distributed_foreground_insert: 1 }
 /** On more than one copy of a shard, where there are any, and in the order in which questions ask. */
 const ON_COPIES = { insert_quorum: 'auto', insert_quorum_parallel: 0 }
 
+/** The settings of an INSERT that must be there when it is answered. */
+export const storedAtOnce = (nodes: ClickHouseNodes): Readonly<Record<string, number | string>> =>
+  nodes.isReplicated() ? { ...STORED_AT_ONCE, ...ON_COPIES } : STORED_AT_ONCE
+
 const INSERT_MS_MAX = 300_000
 
 /** The names under which the servers list a folder's inserts. */
@@ -45,9 +49,8 @@ export async function sendBatch(
     query_id: `${queryPrefix(log_id)}${crypto.randomUUID()}`,
     signal: AbortSignal.any([signal, AbortSignal.timeout(INSERT_MS_MAX)]),
     settings: {
-      ...STORED_AT_ONCE,
+      ...storedAtOnce(nodes),
       ...ONE_BLOCK,
-      ...(nodes.isReplicated() ? ON_COPIES : {}),
       insert_deduplication_token: `${log_id}/${token}`,
       type_json_skip_duplicated_paths: 1,
     },
@@ -65,7 +68,7 @@ export async function sendPersonLines(
   await nodes.runEverywhere(insertLines(definition), {
     rows: Bun.file(path),
     signal: AbortSignal.any([signal, AbortSignal.timeout(INSERT_MS_MAX)]),
-    settings: { ...STORED_AT_ONCE, ...(nodes.isReplicated() ? ON_COPIES : {}) },
+    settings: storedAtOnce(nodes),
   })
 }
 

@@ -19,6 +19,7 @@ import {
 } from '../storage/log/shipments.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { ShippingChild } from './child.ts'
+import type { ProjectClaims } from './claims.ts'
 import {
   deleteMonthsBefore,
   deletePersons,
@@ -41,6 +42,7 @@ type ShippingLog = {
 type ShippingContext = {
   readonly data_dir: string
   readonly nodes: ClickHouseNodes
+  readonly claims: Pick<ProjectClaims, 'claim' | 'owns'>
   /** The one writer of events.db. */
   readonly capture: {
     commitShipping(step: ShippingStep): Promise<void>
@@ -84,6 +86,7 @@ type RoundStep = (shipper: ShippingRound) => Promise<void>
 
 const STEPS: readonly RoundStep[] = [
   fitServers,
+  claimProjects,
   markRemovals,
   sendPersons,
   sendEvents,
@@ -180,7 +183,8 @@ export class Shipper {
   forgetProject(project_id: number): Promise<void> {
     return this.#inTurn(async () => {
       await this.#round()
-      await deleteProject(this.#context.nodes, project_id)
+      if (await this.#context.claims.owns(project_id))
+        await deleteProject(this.#context.nodes, project_id)
     })
   }
 
@@ -313,6 +317,11 @@ const SCANNED_MAX = 20_000
 /** A server that was away when this one started may be too old, or have another schema. */
 function fitServers({ context }: ShippingRound): Promise<void> {
   return context.nodes.fit()
+}
+
+/** Other homes may have claimed what this one would send, while it was away. */
+function claimProjects({ context }: ShippingRound): Promise<void> {
+  return context.claims.claim()
 }
 
 async function markRemovals({ context, db }: ShippingRound): Promise<void> {

@@ -91,7 +91,7 @@ async function measureShipping(cluster: ClickHouseCluster): Promise<void> {
         }
       }),
     )
-  const { shipper, log } = openShipper({
+  const { shipper, close } = openShipper({
     data_dir: world.data_dir,
     urls: world.urls,
     ...expireNothing,
@@ -100,12 +100,15 @@ async function measureShipping(cluster: ClickHouseCluster): Promise<void> {
   const meter = new Meter(cluster)
   await shipper.run()
   printRate('shipping the log', SHIPPED_EVENTS, meter.read(shipper.pid))
-  await shipper.close()
-  log.close()
+  await close()
 }
 
 async function measureFilling(cluster: ClickHouseCluster, data_dir: string): Promise<void> {
-  const { log, nodes, shipper } = openShipper({ data_dir, urls: [cluster.url], ...expireNothing })
+  const { log, nodes, shipper, close } = openShipper({
+    data_dir,
+    urls: [cluster.url],
+    ...expireNothing,
+  })
   const meter = new Meter(cluster)
   const { signal } = new AbortController()
   const { events } = await fillClickHouse({
@@ -118,8 +121,7 @@ async function measureFilling(cluster: ClickHouseCluster, data_dir: string): Pro
   })
   printRate('filling in files', events, meter.read(null))
   await shipper.run()
-  await shipper.close()
-  log.close()
+  await close()
   await cluster.run('OPTIMIZE TABLE events FINAL')
   const bytes = await cluster.run(
     "SELECT round(sum(bytes_on_disk) / sum(rows), 1) FROM system.parts WHERE active AND table = 'events'",

@@ -47,24 +47,27 @@ describe.skipIf(!hasClickHouse())('a real server', () => {
   test('gets the tables once, and refuses those of a newer executable', async () => {
     await using cluster = await startCluster()
     const client = clientOf(cluster)
-    expect(await migrateClickHouse(client, { kind: 'server' })).toBe(3)
+    expect(await migrateClickHouse(client, { kind: 'server' })).toBe(5)
     expect(await migrateClickHouse(client, { kind: 'server' })).toBe(0)
     expect((await client.run('SHOW TABLES')).trim().split('\n')).toEqual([
       'cohort_people',
       'distinct_id_overrides',
       'events',
       'groups',
+      'home_logs',
+      'home_numbers',
       'ingestion_warnings',
       'person_distinct_ids',
       'person_overrides',
       'persons',
+      'project_homes',
       'removed_people',
       'schema_steps',
     ])
-    await client.run("INSERT INTO schema_steps VALUES (4, '0004_of_tomorrow')")
+    await client.run("INSERT INTO schema_steps VALUES (6, '0006_of_tomorrow')")
     expect(await rejectionOf(migrateClickHouse(client, { kind: 'server' }))).toMatchObject({
       message: expect.stringContaining(
-        'have version 4, this executable knows 3: run a newer tidemark',
+        'have version 6, this executable knows 5: run a newer tidemark',
       ),
     })
   }, 120_000)

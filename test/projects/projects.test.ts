@@ -21,12 +21,12 @@ import {
   requireScope,
 } from '../../src/projects/rights/access.ts'
 import { allows, parseScopes } from '../../src/projects/rights/scopes.ts'
+import { raiseProjectIds } from '../../src/projects/settings/home.ts'
 import {
   createProject,
   findProject,
   listProjects,
   markIngested,
-  raiseProjectIds,
 } from '../../src/projects/settings/project.ts'
 import { users } from '../../src/projects/tables.ts'
 import { type Control, openControl } from '../../src/storage/control/control-db.ts'

@@ -78,8 +78,7 @@ describe.skipIf(!hasClickHouse())('on two shards', () => {
       await parts.shipper.prepare()
       await work(parts)
     } finally {
-      await parts.shipper.close()
-      parts.log.close()
+      await parts.close()
     }
   }
   const ship = (monthsKept?: (project_id: number) => number | null): Promise<void> =>

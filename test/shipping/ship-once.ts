@@ -5,11 +5,10 @@
 import { expireNothing, openShipper, type ShipOnceOptions } from './shipping-world.ts'
 
 const options = JSON.parse(process.argv[2] ?? '') as ShipOnceOptions
-const { shipper, log } = openShipper({ ...expireNothing, ...options })
+const { shipper, close } = openShipper({ ...expireNothing, ...options })
 try {
   await shipper.prepare()
   await shipper.run()
 } finally {
-  await shipper.close()
-  log.close()
+  await close()
 }

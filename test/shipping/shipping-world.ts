@@ -1,5 +1,5 @@
 /** The means of the shipping tests: a data folder, its events, and the shipper in this process or in one that is killed. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -7,10 +7,12 @@ import {
   type RemovalPosition,
   removeSlice,
 } from '../../src/ingest/write/event-removal.ts'
+import { openClaims } from '../../src/serve/home-store.ts'
 import type { ShippingFault } from '../../src/shipping/fault-injection.ts'
 import { Shipper } from '../../src/shipping/shipper.ts'
 import { ClickHouseClient } from '../../src/storage/clickhouse/clickhouse-client.ts'
 import { ClickHouseNodes } from '../../src/storage/clickhouse/clickhouse-nodes.ts'
+import { openControl } from '../../src/storage/control/control-db.ts'
 import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
 import { beginLogId, writeShippingStep } from '../../src/storage/log/shipments.ts'
 import type { ClickHouseCluster } from '../clickhouse/cluster.ts'
@@ -32,7 +34,7 @@ type ShipperTerms = ShipOnceOptions & {
 
 export const expireNothing = { monthsKept: () => null }
 
-function nodesAt(urls: readonly string[]): ClickHouseNodes {
+export function nodesAt(urls: readonly string[]): ClickHouseNodes {
   const access = { user: 'shipper', password: PASSWORD, database: DATABASE }
   const [first, ...others] = urls.map((url) => new ClickHouseClient({ ...access, url }))
   if (first === undefined) throw new Error('no address')
@@ -48,13 +50,16 @@ export function openShipper(options: ShipperTerms): {
   readonly shipper: Shipper
   readonly log: EventLog
   readonly nodes: ClickHouseNodes
+  readonly close: () => Promise<void>
 } {
   const { urls, data_dir, monthsKept, ...more } = options
   const log = new EventLog(data_dir)
   const nodes = nodesAt(urls)
+  const control = openControl(data_dir)
   const shipper = new Shipper({
     data_dir,
     nodes,
+    claims: openClaims(data_dir, nodes, control.db),
     capture: {
       commitShipping: async (step) => log.transact(() => writeShippingStep(log.db, step)),
       trim: async (up_to_seq) => {
@@ -79,10 +84,17 @@ export function openShipper(options: ShipperTerms): {
     log: NO_LOG_OF_SHIPPER,
     ...more,
   })
-  return { shipper, log, nodes }
+  const close = async (): Promise<void> => {
+    await shipper.close()
+    log.close()
+    control.close()
+  }
+  return { shipper, log, nodes, close }
 }
 
 const NO_LOG_OF_SHIPPER = { ...NO_LOG, warn: () => undefined }
+
+const DATABASES = ['events.db', 'control.db'] as const
 
 /** A folder that ships to a cluster. */
 export class ShippingWorld implements Disposable {
@@ -164,7 +176,8 @@ export class ShippingWorld implements Disposable {
   /** Copies the folder, as a backup has it. */
   backUp(): string {
     const to = join(this.#folder, `backup-${crypto.randomUUID()}`)
-    cpSync(join(this.data_dir, 'events.db'), join(to, 'events.db'))
+    for (const name of DATABASES)
+      if (existsSync(join(this.data_dir, name))) cpSync(join(this.data_dir, name), join(to, name))
     return to
   }
 
@@ -172,7 +185,8 @@ export class ShippingWorld implements Disposable {
   restore(from: string): void {
     rmSync(this.data_dir, { recursive: true, force: true })
     for (const name of ['files', 'tmp']) mkdirSync(join(this.data_dir, name), { recursive: true })
-    cpSync(join(from, 'events.db'), join(this.data_dir, 'events.db'))
+    for (const name of DATABASES)
+      if (existsSync(join(from, name))) cpSync(join(from, name), join(this.data_dir, name))
     beginLogId(this.data_dir)
   }
 

@@ -56,7 +56,7 @@ export function addMoveCommands(clickhouse: Command): void {
       printResult(
         options,
         { project_id, data_dir },
-        `${data_dir} has project ${project_id}: start a server on it, with a TIDEMARK_PROJECT_ID_MIN of its own`,
+        `${data_dir} has project ${project_id}: start a server on it`,
       )
     })
 }

@@ -1,5 +1,5 @@
 /** Projects, the unit of isolation of events and queries. */
-import { and, asc, eq, sql } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { makeProjectToken } from '../keys/secrets.ts'
@@ -7,6 +7,7 @@ import { createLookups } from '../lookups.ts'
 import { parseName } from '../names.ts'
 import { findOrganization } from '../organization.ts'
 import { projects } from '../tables.ts'
+import { requireClaimedId } from './home.ts'
 import type { ProjectFields } from './project-fields.ts'
 import { testAccountFilters } from './test-accounts.ts'
 
@@ -26,12 +27,13 @@ type ProjectRequest = {
   readonly fields?: ProjectFields
 }
 
-/** Creates a project. Refuses an unknown organization, and a blank or too long name. */
+/** Creates a project. Refuses an unknown organization, a blank or too long name, and a number that is not claimed. */
 export function createProject(db: ControlDB, request: ProjectRequest, now: Date): Project {
   const name = parseName(request.name, NAME_LENGTH_MAX)
   if (findOrganization(db, request.organization_id) === null) {
     throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
   }
+  requireClaimedId(db)
   const { id } = db
     .insert(projects)
     .values({
@@ -51,21 +53,6 @@ export function createProject(db: ControlDB, request: ProjectRequest, now: Date)
   const project = db.select().from(projects).where(eq(projects.id, id)).get()
   if (project === undefined) throw new Error(`project ${id} is gone as soon as it was made`)
   return project
-}
-
-/** Makes ids of projects to come not less than `id_min`. Those that are there keep theirs. */
-export function raiseProjectIds(db: ControlDB, id_min: number): void {
-  if (id_min === 1) return
-  db.transaction(
-    (tx) => {
-      // SQLite keeps the last id of a table here, once there was one; the table has no key.
-      tx.run(sql`
-insert into sqlite_sequence (name, seq)
-select 'projects', 0 where not exists (select 1 from sqlite_sequence where name = 'projects')`)
-      tx.run(sql`update sqlite_sequence set seq = max(seq, ${id_min - 1}) where name = 'projects'`)
-    },
-    { behavior: 'immediate' },
-  )
 }
 
 /** Finds a project by id; null if there is none. */

@@ -5,6 +5,10 @@ import distributed from '../../../sql/clickhouse/0002_events_of_all_shards.sql' 
   type: 'text',
 }
 import persons from '../../../sql/clickhouse/0003_persons.sql' with { type: 'text' }
+import homes from '../../../sql/clickhouse/0004_homes.sql' with { type: 'text' }
+import distributedHomes from '../../../sql/clickhouse/0005_homes_of_all_shards.sql' with {
+  type: 'text',
+}
 import { HOT_PROPERTIES, hotColumnName } from '../../column-names.ts'
 import type { ClickHouseClient } from './clickhouse-client.ts'
 
@@ -25,6 +29,8 @@ const STEPS: readonly SchemaStep[] = [
   { name: '0001_events', sql: events },
   { name: '0002_events_of_all_shards', sql: distributed, is_for_cluster: true },
   { name: '0003_persons', sql: persons },
+  { name: '0004_homes', sql: homes },
+  { name: '0005_homes_of_all_shards', sql: distributedHomes, is_for_cluster: true },
 ]
 
 /** The oldest server whose types and settings the tables and questions use. */
@@ -38,15 +44,20 @@ const REMEMBERED_S = 7 * 86_400
 function valuesOf(topology: ClickHouseTopology): Readonly<Record<string, string>> {
   const is_cluster = topology.kind === 'cluster'
   const is_replicated = is_cluster && topology.is_replicated
+  const shard_engine = is_replicated
+    ? `ReplicatedMergeTree(${keeperPath('{shard}/')}, '{replica}')`
+    : 'MergeTree'
   return {
     EVENTS: is_cluster ? 'events_local' : 'events',
+    HOMES: is_cluster ? 'project_homes_local' : 'project_homes',
+    HOME_NUMBERS: is_cluster ? 'home_numbers_local' : 'home_numbers',
+    HOME_LOGS: is_cluster ? 'home_logs_local' : 'home_logs',
     CLUSTER: is_cluster ? topology.cluster : '',
     // A cluster without copies has no Keeper either, so that each shard gets the statement by itself.
     ON_CLUSTER: is_replicated ? `ON CLUSTER '${topology.cluster}'` : '',
     HOT_COLUMNS: HOT_PROPERTIES.map(hotColumn).join(',\n  '),
-    EVENTS_ENGINE: is_replicated
-      ? `ReplicatedMergeTree(${keeperPath('{shard}/')}, '{replica}')`
-      : 'MergeTree',
+    EVENTS_ENGINE: shard_engine,
+    CLAIMS_ENGINE: shard_engine,
     REPLACING: is_replicated
       ? `ReplicatedReplacingMergeTree(${keeperPath('')}, '{shard}-{replica}', `
       : 'ReplacingMergeTree(',

@@ -129,6 +129,14 @@ limit 1`,
   return name
 }
 
+/** Lists all names of the log, the newest last. */
+export function listLogIds(db: Database): readonly string[] {
+  return db
+    .query<{ log_id: string }, []>('select log_id from log_ids order by first_seq')
+    .all()
+    .map(({ log_id }) => log_id)
+}
+
 /** Finds the name of events to come. */
 export function newestLogId(db: Database): string {
   return getLogName(db, Number.MAX_SAFE_INTEGER).log_id

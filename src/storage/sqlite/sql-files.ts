@@ -34,6 +34,7 @@ import subscriptions from '../../../sql/control/0025_subscriptions.sql' with { t
 import edgeDefinitions from '../../../sql/control/0026_edge_definitions.sql' with { type: 'text' }
 import movedProjects from '../../../sql/control/0027_moved_projects.sql' with { type: 'text' }
 import rowsByProject from '../../../sql/control/0028_rows_by_project.sql' with { type: 'text' }
+import home from '../../../sql/control/0029_home.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -118,6 +119,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0026_edge_definitions', sql: edgeDefinitions },
   { name: '0027_moved_projects', sql: movedProjects },
   { name: '0028_rows_by_project', sql: rowsByProject },
+  { name: '0029_home', sql: home },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -1,0 +1,239 @@
+/** Claims projects, and numbers of projects to come, in ClickHouse: of the homes that share it, one has a project. */
+
+import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
+import { endInserts, storedAtOnce } from './send.ts'
+
+/** A folder's own records of its name and its claims. */
+type HomeStore = {
+  readonly getHome: () => {
+    readonly home_id: string
+    readonly claimed_log_id: string | null
+    readonly number: number | null
+    readonly project_ids_to: number | null
+  }
+  /** All names of its log, the newest last. */
+  readonly listLogIds: () => readonly string[]
+  /** Its projects, also those whose data is being deleted. */
+  readonly listProjects: () => readonly number[]
+  readonly nextProjectId: () => number
+  /** The home from which a project was taken; null for any other project. */
+  readonly findGiver: (project_id: number) => string | null
+  readonly forgetGiver: (project_id: number) => void
+  readonly storeClaimedLog: (log_id: string) => void
+  readonly storeHomeNumber: (number: number) => void
+  readonly storeClaimedIds: (from: number, to: number) => void
+}
+
+/** Another home has what this one would write: nothing is sent until somebody decides. */
+export class ClaimFault extends Error {
+  override readonly name = 'ClaimFault'
+}
+
+type OwnerRow = {
+  readonly project_id: number
+  readonly version: number
+  readonly home_id: string
+}
+
+/** Numbers that are claimed ahead: so many projects are made while ClickHouse is away. */
+const AHEAD = 10
+/** Looks for that many free numbers in a row among so many, and tries again when others are faster. */
+const LOOKED_THROUGH_MAX = 100_000
+const TRIES_MAX = 20
+/** The living copy is asked for again after this time. */
+const CHECK_MS = 1000
+const LISTED_MAX = 5
+
+/** No answer from some shards only, or from a copy that is behind. */
+const READ_WHOLE = { skip_unavailable_shards: 0, select_sequential_consistency: 1 }
+
+export class ProjectClaims {
+  readonly #nodes: ClickHouseNodes
+  readonly #store: HomeStore
+  /** Projects that this process knows to be this home's. */
+  readonly #owned = new Set<number>()
+  #checked_at_ms = Number.NEGATIVE_INFINITY
+
+  constructor(nodes: ClickHouseNodes, store: HomeStore) {
+    this.#nodes = nodes
+    this.#store = store
+  }
+
+  /**
+   * Claims every project of the folder, and numbers for the next ones. Throws a ClaimFault that names the projects of
+   * other homes, or says that another copy of this folder has taken over.
+   */
+  async claim(): Promise<void> {
+    if (performance.now() - this.#checked_at_ms >= CHECK_MS) {
+      await this.#claimLog()
+      this.#checked_at_ms = performance.now()
+    }
+    if (this.#store.getHome().number === null) await this.#claimNumber()
+    const unknown = this.#store.listProjects().filter((id) => !this.#owned.has(id))
+    if (unknown.length > 0) await this.#claimProjects(unknown)
+    await this.#claimAhead()
+  }
+
+  /** Whether a project's rows in ClickHouse are this home's to delete. */
+  async owns(project_id: number): Promise<boolean> {
+    const [owner] = await this.#listOwners(`project_id = ${project_id}`)
+    return owner?.home_id === this.#store.getHome().home_id
+  }
+
+  /** A folder claims once under each name of its log: a restored one begins a new name, and so replaces its original. */
+  async #claimLog(): Promise<void> {
+    const { home_id, claimed_log_id } = this.#store.getHome()
+    const log_ids = this.#store.listLogIds()
+    const log_id = log_ids.at(-1) ?? ''
+    const living = await this.#findLivingLog(home_id)
+    if (living?.log_id === log_id) {
+      if (claimed_log_id !== log_id) this.#store.storeClaimedLog(log_id)
+      return
+    }
+    const is_replaced =
+      claimed_log_id === log_id && living !== null && !log_ids.includes(living.log_id)
+    if (is_replaced)
+      throw new ClaimFault(
+        'another copy of this data folder, restored or taken over from it, has sent to ClickHouse since: only one of them can. What this one has is not sent; stop it, or stop the other and make a backup of this one and restore it',
+      )
+    const version = (living?.version ?? 0) + 1
+    await this.#insert('home_logs', [home_id, version, log_id], `${home_id}/${version}`)
+    const winner = await this.#findLivingLog(home_id)
+    if (winner?.log_id !== log_id)
+      throw new Error('another copy of this data folder has started at the same moment')
+    if (living !== null) await endInserts(this.#nodes, living.log_id)
+    this.#store.storeClaimedLog(log_id)
+  }
+
+  /** The first home there has number 0, the next one 1. */
+  async #claimNumber(): Promise<void> {
+    const { home_id } = this.#store.getHome()
+    for (let time = 0; time < TRIES_MAX; time += 1) {
+      const claimed = await this.#ask('SELECT number, home_id FROM home_numbers ORDER BY number')
+      const own = claimed.find((row) => row[1] === home_id)
+      if (own !== undefined) return this.#store.storeHomeNumber(Number(own[0]))
+      const number = Number(claimed.at(-1)?.[0] ?? -1) + 1
+      await this.#insert('home_numbers', [number, home_id], String(number))
+    }
+    throw new Error('other servers claim their numbers in ClickHouse at the same moment')
+  }
+
+  async #findLivingLog(
+    home_id: string,
+  ): Promise<{ readonly version: number; readonly log_id: string } | null> {
+    const [row] = await this.#ask(
+      'SELECT version, log_id FROM home_logs WHERE home_id = {p1:String} ORDER BY version DESC, claimed_at, log_id LIMIT 1',
+      [home_id],
+    )
+    return row === undefined ? null : { version: Number(row[0]), log_id: String(row[1]) }
+  }
+
+  async #claimProjects(project_ids: readonly number[]): Promise<void> {
+    const { home_id } = this.#store.getHome()
+    const which = `project_id IN (${project_ids.join(', ')})`
+    const owners = new Map((await this.#listOwners(which)).map((row) => [row.project_id, row]))
+    for (const project_id of project_ids) {
+      const owner = owners.get(project_id)
+      if (owner === undefined || owner.home_id === this.#store.findGiver(project_id))
+        await this.#insertOwner(project_id, (owner?.version ?? 0) + 1)
+    }
+    const now = new Map((await this.#listOwners(which)).map((row) => [row.project_id, row]))
+    for (const project_id of project_ids) {
+      if (now.get(project_id)?.home_id !== home_id) continue
+      this.#owned.add(project_id)
+      this.#store.forgetGiver(project_id)
+    }
+    const lost = project_ids.filter((id) => !this.#owned.has(id))
+    if (lost.length > 0) throw await this.#faultOf(lost)
+  }
+
+  async #faultOf(project_ids: readonly number[]): Promise<ClaimFault> {
+    const { home_id } = this.#store.getHome()
+    const [row] = await this.#ask(
+      'SELECT max(project_id) FROM project_homes WHERE home_id <> {p1:String}',
+      [home_id],
+    )
+    const free = Math.ceil((Number(row?.[0] ?? 0) + 1) / 1_000_000) * 1_000_000 + 1
+    const shown = project_ids.slice(0, LISTED_MAX).join(', ')
+    const which =
+      project_ids.length === 1
+        ? `project ${shown} belongs`
+        : `${project_ids.length} projects (${shown}${project_ids.length > LISTED_MAX ? ', …' : ''}) belong`
+    return new ClaimFault(
+      `${which} to another server in front of this ClickHouse: nothing of this folder is sent, everything stays here. Start with an empty folder and TIDEMARK_PROJECT_ID_MIN=${free}, and bring events over with "tidemark export" and "tidemark import"`,
+    )
+  }
+
+  /** Claims the next numbers, so that each way of making a project finds one that is its own. */
+  async #claimAhead(): Promise<void> {
+    for (let time = 0; time < TRIES_MAX; time += 1) {
+      const { home_id, project_ids_to } = this.#store.getHome()
+      const next = this.#store.nextProjectId()
+      if (project_ids_to !== null && project_ids_to - next >= AHEAD / 2) return
+      const taken = await this.#listOwners(
+        `project_id >= ${next} AND project_id < ${next + LOOKED_THROUGH_MAX}`,
+      )
+      const own = new Set(taken.filter((row) => row.home_id === home_id).map((r) => r.project_id))
+      const others = taken.filter((row) => row.home_id !== home_id).map((row) => row.project_id)
+      const from = firstGap(others, next)
+      const ids = Array.from({ length: AHEAD }, (_, index) => from + index)
+      await Promise.all(ids.filter((id) => !own.has(id)).map((id) => this.#insertOwner(id, 1)))
+      const got = await this.#listOwners(`project_id IN (${ids.join(', ')})`)
+      if (got.length < AHEAD || got.some((row) => row.home_id !== home_id)) continue
+      this.#store.storeClaimedIds(from, from + AHEAD - 1)
+      return
+    }
+    throw new Error('other servers claim numbers of projects in ClickHouse at the same moment')
+  }
+
+  /** The newest claim of each project. */
+  async #listOwners(which: string): Promise<readonly OwnerRow[]> {
+    const rows = await this.#ask(
+      `SELECT project_id, version, home_id FROM project_homes WHERE ${which} ORDER BY project_id, version DESC, claimed_at, home_id LIMIT 1 BY project_id`,
+    )
+    return rows.map(([project_id, version, home_id]) => ({
+      project_id: Number(project_id),
+      version: Number(version),
+      home_id: String(home_id),
+    }))
+  }
+
+  #insertOwner(project_id: number, version: number): Promise<void> {
+    const { home_id } = this.#store.getHome()
+    return this.#insert('project_homes', [project_id, version, home_id], `${project_id}/${version}`)
+  }
+
+  /** The token lets the server keep one row of those that race: an atomic test-and-set. */
+  async #insert(
+    table: 'home_logs' | 'home_numbers' | 'project_homes',
+    values: readonly (number | string)[],
+    token: string,
+  ): Promise<void> {
+    const row = [...values, new Date().toISOString().replace('T', ' ').replace('Z', '')]
+    await this.#nodes.first.run(`INSERT INTO ${table} FORMAT JSONCompactEachRow`, {
+      rows: Buffer.from(JSON.stringify(row)),
+      settings: { ...storedAtOnce(this.#nodes), insert_deduplication_token: token },
+    })
+  }
+
+  async #ask(sql: string, texts: readonly string[] = []): Promise<readonly (readonly unknown[])[]> {
+    const text = await this.#nodes.first.run(`${sql} FORMAT JSONCompactEachRow`, {
+      texts,
+      settings: READ_WHOLE,
+    })
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as readonly unknown[])
+  }
+}
+
+/** The first of AHEAD numbers in a row that others have none of; their numbers are in order. */
+function firstGap(others: readonly number[], from: number): number {
+  let first = from
+  for (const other of others) {
+    if (other >= first + AHEAD) break
+    first = other + 1
+  }
+  return first
+}
