@@ -50,8 +50,8 @@ type ImportBatch = {
 }
 
 /** A server stores up to 1000 events or 1 MiB of a request at once; longer requests are written to its journal first. */
-const BATCH_EVENTS = 1000
-const BATCH_BYTES = 768 * 1024
+export const BATCH_EVENTS = 1000
+export const BATCH_BYTES = 768 * 1024
 /** The import ends when the server is unreachable or out of disk space for this long; it can be resumed. */
 const TRIES_MAX = 60
 const RETRY_MS = 1000
@@ -157,7 +157,7 @@ async function sendBatch(
   events: readonly NumberedEvent[],
 ): Promise<void> {
   if (events.length === 0) return
-  const refused = await send(
+  const refused = await sendEvents(
     options,
     events.map(({ text }) => text),
   )
@@ -171,8 +171,8 @@ async function sendBatch(
 }
 
 /** Sends events; returns the reason of a refusal, or null. */
-async function send(
-  { url, api_token }: ImportOptions,
+export async function sendEvents(
+  { url, api_token }: Pick<ImportOptions, 'api_token' | 'url'>,
   batch: readonly string[],
 ): Promise<string | null> {
   const body = `{"api_key":${JSON.stringify(api_token)},"historical_migration":true,"batch":[${batch.join(',')}]}`

@@ -1,17 +1,23 @@
 /** `export` and `import`: a project's events and persons as files, out and in. */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { exportProject } from '../backup/export.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../backup/export-formats.ts'
 import { importFiles } from '../backup/import.ts'
 import { listImportFiles } from '../backup/import-files.ts'
+import { type MoveInOptions, moveIn, requireMoveInput } from '../backup/server/move-in.ts'
+import { nameMove } from '../backup/server/move-state.ts'
+import { readServerUrl } from '../backup/server/server-api.ts'
 import { SOURCES, type SourceName } from '../backup/sources/sources.ts'
 import { readConfig, readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
+import { createApiKey, listAllKeys, revokeKeyById } from '../projects/keys/api-key.ts'
+import { getOrganizationOwner } from '../projects/organization.ts'
 import { findProject } from '../projects/settings/project.ts'
 import { prepareDuckDB } from '../storage/duckdb/duckdb-native.ts'
-import { FolderInUse, findHolder } from '../storage/process/lock.ts'
+import { FolderInUse, findHolder, takeLock } from '../storage/process/lock.ts'
 import {
   addStoreOptions,
   type DataFolderOptions,
@@ -19,7 +25,7 @@ import {
   printResult,
   withControlDB,
 } from './options.ts'
-import { openProgress } from './progress.ts'
+import { openProgress, type ProgressBar } from './progress.ts'
 
 type ExportCommandOptions = DataFolderOptions & {
   readonly project: number
@@ -28,6 +34,13 @@ type ExportCommandOptions = DataFolderOptions & {
 type ImportCommandOptions = DataFolderOptions & {
   readonly project: number
   readonly from?: SourceName
+}
+type ServerSource = {
+  readonly url?: string
+  readonly sourceProject?: number
+  readonly keyFile?: string
+  readonly key?: string
+  readonly kinds?: readonly string[]
 }
 
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[]
@@ -53,9 +66,16 @@ With --from it reads what another tool exported (unpack archives first), and say
   umami       website_event.csv
 Plausible exports sums per day, in which there are no events to bring over.
 
+With --from posthog and --url it reads another server's API instead of files: events, groups, persons, and definitions
+(flags, cohorts, actions, insights, dashboards, annotations, experiments, surveys). The personal key for that server comes
+from --key-file or TIDEMARK_SOURCE_KEY, and needs the scopes query:read, group:read, and :read of what it brings over.
+Begun again, it goes on where it was cut off; after the end, it brings over what is new or changed there since. A report
+says by name and reason what could not be brought over.
+
 Examples:
   $ tidemark import --project 1 /mnt/exports/web-shop
-  $ tidemark import --project 1 --from mixpanel export.jsonl`
+  $ tidemark import --project 1 --from mixpanel export.jsonl
+  $ tidemark import --project 1 --from posthog --url https://eu.posthog.com --source-project 42 --key-file key.txt`
 
 /** Adds the commands. */
 export function addExportCommands(program: Command): void {
@@ -68,12 +88,23 @@ export function addExportCommands(program: Command): void {
     .action(exportFrom)
 
   addStoreOptions(program.command('import'))
-    .argument('<paths...>', 'files, or folders of files')
+    .argument('[paths...]', 'files, or folders of files')
     .requiredOption('--project <id>', 'project that gets the events', parseId)
     .option('--from <tool>', `tool that wrote the files: ${SOURCE_NAMES.join(', ')}`, parseSource)
-    .description('Store events and persons from files.')
+    .option('--url <address>', 'with --from posthog: the server to read instead of files')
+    .option('--source-project <id>', 'with --url: its project', parseId)
+    .option('--key-file <file>', 'with --url: a file with the personal key for that server')
+    .addOption(
+      new Option('--key <key>', 'with --url: that key; other users of this machine can see it').env(
+        'TIDEMARK_SOURCE_KEY',
+      ),
+    )
+    .option('--kinds <kinds...>', 'with --url: what to bring over; everything by default')
+    .description("Store events and persons from files, or everything from another server's API.")
     .addHelpText('after', IMPORT_HELP)
-    .action(importInto)
+    .action((paths: readonly string[], options: ImportCommandOptions & ServerSource) =>
+      options.url === undefined ? importInto(paths, options) : importFromServer(paths, options),
+    )
 }
 
 function parseFormat(text: string): ExportFormat {
@@ -112,6 +143,7 @@ async function exportFrom(folder: string, options: ExportCommandOptions): Promis
 }
 
 async function importInto(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
+  if (paths.length === 0) throw new Error('Name files to import, or a server with --url.')
   const data_dir = readDataDir(options.dataDir)
   const files = listImportFiles(
     paths.map((path) => resolve(path)),
@@ -142,6 +174,107 @@ async function importInto(paths: readonly string[], options: ImportCommandOption
     progress.end()
     await server.stop()
   }
+}
+
+/** Moves a project here from the server that the options name. */
+async function importFromServer(
+  paths: readonly string[],
+  options: ImportCommandOptions & ServerSource,
+): Promise<void> {
+  const { project, sourceProject, kinds = [] } = options
+  if (paths.length > 0) throw new Error('Name either files or a server, not both.')
+  if (options.from !== 'posthog') throw new Error('--url needs --from posthog.')
+  if (sourceProject === undefined) throw new Error('--url needs --source-project.')
+  const url = readServerUrl(options.url ?? '')
+  const key = readSourceKey(options)
+  requireMoveInput(key, kinds)
+  const data_dir = readDataDir(options.dataDir)
+  const api_token = getToken(options)
+  const ends = { url, source_project: sourceProject, project_id: project }
+  const folder = join(data_dir, `import-${nameMove(ends)}`)
+  // One run at a time: two would create everything twice.
+  const lock = takeLock(folder, process.pid, new Date())
+  const progress = openProgress()
+  try {
+    const server = await findServer(options)
+    const here_key = makeHereKey(options, nameMove(ends))
+    try {
+      const made = await moveIn({
+        ...ends,
+        key,
+        here: { url: server.url, api_token, key: here_key.value },
+        folder,
+        kinds,
+        ...progressLines(progress),
+      })
+      progress.end()
+      printResult(options, made.report, [...made.lines, `report: ${made.path}`].join('\n'))
+    } finally {
+      progress.end()
+      withControlDB(options, ({ db }) => revokeKeyById(db, here_key.id))
+      await server.stop()
+    }
+  } finally {
+    progress.end()
+    lock.release()
+  }
+}
+
+/** Reads the key from its file, else as an option or variable gives it. */
+function readSourceKey({ key = '', keyFile }: ServerSource): string {
+  return keyFile === undefined ? key.trim() : readFileSync(keyFile, 'utf8').trim()
+}
+
+/** Makes a key for a run of a move, and revokes those of its runs that were killed. */
+function makeHereKey(
+  options: ImportCommandOptions,
+  move: string,
+): { readonly id: string; readonly value: string } {
+  return withControlDB(options, ({ db }) => {
+    const organization_id = findProject(db, options.project)?.organization_id ?? ''
+    const own_label = `Import from another server ${move.slice(0, 8)}`
+    const user_id = getOrganizationOwner(db, organization_id)
+    for (const { id, label, scoped_projects } of listAllKeys(db)) {
+      const is_of_project = scoped_projects?.includes(options.project) === true
+      if (label === own_label && is_of_project) revokeKeyById(db, id)
+    }
+    const { key, value } = createApiKey(
+      db,
+      {
+        user_id,
+        label: own_label,
+        scopes: ['*'],
+        organization_id,
+        project_id: options.project,
+      },
+      new Date(),
+    )
+    return { id: key.id, value }
+  })
+}
+
+/** Shows rows, rate and rest of the stage that runs, and the pauses that the other server asks for. */
+function progressLines(progress: ProgressBar): Pick<MoveInOptions, 'onWait' | 'tell'> {
+  let begun = { stage: '', done: 0, ms: 0 }
+  let shown = { done: 0, all: 0 }
+  return {
+    tell: (stage, done, all) => {
+      const now_ms = performance.now()
+      if (begun.stage !== stage) begun = { stage, done, ms: now_ms }
+      shown = { done, all }
+      const rate = (done - begun.done) / Math.max(1, (now_ms - begun.ms) / 1000)
+      const rest_s = rate > 0 && all > done ? (all - done) / rate : 0
+      const rest = rest_s === 0 ? '' : `, about ${formatSeconds(rest_s)} left`
+      progress.show(done, all, `${stage}: ${done}, ${Math.round(rate)}/s${rest}`)
+    },
+    onWait: (wait_ms, reason) =>
+      progress.show(shown.done, shown.all, `waits ${formatSeconds(wait_ms / 1000)}: ${reason}`),
+  }
+}
+
+function formatSeconds(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`
+  return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3600)} h`
 }
 
 /** Finds the project's token; refuses an unknown project. */

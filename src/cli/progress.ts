@@ -3,7 +3,7 @@
 const WIDTH = 30
 const SHOWN_EVERY_MS = 100
 
-type ProgressBar = { show(done: number, all: number, what: string): void; end(): void }
+export type ProgressBar = { show(done: number, all: number, what: string): void; end(): void }
 
 /** Draws on standard error, and only on a terminal, so that standard output stays clean. */
 export function openProgress(is_shown = process.stderr.isTTY): ProgressBar {

@@ -283,7 +283,3 @@ test("Umami's CSV: its session is the visitor, its visit the session", async () 
     },
   })
 })
-
-test.todo(
-  "another server's events, persons and definitions are read page by page through its API: only its export files are so far",
-)

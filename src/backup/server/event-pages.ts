@@ -1,0 +1,199 @@
+/** Brings events over: pages in the order of time and uuid, sent as a historical migration under their own uuids. */
+import { isObject } from '../../json.ts'
+import { parseUuid } from '../../uuid.ts'
+import type { JSONObject } from '../sources/source.ts'
+import { addMillis, readInstant, TimeWindow } from './instants.ts'
+import type { Move } from './move.ts'
+import type { KeysetPosition } from './move-state.ts'
+import { countReason } from './report.ts'
+import { AnswerTooLarge, type QueryRow } from './server-api.ts'
+
+/** Events received so long before the end of the last pass are asked for again: they may have become visible later. */
+const OVERLAP_MS = 10 * 60 * 1000
+
+const COLUMNS = 'toString(uuid), event, timestamp, distinct_id, properties, elements_chain'
+
+/** Properties that the server computes. */
+const COMPUTED: ReadonlySet<string> = new Set([0, 1, 2, 3, 4].map((index) => `$group_${index}`))
+
+type SourceEvent = { readonly at: string; readonly uuid: string; readonly event: JSONObject }
+
+/** A page, and the position after it; null at the end of the table. */
+type EventPage = {
+  readonly rows: readonly QueryRow[]
+  readonly after: KeysetPosition | null
+}
+
+/** Brings over the events that were received since the last whole pass. */
+export async function moveEvents(move: Move): Promise<void> {
+  const pages = new EventPages(move)
+  const total = await pages.count()
+  // After a break, and in a later pass, events may be here that the index of uuids has forgotten.
+  let is_checked = move.state.events.cursor !== null || move.state.events_since !== null
+  let next = pages.read(move.state.events.cursor)
+  for (;;) {
+    const page = await next
+    if (page.after !== null) {
+      next = pages.read(page.after)
+      // It is awaited in the next turn; until then its failure is not unhandled.
+      next.catch(() => undefined)
+    }
+    const events = page.rows.flatMap((row) => readEvent(move, row))
+    const absent = is_checked ? await withoutPresent(move, events) : events
+    await move.sendEvents(
+      'events',
+      absent.map(({ event }) => event),
+    )
+    is_checked = move.state.events_since !== null
+    const { read, brought } = move.state.events
+    const progress = { read: read + page.rows.length, brought: brought + absent.length }
+    move.state.events = { ...progress, cursor: page.after }
+    if (page.after === null) break
+    move.save()
+    move.showRows('events', progress.read, total)
+  }
+  move.state.events_since =
+    move.state.began_at === null ? null : addMillis(move.state.began_at, -OVERLAP_MS)
+}
+
+/** The pages of the source's events. */
+class EventPages {
+  readonly #move: Move
+  readonly #window = new TimeWindow()
+  readonly #received: string
+  readonly #values: JSONObject
+  #limit: number
+
+  constructor(move: Move) {
+    this.#move = move
+    this.#limit = move.page_rows
+    const since = move.state.events_since
+    this.#received = since === null ? '' : ' and created_at > toDateTime({since})'
+    this.#values = since === null ? {} : { since }
+  }
+
+  /** The number of events to read in all. */
+  async count(): Promise<number> {
+    const where = this.#received === '' ? '' : ` where true${this.#received}`
+    const [row] = await this.#move.source.query(`select count() from events${where}`, this.#values)
+    return Number(row?.[0] ?? 0) || 0
+  }
+
+  async read(cursor: KeysetPosition | null): Promise<EventPage> {
+    let [from, uuid]: KeysetPosition = cursor ?? [(await this.#first(null)) ?? '', '']
+    while (from !== '') {
+      const until = addMillis(from, this.#window.ms)
+      const rows = await this.#readWindow(from, uuid, until)
+      const last = rows.at(-1)
+      const after = last === undefined ? null : this.#positionOf(last, [from, uuid])
+      this.#window.fit(rows.length, this.#limit)
+      if (after !== null) return { rows, after }
+      const next = await this.#first(until)
+      if (next === null) break
+      ;[from, uuid] = [next, '']
+    }
+    return { rows: [], after: null }
+  }
+
+  /** The time of the first event, from an instant on. */
+  async #first(from: string | null): Promise<string | null> {
+    const where = from === null ? 'true' : 'timestamp >= toDateTime({from})'
+    const rows = await this.#move.source.query(
+      `select timestamp from events where ${where}${this.#received} order by timestamp limit 1`,
+      { ...this.#values, ...(from === null ? {} : { from }) },
+    )
+    const [row] = rows
+    return row === undefined ? null : this.#move.requireSane(readInstant(row[0]), 'a timestamp')
+  }
+
+  /** Reads fewer events at once where the answer is too large; one that is too large by itself comes without its properties. */
+  async #readWindow(from: string, uuid: string, until: string): Promise<readonly QueryRow[]> {
+    for (;;) {
+      try {
+        return await this.#query(COLUMNS, { from, uuid, until })
+      } catch (error) {
+        if (!(error instanceof AnswerTooLarge)) throw error
+        if (this.#limit === 1) {
+          return this.#query("toString(uuid), event, timestamp, distinct_id, null, ''", {
+            from,
+            uuid,
+            until,
+          })
+        }
+        this.#limit = Math.ceil(this.#limit / 4)
+      }
+    }
+  }
+
+  async #query(columns: string, values: JSONObject): Promise<readonly QueryRow[]> {
+    return this.#move.source.query(
+      `select ${columns} from events
+where timestamp >= toDateTime({from}) and timestamp < toDateTime({until})
+and (timestamp > toDateTime({from}) or toString(uuid) > {uuid})${this.#received}
+order by timestamp, toString(uuid) limit ${this.#limit}`,
+      { ...this.#values, ...values },
+    )
+  }
+
+  /** The position of a row, which must lie after the one that the query named: or pages would never end. */
+  #positionOf(row: QueryRow, [from, uuid]: KeysetPosition): KeysetPosition {
+    const at = this.#move.requireSane(readInstant(row[2]), 'a timestamp')
+    const row_uuid = this.#move.requireSane(typeof row[0] === 'string' ? row[0] : null, 'a uuid')
+    const is_after = at > from || (at === from && row_uuid > uuid)
+    return [this.#move.requireSane(is_after ? at : null, 'events in their order'), row_uuid]
+  }
+}
+
+/** An event as it is sent, or nothing where the row is broken, which is counted. */
+function readEvent(move: Move, row: QueryRow): readonly SourceEvent[] {
+  const [uuid, event, timestamp, distinct_id, properties, chain] = row
+  const leaveOut = (reason: string): readonly SourceEvent[] => {
+    countReason(move.state.left_out, 'events', reason)
+    return []
+  }
+  if (typeof uuid !== 'string' || parseUuid(uuid) === null) return leaveOut('no uuid')
+  if (typeof event !== 'string' || event === '') return leaveOut('no name')
+  if (typeof distinct_id !== 'string' || distinct_id === '') return leaveOut('no distinct id')
+  const at = readInstant(timestamp)
+  if (at === null) return leaveOut('no time that can be read')
+  if (properties === null) return leaveOut('too large to be read')
+  const read = readProperties(properties)
+  if (read === null) return leaveOut('its properties are no JSON object')
+  const { $ip } = read
+  const kept = Object.entries(read).filter(([name]) => !COMPUTED.has(name))
+  const sent = {
+    ...Object.fromEntries(kept),
+    ...(typeof chain === 'string' && chain !== '' ? { $elements_chain: chain } : {}),
+    // Without one it would get the address of this machine.
+    ...($ip === undefined || $ip === null ? { $ip: '' } : {}),
+  }
+  return [{ at, uuid, event: { uuid, event, distinct_id, timestamp: at, properties: sent } }]
+}
+
+/** Reads an object, which servers also answer as JSON text. */
+export function readProperties(value: unknown): JSONObject | null {
+  if (isObject(value)) return value
+  if (typeof value !== 'string') return null
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return isObject(parsed) ? parsed : null
+  } catch {
+    return null
+  }
+}
+
+/** The events whose uuids are not stored here. */
+async function withoutPresent(
+  move: Move,
+  events: readonly SourceEvent[],
+): Promise<readonly SourceEvent[]> {
+  const [from, until] = [events[0]?.at, events.at(-1)?.at]
+  if (from === undefined || until === undefined) return events
+  const rows = await move.target.query(
+    `select toString(uuid) from events where timestamp >= toDateTime({from})
+and timestamp <= toDateTime({until}) and toString(uuid) in {uuids} limit ${move.page_rows}`,
+    { from, until, uuids: events.map(({ uuid }) => uuid) },
+  )
+  const present = new Set(rows.map(([uuid]) => uuid))
+  return events.filter(({ uuid }) => !present.has(uuid))
+}

@@ -1,0 +1,140 @@
+/** Brings groups over after the events that made most of them, and finds out which number each type of group has here. */
+import { isObject } from '../../json.ts'
+import type { JSONObject } from '../sources/source.ts'
+import { readProperties } from './event-pages.ts'
+import { readInstant } from './instants.ts'
+import type { Move } from './move.ts'
+import { withUuid } from './person-pages.ts'
+import { countReason } from './report.ts'
+import type { QueryRow, ServerAPI } from './server-api.ts'
+
+const PAGE_GROUPS = 500
+const INDEX_MAX = 4
+
+/** Group types by number. */
+type TypesByNumber = ReadonlyMap<number, string>
+
+/** Notes the number here of each group type of the source. `is_last`: a type that is missing here stays so. */
+export async function mapGroupTypes(move: Move, is_last: boolean): Promise<void> {
+  const [theirs, ours] = [await readTypes(move.source), await readTypes(move.target)]
+  const numbers = new Map([...ours].map(([index, type]) => [type, index]))
+  const mapped = (move.state.items['group_types'] = {} as (typeof move.state.items)[string])
+  for (const [index, type] of theirs) {
+    const here = numbers.get(type)
+    if (here === undefined) {
+      if (!is_last) continue
+      const reason = 'no event has named this type of group here'
+      move.report.leaveOut({ kind: 'group_types', id: String(index), name: type, reason })
+    } else {
+      mapped[String(index)] = { id: here, digest: '' }
+      if (is_last && here !== index) {
+        move.report.note(
+          `Group type ${JSON.stringify(type)} is number ${here} here and ${index} at the source: HogQL that names it by number means another.`,
+        )
+      }
+    }
+  }
+}
+
+async function readTypes(server: ServerAPI): Promise<TypesByNumber> {
+  const answer = await server.get('groups_types/')
+  const list: readonly unknown[] = Array.isArray(answer) ? answer : []
+  const pairs = list.flatMap((item): [number, string][] => {
+    if (!isObject(item)) return []
+    const { group_type: type, group_type_index: index } = item
+    const is_index = typeof index === 'number' && index >= 0 && index <= INDEX_MAX
+    return is_index && typeof type === 'string' && type !== '' ? [[index, type]] : []
+  })
+  return new Map(pairs)
+}
+
+export async function moveGroups(move: Move): Promise<void> {
+  await mapGroupTypes(move, false)
+  const types = await readTypes(move.source)
+  const [row] = await move.source.query('select count() from groups')
+  const total = Number(row?.[0] ?? 0) || 0
+  let [index, key] = move.state.groups.cursor ?? ['-1', '']
+  for (;;) {
+    const rows = await move.source.query(
+      `select index, key, created_at, properties from groups
+where index > {index} or (index = {index} and key > {key}) order by index, key limit ${PAGE_GROUPS}`,
+      { index: Number(index), key },
+    )
+    const last = rows.at(-1)
+    if (last === undefined) break
+    const next = Number(last[0])
+    const is_after = next > Number(index) || (next === Number(index) && String(last[1]) > key)
+    ;[index, key] = [
+      move.requireSane(is_after ? String(next) : null, 'groups in their order'),
+      String(last[1]),
+    ]
+    const brought = await bringGroups(move, rows, types)
+    const { read, brought: before } = move.state.groups
+    move.state.groups = {
+      cursor: [index, key],
+      read: read + rows.length,
+      brought: before + brought,
+    }
+    move.save()
+    move.showRows('groups', move.state.groups.read, total)
+  }
+  move.state.groups = { ...move.state.groups, cursor: null }
+}
+
+async function bringGroups(
+  move: Move,
+  rows: readonly QueryRow[],
+  types: TypesByNumber,
+): Promise<number> {
+  const events: JSONObject[] = []
+  for (const [index, of_index] of Map.groupBy(rows, ([first]) => Number(first))) {
+    const present = await readPresent(move, index, of_index)
+    for (const [, key, at, sent] of of_index) {
+      const [type, properties, timestamp] = [
+        types.get(index),
+        readProperties(sent),
+        readInstant(at),
+      ]
+      if (
+        type === undefined ||
+        typeof key !== 'string' ||
+        key === '' ||
+        properties === null ||
+        timestamp === null
+      ) {
+        countReason(move.state.left_out, 'groups', 'a row that cannot be read')
+        continue
+      }
+      const here = present.get(key)
+      const differs = Object.entries(properties).some(
+        ([name, value]) =>
+          !Bun.deepEquals(
+            value,
+            here !== undefined && Object.hasOwn(here, name) ? here[name] : undefined,
+          ),
+      )
+      if (here !== undefined && !differs) continue
+      const group = { $group_type: type, $group_key: key, $group_set: properties, $ip: '' }
+      const distinct_id = `$${type}_${key}`
+      events.push(
+        withUuid(move, { event: '$groupidentify', distinct_id, timestamp, properties: group }),
+      )
+    }
+  }
+  await move.sendEvents('groups', events)
+  return events.length
+}
+
+async function readPresent(
+  move: Move,
+  index: number,
+  rows: readonly QueryRow[],
+): Promise<ReadonlyMap<string, JSONObject>> {
+  const here = move.findTarget('group_types', String(index))
+  if (here === null) return new Map()
+  const found = await move.target.query(
+    `select key, properties from groups where index = {index} and key in {keys} limit ${PAGE_GROUPS}`,
+    { index: Number(here), keys: rows.map(([, key]) => String(key)) },
+  )
+  return new Map(found.map(([key, properties]) => [String(key), readProperties(properties) ?? {}]))
+}

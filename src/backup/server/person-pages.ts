@@ -1,0 +1,301 @@
+/**
+ * Brings persons over after their events: those events have made most of them. Each person of the source is compared with the
+ * one here, and only what differs is sent, as events `$set` and `$merge_dangerously`.
+ */
+import { createHash } from 'node:crypto'
+import type { JSONObject } from '../sources/source.ts'
+import { uuidOf } from '../sources/source.ts'
+import { readProperties } from './event-pages.ts'
+import { readInstant } from './instants.ts'
+import type { Move } from './move.ts'
+import { countReason } from './report.ts'
+import { AnswerTooLarge, type QueryRow, type ServerAPI } from './server-api.ts'
+
+const PAGE_PERSONS = 500
+const IDS_PAGE = 5000
+/** The most distinct ids of the persons of one page; a person whose ids do not fit is left out. */
+const IDS_MAX = 200_000
+
+type Person = {
+  readonly id: string
+  readonly created_at: string
+  readonly properties: JSONObject
+  readonly is_identified: boolean
+}
+
+type SourcePerson = Person & { readonly distinct_ids: readonly string[] }
+
+/** A property that names the event which created the person: it differs where that event is another. */
+const CREATOR = '$creator_event_uuid'
+
+export async function movePersons(move: Move): Promise<void> {
+  const [row] = await move.source.query('select count() from persons')
+  const total = Number(row?.[0] ?? 0) || 0
+  let limit = Math.min(PAGE_PERSONS, move.page_rows)
+  for (let after = move.state.persons.cursor?.[0] ?? ''; ; ) {
+    const rows = await readPage(move, after, limit)
+    if (rows === null) {
+      if (limit === 1) throw new Error('A person is too large to be read.')
+      limit = Math.ceil(limit / 4)
+      continue
+    }
+    const last = rows.at(-1)
+    if (last === undefined) break
+    const last_id = move.requireSane(typeof last[0] === 'string' ? last[0] : null, 'a person')
+    after = move.requireSane(last_id > after ? last_id : null, 'persons in their order')
+    const persons = await readPersons(move, rows)
+    const brought = await bringPersons(move, persons)
+    const progress = move.state.persons
+    move.state.persons = {
+      cursor: [after, ''],
+      read: progress.read + rows.length,
+      brought: progress.brought + brought,
+    }
+    move.save()
+    move.showRows('persons', move.state.persons.read, total)
+  }
+  move.state.persons = { ...move.state.persons, cursor: null }
+}
+
+/** Reads a page of persons; null where the answer is too large. */
+async function readPage(
+  move: Move,
+  after: string,
+  limit: number,
+): Promise<readonly QueryRow[] | null> {
+  try {
+    return await move.source.query(
+      `select toString(id), created_at, properties, is_identified from persons
+where toString(id) > {after} order by toString(id) limit ${limit}`,
+      { after },
+    )
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return null
+    throw error
+  }
+}
+
+/** The persons of a page with their distinct ids; broken rows are counted. */
+async function readPersons(
+  move: Move,
+  rows: readonly QueryRow[],
+): Promise<readonly SourcePerson[]> {
+  const persons = rows.flatMap((row) => {
+    const person = readPerson(row)
+    if (person === null) countReason(move.state.left_out, 'persons', 'a row that cannot be read')
+    return person ?? []
+  })
+  const ids = await listIds(
+    move.source,
+    persons.map(({ id }) => id),
+  )
+  return persons.flatMap((person) => {
+    const distinct_ids = ids.get(person.id)
+    if (distinct_ids !== undefined) return { ...person, distinct_ids }
+    countReason(move.state.left_out, 'persons', 'no distinct id, or too many')
+    return []
+  })
+}
+
+function readPerson([id, at, sent, is_identified]: QueryRow): Person | null {
+  const created_at = readInstant(at)
+  const properties = readProperties(sent)
+  if (typeof id !== 'string' || created_at === null || properties === null) return null
+  return {
+    id,
+    created_at,
+    properties,
+    is_identified: is_identified === true || is_identified === 1,
+  }
+}
+
+/** The distinct ids of persons, by person. */
+async function listIds(
+  server: ServerAPI,
+  person_ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>()
+  let after = ['', '']
+  for (let count = 0; count < IDS_MAX && person_ids.length > 0; ) {
+    const [person = '', distinct_id = ''] = after
+    const rows = await server.query(
+      `select toString(person_id), distinct_id from person_distinct_ids where toString(person_id) in {person_ids}
+and (toString(person_id) > {person} or (toString(person_id) = {person} and distinct_id > {distinct_id}))
+order by toString(person_id), distinct_id limit ${IDS_PAGE}`,
+      { person_ids, person, distinct_id },
+    )
+    for (const [id, name] of rows) {
+      if (typeof id !== 'string' || typeof name !== 'string' || name === '') continue
+      const names = found.get(id) ?? []
+      names.push(name)
+      found.set(id, names)
+      after = [id, name]
+    }
+    if (rows.length < IDS_PAGE) return found
+    count += rows.length
+  }
+  // The last person's ids were cut off.
+  found.delete(after[0] ?? '')
+  return found
+}
+
+/** Sends what differs of these persons; returns the number of those that were changed or made. */
+async function bringPersons(move: Move, persons: readonly SourcePerson[]): Promise<number> {
+  const owners = await findOwners(
+    move.target,
+    persons.flatMap(({ distinct_ids }) => distinct_ids),
+  )
+  const present = await readPresent(move.target, [...new Set(owners.values())])
+  const events: JSONObject[] = []
+  let brought = 0
+  const names = new Map<string, string>()
+  for (const person of persons) {
+    const corrections = correct(move, person, { owners, present })
+    for (const event of corrections) events.push(event)
+    if (corrections.length > 0) brought += 1
+    for (const id of new Set(person.distinct_ids.map((name) => owners.get(name)))) {
+      if (id === undefined) continue
+      const other = names.get(id)
+      if (other !== undefined && other !== person.id) {
+        countReason(
+          move.state.left_out,
+          'persons',
+          'one person here with another one of the source',
+        )
+      }
+      names.set(id, person.id)
+    }
+  }
+  await move.sendEvents('persons', events)
+  return brought
+}
+
+/** The persons here to whom distinct ids belong. */
+async function findOwners(
+  target: ServerAPI,
+  distinct_ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const owners = new Map<string, string>()
+  for (let start = 0; start < distinct_ids.length; start += IDS_PAGE) {
+    const rows = await target.query(
+      `select distinct_id, toString(person_id) from person_distinct_ids where distinct_id in {names} limit ${IDS_PAGE}`,
+      { names: distinct_ids.slice(start, start + IDS_PAGE) },
+    )
+    for (const [name, id] of rows) owners.set(String(name), String(id))
+  }
+  return owners
+}
+
+async function readPresent(
+  target: ServerAPI,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Person>> {
+  const present = new Map<string, Person>()
+  for (let start = 0; start < ids.length; start += PAGE_PERSONS) {
+    const rows = await target.query(
+      `select toString(id), created_at, properties, is_identified from persons where toString(id) in {ids} limit ${PAGE_PERSONS}`,
+      { ids: ids.slice(start, start + PAGE_PERSONS) },
+    )
+    for (const row of rows) {
+      const person = readPerson(row)
+      if (person !== null) present.set(person.id, person)
+    }
+  }
+  return present
+}
+
+type Present = {
+  readonly owners: ReadonlyMap<string, string>
+  readonly present: ReadonlyMap<string, Person>
+}
+
+/** The events that make the person here like the one of the source: merges first, properties last. */
+function correct(
+  move: Move,
+  person: SourcePerson,
+  { owners, present }: Present,
+): readonly JSONObject[] {
+  const { distinct_ids, created_at, properties } = person
+  const main = distinct_ids.find((name) => owners.has(name)) ?? distinct_ids[0]
+  if (main === undefined) return []
+  const owner_id = owners.get(main)
+  const owner = owner_id === undefined ? undefined : present.get(owner_id)
+  const others = othersOf(main, distinct_ids, owners)
+  const is_marked = owner?.is_identified === true || others.length > 0
+  // Any merge marks the person, also one of two ids that it has.
+  const again =
+    person.is_identified && !is_marked ? distinct_ids.find((name) => name !== main) : undefined
+  if (person.is_identified && !is_marked && again === undefined) {
+    countReason(
+      move.state.left_out,
+      'persons',
+      'the mark of being identified: its one distinct id cannot be merged',
+    )
+  }
+  const aliases = again === undefined ? others : [...others, again]
+  // A merge brings the properties of the other person along.
+  const before = Object.assign({}, ...propertiesOf(distinct_ids, { owners, present })) as JSONObject
+  const set = differing(properties, owner?.properties ?? {})
+  const unset = Object.keys(before).filter(
+    (name) => name !== CREATOR && !Object.hasOwn(properties, name),
+  )
+  if (owner !== undefined && owner.created_at.slice(0, 23) !== created_at.slice(0, 23)) {
+    countReason(move.state.left_out, 'persons', 'brought over, with another time of creation')
+  }
+  const base = { distinct_id: main, timestamp: created_at }
+  const mergeOf = (alias: string): JSONObject =>
+    withUuid(move, { ...base, event: '$merge_dangerously', properties: { alias, $ip: '' } })
+  const is_new = owner === undefined
+  const is_same = !is_new && Object.keys(set).length === 0 && unset.length === 0
+  const setting = withUuid(move, {
+    ...base,
+    event: '$set',
+    properties: {
+      $set: aliases.length === 0 ? set : properties,
+      ...(unset.length === 0 ? {} : { $unset: unset }),
+      $ip: '',
+    },
+  })
+  const merges = aliases.map(mergeOf)
+  if (is_new) return [setting, ...merges]
+  return is_same && merges.length === 0 ? [] : [...merges, setting]
+}
+
+function propertiesOf(
+  distinct_ids: readonly string[],
+  { owners, present }: Present,
+): readonly JSONObject[] {
+  const ids = new Set(distinct_ids.map((name) => owners.get(name) ?? ''))
+  return [...ids].map((id) => present.get(id)?.properties ?? {})
+}
+
+/** One id of each other person here, and every id that is unknown here. */
+function othersOf(
+  main: string,
+  distinct_ids: readonly string[],
+  owners: ReadonlyMap<string, string>,
+): readonly string[] {
+  const seen = new Set([owners.get(main)])
+  return distinct_ids.filter((name) => {
+    const owner = owners.get(name)
+    if (name === main || (owner !== undefined && seen.has(owner))) return false
+    if (owner !== undefined) seen.add(owner)
+    return true
+  })
+}
+
+function differing(wanted: JSONObject, present: JSONObject): JSONObject {
+  return Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([name, value]) =>
+        name !== CREATOR &&
+        !Bun.deepEquals(value, Object.hasOwn(present, name) ? present[name] : undefined),
+    ),
+  )
+}
+
+/** Gives an event a uuid that is the same when this run sends it again. */
+export function withUuid(move: Move, event: JSONObject): JSONObject {
+  const text = JSON.stringify([move.mark, move.state.began_at, event])
+  return { ...event, uuid: uuidOf(createHash('sha256').update(text).digest('hex')) }
+}
