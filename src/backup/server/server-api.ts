@@ -64,7 +64,8 @@ export function readServerUrl(text: string): string {
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new BackupFault('The address must not have a user, a password, a query or a fragment.')
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  const path = url.pathname.endsWith('/') ? url.pathname.slice(0, -1) : url.pathname
+  return `${url.origin}${path}`
 }
 
 /** The part of a server's API that belongs to one project. */
@@ -234,7 +235,7 @@ export class ServerAPI {
     try {
       return JSON.parse(text)
     } catch {
-      const shown = path.replace(/\?.*$/, '')
+      const [shown] = path.split('?', 1)
       throw new BackupFault(`${this.name} answered ${shown} with something that is not JSON`)
     }
   }
