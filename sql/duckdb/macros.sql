@@ -148,7 +148,8 @@ create or replace macro ch_array_rsplit(a, m) as case when len(a) = 0 then [] el
 create or replace macro ch_last_index(m) as coalesce(list_max(list_filter(range(1, len(m) + 1), lambda i: m[i])), 0);
 create or replace macro ch_cumsum(a) as list_transform(a, lambda e, i: list_sum(a[1:i]));
 create or replace macro ch_cumsum_nonneg(a) as list_transform(a, lambda e, i: list_reduce(list_prepend(0, a[1:i]), lambda acc, y: greatest(acc + y, 0)));
-create or replace macro ch_at_level(sorted, level) as sorted[least(floor(level * len(sorted)), len(sorted) - 1)::bigint + 1];
+-- Of the two elements that quantile_disc found at the level and just above it, the one at floor(level * n): the first is at n - floor(n - level * n) - 1.
+create or replace macro ch_at_level(pair, level, n) as pair[case when floor(level * n) < greatest(1, n - floor(n - level * n)) then 1 else 2 end];
 create or replace macro ch_bitmap_xor(a, b) as list_sort(list_concat(list_filter(a, lambda e: not list_contains(b, e)), list_filter(b, lambda e: not list_contains(a, e))));
 create or replace macro ch_lp_norm(a, p) as pow(list_sum(list_transform(a, lambda e: pow(abs(e), p))), 1.0 / p)::double;
 

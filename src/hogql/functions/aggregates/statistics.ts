@@ -3,10 +3,10 @@
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { bind, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { asFloat } from '../../types/convert.ts'
-import { arrayType, FLOAT64, withNull } from '../../types/types.ts'
+import { arrayType, FLOAT64, UINT64, withNull } from '../../types/types.ts'
 import type { Lowering, OverList } from '../definition.ts'
 import { asNumber } from '../numbers/arithmetic.ts'
-import { aggregateCall, listOf, orEmpty } from './aggregate-helpers.ts'
+import { aggregateCall, orEmpty } from './aggregate-helpers.ts'
 
 /** The level of a quantile: the parameter, or the one in its name. */
 function level(call: Apply, fixed: number | null): ResolvedExpr {
@@ -51,13 +51,19 @@ export const quantiles: Lowering = (call) => {
   return sql`coalesce(${aggregateCall('quantile_cont', call, [value, levels])}, ${none})`(call.type)
 }
 
-/** An element, not an interpolation: the one at floor(level × n), from 0. */
+/**
+ * An element, not an interpolation: the one at floor(level × n), from 0. The engine's own quantile takes the one before
+ * where level × n is whole, so that it is asked for both: a third of the time of sorting a list of the values.
+ */
 export const exact =
   (fixed: number | null): Lowering =>
   (call) => {
-    const list = listOf(call, call.args[0] ?? NULL_VALUE)
-    const at = sql`ch_at_level(list_sort(${list}), ${level(call, fixed)})`(withNull(call.type))
-    return orEmpty(at, call.type)
+    const value = call.args[0] ?? NULL_VALUE
+    const at = level(call, fixed)
+    const levels = sql`[${at}, least(${at} + 1e-9, 1)]`(arrayType(FLOAT64))
+    const pair = aggregateCall('quantile_disc', call, [value, levels], arrayType(value.type))
+    const count = aggregateCall('count', call, [value], UINT64)
+    return orEmpty(sql`ch_at_level(${pair}, ${at}, ${count})`(withNull(call.type)), call.type)
   }
 
 /** The lower of the two middle elements. */
