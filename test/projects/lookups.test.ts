@@ -1,4 +1,4 @@
-/** Rows that every request reads: kept while control.db is as it was, and never older than the last commit. */
+/** Rows that every request reads: kept while control.db is as it was, and never older than the commits before this turn. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,10 +45,11 @@ test('what this connection writes is found at once', () => {
   expect(find()).toBeUndefined()
 })
 
-test('what another connection commits is found at once', () => {
+test('what another connection commits is found in the next turn of the event loop', async () => {
   expect(find()?.name).toBe('first')
   const other = openControl(folder)
   rename(other, 'second')
+  await new Promise((resolve) => setImmediate(resolve))
   expect(find()?.name).toBe('second')
   other.close()
 })

@@ -24,7 +24,8 @@ test('the element is at floor(level × n), the last one at most', async () => {
 })
 
 test('texts and times have an order too, rows may be chosen, and a window has its own', async () => {
-  const [row] = await world.ask(`select quantileExact(0.5)(toString(number)), quantileExact(toDate('2024-01-01') + number),
+  const [row] =
+    await world.ask(`select quantileExact(0.5)(toString(number)), quantileExact(toDate('2024-01-01') + number),
     quantileExactIf(0.5)(number, number > 3), quantileExact(0.5)(distinct number % 4), medianExact(if(number < 5, null, number)) from numbers(10)`)
   expect(row).toEqual(['5', '2024-01-06', '7', '2', '7'])
   expect(

@@ -136,6 +136,42 @@ describe('the cache', () => {
     expect([cache.age(1, 'small'), cache.age(1, 'large')]).toEqual([1, null])
   })
 
+  test('answers from memory what it would answer from the disk, whatever has happened', () => {
+    const key = fc.constantFrom('a', 'b', 'c')
+    const project_id = fc.constantFrom(1, 2)
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('put'), project_id, key }),
+      fc.record({ kind: fc.constantFrom('find', 'forget', 'drop'), project_id, key }),
+    )
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const cache = new AnswerCache(db, 1000 * KIB)
+        for (const [now_ms, { kind, project_id: id, key: k }] of steps.entries()) {
+          if (kind === 'put') cache.put(id, `${id} ${k}`, answer(`[${now_ms}]`, now_ms), now_ms)
+          if (kind === 'forget') cache.forget(id, now_ms)
+          if (kind === 'drop') cache.dropProject(id)
+          const warm = ['a', 'b', 'c'].flatMap((one) =>
+            [1, 2].map((of) => {
+              const found = cache.find(of, `${id} ${one}`, now_ms)
+              expect(cache.age(of, `${id} ${one}`)).toBe(found?.last_refresh_ms ?? null)
+              return textOf(found)
+            }),
+          )
+          const cold = new AnswerCache(db, 1000 * KIB)
+          const read = ['a', 'b', 'c'].flatMap((one) =>
+            [1, 2].map((of) => textOf(cold.find(of, `${id} ${one}`, now_ms))),
+          )
+          expect(warm).toEqual(read)
+        }
+        for (const id of [1, 2]) cache.dropProject(id)
+      }),
+      { numRuns: 30 },
+    )
+    db.close()
+  })
+
   test('forgets a project', () => {
     using folder = new Folder()
     const cache = new AnswerCache(openCacheDB(folder.path), 80 * KIB)
