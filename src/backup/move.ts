@@ -1,5 +1,5 @@
 /**
- * Moves a project whose events are in ClickHouse to a server of its own: a copy of the whole folder without the others'
+ * Moves a project whose events are in ClickHouse to another server: a copy of the whole folder without the others'
  * data. Steps: note → copy → leave → seal → forget. Each may be the last one before a crash, and is done again by the
  * same command; only a sealed copy can be taken, and only into one folder.
  */
@@ -15,6 +15,7 @@ import { migrate, openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { takeBackup } from './backup.ts'
 import { BackupFault } from './fill-folder.ts'
 import { restoreBackup } from './restore.ts'
+import { takeInto } from './take-into.ts'
 
 type MoveRequest = {
   /** No server runs on it, and everything of it is in ClickHouse. */
@@ -125,7 +126,10 @@ function isAllShipped(events: Database): boolean {
   return position.shipped_seq >= seq && position.shipped_change >= change && waiting === null
 }
 
-/** Makes a data folder of a sealed copy, with its one project. After a crash, the same call does it again. */
+/**
+ * Makes a data folder of a sealed copy, with its one project, or brings it into a folder that has others, while no server
+ * runs there. After a crash, the same call does it again.
+ */
 export async function takeIn(copy: string, data_dir: string): Promise<number> {
   const { project_id } = readSeal(copy)
   const to = resolve(data_dir)
@@ -133,9 +137,19 @@ export async function takeIn(copy: string, data_dir: string): Promise<number> {
   if (taken !== null && taken['data_dir'] !== to)
     throw new BackupFault(`${copy} was taken into ${String(taken['data_dir'])} already`)
   const is_whole = existsSync(join(to, 'control.db')) && !isIncomplete(to)
-  if (taken !== null && is_whole) return project_id
-  writeNote(copy, TAKEN, { data_dir: to })
-  await restoreBackup(copy, to, () => keepProject(to, project_id))
+  const has_others = taken === null ? is_whole : taken['has_others'] === true
+  if (taken !== null && is_whole && !has_others) return project_id
+  writeNote(copy, TAKEN, { data_dir: to, has_others })
+  const unpack = async (folder: string): Promise<void> => {
+    await restoreBackup(copy, folder, () => keepProject(folder, project_id))
+  }
+  if (!has_others) await unpack(to)
+  else
+    await takeInto({ project_id, data_dir: to, unpack }).catch((error: unknown) => {
+      // Nothing was changed there: it may be taken into another folder.
+      if (error instanceof BackupFault) rmSync(join(copy, TAKEN), { force: true })
+      throw error
+    })
   return project_id
 }
 

@@ -105,15 +105,17 @@ export class ProjectClaims {
     this.#store.storeClaimedLog(log_id)
   }
 
-  /** The first home there has number 0, the next one 1. */
+  /** The first home there has number 0, the next one 1; one that took a project in gets a higher one again. */
   async #claimNumber(): Promise<void> {
     const { home_id } = this.#store.getHome()
     for (let time = 0; time < TRIES_MAX; time += 1) {
-      const claimed = await this.#ask('SELECT number, home_id FROM home_numbers ORDER BY number')
-      const own = claimed.find((row) => row[1] === home_id)
-      if (own !== undefined) return this.#store.storeHomeNumber(Number(own[0]))
-      const number = Number(claimed.at(-1)?.[0] ?? -1) + 1
+      const [last] = await this.#ask('SELECT count(), max(number) FROM home_numbers')
+      const number = Number(last?.[0]) === 0 ? 0 : Number(last?.[1]) + 1
       await this.#insert('home_numbers', [number, home_id], String(number))
+      const [winner] = await this.#ask(
+        `SELECT home_id FROM home_numbers WHERE number = ${number} ORDER BY claimed_at, home_id LIMIT 1`,
+      )
+      if (winner?.[0] === home_id) return this.#store.storeHomeNumber(number)
     }
     throw new Error('other servers claim their numbers in ClickHouse at the same moment')
   }

@@ -10,17 +10,20 @@ import { openClaims } from '../../src/serve/home-store.ts'
 import { type Control, openControl } from '../../src/storage/control/control-db.ts'
 import { EventLog } from '../../src/storage/log/event-log.ts'
 import { beginLogId } from '../../src/storage/log/shipments.ts'
+import { run } from '../cli/command.ts'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { clickhouseEnvironment } from '../clickhouse/settings.ts'
+import { askUntil } from '../flows/clients/patience.ts'
 import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from '../flows/processes/server.ts'
 import { rejectionOf } from '../rejection.ts'
-import { askFresh } from './ask-fresh.ts'
 import { nodesAt } from './shipping-world.ts'
 
 setDefaultTimeout(120_000)
 
 const NOW = new Date('2026-03-01T00:00:00.000Z')
+const OTHER_TOKEN = 'phc_of_other'
+const OTHER_KEY = 'phx_key_of_the_other_home_in_tests'
 const PRESETS = { api_token: null, personal_api_key: null }
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-homes-'))
@@ -150,39 +153,142 @@ describe.skipIf(!hasClickHouse())('two servers before one ClickHouse', () => {
     await cluster?.[Symbol.asyncDispose]()
   })
 
-  const start = async (name: string, env = clickhouseEnvironment(cluster)): Promise<Server> => {
-    const server = await startServer({ data_dir: join(folder, name), env })
+  const start = async (
+    name: string,
+    more: { readonly env?: Readonly<Record<string, string>>; readonly api_token?: string } = {},
+  ): Promise<Server> => {
+    const env = clickhouseEnvironment(cluster)
+    const server = await startServer({ data_dir: join(folder, name), env, ...more })
     servers.push(server)
     return server
   }
+  const startOther = () =>
+    start('other', {
+      api_token: OTHER_TOKEN,
+      env: { ...clickhouseEnvironment(cluster), TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: OTHER_KEY },
+    })
+  /** Sends a request of the management API. */
+  const request = async ({ url }: Server, path: string, body?: object, key = PERSONAL_API_KEY) => {
+    const answer = await fetch(`${url}/api/projects/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
+  }
+  const ask = async (server: Server, project_id: number, query: string, key?: string) => {
+    const asked = { query: { kind: 'HogQLQuery', query } }
+    const { json } = await askUntil(
+      () => request(server, `${project_id}/query/`, asked, key),
+      ({ status }) => status !== 503,
+    )
+    return json['results'] ?? json
+  }
+  const capture = async (server: Server, api_key: string, events: readonly object[]) => {
+    const body = JSON.stringify({ api_key, batch: events })
+    const answer = await fetch(`${server.url}/batch/`, { method: 'POST', body })
+    expect(answer.status).toBe(200)
+  }
 
   test('give their projects different numbers without a setting, and mix nothing', async () => {
-    const [one, other] = [await start('one'), await start('other')]
-    const listIds = async ({ url }: Server): Promise<readonly number[]> => {
-      const headers = { Authorization: `Bearer ${PERSONAL_API_KEY}` }
-      const answer = await fetch(`${url}/api/projects/`, { headers })
-      return ((await answer.json()) as { results: { id: number }[] }).results.map(({ id }) => id)
-    }
-    expect([await listIds(one), await listIds(other)]).toEqual([[1], [11]])
-    for (const [index, { url }] of [one, other].entries()) {
-      const body = JSON.stringify({ api_key: API_TOKEN, event: `of ${index}`, distinct_id: 'ann' })
-      expect((await fetch(`${url}/capture/`, { method: 'POST', body })).status).toBe(200)
-    }
-    expect(await askFresh(one.url, 'select event from events')).toEqual([['of 0']])
-    const ofOther = await fetch(`${other.url}/api/projects/11/query/`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${PERSONAL_API_KEY}` },
-      body: JSON.stringify({ query: { kind: 'HogQLQuery', query: 'select event from events' } }),
-    })
-    expect(((await ofOther.json()) as { results: unknown }).results).toEqual([['of 1']])
+    const [one, other] = [await start('one'), await startOther()]
+    const listIds = async (server: Server, key?: string): Promise<unknown> =>
+      ((await request(server, '', undefined, key)).json['results'] as { id: number }[]).map(
+        ({ id }) => id,
+      )
+    expect([await listIds(one), await listIds(other, OTHER_KEY)]).toEqual([[1], [11]])
+    await capture(one, API_TOKEN, [{ event: 'of one', distinct_id: 'ann' }])
+    await capture(other, OTHER_TOKEN, [{ event: 'of other', distinct_id: 'ann' }])
+    expect(await ask(one, 1, 'select event from events')).toEqual([['of one']])
+    expect(await ask(other, 11, 'select event from events', OTHER_KEY)).toEqual([['of other']])
   })
 
   test('one whose project has a number of the other does not start, and keeps its events', async () => {
-    const alone = await start('alone', {})
+    const alone = await start('alone', { env: {} })
     await alone.stop()
     const refused = await rejectionOf(start('alone'))
     expect(refused).toMatchObject({
       message: expect.stringContaining('project 1 belongs to another server'),
     })
+  })
+
+  test('one takes a project of the other beside its own, with every event once', async () => {
+    const [one, other] = servers
+    if (one === undefined || other === undefined) throw new Error('no servers')
+    const seen = { event: 'seen', distinct_id: 'known', uuid: Bun.randomUUIDv7() }
+    await capture(one, API_TOKEN, [
+      seen,
+      { event: 'seen', distinct_id: 'visitor' },
+      {
+        event: '$identify',
+        distinct_id: 'known',
+        properties: { $anon_distinct_id: 'visitor', $set: { plan: 'paid' } },
+      },
+    ])
+    const groups = [
+      { properties: [{ key: 'plan', value: 'paid', type: 'person', operator: 'exact' }] },
+    ]
+    await request(one, '1/feature_flags/', { key: 'paid', name: 'paid', filters: { groups } })
+    await request(one, '1/insights/', {
+      name: 'Saved',
+      query: { kind: 'HogQLQuery', query: 'select 1' },
+    })
+    const LISTS = ['feature_flags', 'insights', 'dashboards', 'activity_log']
+    const definitions = async (server: Server) =>
+      Promise.all(
+        LISTS.map(async (list) => {
+          const results = (await request(server, `1/${list}/`)).json['results']
+          return (results as { id: unknown; name?: string }[]).map(({ id, name }) =>
+            list === 'activity_log' ? null : { id, name },
+          )
+        }),
+      )
+    const persons =
+      "select count(), count(distinct person_id), max(person.properties.plan) from events where distinct_id in ('known', 'visitor')"
+    const before = [await definitions(one), await ask(one, 1, persons)]
+    const made = await request(other, '11/dashboards/', { name: 'Own' }, OTHER_KEY)
+    await Promise.all([one.stop(), other.stop()])
+
+    const env = { ...clickhouseEnvironment(cluster), TIDEMARK_DATA_DIR: join(folder, 'one') }
+    const copy = join(folder, 'copy')
+    const move = ['clickhouse', 'move', '--project', '1', '--to', copy]
+    expect(await run(move, env)).toMatchObject({ exit_code: 0, err: '' })
+    const take = ['clickhouse', 'take', copy, '--data-dir', join(folder, 'other')]
+    // What was done is not done again.
+    for (let time = 0; time < 2; time += 1)
+      expect(await run(take)).toMatchObject({ exit_code: 0, err: '' })
+
+    const both = await startOther()
+    expect([await definitions(both), await ask(both, 1, persons)]).toEqual(before)
+    // Sent again, as after an answer that was lost.
+    await capture(both, API_TOKEN, [seen, { event: 'later', distinct_id: 'visitor' }])
+    await capture(both, OTHER_TOKEN, [{ event: 'later', distinct_id: 'ann' }])
+    const events = 'select event, count() from events group by event order by event'
+    expect(await ask(both, 1, events)).toEqual([
+      ['$identify', 1],
+      ['later', 1],
+      ['of one', 1],
+      ['seen', 2],
+    ])
+    expect(await ask(both, 11, events, OTHER_KEY)).toEqual([
+      ['later', 1],
+      ['of other', 1],
+    ])
+    const flags = await fetch(`${both.url}/flags/?v=2`, {
+      method: 'POST',
+      body: JSON.stringify({ api_key: API_TOKEN, distinct_id: 'visitor' }),
+    })
+    expect(await flags.json()).toMatchObject({ flags: { paid: { enabled: true } } })
+    // The key that came along is one for the project alone, and members of the other organization see nothing of it.
+    expect((await request(both, '11/')).status).not.toBe(200)
+    expect((await request(both, '1/', undefined, OTHER_KEY)).status).not.toBe(200)
+    // Later definitions are in a block that no home has.
+    const next = await request(both, '11/dashboards/', { name: 'Next' }, OTHER_KEY)
+    const blocks = [made, next].map(({ json }) => Math.floor(Number(json['id']) / 10_000_000))
+    expect(blocks).toEqual([1, 3])
+
+    // The home that gave it away has nothing of it, and starts.
+    const left = await start('one')
+    expect((await request(left, '1/')).status).not.toBe(200)
   })
 })

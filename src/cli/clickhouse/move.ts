@@ -1,4 +1,4 @@
-/** `clickhouse move` and `clickhouse take`: a project moves to a server of its own. */
+/** `clickhouse move` and `clickhouse take`: a project moves to another server. */
 import type { Command } from 'commander'
 import { requireData } from '../../backup/backup.ts'
 import { moveOut, takeIn } from '../../backup/move.ts'
@@ -9,10 +9,10 @@ import { addStoreOptions, type DataFolderOptions, parseId, printResult } from '.
 type MoveOptions = DataFolderOptions & { readonly project: number; readonly to: string }
 
 const MOVE_HELP = `
-The other server is a new one: a project does not move into a folder that has others. Stop the old server first; it starts
-again without the project, and answers 503 to its senders, who send again. The copy is one of the whole folder: "take" keeps
-of it the project, organizations, users and keys, and ends sessions. Delete the copy afterwards. Events stay in ClickHouse. A
-command that was cut off is run again.
+Stop the old server first; it starts again without the project, and answers 503 to its senders, who send again. The copy is
+one of the whole folder: "take" makes a data folder of it, with the project, organizations, users and keys, or brings the
+project with its organization into a data folder that has others, whose server must be stopped. Delete the copy afterwards.
+Events stay in ClickHouse. A command that was cut off is run again.
 
 Examples:
   $ tidemark clickhouse move --project 7 --to /mnt/move-7                  on the old server
@@ -48,7 +48,9 @@ export function addMoveCommands(clickhouse: Command): void {
 
   addStoreOptions(clickhouse.command('take'))
     .argument('<folder>', 'copy that "clickhouse move" has made')
-    .description('Make a new data folder of the copy of a moved project.')
+    .description(
+      'Bring the copy of a moved project into a new data folder, or into one with other projects.',
+    )
     .addHelpText('after', MOVE_HELP)
     .action(async (folder: string, options: DataFolderOptions) => {
       const data_dir = readDataDir(options.dataDir)

@@ -37,7 +37,7 @@ export function storeClaimedLog(db: ControlDB, log_id: string): void {
   db.update(homes).set({ claimed_log_id: log_id }).where(eq(homes.id, 1)).run()
 }
 
-/** Numbers of one home: those of 200 homes are within 32 bits. */
+/** Numbers of one home: those of 200 homes, and projects taken in, are within 32 bits. */
 const BLOCK = 10_000_000
 
 /** Stores the number of this home: definitions and users to come get theirs from its block. */
