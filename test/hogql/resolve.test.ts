@@ -110,6 +110,16 @@ const REFUSALS = [
   ['select 1 order by 5', 'There is no column 5 to go by', '5'],
   ['select 1 limit -1', 'LIMIT and OFFSET cannot be negative', '-1'],
   ["select 1, toTimeZone(now(), 'x')", "Unknown timezone 'x'.", "toTimeZone(now(), 'x')"],
+  ...[
+    ['toTimeZone(timestamp, event)', 'The time zone must be a constant'],
+    ['toHour(timestamp, event)', "The time zone of 'toHour' must be a constant text"],
+    ['toDateTime(event, distinct_id)', 'The time zone must be a constant'],
+    ["formatDateTime(timestamp, '%H', event)", 'The time zone must be a constant'],
+    ['toDecimal(event, toInt(event))', 'The scale of a decimal must be a constant'],
+    ['toWeek(timestamp, toInt(event))', 'The mode of a week must be a constant'],
+    ['toStartOfWeek(timestamp, toInt(event))', 'The mode of a week must be a constant'],
+    ['dateName(event, timestamp)', 'The name of a part must be a constant'],
+  ].map(([call = '', detail = '']) => [`select ${call} from events`, detail, call] as const),
   [
     'select event, dateTrunc(event, timestamp) from events',
     'date_trunc needs a constant unit',

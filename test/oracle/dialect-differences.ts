@@ -51,7 +51,7 @@ export const DIALECT_DIFFERENCES: readonly Difference[] = [
 /** The functions of vectors that ClickHouse refuses where HogQL answers, each with the reason. */
 export const DIALECT_REFUSALS: readonly Difference[] = [
   {
-    names: /^(parseDateTimeBestEffort|accurateCast|cast|toUUIDOrDefault)$/,
+    names: /^(accurateCast|cast)$/,
     when: null,
     reason: 'a text or NULL that cannot be converted is an error there, NULL here',
   },
@@ -61,7 +61,7 @@ export const DIALECT_REFUSALS: readonly Difference[] = [
     reason: 'an argument out of range is an error there: position, bit, zero, origin, empty list',
   },
   {
-    names: /^(hop(Start|End)?|timeSlots|transform|JSONExtractKeysAndValues)$/,
+    names: /^(hop(Start|End)?|transform|JSONExtractKeysAndValues)$/,
     when: null,
     reason: 'NULL, or a width of numbers, that the function does not take there',
   },

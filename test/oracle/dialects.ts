@@ -1,20 +1,19 @@
-/** Whole questions through both dialects: what one resolver found, as DuckDB and as ClickHouse understand it. `bun test/oracle/dialects.ts [shards] [vectors]` */
+/** Whole questions through both dialects: what one resolver found, as DuckDB and as ClickHouse understand it. `bun test/oracle/dialects.ts [shards] [vectors|columns]` */
 
 import type { Json } from '@duckdb/node-api'
 import { Refusal } from '../../src/errors.ts'
-import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
-import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
-import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
+import { compileSelect } from '../../src/hogql/compile.ts'
 import type { ClickHouseClient } from '../../src/storage/clickhouse/clickhouse-client.ts'
 import { askClickHouse } from '../clickhouse/ask.ts'
 import { startCluster } from '../clickhouse/cluster.ts'
 import { clientOf, copyRows, makeTables } from '../clickhouse/rows.ts'
 import { CONTEXT, openWorld, type World } from '../hogql/engine.ts'
 import { normalForm } from '../hogql/functions/normal-form.ts'
+import { askBatch, type Batch, type Rows } from './batches.ts'
 import { DIALECT_DIFFERENCES } from './dialect-differences.ts'
+import { batchesOf, DIALECT, type DialectQuestion, type DialectRun } from './dialect-questions.ts'
 import { DIFFERENCES } from './differences.ts'
 import { fillWorld } from './events.ts'
-import { readPairs, readVectors } from './vectors.ts'
 
 /** What came of one question asked of both engines. */
 export type DialectOutcome =
@@ -38,54 +37,70 @@ export type DialectFinding = {
   readonly sql: string
 }
 
-type DialectQuestion = Pick<DialectFinding, 'hogql' | 'name' | 'timezone'>
-
 /** Whether both dialects are known to answer this function otherwise. */
-function isListed(name: string, hogql: string): boolean {
+function isListed(name: string, vector: string): boolean {
   return [...DIFFERENCES, ...DIALECT_DIFFERENCES].some(
-    ({ names, when }) => names.test(name) && (when === null || when.test(hogql)),
+    ({ names, when }) => names.test(name) && (when === null || when.test(vector)),
   )
 }
 
-const DIALECT = clickhouseDialect(PLAIN_STATE)
+/** Signals a function that only this program has: ClickHouse gathers its arguments at most. */
+class ComputedHere extends Error {}
 
-/** Asks both engines one question. */
-export async function compareDialects(
-  { name, hogql, timezone }: DialectQuestion,
+/** Asks both engines a batch in a zone. */
+async function compareBatch(
+  batch: Batch<DialectQuestion>,
   world: World,
   client: ClickHouseClient,
-): Promise<DialectFinding> {
-  const context = { ...CONTEXT, timezone }
-  const ours = await shown(hogql, () => world.run(compileHogQL(hogql, context)))
-  const none = { name, hogql, timezone, ours, theirs: '', sql: '' }
-  let compiled: CompiledQuery
-  try {
-    compiled = compileHogQL(hogql, context, DIALECT)
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const outcome = ours.startsWith('refused') ? 'refused by both' : 'unprintable'
-    return { ...none, outcome, theirs: error.detail }
-  }
-  // A function that only this program has: ClickHouse gathers its arguments at most.
-  if (compiled.gather_statements !== undefined)
-    return { ...none, outcome: 'computed here', theirs: ours }
-  const theirs = await shown(hogql, () => askClickHouse(client, compiled))
-  const both = { ...none, theirs, sql: compiled.sql }
-  if (theirs.startsWith('refused'))
-    return { ...both, outcome: ours.startsWith('refused') ? 'refused by both' : 'refused there' }
-  if (ours === theirs) return { ...both, outcome: 'agree' }
-  return { ...both, outcome: isListed(name, hogql) ? 'listed' : 'differ' }
+): Promise<readonly DialectFinding[]> {
+  const context = { ...CONTEXT, timezone: batch.items[0]?.timezone ?? 'UTC' }
+  const ours = await askBatch(batch, async (question) =>
+    world.run(compileSelect(question, context)),
+  )
+  const theirs = await askBatch(batch, async (question) => {
+    const compiled = compileSelect(question, context, DIALECT)
+    if (compiled.gather_statements !== undefined) throw new ComputedHere()
+    return await askClickHouse(client, compiled)
+  })
+  return batch.items.map((item) => {
+    const finding = findingOf(item, ours.get(item) ?? [], theirs.get(item) ?? [])
+    const is_shown = finding.outcome === 'differ' || finding.outcome === 'refused there'
+    const sql = is_shown ? compileSelect(batch.questionOf([item]), context, DIALECT).sql : ''
+    return { ...finding, sql }
+  })
 }
 
-async function shown(
-  hogql: string,
-  ask: () => Promise<readonly (readonly Json[])[]>,
-): Promise<string> {
-  try {
-    return shownOf(hogql, await ask())
-  } catch (error) {
-    return `refused: ${error instanceof Refusal ? error.detail : String(error).slice(0, 400)}`
+function findingOf(
+  { name, hogql, timezone, vector }: DialectQuestion,
+  our_answer: Error | Rows,
+  their_answer: Error | Rows,
+): DialectFinding {
+  const [ours, theirs] = [shown(hogql, our_answer), shown(hogql, their_answer)]
+  const finding = { name, hogql, timezone, ours, theirs, sql: '' }
+  return { ...finding, outcome: outcomeOf({ ...finding, vector }, their_answer) }
+}
+
+function outcomeOf(
+  {
+    name,
+    vector,
+    ours,
+    theirs,
+  }: Pick<DialectFinding, 'name' | 'ours' | 'theirs'> & Pick<DialectQuestion, 'vector'>,
+  answer: Error | Rows,
+): DialectOutcome {
+  if (answer instanceof ComputedHere) return 'computed here'
+  if (answer instanceof Error) {
+    if (ours.startsWith('refused')) return 'refused by both'
+    return answer instanceof Refusal ? 'unprintable' : 'refused there'
   }
+  if (ours === theirs) return 'agree'
+  return isListed(name, vector) ? 'listed' : 'differ'
+}
+
+function shown(hogql: string, answer: Error | Rows): string {
+  if (!(answer instanceof Error)) return shownOf(hogql, answer)
+  return `refused: ${answer instanceof Refusal ? answer.detail : String(answer).slice(0, 400)}`
 }
 
 /** Totals are one more part of a union, which has no order there. */
@@ -102,28 +117,6 @@ function unmarked(value: Json): Json {
   return value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)Z$/, '$1 $2')
 }
 
-/** What is asked: whole questions, or the vectors of every function. */
-export type DialectQuestions = 'questions' | 'vectors'
-
-function questionsOf(kind: DialectQuestions, zones: readonly string[]): readonly DialectQuestion[] {
-  if (kind === 'questions')
-    return zones.flatMap((timezone) =>
-      readPairs('questions').map(({ hogql }) => ({ name: 'questions', hogql, timezone })),
-    )
-  return [...readVectors('functions'), ...readVectors('aggregates')].map(
-    ({ name, hogql, timezone }) => ({ name, hogql: `select ${hogql}`, timezone }),
-  )
-}
-
-/** How much is asked of how many shards. */
-export type DialectRun = {
-  readonly kind: DialectQuestions
-  readonly shard_count: number
-  readonly zones: readonly string[]
-  /** 1 asks all, 7 every seventh one. */
-  readonly every: number
-}
-
 /** Starts servers with the tables and the rows of events.ts, and asks. */
 export async function runDialects(run: DialectRun): Promise<readonly DialectFinding[]> {
   await using cluster = await startCluster(run.shard_count)
@@ -132,9 +125,8 @@ export async function runDialects(run: DialectRun): Promise<readonly DialectFind
   await fillWorld(world)
   await copyRows(world.connection, cluster)
   const findings: DialectFinding[] = []
-  for (const [index, question] of questionsOf(run.kind, run.zones).entries())
-    if (index % run.every === 0)
-      findings.push(await compareDialects(question, world, clientOf(cluster)))
+  for (const batch of batchesOf(run))
+    findings.push(...(await compareBatch(batch, world, clientOf(cluster))))
   world.close()
   return findings
 }
@@ -158,7 +150,7 @@ export function printDialects(findings: readonly DialectFinding[]): boolean {
 
 if (import.meta.main) {
   const [shards = '1', part = 'questions'] = process.argv.slice(2)
-  const kind = part === 'vectors' ? 'vectors' : 'questions'
+  const kind = part === 'columns' || part === 'vectors' ? part : 'questions'
   const every = Number(process.env['EVERY'] ?? '1')
   const run = { kind, shard_count: Number(shards), zones: ['UTC'], every } as const
   process.exit(printDialects(await runDialects(run)) ? 0 : 1)

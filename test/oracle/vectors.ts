@@ -9,6 +9,8 @@ export type Vector = {
   readonly hogql: string
   readonly clickhouse: string
   readonly timezone: string
+  /** HogQL with its holes: vectors of one template differ in values alone. */
+  readonly template: string
 }
 
 /** Zones with summer time, on both sides of Greenwich, and one off by half an hour. */
@@ -53,6 +55,7 @@ function vectorsOf(name: string, hogql: string, clickhouse: string): readonly Ve
         chosen.map((value) => (typeof value === 'string' ? value : value[1])),
       ),
       timezone,
+      template: hogql,
     })),
   )
 }

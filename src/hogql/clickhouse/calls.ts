@@ -8,6 +8,7 @@ import { findFunction } from '../functions/registry.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { constantInt, constantText } from '../sql/sql-fragments.ts'
 import { clickhouseName, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
+import { requireConstants } from './constant-arguments.ts'
 import { refuseThere } from './refuse-there.ts'
 import type { ClickHouseValues } from './values.ts'
 
@@ -107,6 +108,10 @@ const dateOf: CallPrinting = ([value = ''], { args: [from], type }, printer) =>
     ? `toDate(${instantOf(value, STRING, printer.values.text(zoneOf(type)))})`
     : `toDate(${value})`
 
+/** The instant of a value in a zone; a text that is none is NULL. */
+const timeOf: CallPrinting = ([value = '', zone], { args: [from], type }, printer) =>
+  instantOf(value, from?.type ?? UNKNOWN, zone ?? printer.values.text(zoneOf(type)))
+
 /** By HogQL's name. Adding a line spells one function for ClickHouse. */
 const CALLS: Readonly<Record<string, CallPrinting>> = {
   // made by the resolver
@@ -160,6 +165,10 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   toIntOrDefault: orDefault('Int64'),
   toDecimal: ([value], { type }, printer) =>
     `accurateCastOrNull(${value}, ${printer.values.text(clickhouseName({ ...type, nullable: false }))})`,
+  toUUIDOrDefault: ([text, otherwise]) =>
+    otherwise === undefined
+      ? `toUUIDOrZero(${text})`
+      : `ifNull(toUUIDOrNull(${text}), ${otherwise})`,
   toUUID: ([value], { args: [from] }) =>
     `${isText(from?.type ?? UNKNOWN) ? 'toUUIDOrNull' : 'toUUID'}(${value})`,
   toInt: ([value]) => `accurateCastOrNull(${value}, 'Int64')`,
@@ -190,12 +199,14 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   toDate: dateOf,
   _toDate: dateOf,
   to_date: dateOf,
-  toDateTime: ([value = '', zone], { args: [from], type }, printer) =>
-    instantOf(value, from?.type ?? UNKNOWN, zone ?? printer.values.text(zoneOf(type))),
+  parseDateTimeBestEffort: timeOf,
+  toDateTime: timeOf,
   toDateTimeUS: ([value, zone], { type }, printer) =>
     `parseDateTime64BestEffortUSOrNull(${value}, 6, ${zone ?? printer.values.text(zoneOf(type))})`,
   // An instant of 1970-01-02, not of the type Time.
   toTime: ([value]) => `toTimeWithFixedDate(toDateTime(${value}))`,
+  timeSlots: ([at, ...lengths]) =>
+    `timeSlots(${[at, ...lengths.map((length) => `toUInt32(${length})`)].join(', ')})`,
   toTypeName: (_args, { args: [of] }, printer) =>
     printer.values.text(clickhouseName(of?.type ?? UNKNOWN)),
   // aggregates
@@ -231,6 +242,7 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
 /** Prints a call. */
 export function printCall(call: Apply, printer: ExprPrinter): string {
   const name = nameOf(call)
+  requireConstants(name, call.args)
   const args = call.args.map((arg, index) => argumentText(arg, index, { ...call, name }, printer))
   const own = Object.hasOwn(CALLS, name) ? CALLS[name] : undefined
   return own === undefined ? printer.gather(name, args, call) : own(args, call, printer)

@@ -15,6 +15,7 @@ import { isText, type Type, withNull } from '../types/types.ts'
 import { cutFolds } from './cut-folds.ts'
 import { readAnswer } from './gathered-columns.ts'
 import { printClickHouse } from './printer.ts'
+import { setWeekStarts } from './set-week-starts.ts'
 import type { TableState } from './table-state.ts'
 
 /** A conversion that the printer spells. */
@@ -32,6 +33,7 @@ const CLICKHOUSE_PASSES: readonly Pass[] = [
   inferTimeRanges,
   propagateTimeRanges,
   lowerNullSafety,
+  setWeekStarts,
 ]
 
 /** The dialect for a project whose tables are in this state. */

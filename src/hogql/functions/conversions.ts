@@ -11,7 +11,6 @@ import {
   NULL_VALUE,
   sql,
 } from '../sql/sql-fragments.ts'
-import { lookUpZone } from '../times/zones.ts'
 import {
   asBool,
   asDate,
@@ -41,7 +40,8 @@ import {
   UUID,
   withNull,
 } from '../types/types.ts'
-import { refuseArguments } from './argument-errors.ts'
+import { refuseArguments, requireConstant } from './argument-errors.ts'
+import { zoneNamed } from './dates/date-parts.ts'
 import {
   asDeclared,
   type FunctionDef,
@@ -96,12 +96,6 @@ function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   }
 }
 
-/** The zone of an argument, by default the project's. Refuses unknown zones. */
-function zoneOf(args: readonly ResolvedExpr[], context: CompileContext, at: number): string {
-  const name = constantText(args[at])
-  return name === null ? context.timezone : lookUpZone(name, context).name
-}
-
 /** Only text that is not a constant can fail to be a time. */
 function instantIn(args: readonly ResolvedExpr[], type: Type, context: CompileContext): Type {
   const folded = constantInstant(firstArgument(args), context.timezone, context) !== null
@@ -109,7 +103,7 @@ function instantIn(args: readonly ResolvedExpr[], type: Type, context: CompileCo
 }
 
 const instantType: TypeRule = ({ args, context }) =>
-  instantIn(args, dateTimeType(zoneOf(args, context, 1)), context)
+  instantIn(args, dateTimeType(zoneNamed(args[1], context)), context)
 
 const dateType: TypeRule = ({ args, context }) => instantIn(args, DATE, context)
 
@@ -117,12 +111,13 @@ const dateType: TypeRule = ({ args, context }) => instantIn(args, DATE, context)
 const PRECISION_MAX = 9
 
 const instantType64: TypeRule = ({ args, context }) => {
+  requireConstant(args[1], 'The precision of a time')
   const precision =
     args[1]?.kind === 'value' && typeof args[1].value === 'bigint' ? Number(args[1].value) : 6
   if (precision < 0 || precision > PRECISION_MAX) {
     refuseArguments(`The precision of a time is between 0 and ${PRECISION_MAX} digits`)
   }
-  return instantIn(args, dateTimeType(zoneOf(args, context, 2), precision), context)
+  return instantIn(args, dateTimeType(zoneNamed(args[2], context), precision), context)
 }
 
 /** An instant only changes its zone; any other value is parsed in the zone. */
@@ -139,11 +134,12 @@ function toInstant(
 
 const toTimeZone: TypeRule = ({ args, context }) => {
   const value = typeOf(args[0])
-  const timezone = zoneOf(args, context, 1)
+  const timezone = zoneNamed(args[1], context)
   return value.kind === 'datetime' ? { ...value, timezone } : withNull(dateTimeType(timezone))
 }
 
 const toDecimalType: TypeRule = ({ args }) => {
+  requireConstant(args[1], 'The scale of a decimal')
   const scale =
     args[1]?.kind === 'value' && typeof args[1].value === 'bigint' ? Number(args[1].value) : 0
   return withNull({
@@ -238,7 +234,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   ),
   scalar('toDecimal', '2', toDecimalType, toDecimal),
   scalar('~toDate|to_date|_toDate|toDateOrNull', '1-2', dateType, (call, context) =>
-    asDate(firstArgument(call.args), zoneOf(call.args, context, 1), context),
+    asDate(firstArgument(call.args), zoneNamed(call.args[1], context), context),
   ),
   scalar(
     '~toDateTime|parseDateTimeBestEffort|parseDateTimeBestEffortOrNull|parseDateTime64BestEffortOrNull',
@@ -252,7 +248,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toDateTimeUS', '1-2', instantType, (call, context) =>
     asInstant(
       sql`ch_month_first(${firstArgument(call.args)})`(withNull(STRING)),
-      zoneOf(call.args, context, 1),
+      zoneNamed(call.args[1], context),
       context,
     ),
   ),
@@ -261,7 +257,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     '~timezone',
     '2',
     ({ args, context }) =>
-      withNull(dateTimeType(zoneOf(args, context, 0)), typeOf(args[1]).nullable),
+      withNull(dateTimeType(zoneNamed(args[0], context)), typeOf(args[1]).nullable),
     (call, context) => toInstant({ args: [call.args[1] ?? NULL_VALUE], type: call.type }, context),
   ),
   scalar('toUUID|toUUIDOrNull', '1', nullable(UUID), (call) =>
@@ -297,7 +293,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     'UUIDv7ToDateTime',
     '1-2',
     ({ args, context }) =>
-      withNull(dateTimeType(zoneOf(args, context, 1), 3), args.some(isNullable)),
+      withNull(dateTimeType(zoneNamed(args[1], context), 3), args.some(isNullable)),
     'ch_uuidv7_ts($1)',
   ),
   scalar('rand|rand32', '0', nonNull(intType(32, false)), ({ type }) => ({
@@ -310,5 +306,5 @@ export const CONVERSIONS: readonly FunctionDef[] = [
 function inZone(args: readonly ResolvedExpr[], context: CompileContext): ResolvedExpr {
   const [value = NULL_VALUE] = args
   if (value.type.kind !== 'datetime' || args.length < 2) return value
-  return sql`${value}`({ ...value.type, timezone: zoneOf(args, context, 1) })
+  return sql`${value}`({ ...value.type, timezone: zoneNamed(args[1], context) })
 }

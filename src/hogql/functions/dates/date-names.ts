@@ -4,13 +4,14 @@ import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { fromLocal } from '../../times/local-time.ts'
 import { intType, UINT8, withNull } from '../../types/types.ts'
-import { refuseArguments } from '../argument-errors.ts'
+import { refuseArguments, requireConstant } from '../argument-errors.ts'
 import { isNullable, type Lowering, type TypeRule } from '../definition.ts'
-import { engineFormat, localOf, readUnit } from './date-parts.ts'
+import { engineFormat, localOf, readUnit, zoneNamed } from './date-parts.ts'
 
 /** A constant format is translated at compile time; the engine has no letter for the quarter. */
 export const formatDateTime: Lowering = (call, context) => {
   const [value = NULL_VALUE, format, zone] = call.args
+  requireConstant(zone, 'The time zone')
   const timezone = constantText(zone)
   const local_time =
     timezone === null || value.type.kind !== 'datetime'
@@ -28,16 +29,17 @@ export const formatDateTime: Lowering = (call, context) => {
 }
 
 export const parseDateTime: Lowering = (call, context) => {
-  const [value = NULL_VALUE, format] = call.args
+  const [value = NULL_VALUE, format, zone] = call.args
   const letters = constantText(format)
   if (letters === null) return refuseArguments('parseDateTime needs a constant format')
   const local = sql`try_strptime(${value}, ${bindText(engineFormat(letters))})`(call.type)
-  return fromLocal(local, context.timezone, context)
+  return fromLocal(local, zoneNamed(zone, context), context)
 }
 
 /** Weekdays by mode: 0 Monday is 1, 1 Monday is 0, 2 Sunday is 0, 3 Sunday is 1. */
 export const dayOfWeek: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
+  requireConstant(call.args[1], 'The mode of a week')
   switch (constantInt(call.args[1]) ?? 0n) {
     case 1n:
       return sql`(isodow(${local}) - 1)`(call.type)
@@ -76,6 +78,7 @@ export const yearWeek: Lowering = (call, context) => {
 }
 
 function weekMode(mode: ResolvedExpr | undefined): number {
+  requireConstant(mode, 'The mode of a week')
   const number = Number(constantInt(mode) ?? 0n)
   return number <= 3 ? number : refuseArguments('Week modes beyond 3 are not supported')
 }
@@ -90,6 +93,7 @@ export const partType: TypeRule = ({ args }) => {
 }
 
 export const datePart: Lowering = (call, context) => {
+  requireConstant(call.args[0], 'The name of a part')
   const name = constantText(call.args[0])?.toLowerCase() ?? ''
   const engine = Object.hasOwn(PARTS, name)
     ? (PARTS[name] ?? name)
@@ -99,6 +103,7 @@ export const datePart: Lowering = (call, context) => {
 }
 
 export const dateName: Lowering = (call, context) => {
+  requireConstant(call.args[0], 'The name of a part')
   const local = localOf(call.args[1], context)
   const name = constantText(call.args[0])?.toLowerCase() ?? ''
   if (name === 'month') return sql`monthname(${local})`(call.type)

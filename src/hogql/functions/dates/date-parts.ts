@@ -6,9 +6,10 @@ import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { toLocal } from '../../times/local-time.ts'
 import { isTimeValue, startOfTime } from '../../times/relative-time.ts'
+import { lookUpZone } from '../../times/zones.ts'
 import { asInstant } from '../../types/convert.ts'
 import { INT64, type IntervalUnit, isText, type Type, withNull } from '../../types/types.ts'
-import { refuseArguments } from '../argument-errors.ts'
+import { refuseArguments, requireConstant } from '../argument-errors.ts'
 
 /** Units in any case, singular or plural. */
 const UNITS: Readonly<Record<string, IntervalUnit>> = {
@@ -83,6 +84,13 @@ export function intervalOf(count: ResolvedExpr, unit: IntervalUnit): ResolvedExp
     case 'Year':
       return sql`to_years(trunc(${count})::INTEGER)`(type)
   }
+}
+
+/** The zone that an argument names, by default the project's. Refuses unknown ones and columns. */
+export function zoneNamed(arg: ResolvedExpr | undefined, context: CompileContext): string {
+  requireConstant(arg, 'The time zone')
+  const name = constantText(arg)
+  return name === null ? context.timezone : lookUpZone(name, context).name
 }
 
 /** The zone an instant is shown in. */

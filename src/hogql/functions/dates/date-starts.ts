@@ -8,7 +8,7 @@ import { cutsInUtc, fromLocal, toLocal } from '../../times/local-time.ts'
 import { isTimeValue, shiftBy } from '../../times/relative-time.ts'
 import { asInstant } from '../../types/convert.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type } from '../../types/types.ts'
-import { refuseArguments } from '../argument-errors.ts'
+import { refuseArguments, requireConstant } from '../argument-errors.ts'
 import { type Lowering, type TypeRule, typeOf } from '../definition.ts'
 import {
   bucketOrigin,
@@ -84,6 +84,7 @@ export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering
 
 /** Mode 0 and other even modes start weeks on Sunday; without a mode the project's setting applies. */
 function weekStartsMonday(mode: ResolvedExpr | undefined, context: CompileContext): boolean {
+  requireConstant(mode, 'The mode of a week')
   const number = constantInt(mode)
   return number === null ? context.week_start_day === 1 : number % 2n === 1n
 }

@@ -3,11 +3,10 @@
  * zone of the value.
  */
 
-import type { CompileContext } from '../../context.ts'
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindText, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { cutsInUtc, dateOf, fromLocal, offsetOf } from '../../times/local-time.ts'
-import { lookUpZone, nowIn } from '../../times/zones.ts'
+import { nowIn } from '../../times/zones.ts'
 import { asDate, asInstant, convert } from '../../types/convert.ts'
 import {
   DATE,
@@ -20,7 +19,7 @@ import {
   UINT64,
   withNull,
 } from '../../types/types.ts'
-import { refuseArguments } from '../argument-errors.ts'
+import { refuseArguments, requireConstant } from '../argument-errors.ts'
 import {
   asDeclared,
   type FunctionDef,
@@ -40,7 +39,7 @@ import {
   week,
   yearWeek,
 } from './date-names.ts'
-import { localOf, nullableLike, readUnit, zoneOf } from './date-parts.ts'
+import { localOf, nullableLike, readUnit, zoneNamed, zoneOf } from './date-parts.ts'
 import { addedType, dateAdd, shifts } from './date-shifts.ts'
 import {
   clampDate,
@@ -137,6 +136,7 @@ const today =
   }
 
 const unixSeconds: Lowering = (call, context) => {
+  requireConstant(call.args[1], 'The time zone')
   const instant = asInstant(
     call.args[0] ?? NULL_VALUE,
     constantText(call.args[1]) ?? context.timezone,
@@ -148,17 +148,11 @@ const unixSeconds: Lowering = (call, context) => {
 const fromSeconds: Lowering = (call) =>
   sql`make_timestamp(((${call.args[0] ?? NULL_VALUE})::DOUBLE * 1000000)::BIGINT)`(call.type)
 
-/** The zone of the seventh argument, by default the project's. */
-const zoneNamed = (args: readonly ResolvedExpr[], context: CompileContext): string => {
-  const name = constantText(args[6])
-  return name === null ? context.timezone : lookUpZone(name, context).name
-}
-
 const timestampIn: TypeRule = ({ args, context }) =>
-  nullableLike(dateTimeType(zoneNamed(args, context)), args)
+  nullableLike(dateTimeType(zoneNamed(args[6], context)), args)
 
 const timestampOf: Lowering = (call, context) =>
-  fromLocal(clockTime(call.args, call.type), zoneNamed(call.args, context), context)
+  fromLocal(clockTime(call.args, call.type), zoneNamed(call.args[6], context), context)
 
 const clockTime = ([y, mo, d, h, mi, s]: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
   sql`make_timestamp(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}, ${h ?? NULL_VALUE}, ${mi ?? NULL_VALUE}, (${s ?? NULL_VALUE})::DOUBLE)`(
@@ -237,7 +231,7 @@ export const DATES: readonly FunctionDef[] = [
   scalar(
     '~parseDateTime|parseDateTimeOrNull',
     '2-3',
-    ({ context }) => withNull(dateTimeType(context.timezone)),
+    ({ args, context }) => withNull(dateTimeType(zoneNamed(args[2], context))),
     parseDateTime,
   ),
   scalar('~now|current_timestamp|nowInBlock|now64', '0-2', instantOfProject, now),

@@ -21,6 +21,7 @@ import { requireArity, term } from './arity.ts'
 import { macroNames } from './hogql-macros.ts'
 import { resolveLambda } from './lambdas.ts'
 import { resolveSpecial } from './special-calls.ts'
+import { withZone } from './zone-arguments.ts'
 
 type CallContext = {
   readonly scope: NameScope
@@ -94,7 +95,10 @@ function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   ) {
     throw refuse(`${term(def)} '${node.name}' does not accept parameters`, node)
   }
-  const args = resolveArguments(node.name, text, at)
+  const given = resolveArguments(node.name, text, at)
+  const args = withZone(node.name, given, node, (instant, zone) =>
+    applyFunction('toTimeZone', [instant, zone], at),
+  )
   const aggregate = def.role === 'aggregate' ? gathering(node, at) : null
   if (def.role === 'aggregate') requireFlat(node, args)
   else if (node.distinct)

@@ -1,0 +1,40 @@
+/** The second dialect where HogQL and ClickHouse differ: what is refused before it is asked, and what is spelled otherwise. */
+import { expect, test } from 'bun:test'
+import { Refusal } from '../../../src/errors.ts'
+import { clickhouseDialect } from '../../../src/hogql/clickhouse/dialect.ts'
+import { PLAIN_STATE } from '../../../src/hogql/clickhouse/table-state.ts'
+import { compileHogQL } from '../../../src/hogql/compile.ts'
+import { CONTEXT } from '../engine.ts'
+
+const DIALECT = clickhouseDialect(PLAIN_STATE)
+
+function detailOf(text: string): string | null {
+  try {
+    compileHogQL(text, CONTEXT, DIALECT)
+    return null
+  } catch (error) {
+    if (error instanceof Refusal && error.attr === 'query') return error.detail
+    throw error
+  }
+}
+
+test('a column is refused where ClickHouse takes a constant alone, a constant is not', () => {
+  expect(detailOf('select splitByChar(event, distinct_id) from events')).toBe(
+    'A column as argument 1 of splitByChar is not available where ClickHouse answers',
+  )
+  expect(detailOf("select arrayMap(x -> extract(event, x), ['a']) from events")).toBe(
+    'A column as argument 2 of extract is not available where ClickHouse answers',
+  )
+  expect(detailOf("select splitByChar(substring(',;', 1, 1), event) from events")).toBeNull()
+})
+
+test("weeks begin on the project's day", () => {
+  const printed = (week_start_day: 0 | 1): string =>
+    compileHogQL(
+      'select toStartOfWeek(timestamp) from events',
+      { ...CONTEXT, week_start_day },
+      DIALECT,
+    ).sql
+  expect(printed(0)).toContain('toStartOfWeek(toTimeZone(t1.`timestamp`, {p1:String})) AS')
+  expect(printed(1)).toContain('toStartOfWeek(toTimeZone(t1.`timestamp`, {p1:String}), 1) AS')
+})
