@@ -12,6 +12,7 @@ import { AnswerTooLarge, type QueryRow } from './server-api.ts'
 const OVERLAP_MS = 10 * 60 * 1000
 
 const COLUMNS = 'toString(uuid), event, timestamp, distinct_id, properties, elements_chain'
+const COLUMNS_OF_LARGE = "toString(uuid), event, timestamp, distinct_id, null, ''"
 
 /** Properties that the server computes. */
 const COMPUTED: ReadonlySet<string> = new Set([0, 1, 2, 3, 4].map((index) => `$group_${index}`))
@@ -83,10 +84,11 @@ class EventPages {
     let [from, uuid]: KeysetPosition = cursor ?? [(await this.#first(null)) ?? '', '']
     while (from !== '') {
       const until = addMillis(from, this.#window.ms)
+      const limit = this.#limit
       const rows = await this.#readWindow(from, uuid, until)
       const last = rows.at(-1)
       const after = last === undefined ? null : this.#positionOf(last, [from, uuid])
-      this.#window.fit(rows.length, this.#limit)
+      this.#window.fit(rows.length, limit)
       if (after !== null) return { rows, after }
       const next = await this.#first(until)
       if (next === null) break
@@ -110,16 +112,13 @@ class EventPages {
   async #readWindow(from: string, uuid: string, until: string): Promise<readonly QueryRow[]> {
     for (;;) {
       try {
-        return await this.#query(COLUMNS, { from, uuid, until })
+        const rows = await this.#query(COLUMNS, { from, uuid, until })
+        const most = this.#move.page_rows
+        if (rows.length === this.#limit) this.#limit = Math.min(most, this.#limit * 2)
+        return rows
       } catch (error) {
         if (!(error instanceof AnswerTooLarge)) throw error
-        if (this.#limit === 1) {
-          return this.#query("toString(uuid), event, timestamp, distinct_id, null, ''", {
-            from,
-            uuid,
-            until,
-          })
-        }
+        if (this.#limit === 1) return this.#query(COLUMNS_OF_LARGE, { from, uuid, until })
         this.#limit = Math.ceil(this.#limit / 4)
       }
     }

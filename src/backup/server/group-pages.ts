@@ -6,7 +6,7 @@ import { readInstant } from './instants.ts'
 import type { Move } from './move.ts'
 import { withUuid } from './person-pages.ts'
 import { countReason } from './report.ts'
-import type { QueryRow, ServerAPI } from './server-api.ts'
+import { isTextAfter, type QueryRow, type ServerAPI } from './server-api.ts'
 
 const PAGE_GROUPS = 500
 const INDEX_MAX = 4
@@ -63,7 +63,8 @@ where index > {index} or (index = {index} and key > {key}) order by index, key l
     const last = rows.at(-1)
     if (last === undefined) break
     const next = Number(last[0])
-    const is_after = next > Number(index) || (next === Number(index) && String(last[1]) > key)
+    const is_after =
+      next > Number(index) || (next === Number(index) && isTextAfter(String(last[1]), key))
     ;[index, key] = [
       move.requireSane(is_after ? String(next) : null, 'groups in their order'),
       String(last[1]),

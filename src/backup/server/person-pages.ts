@@ -31,14 +31,15 @@ const CREATOR = '$creator_event_uuid'
 export async function movePersons(move: Move): Promise<void> {
   const [row] = await move.source.query('select count() from persons')
   const total = Number(row?.[0] ?? 0) || 0
-  let limit = Math.min(PAGE_PERSONS, move.page_rows)
+  const most = Math.min(PAGE_PERSONS, move.page_rows)
+  let limit = most
   for (let after = move.state.persons.cursor?.[0] ?? ''; ; ) {
     const rows = await readPage(move, after, limit)
     if (rows === null) {
-      if (limit === 1) throw new Error('A person is too large to be read.')
       limit = Math.ceil(limit / 4)
       continue
     }
+    limit = Math.min(most, limit * 2)
     const last = rows.at(-1)
     if (last === undefined) break
     const last_id = move.requireSane(typeof last[0] === 'string' ? last[0] : null, 'a person')
@@ -57,21 +58,23 @@ export async function movePersons(move: Move): Promise<void> {
   move.state.persons = { ...move.state.persons, cursor: null }
 }
 
-/** Reads a page of persons; null where the answer is too large. */
+/** Reads a page of persons, one that is too large by itself without its properties; null where the answer is too large. */
 async function readPage(
   move: Move,
   after: string,
   limit: number,
 ): Promise<readonly QueryRow[] | null> {
-  try {
-    return await move.source.query(
-      `select toString(id), created_at, properties, is_identified from persons
+  const read = (columns: string): Promise<readonly QueryRow[]> =>
+    move.source.query(
+      `select toString(id), ${columns} from persons
 where toString(id) > {after} order by toString(id) limit ${limit}`,
       { after },
     )
+  try {
+    return await read('created_at, properties, is_identified')
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return null
-    throw error
+    if (!(error instanceof AnswerTooLarge)) throw error
+    return limit === 1 ? read('created_at') : null
   }
 }
 

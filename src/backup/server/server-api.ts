@@ -50,6 +50,7 @@ const ASKED_PAUSE_MAX_MS = HOUR_MS
 const REDIRECTS_MAX = 3
 /** The most items of a list that are read, and the most on one page. */
 const ITEMS_MAX = 20_000
+const LIST_BYTES_MAX = 512 * 1024 * 1024
 const PAGE_ITEMS = 100
 
 /** The statuses of a server that is busy or away for a moment; the call was not carried out. */
@@ -71,6 +72,8 @@ export function readServerUrl(text: string): string {
 /** The part of a server's API that belongs to one project. */
 export class ServerAPI {
   readonly #access: ServerKey
+  /** The characters of all answers. */
+  #read_chars = 0
 
   constructor(access: ServerKey) {
     this.#access = access
@@ -114,6 +117,7 @@ export class ServerAPI {
    */
   async listItems(path: string, parameters: Readonly<Record<string, string>> = {}) {
     const items = new Map<string, JSONObject>()
+    const most_chars = this.#read_chars + LIST_BYTES_MAX
     let limit = PAGE_ITEMS
     for (let offset = 0; ; ) {
       const page = await this.#readPage(path, { ...parameters, limit, offset })
@@ -125,8 +129,10 @@ export class ServerAPI {
       }
       const count_before = items.size
       for (const item of page.items) items.set(String(item['id']), item)
-      if (items.size > ITEMS_MAX) {
-        throw new BackupFault(`${this.name} lists more than ${ITEMS_MAX} items: ${path}`)
+      if (items.size > ITEMS_MAX || this.#read_chars > most_chars) {
+        throw new BackupFault(
+          `${this.name} lists more than ${ITEMS_MAX} items, or more than ${LIST_BYTES_MAX} bytes of them: ${path}`,
+        )
       }
       if (!page.has_more || items.size === count_before) return [...items.values()]
       offset += page.items.length
@@ -195,6 +201,7 @@ export class ServerAPI {
     const text = await readText(response)
     if (text === null)
       return { kind: 'failed', reason: 'cut off', is_undone: false, is_slow: false }
+    this.#read_chars += text.length
     if (!response.ok) throw new ServerRefusal(status, detailOf(text, status))
     return { kind: 'answered', value: this.#parse(text, path) }
   }
@@ -291,6 +298,11 @@ function detailOf(text: string, status: number): string {
     detail = `status ${status}`
   }
   return printable(detail).slice(0, DETAIL_LENGTH_MAX)
+}
+
+/** Compares as databases order texts: by their bytes in UTF-8. */
+export function isTextAfter(text: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(text), Buffer.from(other)) > 0
 }
 
 /** The words of another server without characters that steer a terminal. */

@@ -1,4 +1,5 @@
 /** STAGES: what a move from another server brings over, in order; each goes on where it was cut off. */
+import { isObject } from '../../json.ts'
 import { BackupFault } from '../fill-folder.ts'
 import { moveKind } from './definitions.ts'
 import { moveEvents } from './event-pages.ts'
@@ -8,7 +9,7 @@ import { KINDS } from './kinds.ts'
 import type { Move } from './move.ts'
 import { NOTHING_READ } from './move-state.ts'
 import { movePersons } from './person-pages.ts'
-import { AnswerTooLarge, type ServerAPI, ServerRefusal } from './server-api.ts'
+import { AnswerTooLarge, printable, type ServerAPI, ServerRefusal } from './server-api.ts'
 
 type MoveStage = {
   /** Its name in the report and in `--kinds`. */
@@ -38,6 +39,8 @@ const STAGES: readonly MoveStage[] = [
 
 export const STAGE_NAMES: readonly string[] = STAGES.map(({ name }) => name)
 
+const ZONE_LENGTH_MAX = 100
+
 /** Stages that read a table, whose end is part of the progress. */
 const TABLES: ReadonlySet<string> = new Set(['events', 'groups', 'persons'])
 
@@ -56,8 +59,27 @@ export async function runStages(move: Move, names: readonly string[]): Promise<v
     move.save()
   }
   const definitions = stages.filter(({ name }) => !TABLES.has(name))
+  if (definitions.length > 0) await compareZones(move)
   if (definitions.length > 0) await explainRefusal('groups', () => mapGroupTypes(move, true))
   for (const stage of definitions) await runStage(move, stage)
+}
+
+/** Notes a time zone that differs, since days of insights begin by it; a key may not read the project. */
+async function compareZones(move: Move): Promise<void> {
+  const [theirs, ours] = [await readZone(move.source), await readZone(move.target)]
+  if (theirs === null || theirs === ours) return
+  move.report.note(
+    `The project's time zone is ${theirs} at the source and ${String(ours)} here: days of insights begin at another time.`,
+  )
+}
+
+async function readZone(server: ServerAPI): Promise<string | null> {
+  const project = await server.get('').catch((error: unknown) => {
+    if (error instanceof ServerRefusal) return null
+    throw error
+  })
+  const zone = isObject(project) ? project['timezone'] : null
+  return typeof zone === 'string' ? printable(zone).slice(0, ZONE_LENGTH_MAX) : null
 }
 
 /** Notes that the run came to its end: the next one looks at everything again. */
