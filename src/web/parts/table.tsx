@@ -42,6 +42,8 @@ const DRAWN_CELLS_MAX = 4000
 /** Rows above and below those in sight; of wide tables fewer. */
 const MARGIN_ROWS = 20
 const MARGIN_CELLS = 400
+/** Rows below those in sight of a table at its top: a live list draws all of them again each second. */
+const MARGIN_ROWS_AT_TOP = 5
 
 /** Draws the table. */
 export function Table<Item>(props: TableProps<Item>): VNode {
@@ -171,7 +173,8 @@ function useWindow(count: number, width: number, height_max: number | undefined)
     return () => element.removeEventListener('scroll', follow)
   }, [is_long])
   if (!is_long) return { box, from: 0, to: count }
-  const margin = Math.min(MARGIN_ROWS, Math.ceil(MARGIN_CELLS / Math.max(1, width)))
+  const rows_max = top === 0 ? MARGIN_ROWS_AT_TOP : MARGIN_ROWS
+  const margin = Math.min(rows_max, Math.ceil(MARGIN_CELLS / Math.max(1, width)))
   const from = Math.max(0, Math.min(top, count) - margin)
   const in_sight = Math.ceil(height_max / ROW_PX)
   return { box, from, to: Math.min(count, top + in_sight + margin) }
