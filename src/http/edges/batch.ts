@@ -36,6 +36,7 @@ async function answerBatch(
   const { headers } = request
   const edge = requireId(headers, 'Tidemark-Edge')
   const epoch = requireId(headers, 'Tidemark-Epoch')
+  const after = readAfter(headers.get('tidemark-after'))
   const report = headers.get('tidemark-report') ?? ''
   if (readReport(report) === null) throw invalidHeader('Tidemark-Report', 'a report as JSON')
   const projects = requireEdgeProjects(app, caller)
@@ -49,12 +50,19 @@ async function answerBatch(
   const now = app.now().getTime() * 1000
   const { user_id } = caller
   const sender = { user_id, edge, epoch }
-  const outcome = await app.forwarding.forward({ ...sender, text, allowed, forbidden, report, now })
+  const batch = { ...sender, text, after, allowed, forbidden, report, now }
+  const outcome = await app.forwarding.forward(batch)
   if (outcome.kind === 'refused') {
     throw new Refusal(outcome.code, outcome.detail, { attr: outcome.attr })
   }
   const { kind: _kind, ...stored } = outcome
-  return answerJson(stored)
+  return answerJson({ ...stored, keeps_order: true })
+}
+
+function readAfter(text: string | null): number | null {
+  if (text === null) return null
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw invalidHeader('Tidemark-After', 'the number of an entry')
 }
 
 function requireId(headers: Headers, name: string): string {

@@ -103,6 +103,11 @@ export class ForwardedBatches {
     commit(stores, () => {
       const isOver = measureWork(limits.slice_ms_max)
       if (running.seq === -1) Object.assign(running, this.#positions.read(batch))
+      // It overtook the batch before it, or that one was refused: storing it would skip entries.
+      if (batch.after !== null && running.seq < batch.after) {
+        is_done = true
+        return
+      }
       do {
         try {
           running.entry ??= this.#readNext(running)

@@ -73,7 +73,11 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
   if (declared !== texts.length) {
     throw refuseMalformed('the properties of an entry are incomplete')
   }
-  for (const event of unpacked) requireProperties(event.properties_text, limits)
+  for (const { update, properties_text } of unpacked) {
+    const properties = requireProperties(properties_text, limits)
+    // Parsed once: the person may need them.
+    if (update !== null) update.automatic.properties = properties
+  }
   const base = Uint8Array.fromHex(uuid_base)
   const events = unpacked.map((event, index) =>
     event.uuid === null ? { ...event, uuid: uuidAfter(base, index) } : event,
@@ -103,11 +107,15 @@ function uuidAfter(base: Uint8Array, index: number): Uint8Array {
   return uuid
 }
 
-function requireProperties(text: string, limits: CaptureLimits): void {
+function requireProperties(
+  text: string,
+  limits: CaptureLimits,
+): Readonly<Record<string, unknown>> {
   const value = parseJson(text)
   if (!isObject(value)) throw refuseMalformed('properties are no object')
   if (isDeeperThan(value, limits.depth_max))
     throw refuseMalformed('properties are nested too deeply')
+  return value
 }
 
 /**

@@ -72,6 +72,8 @@ export const UNAVAILABLE: CaptureRefusal = {
 export type ForwardedBatch = EdgeEpoch & {
   /** The entries, two lines each. */
   readonly text: string
+  /** The last entry of the batch before it, which may be on its way; null if that one is stored. */
+  readonly after: number | null
   /** Projects that the edge may write to. */
   readonly allowed: readonly number[]
   /** Projects that exist, but not for this edge: its entry is refused, and waits for the right. */

@@ -50,7 +50,7 @@ describe('an entry', () => {
     const uuid_base = '0193e0000000700080000000ffffffff'
     expect(await send(entryOf(1, events, { uuid_base }), epoch(1))).toEqual({
       status: 200,
-      json: { seq: 1, accepted: 2, repeated: 0, dropped: 0 },
+      json: { seq: 1, accepted: 2, repeated: 0, dropped: 0, keeps_order: true },
     })
     expect(
       rows(
@@ -101,6 +101,7 @@ describe('an entry', () => {
       accepted: 0,
       repeated: 0,
       dropped: 0,
+      keeps_order: true,
     })
     expect(count('gus')).toBe(1)
   })
@@ -155,6 +156,7 @@ describe('an entry', () => {
       accepted: 8000,
       repeated: 0,
       dropped: 0,
+      keeps_order: true,
     })
     expect(count('many')).toBe(8000)
     expect((await send(entryOf(1, events), epoch(8))).json).toMatchObject({ accepted: 0 })
@@ -167,6 +169,7 @@ describe('an entry', () => {
       accepted: 1,
       repeated: 0,
       dropped: 1,
+      keeps_order: true,
     })
   })
 
@@ -209,6 +212,26 @@ describe('an entry', () => {
     expect(rows(sql)).toEqual([{ hash_key: 'first' }])
     const found = await copies({ ids: [[1, 'gus']] })
     expect(found.json['persons']).toMatchObject([{ overrides: { keeps: 'first' } }])
+  })
+})
+
+describe('a batch that follows one on its way', () => {
+  const after = (seq: number) => ({ ...epoch(30), 'Tidemark-After': String(seq) })
+
+  test('is not stored before it, and answered with the position; after it, it is', async () => {
+    const [first, second] = [entryOf(1, [seen('hal')]), entryOf(2, [seen('hal')])]
+    expect((await send(second, after(1))).json).toMatchObject({ seq: 0, accepted: 0 })
+    expect(count('hal')).toBe(0)
+    const both = await Promise.all([send(first, epoch(30)), send(second, after(1))])
+    expect(both.map(({ status }) => status)).toEqual([200, 200])
+    // Where the second one was first all the same, its edge sends it again.
+    expect((await send(second, after(1))).json).toMatchObject({ seq: 2 })
+    expect(count('hal')).toBe(2)
+  })
+
+  test('is refused with a number that is none', async () => {
+    const answer = await send(entryOf(3, []), { 'Tidemark-After': '-1' })
+    expect(answer).toMatchObject({ status: 400, json: { attr: 'Tidemark-After' } })
   })
 })
 
