@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import S3rver from 's3rver'
+import S3rver from '@20minutes/s3rver'
 import { openStore } from '../../../src/backup/store/open-store.ts'
 import type { BackupStore, BucketAccess } from '../../../src/backup/store/store.ts'
 

@@ -1,5 +1,8 @@
-/** Types of the part of s3rver in use: a server of the S3 protocol over a folder. The package has none. */
-declare module 's3rver' {
+/**
+ * Types of the part of s3rver in use: a server of the S3 protocol over a folder. The package has none. `patches/` gives it
+ * a cipher that Bun has for tokens of listings, names in order, and signatures of a path that ends with the bucket's slash.
+ */
+declare module '@20minutes/s3rver' {
   export default class S3rver {
     constructor(options: {
       readonly address: string
