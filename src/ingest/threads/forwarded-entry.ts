@@ -107,10 +107,7 @@ function uuidAfter(base: Uint8Array, index: number): Uint8Array {
   return uuid
 }
 
-function requireProperties(
-  text: string,
-  limits: CaptureLimits,
-): Readonly<Record<string, unknown>> {
+function requireProperties(text: string, limits: CaptureLimits): Readonly<Record<string, unknown>> {
   const value = parseJson(text)
   if (!isObject(value)) throw refuseMalformed('properties are no object')
   if (isDeeperThan(value, limits.depth_max))
