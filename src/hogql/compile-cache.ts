@@ -11,10 +11,10 @@ import {
   lowerMeaning,
   type QueryMeaning,
 } from './compile.ts'
-import type { CompileContext } from './context.ts'
+import type { CohortReference, CompileContext } from './context.ts'
 import { parseSelect } from './parser/parser.ts'
 import type { Select } from './syntax/ast.ts'
-import { COHORT_WORD, wordsOfTree } from './syntax/named-words.ts'
+import { namesCohorts, wordsOfTree } from './syntax/named-words.ts'
 
 /**
  * Sum of the keys' lengths over all projects, in characters. One character costs about 265 bytes of
@@ -23,6 +23,8 @@ import { COHORT_WORD, wordsOfTree } from './syntax/named-words.ts'
 const LENGTH_MAX = 300_000
 /** Longer texts are not cached. */
 const TEXT_LENGTH_MAX = 4000
+/** Texts that depend on more cohorts are not cached: the key of 20,000 would take longer than to compile. */
+const COHORTS_MAX = 500
 
 /**
  * A compilation that is valid for less than this is not cached whole: only its meaning is, and it
@@ -50,8 +52,11 @@ export function compileText(
   context: CompileContext,
   tree: Select = parseSelect(text),
 ): CompiledQuery {
-  if (text.length > TEXT_LENGTH_MAX) return compileFresh(tree, context).compiled
-  const key = keyOf(text, tree, context)
+  // A query that names a cohort depends on all of them, which are part of its key.
+  const cohorts = namesCohorts(wordsOfTree(tree)) ? (context.cohorts?.() ?? []) : null
+  const has_many = cohorts !== null && cohorts.length > COHORTS_MAX
+  if (text.length > TEXT_LENGTH_MAX || has_many) return compileFresh(tree, context).compiled
+  const key = keyOf(text, cohorts, context)
   const hit = findCached(key, context)
   if (hit !== null && 'validity' in hit && hit.validity.holds(context.now_us))
     return compiledAt(hit, context.now_us)
@@ -97,12 +102,14 @@ export function cachedLength(): number {
  * Everything a compiled text depends on except the definitions. The year is part of it, since zones
  * are spelled out around it.
  */
-function keyOf(text: string, tree: Select, context: CompileContext): string {
-  const { project_id, timezone, week_start_day, now_us, values, cohorts, limits } = context
+function keyOf(
+  text: string,
+  cohorts: readonly CohortReference[] | null,
+  context: CompileContext,
+): string {
+  const { project_id, timezone, week_start_day, now_us, values, limits } = context
   const { hidden_tables = [], clickhouse = null } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
-  // Cohorts can be many: they are part of the key only when the text names one.
-  const named_cohorts = wordsOfTree(tree).has(COHORT_WORD) ? cohorts : null
   const parts = [
     text,
     project_id,
@@ -110,7 +117,7 @@ function keyOf(text: string, tree: Select, context: CompileContext): string {
     week_start_day,
     year,
     limits,
-    named_cohorts,
+    cohorts,
     hidden_tables,
     clickhouse,
   ]

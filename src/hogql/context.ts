@@ -71,14 +71,14 @@ export type CompileContext = {
   readonly group_types?: ReadonlyMap<string, number>
   /** Values of placeholders `{name}`; dotted names are flat: `variables.x`. */
   readonly values?: ReadonlyMap<string, PlaceholderValue>
-  /** The project's cohorts; without them `IN COHORT` refuses every name. */
-  readonly cohorts?: readonly CohortReference[]
+  /** Lists the project's cohorts, which may be thousands; without them `IN COHORT` refuses every name. */
+  readonly cohorts?: () => readonly CohortReference[]
   /** Tables this query may not read, by any join; a text that does is refused (`permission_denied`). */
   readonly hidden_tables?: readonly string[]
   /** The project's rows of a table that is kept outside of the engine, by column; without it these tables are empty. */
   readonly resources?: (name: ResourceName) => ResourceLists
-  /** The project's actions; without them `matchesAction` refuses every name. */
-  readonly actions?: readonly ActionReference[]
+  /** Lists the project's actions, which may be thousands; without them `matchesAction` refuses every name. */
+  readonly actions?: () => readonly ActionReference[]
   readonly limits?: CompileLimits
   /** Work budget of the compilation; the full budget when absent. */
   readonly budget?: CompileBudget

@@ -1,6 +1,7 @@
 /** The API's description: an OpenAPI document at /api/schema/ and a self-contained page at /docs. */
 
 import { isObject } from '../json.ts'
+import { memoizeValue } from '../memoize.ts'
 import { answerFixed, fixText } from './answers/fixed-texts.ts'
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -41,8 +42,8 @@ table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #eaeef2;
 /** Creates the endpoints. Each text is made for the first caller, which takes 30 ms. */
 export function docsEndpoints(app: AppContext, routes: readonly Route[]): readonly Endpoint[] {
   const describe = (): OpenApiDocument => describeApi(routes, app.publicUrl())
-  const readSchema = onceMade(() => fixText(JSON.stringify(describe())))
-  const readPage = onceMade(() => fixText(pageOf(describe(), app.publicUrl())))
+  const readSchema = memoizeValue(() => fixText(JSON.stringify(describe())))
+  const readPage = memoizeValue(() => fixText(pageOf(describe(), app.publicUrl())))
   return [
     {
       method: 'GET',
@@ -55,15 +56,6 @@ export function docsEndpoints(app: AppContext, routes: readonly Route[]): readon
       answer: (request) => answerFixed(request, readPage(), HTML_HEADERS),
     },
   ]
-}
-
-/** Memoizes a function without arguments; a call that threw is repeated. */
-function onceMade<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | null = null
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
 }
 
 /** Renders the document as an HTML page. */

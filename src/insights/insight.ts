@@ -20,8 +20,8 @@ export type InsightContext = {
   readonly test_account_filters: unknown
   /** The project's path cleaning rules. */
   readonly path_cleaning_filters?: unknown
-  readonly actions: readonly SavedAction[]
-  readonly cohorts: readonly CohortReference[]
+  readonly actions: () => readonly SavedAction[]
+  readonly cohorts: () => readonly CohortReference[]
   /** Returns the project's experiment with this id; null when there is none. */
   readonly findExperiment: (id: number) => ExperimentDefinition | null
   /** Maximum rows of one engine query. */

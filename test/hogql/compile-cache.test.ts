@@ -19,7 +19,7 @@ const STATES: Readonly<Record<string, Partial<CompileContext>>> = {
   'other values': { values: new Map([['x', 'b']]) },
   'values of another type': { values: new Map([['x', 1n]]) },
   'other limits': { limits: { rows_default: 5, rows_max: 10 } },
-  'other cohorts': { cohorts: [{ id: 5, name: 'vip', is_static: true }] },
+  'other cohorts': { cohorts: () => [{ id: 5, name: 'vip', is_static: true }] },
   'other definitions': { property_types: new Map([['event:price', 'String'] as const]) },
   'columns for properties': { has_property_columns: true },
 }
@@ -31,6 +31,7 @@ const TEXTS = [
   "select toStartOfDay(timestamp), sum(properties.price) from events where timestamp > '2024-03-01' group by 1",
   'select {x} from events limit 7',
   'select count() from events where person_id in cohort 5',
+  'select person_id from cohort_people',
   'select session.$channel_type from events where timestamp > yesterday()',
 ]
 

@@ -31,7 +31,7 @@ export const CONTEXT: CompileContext = {
     ['event:at', 'DateTime'],
     ['person:age', 'Numeric'],
   ]),
-  cohorts: [
+  cohorts: () => [
     { id: 5, name: 'vip', is_static: false },
     { id: 6, name: 'uploaded', is_static: true },
     { id: 7, name: 'twice', is_static: true },

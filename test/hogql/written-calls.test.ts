@@ -41,7 +41,7 @@ const paid: ActionReference = {
 }
 
 const texts = async (question: string): Promise<unknown> =>
-  (await world.ask(question, { actions: [paid, { ...paid, id: 4, name: 'twice' }] })).map(
+  (await world.ask(question, { actions: () => [paid, { ...paid, id: 4, name: 'twice' }] })).map(
     ([text]) => text,
   )
 

@@ -175,8 +175,8 @@ export class InsightWorld implements AsyncDisposable {
         path_cleaning_filters: this.#known.path_cleaning_filters ?? [],
       },
       property_types: new Map(Object.entries(property_types ?? {})),
-      actions,
-      cohorts,
+      actions: () => actions,
+      cohorts: () => cohorts,
       findExperiment: (id) => experiments.find((one) => one.id === id) ?? null,
       rows_max: this.#known.rows_max ?? ROWS_MAX,
     }
@@ -203,8 +203,8 @@ export function insightContext(now: string, known: Known = {}): InsightContext {
     now: new Date(now),
     property_types: new Map(Object.entries(known.property_types ?? {})),
     test_account_filters: known.test_account_filters ?? [],
-    actions: known.actions ?? [],
-    cohorts: known.cohorts ?? [],
+    actions: () => known.actions ?? [],
+    cohorts: () => known.cohorts ?? [],
     findExperiment: (id) => known.experiments?.find((one) => one.id === id) ?? null,
     rows_max: 50_000,
   }

@@ -9,7 +9,14 @@ import { visitNodes } from './walk.ts'
 export const FILTERS_WORD = '{filters}'
 
 /** The word of `IN COHORT`. */
-export const COHORT_WORD = 'in cohort'
+const COHORT_WORD = 'in cohort'
+/** The tables whose rows depend on the list of cohorts. */
+const COHORT_TABLES = ['cohort_people', 'raw_cohort_people', 'static_cohort_people']
+
+/** Whether a query of these words may depend on the project's cohorts. */
+export function namesCohorts(words: ReadonlySet<string>): boolean {
+  return words.has(COHORT_WORD) || COHORT_TABLES.some((name) => words.has(name))
+}
 
 /** The word of `matchesAction(…)`. */
 export const ACTION_WORD = 'matchesaction'

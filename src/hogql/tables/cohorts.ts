@@ -1,9 +1,10 @@
 /** Tables of cohort members, and of distinct ids that changed their person. */
 
-import type { CompileContext } from '../context.ts'
+import type { CohortReference, CompileContext } from '../context.ts'
 import { parseExpr } from '../parser/parser.ts'
 import type { Expr } from '../syntax/ast.ts'
 import { compare, constant, field, tuple } from '../syntax/nodes.ts'
+import { expr } from '../template.ts'
 import { INT64, UUID } from '../types/types.ts'
 import {
   equal,
@@ -49,14 +50,30 @@ function membersOf(is_static: boolean): ViewDef {
   }
 }
 
-function ofKind({ cohorts = [] }: CompileContext, is_static: boolean): Expr {
-  const ids = cohorts.filter((cohort) => cohort.is_static === is_static)
+/** More ids than this are one text: a tuple of thousands is beyond the size of a type. */
+const TUPLE_MAX = 500
+
+/** The conditions of a list of cohorts, for static ones and others: a query may name a hundred cohorts. */
+const conditions = new WeakMap<readonly CohortReference[], Map<boolean, Expr>>()
+
+function ofKind({ cohorts }: CompileContext, is_static: boolean): Expr {
+  const all = cohorts?.() ?? []
+  const known = conditions.get(all)?.get(is_static)
+  if (known !== undefined) return known
+  const ids = all.flatMap((cohort) => (cohort.is_static === is_static ? cohort.id : []))
+  const condition = isOneOf(ids)
+  const own = conditions.get(all) ?? new Map<boolean, Expr>()
+  conditions.set(all, own.set(is_static, condition))
+  return condition
+}
+
+function isOneOf(ids: readonly number[]): Expr {
   if (ids.length === 0) return constant(false)
-  return compare(
-    field(['cohort_id']),
-    'in',
-    tuple(ids.map((cohort) => constant(BigInt(cohort.id)))),
-  )
+  if (ids.length <= TUPLE_MAX) {
+    return compare(field(['cohort_id']), 'in', tuple(ids.map((id) => constant(BigInt(id)))))
+  }
+  const list = constant(JSON.stringify(ids))
+  return expr`cohort_id in (select arrayJoin(JSONExtract(${list}, 'Array(Int64)')))`
 }
 
 export const COHORT_PEOPLE: ViewDef = membersOf(false)

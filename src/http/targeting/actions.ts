@@ -47,7 +47,7 @@ const COUNT_ROUTE = projectRoute({
     if (deleted) throw new Refusal('not_found', 'Not found.')
     const tree = select`select count() from events where matchesAction(${constant(BigInt(id))})`
     const actions = listActions(app.control, call.project.id)
-    const { rows } = await runTree(app, call, 'ActionCount', tree, { actions })
+    const { rows } = await runTree(app, call, 'ActionCount', tree, { actions: () => actions })
     return answerJson({ count: Number(rows[0]?.[0]) })
   },
 })

@@ -81,7 +81,7 @@ async function askCohorts(
 
 function cohortName({ context }: Funnel, cohort: FunnelCohort) {
   if (cohort === 'all') return { breakdown: 'all users', breakdown_value: 0 }
-  const known = context.cohorts.find(({ id }) => id === cohort)
+  const known = context.cohorts().find(({ id }) => id === cohort)
   return { breakdown: known?.name ?? String(cohort), breakdown_value: cohort }
 }
 

@@ -64,7 +64,7 @@ function eventCondition(
 
 /** A project's action; null when it does not exist (any more). */
 export function findAction(id: number, context: InsightContext): SavedAction | null {
-  return context.actions.find((action) => action.id === id) ?? null
+  return context.actions().find((action) => action.id === id) ?? null
 }
 
 /** Refuses series of unknown actions: a funnel without one of its steps would be another funnel. */

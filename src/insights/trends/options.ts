@@ -45,7 +45,7 @@ async function valueOptions(
   if (breakdowns === null) return {}
   if (breakdowns.kind === 'cohorts') {
     const nameOf = (cohort: number | 'all'): string =>
-      context.cohorts.find(({ id }) => id === cohort)?.name ?? 'all users'
+      context.cohorts().find(({ id }) => id === cohort)?.name ?? 'all users'
     return {
       breakdown: breakdowns.cohorts.map((cohort) => ({ label: nameOf(cohort), value: cohort })),
     }

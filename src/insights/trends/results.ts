@@ -86,7 +86,7 @@ function labelOf(plan: TrendsPlan, line: TrendsLine, name: string): string {
 function splitLabel({ cohort, context }: TrendsPlan, { values }: TrendsLine): string | null {
   if (cohort === 'all') return 'all users'
   if (cohort !== null) {
-    return context.cohorts.find(({ id }) => id === cohort)?.name ?? `cohort ${cohort}`
+    return context.cohorts().find(({ id }) => id === cohort)?.name ?? `cohort ${cohort}`
   }
   return values.length === 0 ? null : breakdownLabel(values)
 }

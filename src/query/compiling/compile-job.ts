@@ -92,9 +92,8 @@ export function compileTextWithin(
   const words = wordsOfTree(tree)
   // The definition of an action can change while the text stays the same.
   const names_actions = words.has(ACTION_WORD)
-  const actions = names_actions ? {} : { actions: [] }
   const resources = resourceReader(loaded)
-  const inputs = { values, limits, budget, resources, ...actions }
+  const inputs = { values, limits, budget, resources }
   const context = compileContext(query_context, now, inputs)
   // The compile cache is for texts whose result does not depend on filters.
   if (filters === null && !names_actions && !words.has(FILTERS_WORD)) {
@@ -113,8 +112,8 @@ export function receiveContext(input: SentContext): QueryContext {
     property_types: input.property_types,
     clickhouse: input.clickhouse,
     group_types: input.group_types,
-    cohorts: input.cohorts,
-    actions: input.actions,
+    cohorts: () => input.cohorts,
+    actions: () => input.actions,
     rows_max: input.rows_max,
   }
 }

@@ -1,6 +1,6 @@
 /** QueryContext → SentContext: copies the definitions that one compilation may read, to send them to the compile thread. */
 
-import { ACTION_WORD, COHORT_WORD } from '../../hogql/syntax/named-words.ts'
+import { ACTION_WORD, namesCohorts } from '../../hogql/syntax/named-words.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
 import type { SentContext } from './compile-job.ts'
 
@@ -12,8 +12,8 @@ export function sendContext(words: ReadonlySet<string>, context: QueryContext): 
     property_types: context.property_types,
     clickhouse: context.clickhouse ?? null,
     group_types: context.group_types ?? new Map(),
-    cohorts: words.has(COHORT_WORD) ? (context.cohorts ?? []) : [],
-    actions: words.has(ACTION_WORD) ? (context.actions ?? []) : [],
+    cohorts: namesCohorts(words) ? (context.cohorts?.() ?? []) : [],
+    actions: words.has(ACTION_WORD) ? (context.actions?.() ?? []) : [],
     rows_max: context.rows_max,
   }
 }

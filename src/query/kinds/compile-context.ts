@@ -1,18 +1,20 @@
 /** Builds the compiler's context from the project of a query. */
+
 import type { ActionReference, CompileContext } from '../../hogql/context.ts'
 import { actionCondition } from '../../insights/members/actions.ts'
+import { memoizeValue } from '../../memoize.ts'
 import type { QueryContext } from './prepared-query.ts'
 
-/** The inputs of one query; `actions: []` for a query that names none, so that none are read. */
-type QueryInputs = Pick<CompileContext, 'actions' | 'budget' | 'limits' | 'resources' | 'values'>
+/** The inputs of one query. */
+type QueryInputs = Pick<CompileContext, 'budget' | 'limits' | 'resources' | 'values'>
 
-/** Builds the context. Actions are read lazily. */
+/** Builds the context. Definitions are read when the query names one. */
 export function compileContext(
   context: QueryContext,
   now: Date,
   more: QueryInputs,
 ): CompileContext {
-  const { project, property_types, cohorts = [], clickhouse = null } = context
+  const { project, property_types, cohorts, clickhouse = null } = context
   return {
     project_id: project.id,
     timezone: project.timezone,
@@ -22,10 +24,8 @@ export function compileContext(
     has_property_columns: clickhouse === null,
     clickhouse,
     ...(context.group_types === undefined ? {} : { group_types: context.group_types }),
-    cohorts,
-    get actions() {
-      return findActions(context, now)
-    },
+    ...(cohorts === undefined ? {} : { cohorts }),
+    actions: memoizeValue(() => findActions(context, now)),
     hidden_tables: project.hidden_tables ?? [],
     ...more,
   }
@@ -33,8 +33,8 @@ export function compileContext(
 
 /** Maps saved actions to id, name and the condition that an event matches them. */
 function findActions(context: QueryContext, now: Date): readonly ActionReference[] {
-  const { project, property_types, actions = [] } = context
-  return actions.map((action) => ({
+  const { project, property_types } = context
+  return (context.actions?.() ?? []).map((action) => ({
     id: action.id,
     name: action.name,
     condition: (prefix) =>

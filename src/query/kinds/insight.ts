@@ -54,7 +54,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       query,
       // The answer also depends on the saved definitions that the query names.
       named.has_test_accounts ? project.test_account_filters : null,
-      named.has_actions ? (context.actions ?? []).map(fingerprintOf) : null,
+      named.has_actions ? (context.actions?.() ?? []).map(fingerprintOf) : null,
       'experiment_id' in query ? experimentOf(query.experiment_id, context) : null,
       named.has_path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,
@@ -187,12 +187,8 @@ export function contextOf(context: QueryContext, now: Date): InsightContext {
     get property_types() {
       return context.property_types
     },
-    get actions() {
-      return context.actions ?? []
-    },
-    get cohorts() {
-      return context.cohorts ?? []
-    },
+    actions: () => context.actions?.() ?? [],
+    cohorts: () => context.cohorts?.() ?? [],
     findExperiment: (id) => context.findExperiment?.(id) ?? null,
   }
 }

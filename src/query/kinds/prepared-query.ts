@@ -44,10 +44,10 @@ export type QueryContext = {
   readonly clickhouse?: TableState | null
   /** Index by name of the project's group types. */
   readonly group_types?: ReadonlyMap<string, number>
-  /** The project's cohorts. */
-  readonly cohorts?: readonly CohortReference[]
-  /** The project's actions. */
-  readonly actions?: readonly SavedAction[]
+  /** Lists the project's cohorts, for queries that name one: there may be thousands. */
+  readonly cohorts?: () => readonly CohortReference[]
+  /** Lists the project's actions. */
+  readonly actions?: () => readonly SavedAction[]
   /** Returns the project's saved variable with this id; null when there is none. */
   readonly findVariable?: (id: string) => SavedVariable | null
   /** Returns the project's experiment with this id; null when there is none. */

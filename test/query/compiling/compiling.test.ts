@@ -21,8 +21,8 @@ const LIMITS = { rows_default: 100, rows_max: 50_000 }
 const ASKING: QueryContext = {
   project: { id: 7, timezone: 'Europe/Berlin', week_start_day: 1 },
   property_types: new Map([['event:price', 'Numeric']]),
-  cohorts: [{ id: 5, name: 'vip', is_static: false }],
-  actions: [
+  cohorts: () => [{ id: 5, name: 'vip', is_static: false }],
+  actions: () => [
     {
       id: 3,
       name: 'bought',
@@ -52,6 +52,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'properties, typed and not': `select properties.price + 1, properties.plan from events where ${PADDING}`,
   'times of the project': `select toStartOfDay(timestamp) from events where timestamp > now() - interval 1 day and ${PADDING}`,
   cohorts: `select person_id in cohort 'vip' from events where ${PADDING}`,
+  'members of cohorts': `select c.person_id from cohort_people c, events where ${PADDING}`,
   actions: `select matchesAction('bought') from events where ${PADDING}`,
   'rows that are kept outside of the engine': `select f.name from system.feature_flags f, events where ${PADDING}`,
   values: `select {wanted} from events where ${PADDING}`,

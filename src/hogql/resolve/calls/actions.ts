@@ -11,14 +11,15 @@ export function actionCondition(node: ast.Call, context: CompileContext): ast.Ex
 
 function actionNamed(
   node: ast.Call,
-  { actions = [], hidden_tables = [] }: CompileContext,
+  { actions, hidden_tables = [] }: CompileContext,
 ): ActionReference {
   const [named] = node.args
   const value = named?.kind === 'Constant' ? named.value : null
   if (typeof value !== 'bigint' && typeof value !== 'string') {
     throw refuse('matchesAction needs the id or the name of an action as a constant', node)
   }
-  const member = actions.filter((action) =>
+  const all = actions?.() ?? []
+  const member = all.filter((action) =>
     typeof value === 'bigint' ? BigInt(action.id) === value : action.name === value,
   )
   const [only] = member
@@ -26,7 +27,7 @@ function actionNamed(
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find action with ID ${value}`, node)
   const is_hidden = hidden_tables.includes('system.actions')
-  const names = is_hidden ? [] : actions.map((action) => action.name)
+  const names = is_hidden ? [] : all.map((action) => action.name)
   const hint = suggestName(value, names)
   throw refuse(`Could not find an action with the name '${value}'${hint}`, node)
 }

@@ -48,7 +48,8 @@ function cohortNamed({ right }: ast.CompareOperation, resolver: Resolver): Cohor
   if (typeof value !== 'bigint' && typeof value !== 'string') {
     throw refuse('IN COHORT needs the id or the name of a cohort as a constant', right)
   }
-  const member = (context.cohorts ?? []).filter((cohort) =>
+  const all = context.cohorts?.() ?? []
+  const member = all.filter((cohort) =>
     typeof value === 'bigint' ? BigInt(cohort.id) === value : cohort.name === value,
   )
   const [only] = member
@@ -56,7 +57,7 @@ function cohortNamed({ right }: ast.CompareOperation, resolver: Resolver): Cohor
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
   const is_hidden = context.hidden_tables?.includes('system.cohorts') === true
-  const names = is_hidden ? [] : (context.cohorts ?? []).map((cohort) => cohort.name)
+  const names = is_hidden ? [] : all.map((cohort) => cohort.name)
   const hint = suggestName(value, names)
   throw refuse(`Could not find a cohort with the name '${value}'${hint}`, right)
 }

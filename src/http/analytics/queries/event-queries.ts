@@ -1,4 +1,5 @@
 /** HogQL queries that routes run for their own figures about flags, surveys and experiments. */
+import { memoizeValue } from '../../../memoize.ts'
 import { findProject, type Project } from '../../../projects/settings/project.ts'
 import { prepareQuery } from '../../../query/kinds/query-kinds.ts'
 import { listActions } from '../../../targeting/action.ts'
@@ -40,12 +41,8 @@ export async function queryEvents(
       group_types: app.definitions.groupTypes(project.id),
       rows_max: app.query_limits.rows_max,
       clickhouse: app.definitions.clickhouseState?.(project.id) ?? null,
-      get actions() {
-        return listActions(app.control, project.id)
-      },
-      get cohorts() {
-        return listNamedCohorts(app.control, project.id)
-      },
+      actions: memoizeValue(() => listActions(app.control, project.id)),
+      cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
     },
   )
   const { results } = await app.query_service.askInParts(prepared, {

@@ -1,5 +1,7 @@
 /** The context of a query: its caller and facts about the project's data, each read on first use. */
+
 import { findVariable } from '../../../dashboards/variable.ts'
+import { memoizeValue } from '../../../memoize.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
 import {
   hiddenTables,
@@ -11,8 +13,8 @@ import { QUERY_READ } from '../../../projects/rights/ways.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import type { MemberLevel } from '../../../projects/tables.ts'
 import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
-import { listActions, type NamedAction } from '../../../targeting/action.ts'
-import { listNamedCohorts, type NamedCohort } from '../../../targeting/cohorts/named-cohorts.ts'
+import { listActions } from '../../../targeting/action.ts'
+import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { findExperimentById } from '../../../targeting/experiments/named-experiments.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readResource } from './resources.ts'
@@ -40,9 +42,6 @@ export function queryContext(
 ): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
   requireRight(rights, QUERY_READ)
-  // A statement may name a hundred of them: each list is read once.
-  let actions: readonly NamedAction[] | null = null
-  let cohorts: readonly NamedCohort[] | null = null
   return {
     project: { ...project, ...callerOf(caller, rights) },
     rows_max: app.query_limits.rows_max,
@@ -56,14 +55,9 @@ export function queryContext(
     get clickhouse() {
       return app.definitions.clickhouseState?.(project.id) ?? null
     },
-    get cohorts() {
-      cohorts ??= listNamedCohorts(app.control, project.id)
-      return cohorts
-    },
-    get actions() {
-      actions ??= listActions(app.control, project.id)
-      return actions
-    },
+    // A statement may name a hundred of them: each list is read once.
+    cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
+    actions: memoizeValue(() => listActions(app.control, project.id)),
     findVariable: (id) => findVariable(app.control, project.id, id),
     findExperiment: (id) => findExperimentById(app.control, project.id, id),
     resources: (name) => readResource(app.control, project.id, name),

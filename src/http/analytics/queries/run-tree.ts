@@ -1,5 +1,7 @@
 /** Runs queries that routes build as trees. */
+
 import type { Select } from '../../../hogql/syntax/ast.ts'
+import { memoizeValue } from '../../../memoize.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
 import { rightsAt } from '../../../projects/rights/rights.ts'
 import type { Project } from '../../../projects/settings/project.ts'
@@ -33,7 +35,7 @@ function askingAbout(app: AppContext, { caller, project, level }: TreeCall): Que
     project: { ...project, ...callerOf(caller, rights) },
     property_types: app.definitions.propertyTypes(project.id),
     group_types: app.definitions.groupTypes(project.id),
-    cohorts: listNamedCohorts(app.control, project.id),
+    cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
     rows_max: app.query_limits.rows_max,
   }
 }

@@ -9,6 +9,7 @@ import { Refusal } from '../../../errors.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { stepsOf } from '../../../insights/members/actions.ts'
+import { memoizeValue } from '../../../memoize.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import { findUser } from '../../../projects/users/user.ts'
 import { listActions } from '../../../targeting/action.ts'
@@ -174,15 +175,6 @@ async function knownExperiments(
       )
     return { experiment, flag, events, author: () => authorOf(app, experiment) }
   })
-}
-
-/** Makes a value when it is asked for the first time. */
-function memoizeValue<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | null = null
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
 }
 
 /** Returns the event and action nodes of a metric; none for an unreadable metric. */

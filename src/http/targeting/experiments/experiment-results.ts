@@ -1,4 +1,5 @@
 /** Results of an experiment, per metric: exposures from `$feature_flag_called`, Bayesian statistics. */
+
 import { ExposuresAnswer, ResultsAnswer } from '../../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../../errors.ts'
 import { methodOf } from '../../../insights/experiments/method.ts'
@@ -12,6 +13,7 @@ import {
 } from '../../../insights/experiments/trees/exposure.ts'
 import { metricTree } from '../../../insights/experiments/trees/trees.ts'
 import type { InsightContext } from '../../../insights/insight.ts'
+import { memoizeValue } from '../../../memoize.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import { listActions } from '../../../targeting/action.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
@@ -169,8 +171,8 @@ export function insightContextOf(app: AppContext, project: Project): InsightCont
     now: app.now(),
     property_types: app.definitions.propertyTypes(project.id),
     test_account_filters: project.test_account_filters ?? [],
-    actions: listActions(app.control, project.id),
-    cohorts: listNamedCohorts(app.control, project.id),
+    actions: memoizeValue(() => listActions(app.control, project.id)),
+    cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
     findExperiment: () => null,
     rows_max: app.query_limits.rows_max,
   }
