@@ -13,6 +13,14 @@ export const SAVED_SETTINGS = [
     help: 'things of one kind that a project may keep: insights, dashboards, annotations, actions, flags, cohorts, …',
   },
   {
+    key: 'flags_max',
+    env: 'TIDEMARK_FLAGS_MAX',
+    flag: '--flags-max <number>',
+    read: wholeNumber(1, 1_000_000),
+    fallback: '5000',
+    help: 'feature flags that a project may keep, at most what saved-max says: all of them are evaluated for each request of an SDK, in one turn of the server',
+  },
+  {
     key: 'saved_bytes_max',
     env: 'TIDEMARK_SAVED_BYTES_MAX',
     flag: '--saved-bytes-max <bytes>',

@@ -134,6 +134,8 @@ export type AppContext = {
   readonly query_limits: { readonly rows_max: number }
   /** The most objects of one kind in a project: insights, flags and the like. */
   readonly saved_max: number
+  /** The most feature flags in a project, which all are evaluated for each request. */
+  readonly flags_max: number
   /** The most bytes that all objects of one kind in a project take together. */
   readonly saved_bytes_max: number
   /** The most organizations that one user may own. */

@@ -50,6 +50,7 @@ export function openManagement(
   | 'organizations_max'
   | 'projects_max'
   | 'saved_bytes_max'
+  | 'flags_max'
   | 'saved_max'
 > {
   const addresses = new Addresses(config.webhook_networks)
@@ -85,6 +86,7 @@ export function openManagement(
     pictures: new Pictures(findChromium(config.chromium), log),
     removeProjectData: (project_id) => removal.remove(project_id),
     saved_max: config.saved_max,
+    flags_max: config.flags_max,
     saved_bytes_max: config.saved_bytes_max,
     organizations_max: config.organizations_max,
     projects_max: config.projects_max,

@@ -26,7 +26,7 @@ export type ActionChanges = Partial<
 >
 
 /** An action as queries use it, by id or by name. */
-export type NamedAction = Pick<Action, 'id' | 'name'> & {
+type NamedAction = Pick<Action, 'id' | 'name'> & {
   /** `StoredActionStep[]`, unparsed: few of a project's actions are used at a time. */
   readonly steps_json: string
 }

@@ -168,6 +168,7 @@ export async function openWorld(
     downloads: new Downloads(),
     query_limits,
     saved_max: 20_000,
+    flags_max: 5000,
     saved_bytes_max: 32 * MIB,
     organizations_max: 50,
     projects_max: 1000,

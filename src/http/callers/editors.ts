@@ -26,6 +26,7 @@ export function targetingEditor(
 ): TargetingEditor {
   return {
     ...boardEditor(app, project, caller),
+    flags_max: app.flags_max,
     get definitions() {
       return app.flags.flagsOf(project.id).definitions
     },

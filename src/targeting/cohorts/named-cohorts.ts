@@ -3,7 +3,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import type { ControlDB } from '../../projects/rights/access.ts'
 import { cohorts } from '../tables.ts'
 
-export type NamedCohort = {
+type NamedCohort = {
   readonly id: number
   readonly name: string
   readonly is_static: boolean

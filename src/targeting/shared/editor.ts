@@ -35,6 +35,8 @@ export type TargetingEditor = {
   readonly rights: Rights
   /** The most objects of one kind in a project; null for the program's own edits. */
   readonly saved_max: number | null
+  /** The most flags in a project, if fewer. */
+  readonly flags_max: number
   /** The most bytes that all objects of a kind take together. */
   readonly saved_bytes_max: number
   /** The definitions before the change, read outside of its transaction. */
@@ -59,6 +61,7 @@ export async function editorFor(
     rights: ALL_RIGHTS,
     definitions,
     saved_max: null,
+    flags_max: 0,
     saved_bytes_max: 0,
     expectChange: () => flags.expectChange(),
   }
@@ -120,12 +123,12 @@ export function recordEdit<Item extends object>(
   if (is_edit) requireEdit(editor.rights, { scope, item: before ?? after })
   const is_more = !isDeleted(after) && (before === null || isDeleted(before))
   const table = LIMITED_TABLES[scope]
-  if (is_more && table !== undefined) requireRoom(db, table, editor)
   const quota = {
     project: editor.project,
-    saved_max: editor.saved_max,
+    saved_max: countLimit(editor, scope),
     saved_bytes_max: Math.floor(editor.saved_bytes_max * (BYTES_SHARES[scope] ?? BYTES_SHARE)),
   }
+  if (is_more && table !== undefined) requireRoom(db, table, quota)
   requireSize(db, table, quota, { before, after })
   editor.expectChange()
   if (!is_edit) return
@@ -144,6 +147,13 @@ export function recordEdit<Item extends object>(
     },
     now,
   )
+}
+
+function countLimit(
+  { saved_max, flags_max }: TargetingEditor,
+  scope: ActivityScope,
+): number | null {
+  return saved_max !== null && scope === 'FeatureFlag' ? Math.min(saved_max, flags_max) : saved_max
 }
 
 function isDeleted(item: object | null): boolean {

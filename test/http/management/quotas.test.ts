@@ -108,3 +108,20 @@ describe('a project', () => {
     },
   )
 })
+
+test('a project has fewer flags than other things, since all are evaluated for each request', async () => {
+  await using few = await openWorld({ flags_max: 1 })
+  const root = '/api/projects/1/feature_flags/'
+  const first = await manage(few, 'POST', root, { key: 'one' })
+  expect(first.status).toBe(201)
+  const refused = {
+    status: 400,
+    body: { detail: 'A project may keep 1 of these: delete some that are not needed.' },
+  }
+  expect(await manage(few, 'POST', root, { key: 'two' })).toMatchObject(refused)
+  const own = `${root}${String(first.body['id'])}/`
+  expect((await manage(few, 'PATCH', own, { active: false })).status).toBe(200)
+  const cohorts = '/api/projects/1/cohorts/'
+  for (const name of ['a', 'b'])
+    expect((await manage(few, 'POST', cohorts, { name, is_static: true })).status).toBe(201)
+})
