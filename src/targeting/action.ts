@@ -111,7 +111,12 @@ export function listActions(db: ControlDB, project_id: number): readonly NamedAc
   const { id, name, steps } = actions
   const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
   const steps_json = sql<string>`${steps}`
-  const rows = db.select({ id, name, steps_json }).from(actions).where(its).orderBy(asc(id)).values()
+  const rows = db
+    .select({ id, name, steps_json })
+    .from(actions)
+    .where(its)
+    .orderBy(asc(id))
+    .values()
   return rows.map(([action_id, action_name, steps_text]) => ({
     id: action_id,
     name: action_name,
