@@ -7,7 +7,7 @@ ARG RUN_IMAGE=debian:trixie-slim
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json bun.lock bunfig.toml ./
-COPY patches patches
+COPY test/backup/store/s3rver.patch test/backup/store/
 RUN npx -y bun@1.4.5 install --frozen-lockfile
 COPY tsconfig.json ./
 COPY sql sql
