@@ -14,25 +14,34 @@ const DELETED_AT_ONCE = {
   max_execution_time: 0,
 }
 
-/** The numbers of a removal: a later one of the same person is the truth. */
-const removalRow = (removal: EventRemoval, is_deleted: 0 | 1): string =>
-  removal.person_ids
-    .map((id) =>
-      JSON.stringify([removal.project_id, id.toHex(), removal.id * 2 + is_deleted, is_deleted]),
-    )
-    .join('\n')
+/** The rows of a removal: a later one of the same person is the truth. */
+function removalRows(log_id: string, removal: EventRemoval, is_deleted: 0 | 1): readonly string[] {
+  const { project_id, id, up_to_seq, person_ids, distinct_ids } = removal
+  const change = id * 2 + is_deleted
+  const rowOf = (is_person: 0 | 1, key: string): string =>
+    JSON.stringify([project_id, is_person, key, log_id, up_to_seq, change, is_deleted])
+  return [
+    ...person_ids.map((person_id) => rowOf(1, toUuid(person_id.toHex()))),
+    ...distinct_ids.map((distinct_id) => rowOf(0, distinct_id)),
+  ]
+}
 
-/** Marks persons whose events are being deleted, or that they are: until then no question reads an event of theirs. */
+const toUuid = (hex: string): string =>
+  hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+
+/** Marks ids whose events are being deleted, or that they are: until then no question reads an event of theirs. */
 export async function markRemoval(
   nodes: ClickHouseNodes,
+  log_id: string,
   removal: EventRemoval,
   is_deleted: 0 | 1,
 ): Promise<void> {
-  if (removal.person_ids.length === 0) return
-  await nodes.runEverywhere(
-    "INSERT INTO removed_people SELECT * FROM input('project_id UInt32, person_id UUID, change UInt64, is_deleted UInt8') FORMAT JSONCompactEachRow",
-    { rows: Buffer.from(removalRow(removal, is_deleted)), settings: { async_insert: 0 } },
-  )
+  const rows = removalRows(log_id, removal, is_deleted)
+  if (rows.length === 0) return
+  await nodes.runEverywhere('INSERT INTO removals FORMAT JSONCompactEachRow', {
+    rows: Buffer.from(rows.join('\n')),
+    settings: { async_insert: 0 },
+  })
 }
 
 /** Deletes the events of a removal on every shard: those up to its number, and all of older names of the log. */
@@ -102,7 +111,7 @@ export async function deletePersons(
   project_ids: readonly number[],
 ): Promise<void> {
   if (project_ids.length === 0) return
-  for (const table of [...PERSON_TABLES.map((one) => one.table), 'removed_people'])
+  for (const table of [...PERSON_TABLES.map((one) => one.table), 'removals'])
     await nodes.runEverywhere(
       `DELETE FROM \`${table}\`${nodes.on_cluster} WHERE project_id IN (${project_ids.join(', ')})`,
       { settings: DELETED_AT_ONCE },

@@ -325,7 +325,8 @@ function claimProjects({ context }: ShippingRound): Promise<void> {
 }
 
 async function markRemovals({ context, db }: ShippingRound): Promise<void> {
-  for (const removal of listPendingRemovals(db)) await markRemoval(context.nodes, removal, 0)
+  for (const removal of listPendingRemovals(db))
+    await markRemoval(context.nodes, newestLogId(db), removal, 0)
 }
 
 async function sendPersons(round: ShippingRound): Promise<void> {
@@ -456,10 +457,11 @@ const sendMissing: BatchSender = async ({ context, child, signal }, shipment, pa
 async function finishRemovals({ context, db, position }: ShippingRound): Promise<void> {
   for (const removal of listPendingRemovals(db)) {
     if (removal.up_to_seq > position().shipped_seq) continue
-    await markRemoval(context.nodes, removal, 0)
+    const log_id = newestLogId(db)
+    await markRemoval(context.nodes, log_id, removal, 0)
     await context.capture.removeEvents(removal.id)
-    await deleteRemoved(context.nodes, newestLogId(db), removal)
-    await markRemoval(context.nodes, removal, 1)
+    await deleteRemoved(context.nodes, log_id, removal)
+    await markRemoval(context.nodes, log_id, removal, 1)
     await context.capture.finishRemoval(removal.id)
     const { project_id, id } = removal
     context.log.info({ project_id, removal: id }, 'events of deleted persons are removed')

@@ -47,7 +47,7 @@ describe.skipIf(!hasClickHouse())('a real server', () => {
   test('gets the tables once, and refuses those of a newer executable', async () => {
     await using cluster = await startCluster()
     const client = clientOf(cluster)
-    expect(await migrateClickHouse(client, { kind: 'server' })).toBe(5)
+    expect(await migrateClickHouse(client, { kind: 'server' })).toBe(6)
     expect(await migrateClickHouse(client, { kind: 'server' })).toBe(0)
     expect((await client.run('SHOW TABLES')).trim().split('\n')).toEqual([
       'cohort_people',
@@ -61,13 +61,14 @@ describe.skipIf(!hasClickHouse())('a real server', () => {
       'person_overrides',
       'persons',
       'project_homes',
+      'removals',
       'removed_people',
       'schema_steps',
     ])
-    await client.run("INSERT INTO schema_steps VALUES (6, '0006_of_tomorrow')")
+    await client.run("INSERT INTO schema_steps VALUES (7, '0007_of_tomorrow')")
     expect(await rejectionOf(migrateClickHouse(client, { kind: 'server' }))).toMatchObject({
       message: expect.stringContaining(
-        'have version 6, this executable knows 5: run a newer tidemark',
+        'have version 7, this executable knows 6: run a newer tidemark',
       ),
     })
   }, 120_000)

@@ -174,7 +174,7 @@ describe.skipIf(!hasClickHouse())('on two shards', () => {
       expect(log.db.query('select count(*) as n from event_removals').get()).toEqual({ n: 0 })
     })
     expect(await world.stored()).toEqual([...kept, ...later].toSorted())
-    expect(await onEach('SELECT count() FROM removed_people FINAL')).toEqual([[0]])
+    expect(await onEach('SELECT count() FROM removals FINAL')).toEqual([[0]])
     // Nothing is only hidden: a shard alone has none of them.
     for (const shard of [0, 1])
       expect(

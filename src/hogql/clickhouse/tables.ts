@@ -24,11 +24,20 @@ export class ClickHouseTables {
   /** Events as the first relation of a select, whose part each shard computes; its conditions go into WHERE. */
   firstEvents(scan: Scan, reads: ScanReads): { readonly from: string; readonly where: string } {
     const { id, project } = scan
-    const from = this.readsIdOverrides(reads)
-      ? `events AS t${id} LEFT JOIN ${this.#idOverrides(scan)} AS o${id} ON o${id}.distinct_id = t${id}.distinct_id`
-      : `events AS t${id}`
-    const removed = this.#notRemoved(scan, `t${id}.person_id`)
-    return { from, where: `t${id}.project_id = ${project.project_id}${removed}` }
+    const { has_id_overrides, has_removed_people } = this.#state
+    const joins = [
+      ...(this.readsIdOverrides(reads) || (has_id_overrides && has_removed_people)
+        ? [
+            ` LEFT JOIN ${this.#idOverrides(scan)} AS o${id} ON o${id}.distinct_id = t${id}.distinct_id`,
+          ]
+        : []),
+      ...(has_removed_people ? [removalJoins(scan)] : []),
+    ]
+    const removed = has_removed_people ? notRemoved(id, has_id_overrides) : ''
+    return {
+      from: `events AS t${id}${joins.join('')}`,
+      where: `t${id}.project_id = ${project.project_id}${removed}`,
+    }
   }
 
   /** The person of an event of `firstEvents`. */
@@ -93,12 +102,21 @@ export class ClickHouseTables {
   #idOverrides({ project }: Scan): string {
     return `(SELECT distinct_id, person_id FROM distinct_id_overrides FINAL WHERE project_id = ${project.project_id})`
   }
+}
 
-  #notRemoved({ project }: Scan, person: string): string {
-    return this.#state.has_removed_people
-      ? ` AND ${person} NOT IN (SELECT person_id FROM removed_people FINAL WHERE project_id = ${project.project_id})`
-      : ''
-  }
+/** Joins the removals of distinct ids and of persons, of which there are few. */
+function removalJoins({ id, project }: Scan): string {
+  const select = (key: string, is_person: 0 | 1): string =>
+    `(SELECT ${key} AS id, log_id, up_to_seq FROM removals FINAL WHERE project_id = ${project.project_id} AND is_person = ${is_person})`
+  return ` LEFT JOIN ${select('id', 0)} AS ri${id} ON ri${id}.id = t${id}.distinct_id LEFT JOIN ${select('toUUIDOrZero(id)', 1)} AS rp${id} ON rp${id}.id = t${id}.person_id`
+}
+
+/** Events stored later stay, and those stored under a removed person whose id has another one today, as in `pending-removals.ts`. */
+function notRemoved(id: number, has_id_overrides: boolean): string {
+  const isRemoved = (by: string): string =>
+    `ifNull(t${id}.log_id <> ${by}.log_id OR t${id}.seq <= ${by}.up_to_seq, false)`
+  const is_own = has_id_overrides ? `o${id}.person_id IS NULL AND ` : ''
+  return ` AND NOT ${isRemoved(`ri${id}`)} AND NOT (${is_own}${isRemoved(`rp${id}`)})`
 }
 
 const isRelationName = (table: Scan['table']): table is RelationName =>

@@ -10,7 +10,7 @@ const TABLES: readonly string[] = [
   'person_distinct_ids',
   'person_overrides',
   'persons',
-  'removed_people',
+  'removals',
 ]
 
 /** The value of ClickHouse's setting `additional_table_filters` for a project. */

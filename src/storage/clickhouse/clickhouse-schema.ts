@@ -9,6 +9,7 @@ import homes from '../../../sql/clickhouse/0004_homes.sql' with { type: 'text' }
 import distributedHomes from '../../../sql/clickhouse/0005_homes_of_all_shards.sql' with {
   type: 'text',
 }
+import removals from '../../../sql/clickhouse/0006_removals.sql' with { type: 'text' }
 import { HOT_PROPERTIES, hotColumnName } from '../../column-names.ts'
 import type { ClickHouseClient } from './clickhouse-client.ts'
 
@@ -31,6 +32,7 @@ const STEPS: readonly SchemaStep[] = [
   { name: '0003_persons', sql: persons },
   { name: '0004_homes', sql: homes },
   { name: '0005_homes_of_all_shards', sql: distributedHomes, is_for_cluster: true },
+  { name: '0006_removals', sql: removals },
 ]
 
 /** The oldest server whose types and settings the tables and questions use. */
