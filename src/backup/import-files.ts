@@ -9,6 +9,7 @@ import { gunzipSync } from 'node:zlib'
 import { isObject } from '../json.ts'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
+import { parseUuid } from '../uuid.ts'
 import { linesTogether } from './export-formats.ts'
 import { BackupFault } from './fill-folder.ts'
 import { type JSONObject, type MapRecord, uuidOf } from './sources/source.ts'
@@ -117,7 +118,7 @@ export async function* readRecords(
   if (file.format === 'csv' && mapRecord === null) {
     throw new BackupFault(`${file.path}: say with --from which tool wrote it`)
   }
-  const toEvents = mapRecord === null ? eventsOf : mappedEvents(mapRecord)
+  const toEvents = mapRecord === null ? parsedEvents(file) : mappedEvents(mapRecord)
   const read = file.format === 'jsonl' ? linesIn(file) : rowsIn(file)
   for await (const lines of read) {
     const records: FileRecord[] = []
@@ -125,7 +126,7 @@ export async function* readRecords(
       if (line.trim() === '') continue
       records.push({
         bytes: Buffer.byteLength(line) + 1,
-        events: (number) => toEvents(parse(line, file, number), line, { path: file.path, number }),
+        events: (number) => toEvents(line, { path: file.path, number }),
       })
     }
     yield records
@@ -162,7 +163,7 @@ async function* linesIn({ path }: ImportFile): AsyncGenerator<readonly string[]>
   /** The pieces of an incomplete line, joined once at its end, so that a long line is not copied per piece. */
   let begun: string[] = []
   let length = 0
-  for await (const bytes_read of bytes) {
+  for await (const bytes_read of readStream(bytes, path)) {
     const [first = '', ...others] = decoder.decode(bytes_read, { stream: true }).split('\n')
     begun.push(first)
     length += first.length
@@ -179,22 +180,52 @@ async function* linesIn({ path }: ImportFile): AsyncGenerator<readonly string[]>
   if (rest !== '') yield [rest]
 }
 
-/** Converts rows to the lines that an NDJSON export has; every value of a CSV file is text, an empty one is left out. */
+/** The pieces of a stream. Throws a BackupFault where they are not gzipped, or end early. */
+async function* readStream(
+  bytes: ReadableStream<Uint8Array>,
+  path: string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new BackupFault(`${path} is not gzipped, or damaged: ${error.message}`)
+  }
+}
+
+/**
+ * Converts rows to the lines that an NDJSON export has; every value of a CSV file is text, an empty one is left out. Rows of
+ * a CSV file that cannot be read come last, each as a line that is not JSON.
+ */
 async function* rowsIn({ path, format }: ImportFile): AsyncGenerator<readonly string[]> {
   const table =
     format === 'parquet'
       ? `read_parquet(${textLiteral(path)})`
-      : `read_csv(${textLiteral(path)}, header = true, all_varchar = true, delim = ',', quote = '"', escape = '"')`
+      : `read_csv(${textLiteral(path)}, ${CSV_OPTIONS})`
   const { openInstance } = await import('../storage/duckdb/duckdb.ts')
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir: '' })
   const connection = await instance.connect()
   try {
     yield* linesTogether(connection, `select * from ${table}`)
+    if (format !== 'csv') return
+    const rejected = await connection.runAndReadAll(REJECTED_ROWS)
+    for (const [count] of rejected.getRows()) {
+      for (let row = 0; row < Number(count); row++) yield ['no JSON']
+    }
+  } catch (error) {
+    const [words = ''] = error instanceof Error ? error.message.split('\n', 1) : []
+    throw new BackupFault(`${path} cannot be read: ${words.slice(0, WORDS_LENGTH_MAX)}`)
   } finally {
     connection.closeSync()
     instance.closeSync()
   }
 }
+
+/** Rows that lack columns have empty ones; others that do not fit are counted in `reject_errors`. */
+const CSV_OPTIONS = `header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', null_padding = true, parallel = false,
+ignore_errors = true, store_rejects = true, rejects_limit = 0, max_line_size = ${LINE_LENGTH_MAX}, buffer_size = ${LINE_LENGTH_MAX * 2}`
+const REJECTED_ROWS = 'select count(distinct line) from reject_errors'
+const WORDS_LENGTH_MAX = 300
 
 function parse(text: string, file: ImportFile, number: number): unknown {
   try {
@@ -216,15 +247,40 @@ const WORKED_OUT: ReadonlySet<string> = new Set([
 /** The position of a record. */
 type RecordPosition = { readonly path: string; readonly number: number }
 
-/** Another tool's records as events. */
-function mappedEvents(mapRecord: MapRecord) {
-  return (value: unknown, text: string, place: RecordPosition): readonly string[] | LeftOut => {
-    const events = isObject(value) ? mapRecord(value) : 'not a JSON object'
-    if (typeof events === 'string') return { reason: events }
-    return events.map((event) =>
-      JSON.stringify({ ...event, uuid: event['uuid'] ?? placeUuid(text, place) }),
-    )
+const UNREADABLE = 'a line or row that cannot be read'
+
+/** The events of a line of our own format, in which a line that is not JSON ends the import. */
+function parsedEvents(file: ImportFile) {
+  return (text: string, place: RecordPosition): readonly string[] => {
+    try {
+      return eventsOf(parse(text, file, place.number), text, place)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new BackupFault(`${file.path}, record ${place.number}: nested too deeply`)
+    }
   }
+}
+
+/** Another tool's records as events. A record that cannot be read is left out. */
+function mappedEvents(mapRecord: MapRecord) {
+  return (text: string, place: RecordPosition): readonly string[] | LeftOut => {
+    try {
+      const value: unknown = JSON.parse(text)
+      const events = isObject(value) ? mapRecord(value) : 'not a JSON object'
+      if (typeof events === 'string') return { reason: events }
+      return events.map((event) => JSON.stringify({ ...event, uuid: uuidIn(event, text, place) }))
+    } catch (error) {
+      if (error instanceof SyntaxError) return { reason: UNREADABLE }
+      if (error instanceof RangeError) return { reason: 'nested too deeply' }
+      throw error
+    }
+  }
+}
+
+/** The uuid of an event, or one of its position where the tool's id is none. */
+function uuidIn(event: JSONObject, text: string, place: RecordPosition): string {
+  const { uuid } = event
+  return typeof uuid === 'string' && parseUuid(uuid) !== null ? uuid : placeUuid(text, place)
 }
 
 function eventsOf(value: unknown, text: string, place: RecordPosition): readonly string[] {

@@ -1,6 +1,7 @@
 /** Sends files of events and persons to a server as a historical migration: in order, exactly once, resumable. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { isObject } from '../json.ts'
 import { BackupFault } from './fill-folder.ts'
 import { type ImportFile, readRecords } from './import-files.ts'
 import type { MapRecord } from './sources/source.ts'
@@ -67,11 +68,12 @@ export async function importFiles(options: ImportOptions): Promise<ImportTotals>
   const all = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let events = 0
   let records_skipped = 0
+  const refused = new Map<string, number>()
   const store = async (batch: ImportBatch): Promise<void> => {
-    await sendBatch(options, batch.file, batch.events)
-    writePlace(progress_path, batch.place)
-    left_out = batch.place.left_out
-    events += batch.events.length
+    const stored = await sendBatch(options, batch, refused)
+    left_out = addCounts(batch.place.left_out, refused)
+    writePlace(progress_path, { ...batch.place, left_out })
+    events += stored
     records_skipped += batch.records_skipped
     const index = files.indexOf(batch.file)
     const before = files.slice(0, index).reduce((sum, { bytes }) => sum + bytes, 0)
@@ -150,24 +152,38 @@ function countReason(left_out: Map<string, number>, reason: string): void {
   left_out.set(named, (left_out.get(named) ?? 0) + 1)
 }
 
-/** Bisects a refused batch, to name the event at fault. */
+/** The counts of both, by reason. */
+function addCounts(counts: LeftOutCounts, more: ReadonlyMap<string, number>): LeftOutCounts {
+  const sums = new Map(Object.entries(counts))
+  for (const [reason, count] of more) sums.set(reason, (sums.get(reason) ?? 0) + count)
+  return Object.fromEntries(sums)
+}
+
+type EventsOfFile = Pick<ImportBatch, 'events' | 'file'>
+
+/**
+ * Sends events, and returns the number of those that are stored. Bisects a refused batch, to find the event at fault. One of another tool is counted and left out; one that is ours ends the
+ * import, since its file can be mended.
+ */
 async function sendBatch(
   options: ImportOptions,
-  file: ImportFile,
-  events: readonly NumberedEvent[],
-): Promise<void> {
-  if (events.length === 0) return
-  const refused = await sendEvents(
-    options,
-    events.map(({ text }) => text),
-  )
-  if (refused === null) return
-  if (events.length === 1) {
-    throw new BackupFault(`${file.path}, record ${events[0]?.record}: ${refused}`)
+  { file, events }: EventsOfFile,
+  refused: Map<string, number>,
+): Promise<number> {
+  if (events.length === 0) return 0
+  const texts = events.map(({ text }) => text)
+  const refusal = await sendEvents(options, texts)
+  if (refusal === null) return events.length
+  if (events.length > 1) {
+    const half = Math.ceil(events.length / 2)
+    const first = await sendBatch(options, { file, events: events.slice(0, half) }, refused)
+    return first + (await sendBatch(options, { file, events: events.slice(half) }, refused))
   }
-  const half = Math.ceil(events.length / 2)
-  await sendBatch(options, file, events.slice(0, half))
-  await sendBatch(options, file, events.slice(half))
+  if (options.mapRecord === undefined || options.mapRecord === null) {
+    throw new BackupFault(`${file.path}, record ${events[0]?.record}: ${refusal}`)
+  }
+  countReason(refused, `refused: ${refusal}`)
+  return 0
 }
 
 /** Sends events; returns the reason of a refusal, or null. */
@@ -183,9 +199,21 @@ export async function sendEvents(
       body,
     }).catch(() => null)
     if (answer?.ok === true) return null
-    if (answer !== null && answer.status < 500 && answer.status !== 429) return answer.text()
+    if (answer !== null && answer.status < 500 && answer.status !== 429) {
+      return wordsOfRefusal(await answer.text())
+    }
     if (tries === TRIES_MAX) throw new BackupFault(`${url} does not take events`)
     await Bun.sleep(RETRY_MS)
+  }
+}
+
+/** The `detail` of a refusal, or all of its text. */
+function wordsOfRefusal(text: string): string {
+  try {
+    const body: unknown = JSON.parse(text)
+    return isObject(body) && typeof body['detail'] === 'string' ? body['detail'] : text
+  } catch {
+    return text
   }
 }
 

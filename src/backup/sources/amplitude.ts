@@ -4,8 +4,10 @@ import {
   type JSONObject,
   type MappedRecord,
   NO_NAME,
+  NO_TIME,
   readId,
   readObject,
+  readTime,
   renameProperties,
   uuidOf,
 } from './source.ts'
@@ -41,7 +43,8 @@ export function mapAmplitude(record: JSONObject): MappedRecord {
   const device_id = readId(record['device_id'])
   const distinct_id = user_id ?? device_id ?? readId(record['amplitude_id'])
   if (distinct_id === null) return 'neither user_id nor device_id nor amplitude_id'
-  const timestamp = record['event_time']
+  const timestamp = readTime(record['event_time'])
+  if (timestamp === null) return NO_TIME
   const sent = readObject(record['event_properties'])
   const session_id = readId(record['session_id'])
   const user = readObject(record['user_properties'])

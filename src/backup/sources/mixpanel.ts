@@ -34,7 +34,7 @@ export function mapMixpanel(record: JSONObject): MappedRecord {
   const name = readId(record['event'])
   if (name === null) return NO_NAME
   const sent = readObject(record['properties'])
-  const time = Number(sent['time'] ?? Number.NaN)
+  const time = Number(readId(sent['time']) ?? Number.NaN)
   const timestamp = formatMillis(time > SECONDS_MAX ? time : time * 1000)
   if (timestamp === null) return NO_TIME
   const at = { timestamp, ...eventUuid(sent) }

@@ -3,8 +3,10 @@ import {
   type JSONObject,
   type MappedRecord,
   NO_NAME,
+  NO_TIME,
   readId,
   readObject,
+  readTime,
   uuidOf,
 } from './source.ts'
 
@@ -26,7 +28,9 @@ export function mapPostHog(record: JSONObject): MappedRecord {
   const chain = readId(record['elements_chain'])
   const properties = chain === null ? sent : { ...sent, $elements_chain: chain }
   const uuid = readId(record['uuid']) ?? undefined
-  return [{ event, distinct_id, timestamp: record['timestamp'], uuid, properties }]
+  const timestamp = readTime(record['timestamp'])
+  if (timestamp === null) return NO_TIME
+  return [{ event, distinct_id, timestamp, uuid, properties }]
 }
 
 function setPerson(record: JSONObject, distinct_id: string): MappedRecord {
@@ -35,5 +39,7 @@ function setPerson(record: JSONObject, distinct_id: string): MappedRecord {
     JSON.stringify(['posthog person', distinct_id, record['person_id'], record['person_version']]),
   )
   const properties = { $set: readObject(record['properties']) }
-  return [{ event: '$set', distinct_id, timestamp: record['created_at'], uuid, properties }]
+  return [
+    { event: '$set', distinct_id, timestamp: readTime(record['created_at']), uuid, properties },
+  ]
 }

@@ -30,6 +30,13 @@ export function readObject(value: unknown): JSONObject {
   }
 }
 
+const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-4]):[0-5]\d|$)/
+
+/** A time as text, `2026-03-01 10:00:00` or ISO 8601; null for everything else, since the time of receipt would be taken. */
+export function readTime(value: unknown): string | null {
+  return typeof value === 'string' && TIME.test(value) ? value : null
+}
+
 /** ISO 8601 of milliseconds since 1970, or null for a number that is no time. */
 export function formatMillis(ms: number): string | null {
   const time = new Date(ms)

@@ -5,6 +5,7 @@ import {
   NO_NAME,
   NO_TIME,
   readId,
+  readTime,
   renameProperties,
 } from './source.ts'
 
@@ -47,8 +48,8 @@ export function mapUmami(record: JSONObject): MappedRecord {
   if (event === null) return NO_NAME
   const distinct_id = readId(record['distinct_id']) ?? readId(record['session_id'])
   if (distinct_id === null) return 'neither distinct_id nor session_id'
-  const timestamp = readId(record['created_at'])
-  if (timestamp === null || !/^\d{4}-\d{2}-\d{2}[T ]\d{2}:/.test(timestamp)) return NO_TIME
+  const timestamp = readTime(record['created_at'])
+  if (timestamp === null) return NO_TIME
   const uuid = readId(record['event_id']) ?? undefined
   const properties = {
     ...renameProperties(record, COLUMNS),
