@@ -10,6 +10,30 @@ export const DATABASE = 'tidemark'
 /** The password of all users of a test server. */
 export const PASSWORD = 'test'
 
+const MAKERS = ['GRANT SELECT ON system.*', 'GRANT TABLE ENGINE ON *']
+const KILLER = 'GRANT KILL QUERY ON *.*'
+
+/** Users that lack a right of `shipper`, and the grants that they have. */
+const LESSER_SHIPPERS: readonly (readonly [name: string, grants: readonly string[]])[] = [
+  [
+    'no_tables',
+    [
+      `GRANT SELECT, INSERT, ALTER DELETE, ALTER UPDATE ON ${DATABASE}.*`,
+      'GRANT SELECT ON system.*',
+    ],
+  ],
+  ['no_deletes', [`GRANT CREATE TABLE, SELECT, INSERT ON ${DATABASE}.*`, ...MAKERS, KILLER]],
+  [
+    'no_kills',
+    [`GRANT CREATE TABLE, SELECT, INSERT, ALTER DELETE, ALTER UPDATE ON ${DATABASE}.*`, ...MAKERS],
+  ],
+]
+
+function lesserShipper([name, grants]: (typeof LESSER_SHIPPERS)[number]): string {
+  const queries = grants.map((grant) => `<query>${grant}</query>`).join('')
+  return `<${name}><password>${PASSWORD}</password><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota><grants>${queries}</grants></${name}>`
+}
+
 /**
  * Users as a real server would have them. `writer` may do everything, `shipper` has the rights that the root README
  * names, `questions` only reads, with limits it can neither raise nor switch off (a maximum without a minimum lets 0 pass,
@@ -55,6 +79,7 @@ const USERS = `<clickhouse>
         <query>GRANT KILL QUERY ON *.*</query>
       </grants>
     </shipper>
+    ${LESSER_SHIPPERS.map(lesserShipper).join('\n    ')}
     <questions>
       <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
       <profile>questions</profile><quota>default</quota>

@@ -100,21 +100,27 @@ async function findTopology(
   return { kind: 'cluster', cluster, is_replicated }
 }
 
+/** The rights of the user that writes, after those without which the tables could not be made. */
+const WRITER_RIGHTS: readonly (readonly [rights: string, on: 'database' | 'everything'])[] = [
+  ['SELECT, INSERT, ALTER DELETE, ALTER UPDATE', 'database'],
+  // Questions that were stopped, and inserts of a server that is gone.
+  ['KILL QUERY', 'everything'],
+]
+
 /** Asked before the first batch: a right that is missing later would stop all of them. */
 async function requireRights(
   { writers, reader }: NodeOptions,
   events_table: string,
 ): Promise<void> {
   const { database } = reader.access
-  for (const writer of writers) {
-    const rights = await writer.run(
-      `CHECK GRANT SELECT, INSERT, ALTER DELETE, ALTER UPDATE ON \`${database}\`.*`,
-    )
-    if (rights.trim() !== '1')
-      throw new ClickHouseUnfit(
-        `the user ${writer.access.user} of ClickHouse needs SELECT, INSERT, ALTER DELETE and ALTER UPDATE on ${database}.*`,
-      )
-  }
+  for (const writer of writers)
+    for (const [rights, on] of WRITER_RIGHTS) {
+      const where = on === 'database' ? `\`${database}\`.*` : '*.*'
+      if ((await writer.run(`CHECK GRANT ${rights} ON ${where}`)).trim() !== '1')
+        throw new ClickHouseUnfit(
+          `the user ${writer.access.user} of ClickHouse needs ${rights} on ${where.replaceAll('`', '')}`,
+        )
+    }
   for (const table of ['events', 'persons', events_table])
     await reader.run(`SELECT 1 FROM \`${table}\` LIMIT 0`)
   const may_insert = await reader.run(`CHECK GRANT INSERT ON \`${database}\`.persons`)

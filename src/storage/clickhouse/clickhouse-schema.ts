@@ -148,10 +148,15 @@ export async function migrateClickHouse(
 
 async function requireVersion(client: ClickHouseClient): Promise<void> {
   const version = (await client.run('SELECT version()')).trim()
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [major_min, minor_min] = SERVER_VERSION_MIN
-  if (major > major_min || (major === major_min && minor >= minor_min)) return
+  if (isNewEnough(version)) return
   throw new ClickHouseUnfit(
-    `ClickHouse ${version} is too old: ${major_min}.${minor_min} or newer is needed`,
+    `ClickHouse ${version} is too old: ${SERVER_VERSION_MIN.join('.')} or newer is needed`,
   )
+}
+
+/** Compares a version as `26.7.2.1`, or `25.8.1.1-lts`, with the oldest that fits. */
+export function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10) || 0)
+  const [major_min, minor_min] = SERVER_VERSION_MIN
+  return major > major_min || (major === major_min && minor >= minor_min)
 }
