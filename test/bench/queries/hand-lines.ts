@@ -95,6 +95,32 @@ export const LINES: readonly HandLine[] = [
       group by p order by n desc, p limit 20`,
   },
   {
+    name: 'pages that contain a text in this case',
+    hogql: "select count() from events where properties.$current_url like '%/checkout%'",
+    sql: "select count(*) from events where url like '%/checkout%'",
+  },
+  {
+    name: 'exact quantiles by page',
+    hogql: `select properties.$pathname as p, toInt64(quantileExact(0.9)(properties.load_ms)) as slow, count() as n
+      from events where event = '$pageview' group by p order by n desc, p limit 20`,
+    // The element at floor(0.9 × n), also where the product is whole.
+    sql: `select path as p, trunc(quantile_disc(load_ms, 0.900000001))::bigint as slow, count(*) as n
+      from events where event = '$pageview' group by p order by n desc, p limit 20`,
+  },
+  {
+    name: 'most active people',
+    hogql:
+      'select person_id, count() as n from events group by person_id order by n desc, person_id limit 10',
+    sql: 'select person_id, count(*) as n from events group by person_id order by n desc, person_id limit 10',
+  },
+  {
+    name: 'events by month as text',
+    hogql: `select formatDateTime(timestamp, '%Y-%m') as m, count() from events
+      where ${QUARTER_HOGQL} group by m order by m`,
+    sql: `select strftime(timestamp, '%Y-%m') as m, count(*) from events
+      where ${QUARTER_SQL} group by m order by m`,
+  },
+  {
     name: 'conditional counts per month',
     hogql: `select toStartOfMonth(timestamp) as m, countIf(event = '$pageview'), countIf(properties.$os = 'Linux'),
         uniqIf(distinct_id, event = 'order placed') from events group by m order by m limit 200`,
