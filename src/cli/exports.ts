@@ -67,10 +67,10 @@ With --from it reads what another tool exported (unpack archives first), and say
 Plausible exports sums per day, in which there are no events to bring over.
 
 With --from posthog and --url it reads another server's API instead of files: events, groups, persons, and definitions
-(flags, cohorts, actions, insights, dashboards, annotations, experiments, surveys). The personal key for that server comes
-from --key-file or TIDEMARK_SOURCE_KEY, and needs the scopes query:read, group:read, and :read of what it brings over.
-Begun again, it goes on where it was cut off; after the end, it brings over what is new or changed there since. A report
-says by name and reason what could not be brought over.
+(flags, cohorts, actions, insights, dashboards, annotations, early access features, experiments, surveys). The personal
+key for that server comes from --key-file or TIDEMARK_SOURCE_KEY; it needs query:read, group:read, and :read of what it
+brings over. Begun again, it goes on where it was cut off; after the end, it brings over what is new or changed there.
+A report says by name and reason what could not be brought over.
 
 Examples:
   $ tidemark import --project 1 /mnt/exports/web-shop

@@ -80,6 +80,17 @@ export const KINDS: readonly DefinitionKind[] = [
       has_encrypted_payloads === true ? 'its payloads are encrypted, and are not given out' : null,
   },
   {
+    path: 'early_access_feature',
+    mark: 'description',
+    created: ['name', 'stage', 'feature_flag_id'],
+    members: ['name', 'description', 'stage', 'documentation_url', 'payload'],
+    is_deleted_by_call: true,
+    read: ({ feature_flag: flag, ...item }) => ({
+      ...item,
+      feature_flag_id: isObject(flag) ? flag['id'] : null,
+    }),
+  },
+  {
     path: 'insights',
     list: { saved: 'true' },
     mark: 'description',

@@ -142,35 +142,64 @@ order by toString(person_id), distinct_id limit ${IDS_PAGE}`,
   return found
 }
 
-/** Sends what differs of these persons; returns the number of those that were changed or made. */
+/** Sends the differences of these persons; returns the number of persons that were changed or made. */
 async function bringPersons(move: Move, persons: readonly SourcePerson[]): Promise<number> {
-  const owners = await findOwners(
-    move.target,
-    persons.flatMap(({ distinct_ids }) => distinct_ids),
-  )
-  const present = await readPresent(move.target, [...new Set(owners.values())])
+  const names = persons.flatMap(({ distinct_ids }) => distinct_ids)
+  const owners = await findOwners(move.target, names)
+  const owner_ids = [...new Set(owners.values())]
+  const present = await readPresent(move.target, owner_ids)
+  const kept = new Set([...findShared(move, persons, owners), ...(await findLive(move, owner_ids))])
   const events: JSONObject[] = []
   let brought = 0
-  const names = new Map<string, string>()
   for (const person of persons) {
-    const corrections = correct(move, person, { owners, present })
+    const corrections = correct(move, person, { owners, present, kept })
     for (const event of corrections) events.push(event)
     if (corrections.length > 0) brought += 1
-    for (const id of new Set(person.distinct_ids.map((name) => owners.get(name)))) {
-      if (id === undefined) continue
-      const other = names.get(id)
-      if (other !== undefined && other !== person.id) {
-        countReason(
-          move.state.left_out,
-          'persons',
-          'one person here with another one of the source',
-        )
-      }
-      names.set(id, person.id)
-    }
   }
   await move.sendEvents('persons', events)
   return brought
+}
+
+/** The persons here that are several persons at the source, which is counted. */
+function findShared(
+  move: Move,
+  persons: readonly SourcePerson[],
+  owners: ReadonlyMap<string, string>,
+): ReadonlySet<string> {
+  const claims = new Map<string, string>()
+  const shared = new Set<string>()
+  for (const { id, distinct_ids } of persons) {
+    for (const name of distinct_ids) {
+      const owner = owners.get(name)
+      if (owner === undefined) continue
+      const other = claims.get(owner) ?? id
+      claims.set(owner, id)
+      if (other === id) continue
+      shared.add(owner)
+      countReason(move.state.left_out, 'persons', 'one person here with another of the source')
+    }
+  }
+  return shared
+}
+
+/**
+ * The persons who have sent events here by themselves: events that came within an hour of their time. Their properties are
+ * newer than those of the source.
+ */
+async function findLive(
+  { target }: Move,
+  owner_ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const live = new Set<string>()
+  for (let start = 0; start < owner_ids.length; start += PAGE_PERSONS) {
+    const rows = await target.query(
+      `select distinct toString(person_id) from events
+where dateDiff('minute', timestamp, created_at) < 60 and toString(person_id) in {ids} limit ${PAGE_PERSONS}`,
+      { ids: owner_ids.slice(start, start + PAGE_PERSONS) },
+    )
+    for (const [id] of rows) live.add(String(id))
+  }
+  return live
 }
 
 /** The persons here to whom distinct ids belong. */
@@ -207,69 +236,85 @@ async function readPresent(
   return present
 }
 
-type Present = {
+type PersonsHere = {
+  /** Persons by distinct id. */
   readonly owners: ReadonlyMap<string, string>
   readonly present: ReadonlyMap<string, Person>
+  /** Persons whose properties are not overwritten. */
+  readonly kept: ReadonlySet<string>
 }
 
 /** The events that make the person here like the one of the source: merges first, properties last. */
-function correct(
-  move: Move,
-  person: SourcePerson,
-  { owners, present }: Present,
-): readonly JSONObject[] {
-  const { distinct_ids, created_at, properties } = person
-  const main = distinct_ids.find((name) => owners.has(name)) ?? distinct_ids[0]
+function correct(move: Move, person: SourcePerson, here: PersonsHere): readonly JSONObject[] {
+  const { distinct_ids, created_at } = person
+  const main = distinct_ids.find((name) => here.owners.has(name)) ?? distinct_ids[0]
   if (main === undefined) return []
-  const owner_id = owners.get(main)
-  const owner = owner_id === undefined ? undefined : present.get(owner_id)
-  const others = othersOf(main, distinct_ids, owners)
-  const is_marked = owner?.is_identified === true || others.length > 0
-  // Any merge marks the person, also one of two ids that it has.
-  const again =
-    person.is_identified && !is_marked ? distinct_ids.find((name) => name !== main) : undefined
-  if (person.is_identified && !is_marked && again === undefined) {
-    countReason(
-      move.state.left_out,
-      'persons',
-      'the mark of being identified: its one distinct id cannot be merged',
-    )
-  }
-  const aliases = again === undefined ? others : [...others, again]
-  // A merge brings the properties of the other person along.
-  const before = Object.assign({}, ...propertiesOf(distinct_ids, { owners, present })) as JSONObject
-  const set = differing(properties, owner?.properties ?? {})
-  const unset = Object.keys(before).filter(
-    (name) => name !== CREATOR && !Object.hasOwn(properties, name),
-  )
+  const owner = here.present.get(here.owners.get(main) ?? '')
+  const aliases = aliasesOf(move, person, { main, owner, here })
   if (owner !== undefined && owner.created_at.slice(0, 23) !== created_at.slice(0, 23)) {
     countReason(move.state.left_out, 'persons', 'brought over, with another time of creation')
   }
   const base = { distinct_id: main, timestamp: created_at }
-  const mergeOf = (alias: string): JSONObject =>
-    withUuid(move, { ...base, event: '$merge_dangerously', properties: { alias, $ip: '' } })
-  const is_new = owner === undefined
-  const is_same = !is_new && Object.keys(set).length === 0 && unset.length === 0
-  const setting = withUuid(move, {
-    ...base,
-    event: '$set',
-    properties: {
-      $set: aliases.length === 0 ? set : properties,
-      ...(unset.length === 0 ? {} : { $unset: unset }),
-      $ip: '',
-    },
-  })
-  const merges = aliases.map(mergeOf)
-  if (is_new) return [setting, ...merges]
-  return is_same && merges.length === 0 ? [] : [...merges, setting]
+  const merges = aliases.map((alias) =>
+    withUuid(move, { ...base, event: '$merge_dangerously', properties: { alias, $ip: '' } }),
+  )
+  const changes = changesOf(person, { owner, here, is_merged: merges.length > 0 })
+  if (owner !== undefined && changes === null) return merges
+  const properties = { ...(changes ?? { $set: {} }), $ip: '' }
+  const setting = withUuid(move, { ...base, event: '$set', properties })
+  return owner === undefined ? [setting, ...merges] : [...merges, setting]
 }
 
-function propertiesOf(
-  distinct_ids: readonly string[],
-  { owners, present }: Present,
-): readonly JSONObject[] {
-  const ids = new Set(distinct_ids.map((name) => owners.get(name) ?? ''))
-  return [...ids].map((id) => present.get(id)?.properties ?? {})
+type MainPerson = {
+  readonly main: string
+  readonly owner: Person | undefined
+  readonly here: PersonsHere
+}
+
+/** The distinct ids to merge into the main one. */
+function aliasesOf(
+  move: Move,
+  { distinct_ids, is_identified }: SourcePerson,
+  { main, owner, here }: MainPerson,
+): readonly string[] {
+  const others = othersOf(main, distinct_ids, here.owners)
+  if (!is_identified || owner?.is_identified === true || others.length > 0) return others
+  // Any merge marks the person, also one of two ids that it has.
+  const again = distinct_ids.find((name) => name !== main)
+  if (again !== undefined) return [again]
+  const reason = 'the mark of being identified: its one distinct id cannot be merged'
+  countReason(move.state.left_out, 'persons', reason)
+  return []
+}
+
+/** The properties to set and to unset; null where there are none. A person that is kept gets only those that it lacks. */
+function changesOf(
+  { distinct_ids, properties }: SourcePerson,
+  { owner, here, is_merged }: Omit<MainPerson, 'main'> & { readonly is_merged: boolean },
+): JSONObject | null {
+  const ids = [...new Set(distinct_ids.map((name) => here.owners.get(name) ?? ''))]
+  // A merge brings the properties of the other person along.
+  const before = Object.assign(
+    {},
+    ...ids.map((id) => here.present.get(id)?.properties),
+  ) as JSONObject
+  const is_kept = ids.some((id) => here.kept.has(id))
+  const differing = Object.entries(properties).filter(([name, value]) => {
+    if (name === CREATOR) return false
+    if (is_kept) return !Object.hasOwn(before, name)
+    const present = owner?.properties ?? {}
+    return (
+      is_merged || !Bun.deepEquals(value, Object.hasOwn(present, name) ? present[name] : undefined)
+    )
+  })
+  const $unset = is_kept
+    ? []
+    : Object.keys(before).filter((name) => name !== CREATOR && !Object.hasOwn(properties, name))
+  if (differing.length === 0 && $unset.length === 0) return null
+  return {
+    $set: Object.fromEntries(differing),
+    ...($unset.length === 0 ? {} : { $unset }),
+  }
 }
 
 /** One id of each other person here, and every id that is unknown here. */
@@ -285,16 +330,6 @@ function othersOf(
     if (owner !== undefined) seen.add(owner)
     return true
   })
-}
-
-function differing(wanted: JSONObject, present: JSONObject): JSONObject {
-  return Object.fromEntries(
-    Object.entries(wanted).filter(
-      ([name, value]) =>
-        name !== CREATOR &&
-        !Bun.deepEquals(value, Object.hasOwn(present, name) ? present[name] : undefined),
-    ),
-  )
 }
 
 /** Gives an event a uuid that is the same when this run sends it again. */

@@ -23,6 +23,7 @@ const NAMING_MEMBERS: Readonly<Record<string, string>> = {
   dashboard_id: 'dashboards',
   dashboard_item: 'insights',
   exposure_cohort: 'cohorts',
+  feature_flag_id: 'feature_flags',
   holdout_id: 'experiment_holdouts',
   linked_flag_id: 'feature_flags',
   saved_metric: 'experiment_saved_metrics',

@@ -88,6 +88,8 @@ test('everything that the source has is here, with the same answers; a second ru
 
   const [survey] = await listOf(target, 'surveys/')
   expect(survey).toMatchObject({ name: 'Ask', linked_flag: { key: 'for-pro' } })
+  const [feature] = await listOf(target, 'early_access_feature/')
+  expect(feature).toMatchObject({ name: 'Early', feature_flag: { key: 'early' } })
   const [annotation] = await listOf(target, 'annotations/')
   expect(annotation).toMatchObject({ content: 'Launch', insight_name: 'Paid by day' })
   const [experiment] = await listOf(target, 'experiments/')
@@ -140,6 +142,17 @@ test('persons alone are the same persons, and later events find them', async () 
   expect(
     await rowsOf(end, "select count(distinct person_id) from events where event = 'e'"),
   ).toEqual([[1]])
+  // A person who has sent something here since keeps it; another gets back what the source has.
+  const $set = { plan: 'changed', mine: 1 }
+  await capture(end, [
+    { event: '$set', distinct_id: 'user 204', properties: { $set } },
+    { event: '$set', distinct_id: 'user 206', timestamp: at(1), properties: { $set } },
+  ])
+  await moveIn({ ...options, kinds: ['persons'] })
+  const plans =
+    'select distinct person.properties.plan, person.properties.mine from person_distinct_ids where distinct_id ='
+  expect(await rowsOf(end, `${plans} 'user 204'`)).toEqual([['changed', 1]])
+  expect(await rowsOf(end, `${plans} 'user 206'`)).toEqual([['pro', null]])
   const count = await rowsOf(end, 'select count() from events')
   await moveIn({ ...options, kinds: ['persons'] })
   expect(await rowsOf(end, 'select count() from events')).toEqual(count)

@@ -199,6 +199,12 @@ export async function fillEnds(source: ServerEnd, target: ServerEnd): Promise<vo
       ],
     },
   })
+  const early = await create('feature_flags/', {
+    key: 'early',
+    filters: { groups: [{ properties: [], rollout_percentage: 0 }] },
+  })
+  const feature = { name: 'Early', stage: 'beta', feature_flag_id: early['id'] }
+  await create('early_access_feature/', { ...feature, description: 'Soon' })
   const paid = await create('insights/', {
     name: 'Paid by day',
     query: trends([{ kind: 'ActionsNode', id: action['id'] }]),
@@ -321,7 +327,8 @@ export const LISTS = {
   'insight_variables/': 1,
   'actions/': 1,
   'cohorts/': 3,
-  'feature_flags/': 6,
+  'feature_flags/': 7,
+  'early_access_feature/': 1,
   'insights/': 3,
   'dashboards/': 2,
   'annotations/': 1,
