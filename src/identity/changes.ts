@@ -46,7 +46,9 @@ export type PersonChanged =
 /** A person after the undo of a merge. */
 export type PersonAfterUndo = {
   readonly id: Uint8Array
+  /** The first ones, so many as one query may name. */
   readonly distinct_ids: readonly string[]
+  readonly distinct_id_count: number
   readonly property_count: number
   readonly cohort_count: number
 }
@@ -65,6 +67,10 @@ const SPLIT_MERGES_MAX = 500
 export const SPLIT_LENGTH_MAX = 16 * 1024 * 1024
 /** Distinct ids for which one split creates persons. */
 const SPLIT_IDS_MAX = 10_000
+
+/** Distinct ids of one person that a preview names, and that it counts: a million take 30 ms of the index. */
+const PREVIEWED_IDS_MAX = 2000
+const COUNTED_IDS_MAX = 1_000_000
 
 /** Distinct ids, or entries of the log of merges, of one part of a change: some milliseconds. */
 const ROWS_PER_PART = 500
@@ -248,7 +254,8 @@ function afterUndo(store: PersonStore, person: StoredPerson): PersonAfterUndo {
   const { properties, cohorts } = belongingsOf(store, person)
   return {
     id,
-    distinct_ids: store.owners.list(project_id, id).map((owned) => owned.distinct_id),
+    distinct_ids: store.owners.listIdsAfter(project_id, id, '', PREVIEWED_IDS_MAX),
+    distinct_id_count: store.owners.countIds(project_id, id, COUNTED_IDS_MAX),
     property_count: Object.keys(properties).length,
     cohort_count: Object.keys(cohorts).length,
   }

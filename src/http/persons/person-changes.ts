@@ -17,6 +17,7 @@ import { isYes } from '../../insights/legacy/legacy-filters.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import { personEventCountsTree } from '../../query/lists/events.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { US_PER_MS } from '../../time.ts'
 import { formatUuid } from '../../uuid.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
@@ -78,9 +79,9 @@ export const PERSON_CHANGE_ROUTES = [
     scope: 'person:read',
     summary: 'The merges that made a person and can be undone, the last one first.',
     answers: { 200: MergeList },
-    answer: (app, { params, project }) => {
+    answer: async (app, { params, project }) => {
       const person = findPersonInPath(app, project, params)
-      return answerJson({ results: mergesOf(app, project, person) })
+      return answerJson({ results: await mergesOf(app, project, person) })
     },
   }),
   projectRoute({
@@ -236,8 +237,7 @@ async function changeOrRefuse(
   }
 }
 
-/** Ids that one query names, and ids that an answer has. */
-const COUNTED_IDS_MAX = 2000
+/** Ids of each person that an answer has. */
 const SHOWN_IDS_MAX = 100
 
 /** Adds to a preview the events that each of the two would have. */
@@ -245,7 +245,9 @@ async function previewOf(app: AppContext, call: TreeCall, undo: UndoPreview): Pr
   const { survivor, restored, properties_lost, cohorts_lost_count } = undo
   const ids = restored.distinct_ids
   const [all, moved] =
-    ids.length > COUNTED_IDS_MAX ? [null, null] : await countEvents(app, call, survivor.id, ids)
+    restored.distinct_id_count > ids.length
+      ? [null, null]
+      : await countEvents(app, call, survivor.id, ids)
   return {
     survivor: figuresOf(survivor, all === null ? null : all - moved),
     restored: figuresOf(restored, moved),
@@ -257,7 +259,7 @@ async function previewOf(app: AppContext, call: TreeCall, undo: UndoPreview): Pr
 const figuresOf = (person: PersonAfterUndo, event_count: number | null): object => ({
   person: formatUuid(person.id),
   distinct_ids: person.distinct_ids.slice(0, SHOWN_IDS_MAX),
-  distinct_id_count: person.distinct_ids.length,
+  distinct_id_count: person.distinct_id_count,
   event_count,
   property_count: person.property_count,
   cohort_count: person.cohort_count,
@@ -278,9 +280,13 @@ async function countEvents(
   return [Number(all), Number(moved)]
 }
 
-function mergesOf(app: AppContext, project: Project, person: ListedPerson): readonly object[] {
+function mergesOf(
+  app: AppContext,
+  project: Project,
+  person: ListedPerson,
+): Promise<readonly object[]> {
   const { merges } = app.persons
-  return merges.list(project.id, person.id, MERGES_MAX).map((merge) => ({
+  return mapInSlices(merges.list(project.id, person.id, MERGES_MAX), (merge) => ({
     id: merge.id,
     person: formatUuid(merge.into_id),
     merged_person: formatUuid(merge.other_id),

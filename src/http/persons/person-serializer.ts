@@ -8,7 +8,7 @@ import type { AppContext } from '../app-context.ts'
 
 const MICROSECONDS = 1000
 
-/** Serializes a person of a project with its distinct ids. */
+/** Serializes a person of a project with its first distinct ids: `person_distinct_ids` of HogQL has all of them. */
 export function serializePerson(app: AppContext, project: Project, person: ListedPerson): object {
   const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
   const uuid = formatUuid(person.id)

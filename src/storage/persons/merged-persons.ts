@@ -1,6 +1,9 @@
 /** Reads the merges of persons from events.db, on a reader's connection. */
 import type { Database } from 'bun:sqlite'
 
+/** The most distinct ids that are listed of a person: a million would hold the thread for a second. */
+export const LISTED_IDS_MAX = 1000
+
 /** A merge that can be undone. `merged_at` is in µs since 1970 UTC. */
 type ListedMerge = {
   readonly id: number
@@ -26,7 +29,8 @@ const SELECT_IDS = `
 select distinct_id
 from distinct_ids
 where project_id = ? and home_id = ? and person_id = ?
-order by distinct_id`
+order by distinct_id
+limit ?`
 
 /** Reads the log of merges. */
 export class MergedPersons {
@@ -43,11 +47,11 @@ export class MergedPersons {
       .all(project_id, person_id, limit)
   }
 
-  /** Lists a person's ids that belonged to another person before any merge. */
+  /** Lists a person's ids that belonged to another person before any merge, the first ones. */
   listIdsFrom(project_id: number, person_id: Uint8Array, home_id: Uint8Array): string[] {
     return this.#db
-      .query<{ distinct_id: string }, [number, Uint8Array, Uint8Array]>(SELECT_IDS)
-      .all(project_id, home_id, person_id)
+      .query<{ distinct_id: string }, [number, Uint8Array, Uint8Array, number]>(SELECT_IDS)
+      .all(project_id, home_id, person_id, LISTED_IDS_MAX)
       .map((row) => row.distinct_id)
   }
 }

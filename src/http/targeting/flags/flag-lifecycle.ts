@@ -216,9 +216,9 @@ function distinctIdOf(app: AppContext, project_id: number, named: PersonReferenc
     throw new Refusal('required', detail, { attr: 'distinct_id' })
   }
   const ids = PERSON_ID.test(person_id)
-    ? app.persons.listDistinctIds(project_id, uuidBytes(person_id))
+    ? app.persons.listDistinctIds(project_id, uuidBytes(person_id), 2)
     : []
-  // The smallest one, so that the result does not depend on their order.
+  // The smallest one, so that the result does not depend on which is the main one: the others are listed in order.
   const [first] = ids.toSorted()
   if (first !== undefined) return first
   throw new Refusal('not_found', 'Person not found.')
