@@ -90,40 +90,49 @@ async function bringGroups(
   const events: JSONObject[] = []
   for (const [index, of_index] of Map.groupBy(rows, ([first]) => Number(first))) {
     const present = await readPresent(move, index, of_index)
-    for (const [, key, at, sent] of of_index) {
-      const [type, properties, timestamp] = [
-        types.get(index),
-        readProperties(sent),
-        readInstant(at),
-      ]
-      if (
-        type === undefined ||
-        typeof key !== 'string' ||
-        key === '' ||
-        properties === null ||
-        timestamp === null
-      ) {
-        countReason(move.state.left_out, 'groups', 'a row that cannot be read')
-        continue
-      }
-      const here = present.get(key)
-      const differs = Object.entries(properties).some(
-        ([name, value]) =>
-          !Bun.deepEquals(
-            value,
-            here !== undefined && Object.hasOwn(here, name) ? here[name] : undefined,
-          ),
-      )
-      if (here !== undefined && !differs) continue
-      const group = { $group_type: type, $group_key: key, $group_set: properties, $ip: '' }
-      const distinct_id = `$${type}_${key}`
-      events.push(
-        withUuid(move, { event: '$groupidentify', distinct_id, timestamp, properties: group }),
-      )
+    for (const row of of_index) {
+      const group = readGroup(row, types.get(index))
+      if (group === null) countReason(move.state.left_out, 'groups', 'a row that cannot be read')
+      else events.push(...correctGroup(move, group, present.get(group.key) ?? null))
     }
   }
   await move.sendEvents('groups', events)
   return events.length
+}
+
+type SourceGroup = {
+  readonly type: string
+  readonly key: string
+  readonly timestamp: string
+  readonly properties: JSONObject
+}
+
+function readGroup([, key, at, sent]: QueryRow, type: string | undefined): SourceGroup | null {
+  const properties = readProperties(sent)
+  const timestamp = readInstant(at)
+  if (type === undefined || typeof key !== 'string' || key === '') return null
+  return properties === null || timestamp === null ? null : { type, key, timestamp, properties }
+}
+
+/** The event that makes a group or gives it what it lacks; values that it has may be newer, and stay. */
+function correctGroup(
+  move: Move,
+  { type, key, timestamp, properties }: SourceGroup,
+  here: JSONObject | null,
+): readonly JSONObject[] {
+  const lacking = Object.entries(properties).filter(
+    ([name]) => here === null || !Object.hasOwn(here, name),
+  )
+  const has_others = Object.entries(properties).some(
+    ([name, value]) =>
+      here !== null && Object.hasOwn(here, name) && !Bun.deepEquals(here[name], value),
+  )
+  if (has_others) countReason(move.state.left_out, 'groups', 'other values here, which stay')
+  if (here !== null && lacking.length === 0) return []
+  const $group_set = Object.fromEntries(lacking)
+  const group = { $group_type: type, $group_key: key, $group_set, $ip: '' }
+  const event = { event: '$groupidentify', distinct_id: `$${type}_${key}`, timestamp }
+  return [withUuid(move, { ...event, properties: group })]
 }
 
 async function readPresent(

@@ -175,6 +175,21 @@ test('a busy source that also cuts connections is waited for, page by page, what
   for (const one of [source, end]) await call(one, 'PATCH', '', { timezone: 'UTC' })
 })
 
+test('groups that no event has made come with what they lack, and keep what is newer here', async () => {
+  const end = await makeProject(target)
+  const group = { $group_type: 'company', $group_key: 'c1', $group_set: { name: 'Mine' } }
+  await capture(end, [{ event: '$groupidentify', distinct_id: 'me', properties: group }])
+  const options = { ...moveOptions(source, end, join(folder, 'groups')), kinds: ['groups'] }
+  const { report } = await moveIn(options)
+  expect(report).toMatchObject({
+    groups: { read: 1, brought: 1 },
+    left_out_counts: { groups: { 'other values here, which stay': 1 } },
+  })
+  const groups = 'select key, properties.name, properties.size from groups'
+  expect(await rowsOf(end, groups)).toEqual([['c1', 'Mine', '7']])
+  expect((await moveIn(options)).report).toMatchObject({ groups: { read: 1, brought: 0 } })
+})
+
 /** A line to a server that is busy now and then, and cuts some of its answers in the middle. */
 async function openBusyLine(
   server: ServerEnd,
