@@ -18,7 +18,8 @@ function isFatal({ method, paths: [path = ''] }: Route): boolean {
   return /:(key_id|user_uuid)|reset_token|bulk_delete|generate_demo|delete_secret|rotate/.test(path)
 }
 
-function pathIn(route: Route, place: Place): string {
+/** The path of a route with the ids of a place. */
+export function pathIn(route: Route, place: Place): string {
   return (route.paths[0] ?? '')
     .replace(':project_id', String(place.project_id))
     .replace(':organization_id', place.organization_id)
