@@ -112,7 +112,7 @@ test(`a project with ${THINGS} things of each kind holds no turn of the event lo
   fill(world.data_dir)
   const long: string[] = []
   const faults: string[] = []
-  for (const { name, ask } of allAsked(place, world.send)) {
+  for (const { name, ask } of allAsked(place, (path, init) => world.send(path, init))) {
     const answer = async () => {
       const response = await ask()
       await response.arrayBuffer()
