@@ -128,9 +128,11 @@ const CONSTRUCTS: Readonly<Record<string, (size: number) => string>> = {
   'limits by': (n) => `select event from events limit 1 by ${many(n, 'event')}`,
 }
 
-/** Texts that are longer are refused as they come. */
-function fits(of: (size: number) => string, size: number): boolean {
-  return of(size).length < BODY_LENGTH_MAX
+/** Sizes up to the first whose text is refused for its length alone. Texts only grow: longer ones are not made. */
+function fittingSizes(of: (size: number) => string, size_max: number): readonly number[] {
+  const sizes = doubled(16, size_max)
+  const end = sizes.findIndex((size) => of(size).length >= BODY_LENGTH_MAX)
+  return end === -1 ? sizes : sizes.slice(0, end)
 }
 
 function questionOf(query: string): Sent {
@@ -141,7 +143,7 @@ function questionOf(query: string): Sent {
 /** One attack for each construct; sizes end where the text is as long as a body may be. */
 export const HOGQL_ATTACKS: readonly Attack[] = Object.entries(CONSTRUCTS).map(([name, of]) => ({
   name: `HogQL: ${name}`,
-  sizes: doubled(16, 512 * 1024).filter((size) => fits(of, size)),
+  sizes: fittingSizes(of, 512 * 1024),
   requests: (size) => [questionOf(of(size))],
 }))
 
@@ -222,7 +224,7 @@ function kindAttack(kind: string, name: string, members: (size: number) => objec
     JSON.stringify({ query: { kind, ...members(size) }, refresh: 'force_blocking' })
   return {
     name: `${kind}: ${name}`,
-    sizes: doubled(16, 128 * 1024).filter((size) => fits(textOf, size)),
+    sizes: fittingSizes(textOf, 128 * 1024),
     requests: (size) => [{ method: 'POST', path: '/api/projects/1/query/', body: textOf(size) }],
   }
 }

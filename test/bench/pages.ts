@@ -34,7 +34,7 @@ export type LiveTimes = {
 /** Scrolls the SQL page through a hundred thousand rows; null without a browser. */
 export async function scrollRows(): Promise<Frames | null> {
   if (!HAS_BROWSER) return null
-  await using ui = await openInterface({ demo_persons: 0, is_whole_browser: true })
+  await using ui = await openInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
   await using visit = await ui.visit()
   const { page } = visit
   const query =
@@ -89,7 +89,7 @@ export async function liveTimes(
   makeBodies: (name: string, count: number, body: () => unknown) => string,
 ): Promise<LiveTimes | null> {
   if (!HAS_BROWSER) return null
-  await using ui = await openInterface({ demo_persons: 0, is_whole_browser: true })
+  await using ui = await openInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
   const random = seeded(11)
   const file = makeBodies('live.json', 200, () => ({
     api_key: API_TOKEN,

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { type Interface, openInterface, type Visit } from '../web/interface.ts'
-import { SIZES } from './sizes.ts'
+import { IS_SMALL, SIZES } from './sizes.ts'
 
 export type ChartTime = {
   readonly name: string
@@ -71,13 +71,13 @@ export async function chartTimes(): Promise<readonly ChartTime[]> {
   if (!HAS_BROWSER) return []
   await using ui = await openInterface({
     demo_persons: SIZES.chart_persons,
-    is_whole_browser: true,
+    is_whole_browser: !IS_SMALL,
   })
   const times: ChartTime[] = []
   for (const device of DEVICES) {
     for (const page of PAGES) {
       // The first one builds the interface and fills the server's cache.
-      await firstChart(ui, device, page)
+      if (!IS_SMALL) await firstChart(ui, device, page)
       const rounds: number[] = []
       for (let round = 0; round < SIZES.chart_rounds; round += 1) {
         rounds.push(await firstChart(ui, device, page))
