@@ -9,7 +9,7 @@ export type PageIds = {
   readonly group_key: string
 }
 
-type TestedPage = {
+export type TestedPage = {
   readonly name: string
   readonly path: (ids: PageIds) => string
   /** A selector of what is there once the answers are drawn. */

@@ -197,13 +197,16 @@ const QUIET_FRAMES = `new Promise((resolve) => {
   look()
 })`
 
-/** Axe's rules hold, and contrast in both schemes, once colours have changed. */
-export async function expectOpen(page: Page): Promise<void> {
+/** Axe's rules hold, and contrast in each of the schemes, once colours have changed. */
+export async function expectOpen(
+  page: Page,
+  schemes: readonly Scheme[] = ['light', 'dark'],
+): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce' })
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme })
     await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
-    const rules = colorScheme === 'light' ? undefined : CONTRAST
+    const rules = colorScheme === schemes[0] ? undefined : CONTRAST
     expect([colorScheme, await findBarriers(page, rules)]).toEqual([colorScheme, []])
   }
 }
