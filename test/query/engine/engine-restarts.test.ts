@@ -67,12 +67,10 @@ describe('a query that has to be stopped by force', () => {
     const engine = world.openEngine()
     await ask(engine, ONE)
     const victims = { over: false }
-    // Takes longer than an attacker needs to have the process killed.
-    const victim = refusal(
-      ask(engine, 'select count(*) from range(1000000000) t(a) where a % 3 = $1', {
-        project_id: 2,
-      }),
-    ).finally(() => (victims.over = true))
+    // Takes longer than an attacker needs to have the process killed, and no processor time.
+    const victim = refusal(ask(engine, 'select sleep_ms(6000), $1', { project_id: 2 })).finally(
+      () => (victims.over = true),
+    )
     while (!victims.over) {
       await hangUp(engine)
       await Bun.sleep(100)
