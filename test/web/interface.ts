@@ -211,6 +211,12 @@ export async function expectOpen(
   }
 }
 
+/** Pages of a test take turns at the schemes, by their number; with `EVERY_CASE=1` each is judged in both. */
+export function schemesOf(page_number: number): readonly Scheme[] {
+  if (process.env['EVERY_CASE'] === '1') return ['light', 'dark']
+  return page_number % 2 === 0 ? ['light'] : ['dark']
+}
+
 /** SCREENS: widths of windows in px, narrow ones and wide ones, by the device that a visit begins as. */
 export const SCREENS = { phone: [320, 390], desktop: [768, 1440] } as const
 

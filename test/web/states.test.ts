@@ -8,7 +8,7 @@ import {
   expectOpen,
   type Interface,
   openInterface,
-  type Scheme,
+  schemesOf,
   settle,
 } from './interface.ts'
 
@@ -48,7 +48,7 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
     await page.locator('h1, [aria-busy=true]').first().waitFor()
     await page.waitForTimeout(DELAY_MS)
     expect(await page.getByRole('alert').count()).toBe(0)
-    await expectOpen(page, schemesOf(name))
+    await expectOpen(page, schemesOf(NAMES.indexOf(name)))
     await expectFits(page)
     held.resolve()
     await page.locator(drawn).first().waitFor()
@@ -93,7 +93,7 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
       await page.route(ANSWERS, (route) => route.abort())
       await page.goto(path(ids))
       await page.getByText('The server does not answer.').first().waitFor()
-      await expectOpen(page, schemesOf(name))
+      await expectOpen(page, schemesOf(NAMES.indexOf(name)))
       await expectFits(page)
       await page.unrouteAll()
       await page.locator(drawn).first().waitFor()
@@ -137,12 +137,6 @@ async function expectFocusInSight(page: Page): Promise<void> {
   }
   expect(controls.filter((_, at) => !seen.has(at))).toEqual([])
   expect(controls.filter((_, at) => seen.get(at) === false)).toEqual([])
-}
-
-/** Pages take turns at the schemes while something is missing; with `EVERY_CASE=1` each is judged in both. */
-function schemesOf(name: string): readonly Scheme[] {
-  if (process.env['EVERY_CASE'] === '1') return ['light', 'dark']
-  return NAMES.indexOf(name) % 2 === 0 ? ['light'] : ['dark']
 }
 
 /** Numbers everything that Tab should reach; of a group of radio buttons one. Returns their names. */
