@@ -117,7 +117,10 @@ export function createAlert(
   })
 }
 
-/** Changes an alert. A changed rule starts over: it is checked at once, from the state "Not firing". */
+/**
+ * Changes an alert. A changed rule starts over: it is checked at once, from the state "Not firing". With another rule or
+ * address it is computed in the name of its editor: the author may see more than the new receiver should.
+ */
 export function updateAlert(
   editor: BoardEditor,
   before: Alert,
@@ -125,6 +128,7 @@ export function updateAlert(
   now: Date,
 ): Alert {
   const is_rule = RULE_MEMBERS.some((name) => wanted[name] !== undefined)
+  const is_retold = is_rule || (wanted.webhook_url ?? before.webhook_url) !== before.webhook_url
   const is_woken = wanted.snoozed_until === null && before.snoozed_until !== null
   const restart =
     is_rule || is_woken ? ({ state: 'Not firing', next_check_at: now } as const) : undefined
@@ -139,7 +143,12 @@ export function updateAlert(
   return editor.control.transaction((tx) => {
     const after = tx
       .update(alerts)
-      .set({ ...wanted, ...restart, ...snoozed })
+      .set({
+        ...wanted,
+        ...restart,
+        ...snoozed,
+        ...(is_retold && { created_by: editor.user_id }),
+      })
       .where(eq(alerts.id, before.id))
       .returning()
       .get()

@@ -64,7 +64,10 @@ export function createSubscription(
   })
 }
 
-/** Changes a subscription; deleting is a change of `deleted`. A changed schedule counts from now on. */
+/**
+ * Changes a subscription; deleting is a change of `deleted`. A changed schedule counts from now on. With another address it
+ * posts in the name of its editor: the author may see more than the new receiver should.
+ */
 export function updateSubscription(
   editor: BoardEditor,
   before: Subscription,
@@ -72,6 +75,8 @@ export function updateSubscription(
   now: Date,
 ): Subscription {
   const schedule = { ...before, ...wanted }
+  const is_readdressed =
+    wanted.target_value !== undefined && wanted.target_value !== before.target_value
   const is_moved =
     wanted.frequency !== undefined ||
     wanted.interval !== undefined ||
@@ -81,6 +86,7 @@ export function updateSubscription(
       .update(subscriptions)
       .set({
         ...wanted,
+        ...(is_readdressed && { created_by: editor.user_id }),
         ...(is_moved && { next_delivery_date: nextDelivery(schedule, now, false) }),
       })
       .where(eq(subscriptions.id, before.id))

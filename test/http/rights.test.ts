@@ -833,3 +833,48 @@ describe('what answers show of another resource', () => {
     ])
   })
 })
+
+describe('a message that the server computes in the name of a member', () => {
+  const url = 'https://8.8.8.8/hook'
+  const author = ({ json }: Answer): unknown =>
+    (json as { created_by?: { email: string } }).created_by?.email
+  const idOf = ({ json }: Answer): string => String(json['id'])
+
+  test('is computed in the name of the one who changes where it goes', async () => {
+    const { owner, member, send } = rights
+    const board = Number(idOf(await send(owner, 'POST dashboards/', { name: 'told' })))
+    const subscription = {
+      dashboard: board,
+      target_type: 'webhook',
+      target_value: url,
+      frequency: 'daily',
+    }
+    const made = await send(owner, 'POST subscriptions/', subscription)
+    const line = `PATCH subscriptions/${idOf(made)}/`
+    const renamed = await send(member, line, { title: 'mine' })
+    expect(author(renamed)).toBe(author(made))
+    const moved = await send(member, line, { target_value: `${url}/mine` })
+    expect(author(moved)).toBe('member@example.com')
+  })
+
+  test('is computed in the name of the one who changes what it tells', async () => {
+    const { owner, member, send } = rights
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] }
+    const insight = async () =>
+      Number(idOf(await send(owner, 'POST insights/', { name: 'told', query })))
+    const alert = {
+      insight: await insight(),
+      threshold: { configuration: { type: 'absolute', bounds: { upper: 1 } } },
+      condition: { type: 'absolute_value' },
+      config: { type: 'TrendsAlertConfig', series_index: 0 },
+      webhook_url: url,
+    }
+    const made = await send(owner, 'POST alerts/', alert)
+    expect(made.status).toBe(201)
+    const line = `PATCH alerts/${idOf(made)}/`
+    expect(author(await send(member, line, { name: 'mine' }))).toBe(author(made))
+    const changed = await send(member, line, { insight: await insight() })
+    expect(author(changed)).toBe('member@example.com')
+    expect(author(await send(owner, line, { webhook_url: `${url}/o` }))).toBe(author(made))
+  })
+})
