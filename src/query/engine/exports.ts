@@ -16,6 +16,8 @@ type RowExportOptions = {
   readonly signal: AbortSignal
   /** Called at the end of the computation, however the stream ended. */
   readonly onEnd: () => void
+  /** Called with the reason when the stream breaks off after its first bytes: its reader sees only that it did. */
+  readonly onBreak?: (reason: unknown) => void
   /** Maximum time between two reads; by default a minute. */
   readonly stall_ms?: number
 }
@@ -53,7 +55,7 @@ export async function exportWithBackpressure(
 export async function exportRows(
   engine: Pick<QueryEngine, 'ask'>,
   query: WorkerQuery,
-  { timeout_ms, bytes_max, signal, onEnd, stall_ms = STALL_MS }: RowExportOptions,
+  { timeout_ms, bytes_max, signal, onEnd, onBreak, stall_ms = STALL_MS }: RowExportOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const leave = new AbortController()
   const first_bytes = Promise.withResolvers<void>()
@@ -89,7 +91,9 @@ export async function exportRows(
           .then(() => controller.close())
           .catch((error: unknown) => {
             first_bytes.reject(fault ?? error)
-            if (!has_left) controller.error(fault ?? error)
+            if (has_left) return
+            controller.error(fault ?? error)
+            if (sent_bytes > 0 && !signal.aborted) onBreak?.(fault ?? error)
           })
       },
       pull: () => reader.take(),

@@ -181,7 +181,9 @@ export class QueryService {
     const input = buildExport(form, this.#settings.export_rows_max || UNLIMITED_ROWS, this.#now())
     // Readers may be slow: as background queries, exports never take all of the engine's capacity.
     const slot = this.#scheduler.takeSlot(project_id)
-    const options = { timeout_ms, bytes_max, signal, onEnd, slot }
+    const onBreak = (err: unknown): void =>
+      this.#log.warn({ project_id, form, err }, 'an export broke off')
+    const options = { timeout_ms, bytes_max, signal, onEnd, onBreak, slot }
     return exportWithBackpressure(this.#engine, input, options)
   }
 

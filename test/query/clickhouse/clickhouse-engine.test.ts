@@ -186,6 +186,42 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     else expect(error).toMatchObject({ name: 'Refusal', code })
   })
 
+  test.each([
+    [
+      'a fault of the query',
+      "SELECT toInt64(if(number < 300000, '1', 'x')), 'Code: 1' FROM numbers(400000)",
+      { name: 'Refusal', code: 'query_failed' },
+    ],
+    [
+      'a fault that is not known',
+      'SELECT throwIf(number > 300000), 1 FROM numbers(400000)',
+      { name: 'EngineFault', message: expect.stringContaining('throwIf') },
+    ],
+  ] as const)(
+    'says why a stream broke off: %s',
+    async (_, sql, why) => {
+      for (const form of ['csv', 'ndjson'] as const) {
+        let parts = 0
+        const query = plainQuery(sql, {
+          rows_max: 100_000_000,
+          types: ['Int64', 'String'],
+          parts: { form, columns: ['n', 'text'] },
+        })
+        const asked = engine.ask(query, {
+          timeout_ms: 60_000,
+          // A reader that is slower than the server.
+          onPart: async () => {
+            parts += 1
+            await Bun.sleep(20)
+          },
+        })
+        expect(await rejectionOf(asked)).toMatchObject(why)
+        expect(parts).toBeGreaterThan(0)
+      }
+    },
+    60_000,
+  )
+
   test('refuses a query that reads more rows than it may', async () => {
     const asked = engineWith({ rows_read_max: 1000 }).ask(
       plainQuery('SELECT max(number) FROM numbers(100000)'),

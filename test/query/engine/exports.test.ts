@@ -19,15 +19,17 @@ const SQL = `select a, 'some text to fill the parts with' from range(${ROWS}) t(
 
 async function begin(stall_ms: number, bytes_max = Number.POSITIVE_INFINITY) {
   const over = Promise.withResolvers<void>()
+  const reasons: unknown[] = []
   const asked = question(SQL, { rows_max: ROWS, parts: { form: 'ndjson', columns: ['a', 'b'] } })
   const stream = await exportRows(engine, asked, {
     timeout_ms: 50_000,
     bytes_max,
     signal: new AbortController().signal,
     onEnd: over.resolve,
+    onBreak: (reason) => reasons.push(reason),
     stall_ms,
   })
-  return { reader: stream.getReader(), over: over.promise }
+  return { reader: stream.getReader(), over: over.promise, reasons }
 }
 
 /** An engine that nobody frees lets the test run into its limit. */
@@ -59,7 +61,7 @@ test('a reader who takes their time gets all of it', async () => {
 })
 
 test('breaks off when it has sent as many bytes as it may, and frees the engine', async () => {
-  const { reader, over } = await begin(50_000, 1_000_000)
+  const { reader, over, reasons } = await begin(50_000, 1_000_000)
   let bytes = 0
   const read = async (): Promise<string> => {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -69,13 +71,15 @@ test('breaks off when it has sent as many bytes as it may, and frees the engine'
   }
   expect(await read().catch((error) => error.code)).toBe('query_too_large')
   expect(bytes).toBeLessThanOrEqual(1_000_000)
+  expect(reasons).toMatchObject([{ code: 'query_too_large' }])
   await over
   await untilFree()
 })
 
 test('a reader who leaves frees the engine', async () => {
-  const { reader, over } = await begin(50_000)
+  const { reader, over, reasons } = await begin(50_000)
   await reader.cancel()
   await over
+  expect(reasons).toEqual([])
   await untilFree()
 })
