@@ -10,6 +10,7 @@ import {
   type Interface,
   openInterface,
   SCREENS,
+  schemesOf,
   settle,
   sidewaysScroll,
 } from './interface.ts'
@@ -436,7 +437,7 @@ describe.skipIf(!HAS_BROWSER)('the public link', () => {
     await visit.page.goto(await openLink())
     await visit.page.locator('article figure').first().waitFor()
     await expectFits(visit.page, SCREENS[device])
-    await expectOpen(visit.page)
+    await expectOpen(visit.page, schemesOf(DEVICES.indexOf(device)))
     expect(visit.complaints).toEqual([])
   })
 })

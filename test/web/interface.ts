@@ -149,7 +149,7 @@ async function openVisit(browser: Browser, url: string, options: VisitOptions): 
 }
 
 /** The only rule whose outcome depends on the colour scheme. */
-export const CONTRAST = ['color-contrast'] as const
+const CONTRAST = ['color-contrast'] as const
 
 /** Runs axe on the page as it is now: rule and elements. */
 export async function findBarriers(
@@ -211,7 +211,7 @@ export async function expectOpen(
   }
 }
 
-/** Pages of a test take turns at the schemes, by their number; with `EVERY_CASE=1` each is judged in both. */
+/** Pages of a test, or its widths, take turns at the schemes by their number; with `EVERY_CASE=1` each is judged in both. */
 export function schemesOf(page_number: number): readonly Scheme[] {
   if (process.env['EVERY_CASE'] === '1') return ['light', 'dark']
   return page_number % 2 === 0 ? ['light'] : ['dark']

@@ -9,6 +9,7 @@ import {
   type Interface,
   openInterface,
   SCREENS,
+  schemesOf,
 } from './interface.ts'
 
 setDefaultTimeout(60_000)
@@ -61,7 +62,7 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
         await using visit = await ui.visit({ width: SCREENS[device][0] })
         await open(visit.page, path(), drawn)
         await expectFits(visit.page, SCREENS[device])
-        await expectOpen(visit.page)
+        await expectOpen(visit.page, schemesOf(DEVICES.indexOf(device)))
         expect(visit.complaints).toEqual([])
       },
     )
