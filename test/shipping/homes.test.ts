@@ -291,4 +291,7 @@ describe.skipIf(!hasClickHouse())('two servers before one ClickHouse', () => {
     const left = await start('one')
     expect((await request(left, '1/')).status).not.toBe(200)
   })
+
+  test.todo('one that is restored from a backup of before a move starts without the project, which is another home’s: it does not start now, since its rows would have to be deleted first', () =>
+    undefined)
 })

@@ -222,6 +222,9 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     60_000,
   )
 
+  test.todo('says why a stream of one column broke off to a slow reader: its rows look like an exception, so that the reason comes after them and may be lost with the connection', () =>
+    undefined)
+
   test('refuses a query that reads more rows than it may', async () => {
     const asked = engineWith({ rows_read_max: 1000 }).ask(
       plainQuery('SELECT max(number) FROM numbers(100000)'),
