@@ -1,35 +1,29 @@
 /** Boards: the lists of boards and of saved insights, and one board at `/boards/:id`. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Link, useLocation, useRoute } from 'wouter-preact'
-import {
-  type Board,
-  type BoardListed,
-  type BoardTemplate,
-  changeBoards,
-  useBoards,
-  useBoardTemplates,
-} from '../../api/boards.ts'
+import { Link, useRoute } from 'wouter-preact'
+import { type BoardListed, useBoards } from '../../api/boards.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
-import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { BoardView } from './board.tsx'
 import style from './boards.module.css'
 
-/** Loaded when it is shown: the page has little room. */
+/** These are loaded when they are shown: the page has little room. */
 const InsightList = lazyPage(
   () => import('./insight-list.tsx').then(({ InsightList: List }) => List),
   { is_part: true },
 )
+
+const NewBoard = lazyPage(() => import('./new-board.tsx').then(({ NewBoard: Dialog }) => Dialog), {
+  is_part: true,
+})
 
 /** The page. */
 export function BoardsPage(): VNode {
@@ -122,50 +116,3 @@ function BoardList(): VNode {
 
 const byPinAndName = (one: BoardListed, other: BoardListed): number =>
   Number(other.pinned) - Number(one.pinned) || (one.name ?? '').localeCompare(other.name ?? '')
-
-/** An empty board, or one of the templates. */
-function NewBoard({ onClose }: { readonly onClose: () => void }): VNode {
-  const { id } = useProject()
-  const [, navigate] = useLocation()
-  const [error, setError] = useState<unknown>(null)
-  const make = async (template: BoardTemplate | null): Promise<void> => {
-    const body =
-      template === null
-        ? { name: 'New board' }
-        : { name: template.template_name, use_template: template.template_name }
-    try {
-      const board = await changeBoards<Board>(id, 'POST', ['dashboards/', body])
-      onClose()
-      navigate(`/boards/${board.id}`)
-    } catch (failure) {
-      setError(failure)
-    }
-  }
-  return (
-    <Dialog title="New board" onClose={onClose}>
-      {error !== null && <ErrorNote message={errorText(error)} />}
-      <ul class={style.choices}>
-        <li>
-          <button type="button" onClick={() => void make(null)}>
-            <strong>Empty board</strong>
-            <span>Add insights one by one.</span>
-          </button>
-        </li>
-      </ul>
-      <Loaded of={useBoardTemplates()}>
-        {({ results }) => (
-          <ul class={style.choices}>
-            {results.map((template) => (
-              <li key={template.id}>
-                <button type="button" onClick={() => void make(template)}>
-                  <strong>{template.template_name}</strong>
-                  <span>{template.dashboard_description}</span>
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Loaded>
-    </Dialog>
-  )
-}

@@ -5,21 +5,15 @@ import { useLocation } from 'wouter-preact'
 import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
 import { Button } from '../../parts/button.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
-import { eventTitle } from '../../parts/names.ts'
 import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
+import { derivedName } from './derived-name.ts'
 import style from './page.module.css'
-import {
-  EXPLORE_KINDS,
-  type ExploreQuestion,
-  nodeOf,
-  seriesName,
-  wrapQuestion,
-} from './question.ts'
+import { type ExploreQuestion, wrapQuestion } from './question.ts'
 
 /** The button that saves a new insight, and its dialog. */
 export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode {
@@ -74,17 +68,6 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
       )}
     </>
   )
-}
-
-/** `Trends of $pageview`, for insights without a name. */
-export function derivedName(question: ExploreQuestion): string {
-  const { kind, series = [], retentionFilter } = question
-  const text = EXPLORE_KINDS.find((one) => one.kind === kind)?.text ?? ''
-  const nodes = kind === 'RetentionQuery' ? [nodeOf(retentionFilter?.['targetEntity'])] : series
-  const names = nodes.map((node) => eventTitle(seriesName(node)))
-  return names.length === 0
-    ? text
-    : `${text}: ${names.slice(0, 3).join(kind === 'FunnelsQuery' ? ' → ' : ', ')}`
 }
 
 type SavedHeadProps = {

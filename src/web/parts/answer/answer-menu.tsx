@@ -13,7 +13,6 @@ import style from './answer-menu.module.css'
 import { type AnswerTable, csvOf } from './answer-table.ts'
 import { CURL, queryAddress } from './code-forms.ts'
 import { HogqlDialog } from './hogql-dialog.tsx'
-import { pictureOf } from './picture.ts'
 import { saveFile } from './save-file.ts'
 
 type AnswerMenuProps = {
@@ -117,8 +116,10 @@ const fileName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L
 async function savePicture(name: string, element: HTMLElement | null): Promise<void> {
   if (element === null) return
   try {
+    // Loaded when it is asked for: pages with charts have little room.
+    const { pictureOf } = await import('./picture.ts')
     saveFile(name, await pictureOf(element))
   } catch {
-    showToast({ text: 'This browser cannot make a picture of the chart.' })
+    showToast({ text: 'The picture of the chart could not be made.' })
   }
 }

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { Choice } from '../../../parts/fields/choice.tsx'
 import { type ExploreQuestion, entityOf, nodeOf } from '../question.ts'
 import style from './editor.module.css'
+import { Select } from './select.tsx'
 import { SeriesEventPicker } from './series-editor.tsx'
 
 export type EditorProps = {
@@ -202,31 +203,6 @@ function TextSetting({ filter, name, label, other, set }: TextSettingProps): VNo
         set({ [name]: text === '' ? undefined : text, [other]: undefined }, true)
       }}
     />
-  )
-}
-
-type SelectProps = {
-  readonly label: string
-  readonly value: string
-  readonly options: readonly { readonly value: string; readonly text: string }[]
-  readonly onChange: (value: string) => void
-}
-
-/** A native list of few choices. */
-export function Select({ label, value, options, onChange }: SelectProps): VNode {
-  return (
-    <select
-      class={`field ${style.select}`}
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
-    >
-      {options.map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.text}
-        </option>
-      ))}
-    </select>
   )
 }
 
