@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
+import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, type Sent } from './world.ts'
 
 setDefaultTimeout(120_000)
@@ -99,7 +100,7 @@ describe('a breakdown by bins', () => {
           expect(by_number).toEqual(by_name)
         }
       }),
-      { numRuns: 6 },
+      randomRuns(3),
     )
   })
 })

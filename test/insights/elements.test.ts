@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { elementsChain } from '../../src/ingest/pipeline/elements.ts'
 import { type ElementAnswer, readElements } from '../../src/insights/elements.ts'
+import { randomRuns } from '../random-runs.ts'
 
 test.each([
   ['', []],
@@ -120,7 +121,7 @@ test('of any text are what the patterns say', () => {
         })),
       ).toEqual(elementsByPatterns(pieces.join('')))
     }),
-    { numRuns: 5000 },
+    randomRuns(5000),
   )
 })
 

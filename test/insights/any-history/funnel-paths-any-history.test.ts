@@ -1,6 +1,7 @@
 /** Paths of a funnel's actors over random histories, over the server's own door, beside a plain reference. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories } from '../history.ts'
 
 setDefaultTimeout(300_000)
@@ -183,6 +184,6 @@ test('paths around the steps of a funnel are those of the reference, whatever ha
         expect([type, step, await answeredEdges(history, scope)]).toEqual([type, step, expected])
       }
     }),
-    { numRuns: 12 },
+    randomRuns(6),
   )
 })

@@ -13,6 +13,7 @@ import {
 } from '../../../src/insights/experiments/statistics/posterior.ts'
 import type { FigureSums } from '../../../src/insights/experiments/statistics/samples.ts'
 import { figuresOf } from '../../../src/insights/experiments/statistics/variant-figures.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 const USUAL = readSettings(null, 'stats_config')
 const PLAIN = { has_covariate: false }
@@ -55,7 +56,7 @@ describe('shares', () => {
         const wanted = betaAbove(1 + s1, 1 + f1, 1 + s2, 1 + f2)
         expect(compare(both).beats_first[1]).toBeCloseTo(wanted, 2)
       }),
-      { numRuns: 100 },
+      randomRuns(100),
     )
   })
 
@@ -133,7 +134,7 @@ describe('ratios', () => {
         expect(posterior?.mean).toBeCloseTo(ratio, 9)
         expect(posterior?.deviation).toBeCloseTo(Math.sqrt(Math.max(0, variance)), 6)
       }),
-      { numRuns: 200 },
+      randomRuns(200),
     )
   })
 
@@ -175,7 +176,7 @@ describe('a comparison', () => {
           if (probability > 0.9999) expect(loss[index]).toBeLessThan(deviation)
         })
       }),
-      { numRuns: 200 },
+      randomRuns(200),
     )
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { bucketOf, bucketRuns, foldEntrances } from '../../../src/insights/folds/entrances.ts'
 import { foldUnorderedEntrances } from '../../../src/insights/folds/unordered-entrances.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { chainsOf, distinctHistories, type Happening, timelineOf } from './histories.ts'
 
 setDefaultTimeout(60_000)
@@ -55,7 +56,7 @@ describe('entrances of an ordered funnel', () => {
         const asked = { steps, from, window }
         expect(fold(history, asked)).toEqual(expected(history, asked))
       }),
-      { numRuns: 300 },
+      randomRuns(300),
     )
   })
 
@@ -65,7 +66,7 @@ describe('entrances of an ordered funnel', () => {
         const asked = { steps, window }
         expect(fold(history, asked, true)).toEqual(expected(history, asked, true))
       }),
-      { numRuns: 300 },
+      randomRuns(300),
     )
   })
 

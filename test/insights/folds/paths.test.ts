@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldPaths, LEFT_OUT, type PathFold } from '../../../src/insights/folds/paths.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 setDefaultTimeout(60_000)
 
@@ -85,7 +86,7 @@ describe('paths', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      randomRuns(300),
     )
   })
 })

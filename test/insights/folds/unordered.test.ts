@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldUnordered } from '../../../src/insights/folds/unordered.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { type Happening, mostSteps, timelineOf } from './histories.ts'
 
 setDefaultTimeout(60_000)
@@ -42,7 +43,7 @@ describe('an unordered funnel', () => {
         const times = taken?.at_us ?? []
         expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThanOrEqual(window)
       }),
-      { numRuns: 500 },
+      randomRuns(500),
     )
   })
 

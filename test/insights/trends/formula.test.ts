@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { readFormula } from '../../../src/insights/trends/formula.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 const evaluate = (text: string, values: readonly number[]): number =>
   readFormula(text, values.length, 'formula')(values)
@@ -72,6 +73,6 @@ test('any text is read or refused, never anything else', () => {
         expect(error).toMatchObject({ code: 'invalid_input', attr: 'formula' })
       }
     }),
-    { numRuns: 2000 },
+    randomRuns(2000),
   )
 })

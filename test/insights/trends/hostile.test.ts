@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { INSIGHT_QUERIES } from '../../../src/contract/insights/kinds.ts'
 import { ERRORS, Refusal } from '../../../src/errors.ts'
 import { validatorOf } from '../../../src/http/bodies/shape.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { trendsWorld } from './world.ts'
 
 setDefaultTimeout(300_000)
@@ -220,7 +221,7 @@ test('any question of a right shape is answered, or refused in words', async () 
       if (code === 'query_failed')
         expect(detail).toBe('A regular expression of the query cannot be read: missing ).')
     }),
-    { numRuns: 200 },
+    randomRuns(200),
   )
   expect(outcomes.filter((code) => code === 'answered').length).toBeGreaterThan(40)
 })
