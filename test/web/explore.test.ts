@@ -6,6 +6,7 @@ import { askUntil } from '../flows/clients/patience.ts'
 import {
   expectFits,
   expectOpen,
+  expectSoon,
   findBarriers,
   type Interface,
   openInterface,
@@ -209,7 +210,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await changed.waitFor()
     await page.getByRole('button', { name: 'Revert' }).click()
     await changed.waitFor({ state: 'hidden' })
-    expect(await page.getByRole('combobox', { name: 'Interval' }).inputValue()).toBe('day')
+    await expectSoon(() => page.getByRole('combobox', { name: 'Interval' }).inputValue(), 'day')
     await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await changed.waitFor({ state: 'hidden' })
@@ -329,7 +330,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.keyboard.press('Enter')
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
-    expect(await page.getByRole('combobox', { name: 'Interval' }).inputValue()).toBe('week')
+    await expectSoon(() => page.getByRole('combobox', { name: 'Interval' }).inputValue(), 'week')
   })
 
   test('ticks the events that paths are made of, all of them where none is named', async () => {
@@ -349,7 +350,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.getByLabel('Other events').click()
     await expectTicked('Page views')
     // The last one stays: none would mean all.
-    expect(await page.getByLabel('Page views').isDisabled()).toBe(true)
+    await expectSoon(() => page.getByLabel('Page views').isDisabled(), true)
     await page.getByLabel('Screens').click()
     await expectTicked('Page views', 'Screens')
     expect(visit.complaints).toEqual([])
@@ -457,7 +458,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.getByRole('button', { name: /Remove the filter Browser is/ }).waitFor()
     const bars = page.getByRole('list', { name: 'Totals' }).getByRole('button')
     await bars.nth(1).waitFor({ state: 'detached' })
-    expect(await bars.count()).toBe(1)
+    await expectSoon(() => bars.count(), 1)
     expect(visit.complaints).toEqual([])
   })
 })

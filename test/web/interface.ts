@@ -181,6 +181,20 @@ export function focusedName(page: Page): Promise<string> {
   )
 }
 
+const SOON_MS = 10_000
+
+/** Waits until what a page says is as expected; compares then, so that a failure shows the difference. */
+export async function expectSoon<Value>(
+  read: () => Promise<Value>,
+  expected: NoInfer<Value>,
+): Promise<void> {
+  const until_ms = performance.now() + SOON_MS
+  while (performance.now() < until_ms && !Bun.deepEquals(await read(), expected)) {
+    await Bun.sleep(20)
+  }
+  expect<unknown>(await read()).toEqual(expected)
+}
+
 /** Waits until nothing on the page is being asked for. A live list keeps its connection, so the network is never idle. */
 export async function settle(page: Page): Promise<void> {
   await page.evaluate(QUIET_FRAMES)

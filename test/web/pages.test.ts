@@ -6,6 +6,7 @@ import {
   DEVICES,
   expectFits,
   expectOpen,
+  expectSoon,
   type Interface,
   openInterface,
   SCREENS,
@@ -106,8 +107,7 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
     await chip.waitFor()
     await page.reload()
     await chip.waitFor()
-    await page.locator('section[aria-label=Devices] tbody tr').first().waitFor()
-    expect(await page.locator('section[aria-label=Devices] tbody tr').count()).toBe(1)
+    await expectSoon(() => page.locator('section[aria-label=Devices] tbody tr').count(), 1)
     await page.goBack()
     await chip.waitFor({ state: 'detached' })
     expect(visit.complaints).toEqual([])
@@ -195,19 +195,7 @@ describe.skipIf(!HAS_BROWSER)('a board', () => {
     await expectSoon(titles, [second, first, ...others])
     await page.reload()
     await page.locator('main article header a').first().waitFor()
-    expect(await titles()).toEqual([second, first, ...others])
+    await expectSoon(titles, [second, first, ...others])
     expect(visit.complaints).toEqual([])
   })
 })
-
-/** Waits until a list is as expected; the last one is compared. */
-async function expectSoon(
-  read: () => Promise<readonly string[]>,
-  expected: readonly string[],
-): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (JSON.stringify(await read()) === JSON.stringify(expected)) return
-    await Bun.sleep(100)
-  }
-  expect(await read()).toEqual([...expected])
-}

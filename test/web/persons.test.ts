@@ -4,6 +4,7 @@ import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
   DEVICES,
   expectFits,
+  expectSoon,
   findBarriers,
   type Interface,
   openInterface,
@@ -193,12 +194,15 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
     await dialog.getByRole('button', { name: 'Save' }).click()
     await properties.getByRole('button', { name: '[1,"<b>"]' }).click()
     await history.getByText('Set to [1,"<b>"] by olga@example.com').waitFor()
-    expect(await history.locator('span').allInnerTexts()).toEqual([
-      'Set to [1,"<b>"] by olga@example.com',
-      'Removed by olga@example.com',
-      'Set to 40 by olga@example.com',
-      'Set to 12 by the event Group identify',
-    ])
+    await expectSoon(
+      () => history.locator('span').allInnerTexts(),
+      [
+        'Set to [1,"<b>"] by olga@example.com',
+        'Removed by olga@example.com',
+        'Set to 40 by olga@example.com',
+        'Set to 12 by the event Group identify',
+      ],
+    )
     const path = '/api/projects/1/groups/find/?group_type_index=0&group_key=acme%2Fnorth'
     expect(await ui.api(path)).toMatchObject({
       group_properties: { name: 'Acme North', seats: [1, '<b>'] },

@@ -4,6 +4,7 @@ import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
   DEVICES,
   expectFits,
+  expectSoon,
   findBarriers,
   focusedName,
   type Interface,
@@ -118,7 +119,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.getByRole('option', { name: /Events/ }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
-    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(visit.complaints).toEqual([])
   })
 
@@ -134,6 +135,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.keyboard.press('?')
     await page.getByRole('switch', { name: 'Single letters do something' }).click()
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.press('g')
     await page.keyboard.press('w')
     await page.keyboard.press('?')
@@ -143,7 +145,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').waitFor()
     await page.keyboard.type('g w')
-    expect(await page.getByRole('combobox').inputValue()).toBe('g w')
+    await expectSoon(() => page.getByRole('combobox').inputValue(), 'g w')
   })
 
   test('the menu of the user follows arrows, and Escape gives the focus back', async () => {
@@ -155,13 +157,13 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     const name = await focusedName(page)
     await page.keyboard.press('Enter')
     await page.getByRole('menuitemradio', { name: 'Light' }).waitFor()
-    expect(await focusedName(page)).toBe('Light')
+    await expectSoon(() => focusedName(page), 'Light')
     await page.keyboard.press('ArrowUp')
-    expect(await focusedName(page)).toBe('Log out')
+    await expectSoon(() => focusedName(page), 'Log out')
     await page.keyboard.press('d')
-    expect(await focusedName(page)).toBe('Dark')
+    await expectSoon(() => focusedName(page), 'Dark')
     await page.keyboard.press('Escape')
-    expect(await focusedName(page)).toBe(name)
+    await expectSoon(() => focusedName(page), name)
   })
 
   test('a chosen theme holds after a reload, against that of the system', async () => {

@@ -101,7 +101,7 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Log in to go on' }).waitFor({ state: 'detached' })
     expect(page.url()).toStartWith(`${web.url}/p/${web.first.project_id}/sql`)
-    expect(await editor.innerText()).toContain('typed before the end')
+    await editor.getByText('typed before the end').waitFor()
     await editor.click()
     await page.keyboard.press('Control+Enter')
     await page.getByText('typed before the end').nth(1).waitFor()

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { countryShapes } from '../../src/web/parts/charts/map/world-shapes.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN } from '../flows/processes/server.ts'
-import { findBarriers, type Interface, openInterface } from './interface.ts'
+import { expectSoon, findBarriers, type Interface, openInterface } from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -158,7 +158,7 @@ describe.skipIf(!HAS_BROWSER)('every number', () => {
       await dialog.getByRole('button', { name: 'More' }).click()
       await page.waitForTimeout(100)
     }
-    expect(await dialog.getByRole('listitem').count()).toBe(visitors)
+    await expectSoon(() => dialog.getByRole('listitem').count(), visitors)
     expect(await findBarriers(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Show only these' }).click()
     await dialog.waitFor({ state: 'detached' })
@@ -181,7 +181,7 @@ describe.skipIf(!HAS_BROWSER)('every number', () => {
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('listitem').first().waitFor()
-    expect(await dialog.getByRole('listitem').count()).toBe(second)
+    await expectSoon(() => dialog.getByRole('listitem').count(), second)
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: /^Bounce rate/ }).click()
