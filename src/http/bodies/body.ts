@@ -159,10 +159,27 @@ async function checkBody<Schema extends TSchema>(
     resumeWork()
     return shape.require(readFields(shape.schema, fields.filter(isTextField)))
   }
-  const value = parseJson(bytes)
+  const text = decodeText(bytes)
+  const recent = shape.recent?.get(text)
+  if (recent !== undefined) return recent
+  const value = parseJson(text)
   requireDepth(value)
   replaceTexts(shape.schema, value)
-  return shape.require(value)
+  const checked = shape.require(value)
+  if (shape.recent !== undefined && text.length <= RECENT_LENGTH_MAX) {
+    if (shape.recent.size >= RECENT_MAX) shape.recent.clear()
+    shape.recent.set(text, freezeDeeply(checked))
+  }
+  return checked
+}
+
+/** Bodies that are kept to be recognized when they are repeated, and the length of each: about 3 MB in all. */
+const RECENT_MAX = 200
+const RECENT_LENGTH_MAX = 4000
+
+function freezeDeeply<Value>(value: Value): Value {
+  if (isContainer(value)) Object.values(Object.freeze(value)).forEach(freezeDeeply)
+  return value
 }
 
 /** Reads a body like `readBody`; an empty one counts as `{}`. */
@@ -209,11 +226,19 @@ function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<A
   return bytes
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function decodeText(bytes: Uint8Array): string {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Refusal('parse_error', 'JSON parse error - not UTF-8')
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
   } catch (error) {
-    const cause = error instanceof SyntaxError ? error.message : 'not UTF-8'
+    const cause = String(Error.isError(error) ? error.message : error)
     throw new Refusal(
       'parse_error',
       `JSON parse error - ${cause.replace(/^JSON Parse error: /, '')}`,

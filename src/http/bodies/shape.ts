@@ -10,6 +10,8 @@ export type Validator<Schema extends TSchema> = {
   readonly schema: Schema
   /** Returns the value with its type. Refuses an invalid one, through `refuse` if it is given. */
   readonly require: (value: unknown, refuse?: (fault: Fault) => Refusal) => Static<Schema>
+  /** JSON bodies that passed lately, by their text. Requests share them, so they are frozen. */
+  readonly recent?: Map<string, Static<Schema>>
 }
 
 /** The first fault of a value. */
@@ -58,6 +60,13 @@ export function validatorOf<Schema extends TSchema>(
       throw reword(finding === undefined ? unknownFault() : faultOf(innermost(finding)))
     },
   }
+}
+
+/** A validator for bodies that clients repeat: one that passed is neither parsed nor checked again. */
+export function keepingRecent<Schema extends TSchema>(
+  validator: Validator<Schema>,
+): Validator<Schema> {
+  return { ...validator, recent: new Map() }
 }
 
 /** The default refusal: `attr` is the field's path, joined by `__`. */

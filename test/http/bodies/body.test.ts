@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { t } from 'elysia'
 import { Refusal } from '../../../src/errors.ts'
 import { limitBodies, readBody } from '../../../src/http/bodies/body.ts'
-import { validatorOf } from '../../../src/http/bodies/shape.ts'
+import { keepingRecent, validatorOf } from '../../../src/http/bodies/shape.ts'
 
 const MIB = 1024 * 1024
 const LIMITS = { body_bytes_max: 20 * MIB, receiving_bytes_max: 25 * MIB }
@@ -185,6 +185,24 @@ const FORM_SHAPE = validatorOf(
     { additionalProperties: true },
   ),
 )
+
+test('a repeated body is the same object, which nobody can change; a refused one is checked again', async () => {
+  const shape = keepingRecent(
+    validatorOf(
+      t.Object({ count: t.Number(), of: t.Optional(t.Object({ ids: t.Array(t.Number()) })) }),
+    ),
+  )
+  const read = (body: string) =>
+    readBody(limitBodies(LIMITS), new Request('http://a/', { method: 'POST', body }), shape)
+  const body = '{"count":"3","of":{"ids":[1]}}'
+  const first = await read(body)
+  expect(first).toEqual({ count: 3, of: { ids: [1] } })
+  expect(await read(body)).toBe(first)
+  expect(() => first.of?.ids.push(2)).toThrow()
+  expect(await read('{"count":3,"of":{"ids":[1]}}')).not.toBe(first)
+  expect(await refusalOf(read('{"count":"x"}'))).toStartWith('invalid_input count')
+  expect(await refusalOf(read('{"count":"x"}'))).toStartWith('invalid_input count')
+})
 
 describe('members sent as texts', () => {
   const read = (body: string) =>

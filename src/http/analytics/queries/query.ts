@@ -30,7 +30,7 @@ import { type RefreshMode, refreshMode } from '../../../query/service/refresh.ts
 import { queryOf } from '../../addresses.ts'
 import { answerJson, JSON_HEADERS } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
-import { type Fault, type Validator, validatorOf } from '../../bodies/shape.ts'
+import { type Fault, keepingRecent, type Validator, validatorOf } from '../../bodies/shape.ts'
 import { replaceTexts } from '../../bodies/text-values.ts'
 import { IDLE_TIMEOUT_S } from '../../endpoint.ts'
 import { projectRoute } from '../../route.ts'
@@ -38,7 +38,7 @@ import { answerEditorQuery } from './editor-queries.ts'
 import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
 import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
 
-const REQUEST = validatorOf(QueryRequest, refuseRequest)
+const REQUEST = keepingRecent(validatorOf(QueryRequest, refuseRequest))
 
 /** The schema of each kind of query. */
 const KIND_SHAPES: ReadonlyMap<string, Validator<TSchema>> = new Map(
@@ -224,12 +224,21 @@ function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): P
  * naming the invalid field below the wrappers.
  */
 function requireKindSchema(kind: QueryKind, query: object, depth: number): QueryNode {
+  const checked = checked_queries.get(query)
+  if (checked !== undefined) return checked
   const shape = KIND_SHAPES.get(kind)
   if (shape === undefined) throw new Error(`no shape for ${kind}`)
   const members = { ...query }
   replaceTexts(shape.schema, members)
-  return shape.require(members, (fault) => refuseRequest(inWrappers(fault, depth))) as QueryNode
+  const node = shape.require(members, (fault) =>
+    refuseRequest(inWrappers(fault, depth)),
+  ) as QueryNode
+  checked_queries.set(query, Object.freeze(node))
+  return node
 }
+
+/** Checked queries by the query that was sent: in repeated bodies it is the same object. */
+const checked_queries = new WeakMap<object, QueryNode>()
 
 /** Begins an export, which is refused as in POST query/, and returns the path under which its file is fetched. */
 async function beginDownload(app: AppContext, call: QueryCall, onEnd: () => void): Promise<string> {
