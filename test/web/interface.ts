@@ -192,7 +192,8 @@ export async function expectSoon<Value>(
   while (performance.now() < until_ms && !Bun.deepEquals(await read(), expected)) {
     await Bun.sleep(20)
   }
-  expect<unknown>(await read()).toEqual(expected)
+  const last: unknown = await read()
+  expect(last).toEqual(expected)
 }
 
 /** Waits until nothing on the page is being asked for. A live list keeps its connection, so the network is never idle. */
