@@ -1,5 +1,5 @@
 /** Schemas of alerts on insights. */
-import { t } from 'elysia'
+import { type Static, t } from 'elysia'
 import {
   AnyJson,
   Moment,
@@ -34,6 +34,7 @@ const Condition = t.Object(
   { type: t.UnionEnum(['absolute_value', 'relative_increase', 'relative_decrease']) },
   { additionalProperties: true },
 )
+export type AlertConditionInput = Static<typeof Condition>
 
 const Config = t.Object(
   {

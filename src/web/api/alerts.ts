@@ -1,5 +1,7 @@
 /** Alerts on insights. */
+
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import type { AlertConditionInput } from '../../contract/analytics/alerts.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
@@ -18,9 +20,7 @@ type ShownAlertCheck = {
 /** The members that are set by hand. */
 export type AlertFields = {
   readonly name: string
-  readonly condition: {
-    readonly type: 'absolute_value' | 'relative_increase' | 'relative_decrease'
-  }
+  readonly condition: AlertConditionInput
   readonly threshold: {
     readonly configuration: {
       readonly type: 'absolute' | 'percentage'
