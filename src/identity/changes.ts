@@ -3,7 +3,7 @@ import type { PersonBelongings } from '../storage/persons/merge-log.ts'
 import type { PersonStore, StoredPerson } from '../storage/persons/person-store.ts'
 import { personIdOf } from './distinct-id.ts'
 import { belongingsOf } from './merge.ts'
-import { type BelongingsByPerson, survivorOf, undoMerge } from './undo.ts'
+import { type BelongingsByPerson, fitsUndo, survivorOf, undoMerge } from './undo.ts'
 
 /** A requested change. Ids of persons are 16 bytes. */
 export type PersonChange =
@@ -40,6 +40,7 @@ export type PersonChanged =
   | { readonly kind: 'no_such_id' }
   | { readonly kind: 'no_such_merge' }
   | { readonly kind: 'too_many' }
+  | { readonly kind: 'too_many_later' }
   /** The disk could not be written; the caller may retry. */
   | { readonly kind: 'unavailable' }
 
@@ -225,7 +226,9 @@ function undoNamedMerge(
   const { project_id, id } = person
   const undone_id = merge_id ?? store.merges.findLastId(project_id, id)
   const merge = undone_id === null ? null : store.merges.find(project_id, undone_id)
-  if (merge === null || survivorOf(store, merge) !== person) return { kind: 'no_such_merge' }
+  if (merge === null) return { kind: 'no_such_merge' }
+  if (!fitsUndo(store, merge)) return { kind: 'too_many_later' }
+  if (survivorOf(store, merge) !== person) return { kind: 'no_such_merge' }
   const before = copyOf(belongingsOf(store, person))
   const { survivor, restored } = undoMerge(store, merge)
   if (is_preview !== true) return { kind: 'changed', persons: [survivor.id, restored.id] }

@@ -5,6 +5,7 @@
  * surviving person loses the values that it has only from the other one; it keeps values set since the merge, and
  * distinct ids that joined since. Other merges of both persons stay.
  */
+import { MIB } from '../bytes.ts'
 import {
   ASPECTS,
   type BelongingAspect,
@@ -78,6 +79,37 @@ export function undoMerge(
   store.setFlagRows(end, undo.belongings)
   store.save(end)
   return { survivor: end, restored }
+}
+
+/** Merges that one undo reads and adjusts, and distinct ids that it gives back: some ten milliseconds of the data thread. */
+const UNDO_MERGES_MAX = 2000
+const UNDO_IDS_MAX = 5000
+/** Bytes of properties in the merges that it reads. */
+const UNDO_LENGTH_MAX = 16 * MIB
+
+/** Whether an undo is small enough for one transaction. Counts no further than its limits. */
+export function fitsUndo(store: PersonStore, merge: PersonMerge): boolean {
+  const { merges, owners } = store
+  const { project_id, other_id } = merge
+  let merges_left = UNDO_MERGES_MAX
+  let length_left = UNDO_LENGTH_MAX
+  let at: PersonMerge | null = merge
+  let end_id = merge.into_id
+  while (at !== null) {
+    const { count, length } = merges.measureLater(at, merges_left + 1)
+    merges_left -= count + 1
+    length_left -= length
+    if (merges_left < 0 || length_left < 0) return false
+    end_id = at.into_id
+    at = merges.findAway(project_id, end_id)
+  }
+  if (merges.countFamily(project_id, other_id, merges_left + 1) > merges_left) return false
+  let ids_left = UNDO_IDS_MAX
+  for (const home_id of listHomes(store, merge)) {
+    ids_left -= owners.countFrom(project_id, end_id, home_id, ids_left + 1)
+    if (ids_left < 0) return false
+  }
+  return true
 }
 
 /** The living person that a merge's survivor is part of: follows later merges to their end. */
@@ -212,8 +244,17 @@ function idsOf(
   other_id: Uint8Array,
 ): readonly PersonDistinctId[] {
   const { project_id, id } = person
-  const family = store.merges.listFamily(project_id, other_id).map((earlier) => earlier.other_id)
-  return [other_id, ...family].flatMap((home_id) => store.owners.listFrom(project_id, id, home_id))
+  return listHomes(store, { project_id, other_id }).flatMap((home_id) =>
+    store.owners.listFrom(project_id, id, home_id),
+  )
+}
+
+/** A merged person, and the persons merged into it before. */
+function listHomes(
+  { merges }: PersonStore,
+  { project_id, other_id }: Pick<PersonMerge, 'other_id' | 'project_id'>,
+): readonly Uint8Array[] {
+  return [other_id, ...merges.listFamily(project_id, other_id).map((earlier) => earlier.other_id)]
 }
 
 function restorePerson(

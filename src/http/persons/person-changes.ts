@@ -98,8 +98,9 @@ export const PERSON_CHANGE_ROUTES = [
       const change = { ...nameOf(project, person), merge_id, is_preview: true } as const
       const outcome = await app.identity.changePerson({ kind: 'undo_merge', ...change })
       if (outcome.kind === 'previewed') return answerJson(await previewOf(app, call, outcome.undo))
-      throw outcome.kind === 'unavailable'
-        ? storageUnavailable()
+      if (outcome.kind === 'unavailable') throw storageUnavailable()
+      throw outcome.kind === 'too_many_later'
+        ? tooManyLater()
         : new Refusal('not_found', 'Not found.')
     },
   }),
@@ -228,6 +229,8 @@ async function changeOrRefuse(
     }
     case 'unavailable':
       throw storageUnavailable()
+    case 'too_many_later':
+      throw tooManyLater()
     case 'previewed':
       throw new Error('a change was previewed that was meant')
     case 'too_many': {
@@ -236,6 +239,13 @@ async function changeOrRefuse(
     }
   }
 }
+
+const tooManyLater = (): Refusal =>
+  new Refusal(
+    'invalid_input',
+    'Too many merges or distinct ids depend on this merge to undo it at once: undo later ones first.',
+    { attr: 'merge_id' },
+  )
 
 /** Ids of each person that an answer has. */
 const SHOWN_IDS_MAX = 100

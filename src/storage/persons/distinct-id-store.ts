@@ -53,6 +53,12 @@ select distinct_id, home_id, is_main
 from distinct_ids
 where project_id = ? and home_id = ? and person_id = ?`
 
+const COUNT_IDS_FROM = `
+select count(*) as count
+from (
+  select 1 from distinct_ids where project_id = ? and home_id = ? and person_id = ? limit ?
+)`
+
 /** Counts the rows that a merge moves with a person: ids and overrides, each up to a limit. */
 const COUNT_MOVED = `
 select
@@ -157,6 +163,15 @@ export class DistinctIdStore {
     return this.#db
       .query<OwnedDistinctId, [number, Uint8Array, Uint8Array]>(SELECT_IDS_FROM)
       .all(project_id, home_id, person_id)
+  }
+
+  /** Counts a person's ids that belonged to another person before any merge, at most `limit`. */
+  countFrom(project_id: number, person_id: Uint8Array, home_id: Uint8Array, limit: number): number {
+    return (
+      this.#db
+        .query<{ count: number }, [number, Uint8Array, Uint8Array, number]>(COUNT_IDS_FROM)
+        .get(project_id, home_id, person_id, limit)?.count ?? 0
+    )
   }
 
   /** Finds the main id of a person, which an alias has set; null without one. */

@@ -69,12 +69,15 @@ const CONFIRM = `
 update merges set was_confirmed = 1
 where id = (select max(id) from merges where project_id = ? and into_id = ?)`
 
-/** The merges of a person, and recursively those of the persons merged into it. */
+/**
+ * The merges of a person, and recursively those of the persons merged into it. The cross join keeps the order of the
+ * tables: the planner would read all merges of the project for each part.
+ */
 const FAMILY = `
 with recursive parts(id) as (
   values (?2)
   union
-  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+  select m.other_id from parts p cross join merges m where m.project_id = ?1 and m.into_id = p.id
 )`
 
 const SELECT_FAMILY = `${FAMILY}
@@ -88,7 +91,7 @@ const COUNT_FAMILY = `
 with recursive parts(id) as (
   values (?2)
   union
-  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+  select m.other_id from parts p cross join merges m where m.project_id = ?1 and m.into_id = p.id
   limit ?3
 )
 select count(*) - 1 as count from parts`
@@ -99,6 +102,15 @@ from merges
 where project_id = ? and into_id = ? and id > ?
 order by id
 limit ?`
+
+const MEASURE_LATER = `
+select count(*) as count, coalesce(sum(length), 0) as length
+from (
+  select octet_length(kept) as length
+  from merges
+  where project_id = ? and into_id = ? and id > ?
+  limit ?
+)`
 
 /** Reads and writes inside the data thread's transactions; has no cache. */
 export class MergeLog {
@@ -191,6 +203,17 @@ export class MergeLog {
       )
       .all(project_id, into_id, id)
       .map(mergeOf)
+  }
+
+  /** Counts them and the bytes of their data, up to a number of them. */
+  measureLater(
+    { project_id, into_id, id }: PersonMerge,
+    merges_max: number,
+  ): { readonly count: number; readonly length: number } {
+    const measured = this.#db
+      .query<{ count: number; length: number }, [number, Uint8Array, number, number]>(MEASURE_LATER)
+      .get(project_id, into_id, id, merges_max)
+    return measured ?? { count: 0, length: 0 }
   }
 
   /** The last merge that the same person survived before this one, or null. */

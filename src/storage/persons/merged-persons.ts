@@ -12,18 +12,27 @@ type ListedMerge = {
   readonly merged_at: number
 }
 
-/** The merges of a person, and recursively those of the persons merged into it. */
+/**
+ * The merges of a person, and recursively those of the persons merged into it, the last ones. Each merge leads to two
+ * others: the one before it into the same person, and the last one into the person that it merged. The queue is in the
+ * order of the answer, so no more are read than are listed.
+ */
 const SELECT_MERGES = `
-with recursive parts(id) as (
-  values (?2)
-  union
-  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+with recursive found(id, into_id, other_id, merged_at) as (
+  select id, into_id, other_id, merged_at
+  from merges
+  where id = (select max(id) from merges where project_id = ?1 and into_id = ?2)
+  union all
+  select m.id, m.into_id, m.other_id, m.merged_at
+  from found f cross join merges m
+  where m.id in (
+    (select max(id) from merges where project_id = ?1 and into_id = f.into_id and id < f.id),
+    (select max(id) from merges where project_id = ?1 and into_id = f.other_id)
+  )
+  order by id desc
+  limit ?3
 )
-select id, into_id, other_id, merged_at
-from merges
-where project_id = ?1 and into_id in (select id from parts)
-order by id desc
-limit ?3`
+select id, into_id, other_id, merged_at from found`
 
 const SELECT_IDS = `
 select distinct_id
