@@ -4,7 +4,15 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
-import { askHogQL, type Server, startServer } from './processes/server.ts'
+import { askUntil } from './clients/patience.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  freePort,
+  PERSONAL_API_KEY,
+  type Server,
+  startServer,
+} from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 
@@ -81,4 +89,97 @@ test.skipIf(!canCutPower)(
     expect(answered_at_cut.every((answered) => answered > 0)).toBe(true)
   },
   180_000,
+)
+
+const EVENTS_PER_REQUEST = 20
+
+/** Sends requests of events without a uuid, each once, until the server is gone. Notes which were answered. */
+async function sendOnce(url: string, requests: { count: number }, answered: Set<number>) {
+  for (;;) {
+    const request = requests.count
+    requests.count += 1
+    const batch = Array.from({ length: EVENTS_PER_REQUEST }, (_, number) => ({
+      event: 'seen',
+      distinct_id: `user-${number}`,
+      properties: { request },
+    }))
+    const body = JSON.stringify({ api_key: API_TOKEN, batch })
+    const answer = await fetch(`${url}/batch/`, { method: 'POST', body }).catch(() => null)
+    if (answer === null) return
+    expect(answer.status).toBe(200)
+    answered.add(request)
+  }
+}
+
+/** The stored events of each request. */
+async function countByRequest(home: Server): Promise<ReadonlyMap<number, number>> {
+  const { results } = await askHogQL(
+    home.url,
+    'select toInt(properties.request) as request, count() from events group by request limit 50000',
+  )
+  return new Map(results.map(([request, count]) => [Number(request), Number(count)]))
+}
+
+async function waitingEvents(edge: Server): Promise<number> {
+  const health = await (await fetch(`${edge.url}/_health`)).json()
+  return (health as { edge: { backlog_events: number } }).edge.backlog_events
+}
+
+test.skipIf(!canCutPower)(
+  'a power cut of an edge loses no answered event, and none arrives at its home twice',
+  async () => {
+    const port = freePort()
+    const startHome = () => startServer({ data_dir: join(folder, 'home'), port })
+    const at = join(folder, 'edge')
+    const startEdge = () =>
+      startServer({
+        data_dir: join(at, 'data'),
+        env: {
+          TIDEMARK_FORWARD_TO: `http://127.0.0.1:${port}`,
+          TIDEMARK_FORWARD_KEY: PERSONAL_API_KEY,
+        },
+      })
+    const image_of = (cut: number) => join(folder, `edge-${cut}.img`)
+    expect(run('truncate', '-s', '256M', image_of(0))).toBe(true)
+    expect(run('mkfs.ext4', '-q', '-F', image_of(0))).toBe(true)
+    let home = await startHome()
+    const requests = { count: 0 }
+    const kept = new Set<number>()
+    // The home takes what the edge has, then is away, so that all of it waits at the cut.
+    for (const [cut, is_home_away] of [false, true].entries()) {
+      expect(mount(image_of(cut), at)).toBe(true)
+      const edge = await startEdge()
+      servers.push(edge)
+      if (is_home_away) await home.kill()
+      const answered = new Set<number>()
+      const senders = Array.from({ length: 4 }, () => sendOnce(edge.url, requests, answered))
+      while (answered.size < 20) await Bun.sleep(10)
+      await Bun.sleep(300)
+      for (const request of answered) kept.add(request)
+      copyFileSync(image_of(cut), image_of(cut + 1))
+      await edge.kill()
+      await Promise.all(senders)
+      unmount(at)
+    }
+    home = await startHome()
+    servers.push(home)
+    const before = await countByRequest(home)
+    expect([...kept].some((request) => !before.has(request))).toBe(true)
+    expect(mount(image_of(2), at)).toBe(true)
+    const survivor = await startEdge()
+    servers.push(survivor)
+    expect(
+      await askUntil(
+        () => waitingEvents(survivor),
+        (events) => events === 0,
+      ),
+    ).toBe(0)
+
+    const stored = await countByRequest(home)
+    expect([...stored].filter(([, count]) => count !== EVENTS_PER_REQUEST)).toEqual([])
+    expect([...kept].filter((request) => !stored.has(request))).toEqual([])
+    expect(await survivor.stop()).toBe(0)
+    expect(await home.stop()).toBe(0)
+    unmount(at)
+  },
 )
