@@ -36,9 +36,9 @@ function pageOf(page: number): Readonly<Record<string, string>> {
   return { $pathname, $host: 'shop.example', $current_url: `https://shop.example${$pathname}` }
 }
 
-/** 160 visits of 60 persons over two weeks, four events each, across the start of summer time. The same ones each time. */
-export function makeEvents(): readonly Sent[] {
-  let state = 7
+/** 160 visits of 60 persons over two weeks, four events each, across the start of summer time: for a seed the same ones each time. */
+export function makeEvents(seed = 7): readonly Sent[] {
+  let state = seed
   const next = (): number => {
     state = (state * 1103515245 + 12345) % 2147483648
     return state >> 8

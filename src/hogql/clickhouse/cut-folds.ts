@@ -36,6 +36,7 @@ import {
 } from '../sql/ir.ts'
 import { conjunction, sql } from '../sql/sql-fragments.ts'
 import { fitsFile, fromFile, GatheredColumns, isSentAsText, toFile } from './gathered-columns.ts'
+import { refuseThere } from './refuse-there.ts'
 import { StatementFacts } from './statement-facts.ts'
 
 /** Cuts a statement; null where nothing is folded. */
@@ -262,6 +263,7 @@ class FoldCutter {
 
   /** Adds a statement for ClickHouse; gives the select that reads its rows. */
   #gather(query: ResolvedQuery): ResolvedSelect {
+    if (readsAround(query)) refuseThere('A sub-query that reads rows around it, next to a fold,')
     const outputs = queryColumns(query)
     const file = this.#gathers.length
     this.#gathers.push({ ctes: this.#ctesOf(query), query: this.#sent(query) })
@@ -305,6 +307,31 @@ class FoldCutter {
     return this.#last_id
   }
 }
+
+/** Whether a query reads columns of relations that are not its own: its rows are gathered before those are there. */
+function readsAround(query: ResolvedQuery): boolean {
+  const read = new Set<number>()
+  const own = new Set([0])
+  mapStatement(
+    { ctes: [], query },
+    {
+      expr: (expr) => {
+        if (expr.kind === 'column') read.add(expr.relation)
+        return expr
+      },
+      select: (select) => {
+        for (const id of select.from === null ? [] : relationIds(select.from)) own.add(id)
+        return select
+      },
+    },
+  )
+  return !read.isSubsetOf(own)
+}
+
+const relationIds = (relation: Relation): readonly number[] =>
+  relation.kind === 'join'
+    ? [...relationIds(relation.left), ...relationIds(relation.right)]
+    : [relation.id]
 
 const keepRelation = (relation: Relation): Relation => relation
 

@@ -95,7 +95,10 @@ class ClickHousePrinter implements ExprPrinter {
 
   #cte({ id, query, recursive }: Cte): string {
     // The legs of a recursive one must be seen: nothing is selected from around them.
-    const body = recursive !== null && query.kind === 'set' ? this.#legs(query) : this.query(query)
+    const body =
+      recursive !== null && query.kind === 'set'
+        ? this.#legs({ ...query, first: withColumnIds(query.first, recursive) })
+        : this.query(query)
     return `q${id} AS (${body})`
   }
 
@@ -147,6 +150,8 @@ class ClickHousePrinter implements ExprPrinter {
   }
 
   #limits(limits: SelectLimits, limit_by: LimitBy | null = null): string {
+    // The server loses the columns of the order.
+    if (limit_by !== null && limits.with_ties) refuseThere('LIMIT BY together with WITH TIES')
     const { order_by, limit, offset, limit_percent, with_ties } = limits
     return [
       order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(order_by)}`,
@@ -400,6 +405,15 @@ class ClickHousePrinter implements ExprPrinter {
     const filter = aggregate?.filter ? ` FILTER (WHERE ${this.expr(aggregate.filter)})` : ''
     return `${head}(${distinct}${args.join(', ')})${filter}`
   }
+}
+
+/** The query with other names for its columns: those by which a recursive CTE is read. */
+function withColumnIds(query: ResolvedQuery, ids: readonly number[]): ResolvedQuery {
+  const renamed = <Column extends { readonly id: number }>(columns: readonly Column[]): Column[] =>
+    columns.map((column, index) => ({ ...column, id: ids[index] ?? column.id }))
+  return query.kind === 'select'
+    ? { ...query, columns: renamed(query.columns) }
+    : { ...query, columns: renamed(query.columns), first: withColumnIds(query.first, ids) }
 }
 
 /** A column of a table, not one that a sub-select computes. */

@@ -87,6 +87,8 @@ export class ClickHouseTables {
   /** A property of an event, as text; NULL where it has none. */
   eventMember(relation: number, [name, ...deeper]: readonly (number | string)[]): string {
     if (typeof name !== 'string') return "CAST(NULL, 'Nullable(String)')"
+    // A path of JSON has no empty name.
+    if (name === '') return this.jsonMember(`t${relation}.properties`, [name, ...deeper])
     const hot = hotColumnName(name)
     const text =
       hot === null ? `t${relation}.rest.\`${restPath(name)}\`.:String` : `t${relation}.${hot}`

@@ -32,19 +32,21 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
 
 /** Errors caused by the query itself: its values and types, or something this engine lacks. */
 const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
-  ...[6, 26, 27, 38, 41, 70, 72, 131, 349, 376, 407].map(
+  ...[6, 26, 27, 32, 38, 41, 70, 72, 117, 130, 131, 349, 376, 407, 467, 675, 676].map(
     (code) => [code, 'A value cannot be turned into the type that the query needs.'] as const,
   ),
-  ...[12, 36, 69, 128, 153, 321, 353].map(
+  ...[12, 36, 69, 128, 135, 153, 321, 353].map(
     (code) => [code, 'A value of the query goes beyond what its function takes.'] as const,
   ),
-  ...[35, 42, 43, 44, 53, 386].map(
+  ...[34, 35, 42, 43, 44, 53, 59, 124, 133, 169, 170, 184, 190, 386].map(
     (code) =>
       [code, 'The query uses a function or an operator with types that it does not take.'] as const,
   ),
-  ...[1, 46, 48].map(
+  ...[1, 10, 46, 48, 403].map(
     (code) => [code, 'The query uses something that ClickHouse does not have.'] as const,
   ),
+  [395, 'throwIf found its condition to be true.'],
+  [427, 'A pattern of the query is no regular expression.'],
 ])
 
 const RETRY_AFTER_S = 5

@@ -28,6 +28,15 @@ test('a column is refused where ClickHouse takes a constant alone, a constant is
   expect(detailOf("select splitByChar(substring(',;', 1, 1), event) from events")).toBeNull()
 })
 
+test('a sub-query that reads folded rows around it is refused, another one is not', () => {
+  const folded = '(select languageCodeToName(event) as name, event from events) as f'
+  const around = `select (select count() from events as e where e.event = f.name) from ${folded}`
+  expect(detailOf(around)).toBe(
+    'A sub-query that reads rows around it, next to a fold, is not available where ClickHouse answers',
+  )
+  expect(detailOf(`select (select count() from events) from ${folded}`)).toBeNull()
+})
+
 test("weeks begin on the project's day", () => {
   const printed = (week_start_day: 0 | 1): string =>
     compileHogQL(

@@ -27,6 +27,7 @@ import {
   tupleType,
   withNull,
 } from '../../types/types.ts'
+import { refuseArguments } from '../argument-errors.ts'
 import { isNullable, type Lowering, type TypeRule, typeOf } from '../definition.ts'
 
 /** Calendar units; shorter ones move an instant by seconds. */
@@ -94,7 +95,7 @@ export const lowerSum: Lowering = (call, context) => {
   const [left, right] = call.args
   if (left === undefined) throw new Error(`${call.name} without arguments`)
   if (left.type.kind === 'tuple') return itemByItem(call, context)
-  if (right === undefined) throw new Error(`${call.name} takes two arguments`)
+  if (right === undefined) return refuseArguments(`${call.name} takes a tuple`)
   if (left.type.kind === 'interval' && right.type.kind !== 'interval' && call.name === 'plus') {
     return lowerSum({ ...call, args: [right, left] }, context)
   }

@@ -96,6 +96,8 @@ function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
     throw refuse(`${term(def)} '${node.name}' does not accept parameters`, node)
   }
   const given = resolveArguments(node.name, text, at)
+  // A star may have become more arguments than the function takes.
+  if (given.length > text.length && !node.distinct) requireArity(def, node, given.length)
   const args = withZone(node.name, given, node, (instant, zone) =>
     applyFunction('toTimeZone', [instant, zone], at),
   )

@@ -1,0 +1,132 @@
+/** Mistakes in HogQL where ClickHouse answers: refused in our words, never a fault. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { Refusal } from '../../src/errors.ts'
+import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
+import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import { ClickHouseEngine } from '../../src/query/clickhouse/clickhouse-engine.ts'
+import { workerQuery } from '../../src/query/kinds/hogql.ts'
+import { CONTEXT } from '../hogql/engine.ts'
+import { OWN_ROWS, REFUSED } from '../hogql/isolation/hostile.ts'
+import { REWRITTEN } from '../hogql/isolation/hostile-rewrites.ts'
+import { MISTAKES } from '../query/mistaken-statements.ts'
+import { World } from '../query/world.ts'
+import { randomRuns } from '../random-runs.ts'
+import { type ClickHouseCluster, startCluster } from './cluster.ts'
+import { hasClickHouse } from './library.ts'
+import { clientOf, eventRow, insertRows, makeTables } from './rows.ts'
+
+/** What a query may be refused with. */
+const CODES = ['invalid_input', 'query_failed', 'query_memory', 'query_too_large']
+/** Words of the server. */
+const ENGINE_WORDS = /Code: |DB::|In scope|_CAST|__table|Nullable\(|\(version /
+/** Functions and clauses whose refusals were faults once. */
+const ONCE_FAULTS = [
+  "properties['']",
+  "person.properties['']",
+  "substring('', *)",
+  "tupleNegate('abc')",
+  "toUInt8('')",
+  "toBool('2026-13-45')",
+  "base58Decode('(a+')",
+  "IPv4StringToNum('x')",
+  "IPv6StringToNum('x')",
+  "extractGroups('a', '(a+')",
+  'now64(*)',
+  'throwIf(count())',
+  'format([[1], [2]], [1, 2])',
+  'grouping((1, 2), 0)',
+]
+const REWRITES = [
+  'select * from events e full join persons p on e.person_id != p.id',
+  'with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select * from r, events',
+  'select event from events order by event limit 1 by event limit 3 with ties',
+]
+
+describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
+  const world = new World()
+  let cluster: ClickHouseCluster
+  let engine: ClickHouseEngine
+
+  beforeAll(async () => {
+    cluster = await startCluster(2)
+    await makeTables(cluster)
+    const at = '2024-03-05T10:00:00Z'
+    const numbers = [0, 1, -1, 7, 1e9, -1e15, 9e18]
+    await insertRows(
+      clientOf(cluster),
+      'events',
+      numbers.map((n, seq) =>
+        eventRow({
+          project_id: 1,
+          seq,
+          uuid: `018e0000-0000-7000-8000-00000000000${seq}`,
+          event: 'a',
+          distinct_id: `d${seq}`,
+          person_id: `00000000-0000-4000-8000-00000000000${seq}`,
+          person_mode: 'full',
+          timestamp: at,
+          created_at: at,
+          properties: JSON.stringify({ n, s: `text ${n}`, list: [1, 'a'] }),
+        }),
+      ),
+    )
+    engine = new ClickHouseEngine({
+      reader: clientOf(cluster, 0, 'questions'),
+      writer: clientOf(cluster),
+      limits: {
+        running_max: 4,
+        waiting_max: 16,
+        memory_bytes_max: 500_000_000,
+        rows_read_max: 1_000_000_000,
+        result_bytes_max: 8_000_000,
+      },
+      folding: world.openFoldingEngine(),
+      data_dir: world.data_dir,
+    })
+  }, 120_000)
+
+  afterAll(async () => {
+    engine?.close()
+    await world[Symbol.asyncDispose]()
+    await cluster?.[Symbol.asyncDispose]()
+  })
+
+  /** The code of the refusal, or `answered`; anything else is a fault of ours and thrown. */
+  async function outcomeOf(hogql: string): Promise<string> {
+    try {
+      const limits = { rows_default: 100, rows_max: 100 }
+      const compiled = compileHogQL(hogql, { ...CONTEXT, limits }, clickhouseDialect(PLAIN_STATE))
+      const query = workerQuery(compiled, { project: { id: 1 }, rows_max: 100 })
+      await engine.ask(query, { timeout_ms: 60_000 })
+      return 'answered'
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw new Error(hogql, { cause: error })
+      expect(CODES).toContain(error.code)
+      expect(error.detail.replaceAll(hogql, '')).not.toMatch(ENGINE_WORDS)
+      return error.code
+    }
+  }
+
+  test('are refused in our words, whichever function and values they put together', async () => {
+    const codes = new Map<string, number>()
+    await fc.assert(
+      fc.asyncProperty(MISTAKES, async (text) => {
+        const code = await outcomeOf(
+          `select ${text}${text.includes(' from ') ? '' : ' from events'}`,
+        )
+        codes.set(code, (codes.get(code) ?? 0) + 1)
+      }),
+      { ...randomRuns(200), endOnFailure: true },
+    )
+    for (const code of ['answered', 'invalid_input', 'query_failed'])
+      expect(codes.get(code)).toBeGreaterThan(2)
+  }, 1_800_000)
+
+  test('are refused, or answered, where texts are hostile', async () => {
+    const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
+    const hostile = [...OWN_ROWS, ...REWRITTEN, ...Object.values(REFUSED).flat()]
+    for (const text of [...once, ...REWRITES, ...hostile]) await outcomeOf(text)
+  }, 300_000)
+})
