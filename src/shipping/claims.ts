@@ -24,7 +24,7 @@ type HomeStore = {
   readonly storeClaimedIds: (from: number, to: number) => void
 }
 
-/** Another home has what this one would write: nothing is sent until somebody decides. */
+/** Another home has what this one would write: nothing is sent until an operator decides. */
 export class ClaimFault extends Error {
   override readonly name = 'ClaimFault'
 }

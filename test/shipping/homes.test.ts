@@ -135,7 +135,7 @@ describe.skipIf(!hasClickHouse())('homes before two shards', () => {
     const refused = { name: 'ClaimFault', message: expect.stringContaining('another copy of this') }
     expect(await rejectionOf(openHome(original_dir).claims.claim())).toMatchObject(refused)
 
-    // The same backup restored again is what somebody wanted last.
+    // The operator who restored the same backup again wanted it last.
     await openHome(makeFolder(original_dir)).claims.claim()
     expect(await rejectionOf(openHome(original_dir).claims.claim())).toMatchObject(refused)
   })

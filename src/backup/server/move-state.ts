@@ -96,7 +96,7 @@ function readState(path: string): MoveState {
     const state = JSON.parse(readFileSync(path, 'utf8')) as MoveState
     if (state.version === 1) return state
   } catch {
-    // Told below.
+    // The fault below names the file.
   }
   throw new BackupFault(`${path} cannot be read: restore it, or remove its folder to begin again`)
 }

@@ -1,4 +1,4 @@
-/** Calls another server's API: bounded answers, patience with a busy server, and the key to nobody else. */
+/** Calls another server's API: answers are bounded, a busy server is asked again, and no other server gets the key. */
 import { isObject } from '../../json.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../time.ts'
 import { BackupFault } from '../fill-folder.ts'
@@ -206,7 +206,7 @@ export class ServerAPI {
     return { kind: 'answered', value: this.#parse(text, path) }
   }
 
-  /** Sends the request. A redirect is followed only on the same server, for reads: nobody else gets the key. */
+  /** Sends the request. A redirect is followed only on the same server, for reads: no other server gets the key. */
   async #fetch(path: string, { method, body }: APICall): Promise<Response> {
     const { url, key, project_id, name } = this.#access
     let address = `${url}/api/projects/${project_id}/${path}`
