@@ -28,12 +28,41 @@ export type Server = {
   kill(): Promise<void>
 }
 
-/** A port that was free a moment ago. */
+/** The system takes ports from 32768 on (49152 on macOS) for outgoing connections and for port 0. */
+const FIRST_PORT = 12_000
+const LAST_PORT = 32_000
+const PORT_TRIES = 1000
+
+/**
+ * Finds a free port that stays this process's own until it ends, also while the server behind it is
+ * stopped: the system never gives it to a connection, and no other test process chooses it.
+ */
 export function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = probe
-  probe.stop(true)
-  return port
+  for (let tries = 0; tries < PORT_TRIES; tries += 1) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT))
+    if (listensNowhere(port) && reservePort(port)) return port
+  }
+  throw new Error('no port is free')
+}
+
+function listensNowhere(port: number): boolean {
+  try {
+    Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Claims the port among test processes by an abstract socket, which ends with its process. Linux only. */
+function reservePort(port: number): boolean {
+  if (process.platform !== 'linux') return true
+  try {
+    Bun.listen({ unix: `\0tidemark-test-port-${port}`, socket: { data() {} } }).unref()
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Starts `tidemark serve` on a free port with known keys and waits until it is ready. */
