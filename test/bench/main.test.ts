@@ -1,12 +1,14 @@
 /** A small round of every bench: what nobody runs for weeks breaks unnoticed. Its figures mean nothing. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { hasClickHouse } from '../clickhouse/library.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 
 setDefaultTimeout(400_000)
 
-test('every bench runs', async () => {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'main.ts')], {
+/** Runs a bench with its small round. Gives what it printed. */
+async function runSmall(path: string): Promise<string> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, path)], {
     env: { ...process.env, BENCH_SMALL: '1' },
     stdout: 'pipe',
     stderr: 'pipe',
@@ -17,6 +19,11 @@ test('every bench runs', async () => {
     child.exited,
   ])
   expect({ err, exit_code }).toEqual({ err: '', exit_code: 0 })
+  return out
+}
+
+test('every bench runs', async () => {
+  const out = await runSmall('main.ts')
   const [machine = '', ...lines] = out.trimEnd().split('\n')
   expect(machine).toStartWith('this machine, every core busy')
   // A moment of a busy machine may have no answer at all: the time for one is then infinite.
@@ -42,3 +49,28 @@ test('every bench runs', async () => {
     expect([name, lines.some((line) => line.includes(name))]).toEqual([name, true])
   }
 })
+
+test.skipIf(!hasClickHouse())(
+  'the bench of ClickHouse runs, and it answers each kind of insight',
+  async () => {
+    const out = await runSmall('clickhouse/main.ts')
+    expect(out).not.toContain('no answer')
+    const names = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(':')[0])
+    expect(names).toContainEqual('capture of 10000 events/s')
+    expect(names).toContainEqual('shipping the log')
+    expect(names).toContainEqual('filling in files')
+    expect(names).toContainEqual('all events')
+    for (const name of [
+      'page views per day',
+      'funnel of three steps',
+      'paths of pages, a month',
+      'lifecycle by week',
+      'stickiness by week',
+      'retention, thirteen weeks',
+    ])
+      expect(names).toContainEqual(`insight, ${name}`)
+  },
+)

@@ -29,7 +29,7 @@ const AMPLE_MS = 600_000
 const NOW = new Date(DATASET_END_US / 1000)
 
 /** Every insight that is measured; one line each. */
-const LINES: readonly InsightLine[] = [
+export const INSIGHT_LINES: readonly InsightLine[] = [
   ...TREND_LINES,
   ...FUNNEL_LINES,
   ...PERSON_LINES,
@@ -59,16 +59,17 @@ export async function insightTimes(
     },
     log: NO_LOG,
   })
-  const asking = askingOf(data_dir)
+  const asking = contextOfDataset(data_dir)
   const times: InsightTimes[] = []
-  for (const line of LINES.filter(({ name }) => name.includes(wanted))) {
+  for (const line of INSIGHT_LINES.filter(({ name }) => name.includes(wanted))) {
     times.push(await timesOf(line, engine, asking))
   }
   await engine.close()
   return times
 }
 
-function askingOf(data_dir: string): QueryContext {
+/** The context of project 1 of a data set. */
+export function contextOfDataset(data_dir: string): QueryContext {
   const definitions = new DefinitionReader(data_dir)
   return {
     project: { id: 1, timezone: 'UTC', week_start_day: 0, test_account_filters: [] },
