@@ -3,15 +3,20 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { createFirstThings } from '../../../src/projects/bootstrap.ts'
+import { planCompaction } from '../../../src/snapshots/plan-compaction.ts'
+import { compactFiles } from '../../../src/snapshots/writer/compact.ts'
+import type { PublishOptions } from '../../../src/snapshots/writer/publish-file.ts'
 import { writeStaged } from '../../../src/snapshots/writer/write.ts'
 import { openControl } from '../../../src/storage/control/control-db.ts'
 import { openInstance } from '../../../src/storage/duckdb/duckdb.ts'
+import { listAllFiles } from '../../../src/storage/files/manifest.ts'
+import { filePath } from '../../../src/storage/files/parquet.ts'
 import { EventLog, type FileRow } from '../../../src/storage/log/event-log.ts'
 import { EVENTS_PER_BLOCK, type Extent, selectEvents } from './events.ts'
 import { writeDefinitions, writeGroups, writePersons } from './people.ts'
 
 /** Another number makes folders that were made before useless. */
-const VERSION = 1
+const VERSION = 2
 /** Events that become files together; more need more memory. */
 const SLICE = EVENTS_PER_BLOCK * 15_000
 const SAMPLE = 5000
@@ -83,6 +88,7 @@ async function makeDataset(
   const spill_dir = join(work_dir, 'spill')
   const instance = await openInstance({ memory_mb: 3072, threads: 2, spill_dir })
   const connection = await instance.connect()
+  const options = { data_dir, work_dir, columns_max: COLUMNS_MAX, fault: null }
   for (let from = 0; from < extent.events; from += SLICE) {
     const to = Math.min(extent.events, from + SLICE)
     const started_at = performance.now()
@@ -90,7 +96,6 @@ async function makeDataset(
     if (from === 0) await noteDefinitions(connection, log)
     const made_at = performance.now()
     const added: FileRow[] = []
-    const options = { data_dir, work_dir, columns_max: COLUMNS_MAX, fault: null }
     await writeStaged(log.db, connection, options, (file) => added.push(file))
     commitSlice(log, added, to)
     const [made_s, placed_s] = [made_at - started_at, performance.now() - made_at].map((ms) =>
@@ -98,6 +103,7 @@ async function makeDataset(
     )
     tell(`${to} events: made in ${made_s} s, in ${added.length} files after ${placed_s} s`)
   }
+  await compactAsLater(log, connection, options)
   connection.closeSync()
   instance.closeSync()
   log.close()
@@ -110,6 +116,25 @@ function commitSlice(log: EventLog, added: readonly FileRow[], last_seq: number)
   log.readClock()
   log.commitFiles({ flushed_seq: last_seq, added, removed: [] })
   log.db.run('update manifest set trimmed_seq = ?', [last_seq])
+}
+
+/** Merges the files as a server has done two days later: small months that are over share a file. */
+async function compactAsLater(
+  log: EventLog,
+  connection: DuckDBConnection,
+  options: PublishOptions & { readonly columns_max: number },
+): Promise<void> {
+  const later_us = Date.now() * 1000 + 2 * DAY_US
+  for (;;) {
+    const files = planCompaction(listAllFiles(log.db), later_us)
+    if (files === null) return
+    const added: FileRow[] = []
+    await compactFiles(log.db, connection, { ...options, files, is_by_month: false }, (file) =>
+      added.push(file),
+    )
+    log.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
+    for (const file of files) rmSync(filePath(options.data_dir, file))
+  }
 }
 
 async function noteDefinitions(connection: DuckDBConnection, log: EventLog): Promise<void> {
