@@ -77,22 +77,48 @@ async function makeDataset(
   extent: Extent,
   tell: (text: string) => void,
 ): Promise<void> {
+  await fillFolder(data_dir, {
+    event_count: extent.events,
+    slice: SLICE,
+    selectSlice: (from, to) => selectEvents(extent, from, to),
+    writeOthers(log) {
+      writePersons(log, extent)
+      writeGroups(log, extent)
+    },
+    tell,
+  })
+}
+
+/** What a folder is filled with. */
+export type Filling = {
+  readonly event_count: number
+  /** Events that become files together. */
+  readonly slice: number
+  /** The events numbered `from` up to `to` (exclusive), as the table `log` of a snapshot has them. */
+  readonly selectSlice: (from: number, to: number) => string
+  /** Writes persons, groups and the like. */
+  readonly writeOthers: (log: EventLog) => Promise<void> | void
+  readonly tell: (text: string) => void
+}
+
+/** Makes project 1 in a new folder, as if its events had gone through the log and lain there for two days. */
+export async function fillFolder(data_dir: string, filling: Filling): Promise<void> {
+  const { event_count, slice, selectSlice, writeOthers, tell } = filling
   const work_dir = join(data_dir, 'tmp', 'dataset')
   for (const folder of [join(data_dir, 'files'), work_dir]) mkdirSync(folder, { recursive: true })
   const control = openControl(data_dir)
   createFirstThings(control.db, DATASET_KEYS, new Date(DATASET_FIRST_US / 1000))
   control.close()
   const log = new EventLog(data_dir)
-  writePersons(log, extent)
-  writeGroups(log, extent)
+  await writeOthers(log)
   const spill_dir = join(work_dir, 'spill')
   const instance = await openInstance({ memory_mb: 3072, threads: 2, spill_dir })
   const connection = await instance.connect()
   const options = { data_dir, work_dir, columns_max: COLUMNS_MAX, fault: null }
-  for (let from = 0; from < extent.events; from += SLICE) {
-    const to = Math.min(extent.events, from + SLICE)
+  for (let from = 0; from < event_count; from += slice) {
+    const to = Math.min(event_count, from + slice)
     const started_at = performance.now()
-    await connection.run(`create or replace table log as ${selectEvents(extent, from, to)}`)
+    await connection.run(`create or replace table log as ${selectSlice(from, to)}`)
     if (from === 0) await noteDefinitions(connection, log)
     const made_at = performance.now()
     const added: FileRow[] = []

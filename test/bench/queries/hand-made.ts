@@ -1,5 +1,5 @@
 /** Typical questions over the data set beside statements written by hand over Parquet that was made for them. */
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
@@ -15,7 +15,7 @@ import { EventLog } from '../../../src/storage/log/event-log.ts'
 import { DATASET_END_US, ensureDataset } from '../dataset/dataset.ts'
 import { EVENTS_PER_BLOCK, type Extent, selectEvents } from '../dataset/events.ts'
 import { IS_SMALL } from '../sizes.ts'
-import { HAND_COLUMNS, type HandLine, LINES } from './hand-lines.ts'
+import { HAND_COLUMNS, LINES } from './hand-lines.ts'
 
 /** The time of both, in milliseconds: the best of some rounds, taken in turns. */
 export type HandTimes = {
@@ -40,27 +40,42 @@ export async function handTimes(
   // A folder that an earlier version made is brought up to date, as a server would.
   const log = new EventLog(data_dir)
   const hand_dir = `${data_dir}-by-hand`
-  const spill_dir = join(hand_dir, 'spill')
-  const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
-  const connection = await instance.connect()
+  const { connection, close } = await openByHand(hand_dir)
   if (!existsSync(join(hand_dir, 'done'))) await makeFiles(connection, log, { hand_dir, extent })
   log.close()
-  await connection.run('set parquet_metadata_cache = true')
   await connection.run(
     `create view events as select * from read_parquet(${textLiteral(join(hand_dir, '*.parquet'))})`,
   )
   const engine = openEngine(data_dir)
-  const context = contextOf(data_dir)
+  const context = contextOf(data_dir, DATASET_END_US)
   const times: HandTimes[] = []
-  for (const line of LINES.filter(({ name }) => name.includes(wanted)))
-    times.push(await timesOf(line, { engine, context, connection }))
+  for (const { name, hogql, sql } of LINES.filter((line) => line.name.includes(wanted))) {
+    const ask = (): Promise<string> => askEngine(hogql, engine, context)
+    times.push(await timesOf({ name, ask, sql }, connection))
+  }
   await engine.close()
-  connection.closeSync()
-  instance.closeSync()
+  close()
   return times
 }
 
-function openEngine(data_dir: string): QueryEngine {
+/** DuckDB as whoever writes SQL over Parquet opens it. */
+export async function openByHand(
+  hand_dir: string,
+): Promise<{ readonly connection: DuckDBConnection; readonly close: () => void }> {
+  mkdirSync(hand_dir, { recursive: true })
+  const spill_dir = join(hand_dir, 'spill')
+  const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
+  const connection = await instance.connect()
+  await connection.run('set parquet_metadata_cache = true')
+  const close = (): void => {
+    connection.closeSync()
+    instance.closeSync()
+  }
+  return { connection, close }
+}
+
+/** The query engine as a server has it, over a folder. */
+export function openEngine(data_dir: string): QueryEngine {
   const settings = {
     memory_mb: 2048,
     spill_mb: 20_000,
@@ -72,13 +87,14 @@ function openEngine(data_dir: string): QueryEngine {
   return new QueryEngine({ data_dir, settings, log: NO_LOG })
 }
 
-function contextOf(data_dir: string): CompileContext {
+/** The context of texts that are asked at `now_us` about project 1 of a folder. */
+export function contextOf(data_dir: string, now_us: number): CompileContext {
   const definitions = new DefinitionReader(data_dir)
   return {
     project_id: 1,
     timezone: 'UTC',
     week_start_day: 0,
-    now_us: BigInt(DATASET_END_US),
+    now_us: BigInt(now_us),
     property_types: definitions.propertyTypes(1),
     has_property_columns: true,
   }
@@ -92,8 +108,9 @@ async function makeFiles(
   log: EventLog,
   { hand_dir, extent }: Making,
 ): Promise<void> {
-  rmSync(hand_dir, { recursive: true, force: true })
-  mkdirSync(hand_dir, { recursive: true })
+  for (const file of readdirSync(hand_dir).filter((name) => name.endsWith('.parquet'))) {
+    rmSync(join(hand_dir, file))
+  }
   const merged = log.db
     .query<{ old_id: string; id: string }, []>(
       'select lower(hex(old_person_id)) as old_id, lower(hex(person_id)) as id from person_overrides',
@@ -115,20 +132,22 @@ from (select unnest(from_json(${rows}, '[["VARCHAR"]]')) as r)`)
   await connection.run(`copy (select 1) to ${textLiteral(join(hand_dir, 'done'))} (format csv)`)
 }
 
-type Both = {
-  readonly engine: QueryEngine
-  readonly context: CompileContext
-  readonly connection: DuckDBConnection
+/** A question as we answer it, as JSON, and the statement for the same rows. */
+export type HandQuestion = {
+  readonly name: string
+  readonly ask: () => Promise<string>
+  readonly sql: string
 }
 
-async function timesOf(
-  { name, hogql, sql }: HandLine,
-  { engine, context, connection }: Both,
+/** Asks both in turns. Throws when the answers differ. */
+export async function timesOf(
+  { name, ask, sql }: HandQuestion,
+  connection: DuckDBConnection,
 ): Promise<HandTimes> {
   const ours: number[] = []
   const bare: number[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
-    const asked = await timed(() => askEngine(hogql, engine, context))
+    const asked = await timed(ask)
     const written = await timed(async () =>
       JSON.stringify((await connection.runAndReadAll(sql)).getRowsJson()),
     )
@@ -139,7 +158,8 @@ async function timesOf(
   return { name, ours_ms: Math.min(...ours), bare_ms: Math.min(...bare) }
 }
 
-async function askEngine(
+/** Asks one HogQL question of the engine; answers its rows as JSON. */
+export async function askEngine(
   hogql: string,
   engine: QueryEngine,
   context: CompileContext,
