@@ -4,6 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { createInsight, getInsight, type SavedInsight, updateInsight } from './insight.ts'
+import { narrowLink } from './sharing.ts'
 import { dashboards } from './tables.ts'
 import type { DashboardTemplate, TemplateTile } from './templates.ts'
 import { addTile, listPlaces, listTiles, setTiles, type Tile, type TileChanges } from './tile.ts'
@@ -94,6 +95,7 @@ export function updateDashboard(
     if (tiles !== undefined) setTiles(tx, dashboard.id, tiles)
     recordBoardEdit(tx, editor, { scope: 'Dashboard', before, after: dashboard }, now)
     const its_editor = { ...editor, control: tx }
+    narrowLink(its_editor, dashboard.id)
     if (dashboard.deleted && delete_insights) deleteOwnInsights(its_editor, dashboard, now)
     if (before.deleted && !dashboard.deleted) restoreInsights(its_editor, dashboard, now)
     return dashboard

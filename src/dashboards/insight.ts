@@ -5,6 +5,7 @@ import { requireEdit } from '../projects/rights/rights.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { readOneByOne } from '../threads/sliced-json.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { narrowLinksWith } from './sharing.ts'
 import { insights } from './tables.ts'
 import { setDashboards } from './tile.ts'
 
@@ -48,6 +49,7 @@ export function createInsight(
       .get()
     if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
       requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
+      narrowLinksWith({ ...editor, control: tx }, insight.id)
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before: null, after: insight }, now)
     return insight
@@ -74,6 +76,7 @@ export function updateInsight(
       requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
+    narrowLinksWith({ ...editor, control: tx }, insight.id)
     return insight
   })
 }

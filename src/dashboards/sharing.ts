@@ -1,12 +1,14 @@
 /** Public links to dashboards: a link shows one dashboard with the rights of the member who opened it, until it is ended. */
-import { and, eq } from 'drizzle-orm'
+import { and, eq, inArray, ne, type SQL } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../errors.ts'
 import { makeInviteToken } from '../projects/keys/secrets.ts'
+import { hasRight, hiddenTables, type Rights, rightsOfUser } from '../projects/rights/rights.ts'
+import { MEMBER_WAYS } from '../projects/rights/ways.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
-import type { Dashboard } from './dashboard.ts'
-import { dashboards } from './tables.ts'
+import { dashboard_tiles, dashboards } from './tables.ts'
 
 const shared_dashboards = sqliteTable('shared_dashboards', {
   dashboard_id: integer().primaryKey(),
@@ -17,6 +19,8 @@ const shared_dashboards = sqliteTable('shared_dashboards', {
   created_by: integer().notNull(),
   created_at: timestamp().notNull(),
 })
+
+type LinkedDashboard = typeof dashboards.$inferSelect
 
 export type DashboardLink = typeof shared_dashboards.$inferSelect
 
@@ -47,7 +51,7 @@ export function listSharedIds(db: ControlDB, project_id: number): ReadonlySet<nu
  */
 export function setLink(
   editor: BoardEditor,
-  dashboard: Dashboard,
+  dashboard: LinkedDashboard,
   { enabled, is_renewed = false }: { readonly enabled: boolean; readonly is_renewed?: boolean },
   now: Date,
 ): DashboardLink {
@@ -76,6 +80,64 @@ export function setLink(
   })
 }
 
+/**
+ * Narrows the open link of a dashboard that a member has changed, who reads it without a login. If the editor may see less
+ * than the member who opened the link, it goes on in the editor's name; if each may see what the other may not, it ends.
+ */
+export function narrowLink(editor: BoardEditor, dashboard_id: number): void {
+  narrowLinks(editor, eq(shared_dashboards.dashboard_id, dashboard_id))
+}
+
+/** Narrows the open links of the dashboards with an insight that a member has changed, as `narrowLink` does. */
+export function narrowLinksWith(editor: BoardEditor, insight_id: number): void {
+  const boards = editor.control
+    .select({ dashboard_id: dashboard_tiles.dashboard_id })
+    .from(dashboard_tiles)
+    .where(eq(dashboard_tiles.insight_id, insight_id))
+  narrowLinks(editor, inArray(shared_dashboards.dashboard_id, boards))
+}
+
+function narrowLinks({ control, project, user_id }: BoardEditor, which: SQL): void {
+  const { enabled, created_by, dashboard_id } = shared_dashboards
+  const of_others = and(which, eq(enabled, true), ne(created_by, user_id))
+  for (const link of control.select().from(shared_dashboards).where(of_others).all()) {
+    const opener = findRights(control, link.created_by, project)
+    // A link of a member who has left shows nothing.
+    if (opener === null) continue
+    const own = rightsOfUser(control, user_id, project)
+    if (!lacks(own, opener)) continue
+    control
+      .update(shared_dashboards)
+      .set(lacks(opener, own) ? { enabled: false } : { created_by: user_id })
+      .where(eq(dashboard_id, link.dashboard_id))
+      .run()
+  }
+}
+
+function findRights(
+  control: ControlDB,
+  user_id: number,
+  project: BoardEditor['project'],
+): Rights | null {
+  try {
+    return rightsOfUser(control, user_id, project)
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+/** Whether a dashboard may show something to others that it may not show with these rights. */
+function lacks(rights: Rights, others: Rights): boolean {
+  const hidden = new Set(hiddenTables(others))
+  return (
+    hiddenTables(rights).some((table) => !hidden.has(table)) ||
+    READ_BY_LINKS.some((need) => hasRight(others, need) && !hasRight(rights, need))
+  )
+}
+
+const READ_BY_LINKS = [MEMBER_WAYS['insight.result'], MEMBER_WAYS['dashboard.insight']]
+
 /** A link as the activity log records it, without its token. */
 const describeLink = (link: DashboardLink | null) => ({
   enabled: link?.enabled ?? false,
@@ -86,7 +148,7 @@ const describeLink = (link: DashboardLink | null) => ({
 export function findSharedDashboard(
   db: ControlDB,
   access_token: string,
-): { readonly dashboard: Dashboard; readonly user_id: number } | null {
+): { readonly dashboard: LinkedDashboard; readonly user_id: number } | null {
   const { access_token: token, enabled, dashboard_id } = shared_dashboards
   const row = db
     .select({ dashboard: dashboards, user_id: shared_dashboards.created_by })

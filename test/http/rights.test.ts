@@ -834,6 +834,68 @@ describe('what answers show of another resource', () => {
   })
 })
 
+describe('a public link', () => {
+  const shown = async (token: unknown): Promise<string> => {
+    const answer = await rights.world.send(`/shared/${String(token)}.json`)
+    return answer.text()
+  }
+  const persons = HOGQL('select properties.email from persons')
+
+  /** A dashboard whose link the owner has opened; what each of these does makes it show persons. */
+  const open = async () => {
+    const { make } = rights
+    const board = number(await make('POST dashboards/', { name: 'open' }))
+    const other = number(await make('POST dashboards/', { name: 'other' }))
+    const on = (query: object, id: number) => ({ name: 'shown', query, dashboards: [id] })
+    const counted = number(await make('POST insights/', on(HOGQL('select 1'), board)))
+    const told = number(await make('POST insights/', on(persons, other)))
+    const link = await make(`PATCH dashboards/${board}/sharing/`, { enabled: true })
+    const tiles = (await make(`GET dashboards/${other}/`))['tiles'] as { id: number }[]
+    return { board, other, counted, told, token: link['access_token'], tile: tiles[0]?.id }
+  }
+  type Opened = Awaited<ReturnType<typeof open>>
+  const edits: readonly (readonly [
+    what: string,
+    edit: (opened: Opened) => readonly [line: string, body: object],
+  ])[] = [
+    ['adds an insight', ({ board }) => ['POST insights/', { query: persons, dashboards: [board] }]],
+    ['changes an insight', ({ counted }) => [`PATCH insights/${counted}/`, { query: persons }]],
+    [
+      'adds an insight of another',
+      ({ told, board }) => [`PATCH insights/${told}/`, { dashboards: [board] }],
+    ],
+    [
+      'moves a tile to it',
+      ({ other, board, tile }) => [
+        `PATCH dashboards/${other}/move_tile/`,
+        { tile: { id: tile }, toDashboard: board },
+      ],
+    ],
+  ]
+  test.each(edits)('tells no persons to a member without the right who %s', async (_, edit) => {
+    const { member, send, setLevel } = rights
+    const opened = await open()
+    setLevel('person', 'none')
+    try {
+      const [line, body] = edit(opened)
+      expect((await send(member, line, body)).status).toBeLessThan(300)
+      const text = await shown(opened.token)
+      expect(text).not.toContain(SECRET)
+      expect(text).toContain('You do not have access to what this query reads: persons.')
+    } finally {
+      setLevel('person', null)
+    }
+  })
+
+  test('goes on in the name of its opener when a member with the same rights changes it', async () => {
+    const { member, send } = rights
+    const { counted, token } = await open()
+    const changed = await send(member, `PATCH insights/${counted}/`, { query: persons })
+    expect(changed.status).toBe(200)
+    expect(await shown(token)).toContain(SECRET)
+  })
+})
+
 describe('a message that the server computes in the name of a member', () => {
   const url = 'https://8.8.8.8/hook'
   const author = ({ json }: Answer): unknown =>

@@ -23,7 +23,7 @@ import {
 } from '../../../dashboards/dashboard.ts'
 import { getInsight } from '../../../dashboards/insight.ts'
 import { layoutTiles } from '../../../dashboards/layout.ts'
-import { findLink, listSharedIds } from '../../../dashboards/sharing.ts'
+import { findLink, listSharedIds, narrowLink } from '../../../dashboards/sharing.ts'
 import { findTemplate } from '../../../dashboards/templates.ts'
 import { listTiles, moveTile, type TileChanges } from '../../../dashboards/tile.ts'
 import { Refusal } from '../../../errors.ts'
@@ -168,8 +168,10 @@ export const DASHBOARD_ROUTES = [
         throw new Refusal('required', 'This field is required.', { attr: 'toDashboard' })
       }
       const target = requireNamed(app, project.id, to_dashboard, 'toDashboard')
-      requireEdit(boardEditor(app, project, caller).rights, { scope: 'Dashboard', item: {} })
+      const editor = boardEditor(app, project, caller)
+      requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
       moveTile(app.control, before.id, tile.id, target.id)
+      narrowLink(editor, target.id)
       return answerJson(await serializeWholeDashboard(app, call, before, false))
     },
   }),
