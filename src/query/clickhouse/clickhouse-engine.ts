@@ -1,8 +1,10 @@
 /** Asks ClickHouse instead of the worker: the same `ask`, its queue and fairness, limits per question, a stop that stops it there. */
 
+import { MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 import {
   type ClickHouseClient,
+  ClickHouseError,
   type ClickHouseStatement,
   errorOf,
 } from '../../storage/clickhouse/clickhouse-client.ts'
@@ -307,16 +309,29 @@ function exceptionIn(line: string): string | null {
   return Array.isArray(values) && values.length === 1 ? String(values[0]) : null
 }
 
+/** Characters of one row. */
+const LINE_LENGTH_MAX = 256 * MIB
+
 /** Decoded by hand: a transform stream would drop the last lines before a connection breaks. */
 async function* textLines(body: Response['body']): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let left = ''
+  // A long line is joined once, at its end.
+  let begun: string[] = []
+  let length = 0
   for await (const bytes of body ?? []) {
-    const lines = `${left}${decoder.decode(bytes, { stream: true })}`.split('\n')
-    left = lines.pop() ?? ''
+    const [first = '', ...lines] = decoder.decode(bytes, { stream: true }).split('\n')
+    begun.push(first)
+    length += first.length
+    if (length > LINE_LENGTH_MAX)
+      throw new ClickHouseError('a row of ClickHouse does not end', null)
+    const last = lines.pop()
+    if (last === undefined) continue
+    yield begun.join('')
     yield* lines
+    begun = [last]
+    length = last.length
   }
-  if (left !== '') yield left
+  if (length > 0) yield begun.join('')
 }
 
 /** Whether this process writes the rows: JSON and texts; other formats are the worker's. */

@@ -1,5 +1,7 @@
 /** Asks a ClickHouse server over HTTP: statements with bound texts, settings of one statement, its errors by code. */
 
+import { MIB, readAtMost } from '../../bytes.ts'
+
 /** The server's address and the user of its requests. */
 type ClickHouseAccess = {
   readonly url: string
@@ -35,6 +37,11 @@ export class ClickHouseError extends Error {
 /** The code of a message, for exceptions that arrive inside a stream: `Code: 241. DB::Exception: …`. */
 const CODE_IN_MESSAGE = /Code: (\d+)\./
 const MESSAGE_LENGTH_MAX = 2000
+/** An error with what is around it, as a proxy's page. */
+const ERROR_BYTES_MAX = MIB
+/** The answer of a statement that is read as a whole; answers of queries are read row by row. */
+const ANSWER_BYTES_MAX = 64 * MIB
+const TOO_LONG = 'ClickHouse, or a server in its place, does not end its answer'
 
 /**
  * The longest text of one parameter, in bytes of UTF-8: the server refuses fields above 128 KiB, and escapes may double
@@ -65,18 +72,23 @@ export class ClickHouseClient {
       method: 'POST',
       headers: { 'X-ClickHouse-User': user, 'X-ClickHouse-Key': password },
       body: rows ?? formOf(statement),
+      // Wherever it leads, the password and the rows would go there too.
+      redirect: 'manual',
       ...(signal === undefined ? {} : { signal }),
     })
     if (response.ok) return response
     const code = Number(response.headers.get('X-ClickHouse-Exception-Code') ?? Number.NaN)
-    throw errorOf(await response.text(), Number.isNaN(code) ? null : code)
+    const bytes = await readAtMost(response, ERROR_BYTES_MAX)
+    throw errorOf(bytes?.toString() ?? TOO_LONG, Number.isNaN(code) ? null : code)
   }
 
   /** Sends a statement and gives its whole answer as text. Throws a ClickHouseError, also for one inside the answer. */
   async run(sql: string, statement: Omit<ClickHouseStatement, 'sql'> = {}): Promise<string> {
     const settings = { wait_end_of_query: 1, ...statement.settings }
     const response = await this.send({ ...statement, sql, settings })
-    return await response.text()
+    const bytes = await readAtMost(response, ANSWER_BYTES_MAX)
+    if (bytes === null) throw new ClickHouseError(TOO_LONG, null)
+    return bytes.toString()
   }
 }
 

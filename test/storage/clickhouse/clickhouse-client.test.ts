@@ -1,0 +1,56 @@
+/** The client meets a server that means harm in the place of ClickHouse. */
+import { afterAll, expect, test } from 'bun:test'
+import { ClickHouseClient } from '../../../src/storage/clickhouse/clickhouse-client.ts'
+
+const MIB = 1024 * 1024
+/** Requests at the other server, to which the first one leads. */
+const led: string[] = []
+const elsewhere = Bun.serve({
+  port: 0,
+  fetch: async (request) => {
+    led.push(`${request.headers.get('x-clickhouse-key') ?? ''} ${await request.text()}`)
+    return new Response('1')
+  },
+})
+/** Sends megabytes until its client goes away, at most so many. */
+const endless = (status: number): Response => {
+  let sent = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      sent += 1
+      if (sent > 2000) controller.close()
+      else controller.enqueue(new Uint8Array(MIB).fill(0x20))
+    },
+  })
+  return new Response(body, { status })
+}
+const server = Bun.serve({
+  port: 0,
+  fetch: async (request) => {
+    const text = await request.text()
+    if (text.includes('redirect')) return Response.redirect(elsewhere.url.href, 307)
+    return endless(text.includes('refuse') ? 500 : 200)
+  },
+})
+afterAll(() => {
+  server.stop(true)
+  elsewhere.stop(true)
+})
+
+const client = new ClickHouseClient({
+  url: server.url.href.replace(/\/$/, ''),
+  user: 'default',
+  password: 'secret',
+  database: 'default',
+})
+
+test('a redirect is not followed: password and rows stay', async () => {
+  await expect(client.run('select redirect')).rejects.toMatchObject({ name: 'ClickHouseError' })
+  expect(led).toEqual([])
+})
+
+test.each(['an error: refuse', 'an answer'])('%s that does not end is left', async (sql) => {
+  await expect(client.run(sql)).rejects.toMatchObject({
+    message: 'ClickHouse, or a server in its place, does not end its answer',
+  })
+})
