@@ -1,11 +1,14 @@
 /** Keeps an edge's copies of its projects' definitions: asks the home every few seconds, with the ETag of the last answer. */
+import { MIB } from '../bytes.ts'
 import { isObject } from '../json.ts'
 import { EdgeCopies } from '../storage/control/edge-copies.ts'
 import { SECOND_MS } from '../time.ts'
 import { type CopiedDefinitions, type CopiedGroupType, EDGE_TABLES } from './definition-tables.ts'
-import { BackOff, type Home, HomeError, sleep } from './home.ts'
+import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
 import { WIRE_VERSION } from './report.ts'
 
+/** Bytes of the home's answer: definitions of many projects. */
+const ANSWER_BYTES_MAX = 512 * MIB
 const TIMEOUT_MS = 30 * SECOND_MS
 const RETRY_MAX_MS = 30 * SECOND_MS
 
@@ -95,7 +98,7 @@ export class EdgeDefinitions {
       return
     }
     const etag = answer.headers.get('etag')
-    const definitions = readDefinitions(await answer.json())
+    const definitions = readDefinitions(await readJson(answer, ANSWER_BYTES_MAX))
     if (etag === null || definitions === null) {
       throw new HomeError(answer.status, 'the home does not speak this wire')
     }

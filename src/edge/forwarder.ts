@@ -4,17 +4,20 @@
  */
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
+import { KIB } from '../bytes.ts'
 import { isObject } from '../json.ts'
 import { EdgeEntryReader } from '../storage/log/edge-entries.ts'
 import { Histogram } from '../threads/histogram.ts'
 import { secondsSince } from '../threads/timings.ts'
 import { SECOND_MS } from '../time.ts'
-import { BackOff, type Home, HomeError, sleep } from './home.ts'
+import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
 import { type EdgeReport, WIRE_VERSION } from './report.ts'
 
 /** Characters of a batch: at most, and after time-outs at least. */
 const LENGTH_MAX = 1024 * 1024
 const LENGTH_MIN = 32 * 1024
+/** Bytes of the home's answer. */
+const ANSWER_BYTES_MAX = 64 * KIB
 /** Time for one batch. On a slow line the batch gets smaller. */
 const TIMEOUT_MS = 60 * SECOND_MS
 /** Without entries, a report is sent at this interval. */
@@ -193,7 +196,7 @@ export class Forwarder {
     const init = { method: 'POST', headers, body, signal }
     const started_ms = performance.now()
     const answer = await home.call('/_edge/v1/batch', init, TIMEOUT_MS)
-    const stored: unknown = await answer.json()
+    const stored = await readJson(answer, ANSWER_BYTES_MAX)
     const { seq, keeps_order } = isObject(stored) ? stored : {}
     if (typeof seq !== 'number' || (last_seq !== null && seq < last_seq)) {
       const is_early = typeof seq === 'number' && after_seq !== null && seq < after_seq

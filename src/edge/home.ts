@@ -1,5 +1,7 @@
 /** Calls an edge's home: with its key, a time limit, and a back-off that all callers share. */
 
+import { KIB, readAtMost } from '../bytes.ts'
+
 /** The home did not answer as it should. */
 export class HomeError extends Error {
   override readonly name = 'HomeError'
@@ -19,6 +21,8 @@ type HomeSettings = {
   readonly key: string
 }
 
+/** Bytes of an error's body that are read. */
+const ERROR_BYTES_MAX = 64 * KIB
 /** Characters of an error's body that are logged. */
 const DETAIL_LENGTH_MAX = 500
 
@@ -49,10 +53,27 @@ export class Home {
       throw new HomeError(null, messageOf(error))
     })
     if (answer.ok || answer.status === 304) return answer
-    const text = await answer.text().catch(messageOf)
+    const text = await readAnswer(answer, ERROR_BYTES_MAX).then(textOf, messageOf)
     throw new HomeError(answer.status, `${answer.status} ${text.slice(0, DETAIL_LENGTH_MAX)}`)
   }
 }
+
+/** Reads an answer to its end. Throws a `HomeError` when it is longer. */
+export async function readAnswer(
+  answer: Response,
+  bytes_max: number,
+): Promise<Buffer<ArrayBuffer>> {
+  const bytes = await readAtMost(answer, bytes_max)
+  if (bytes === null) throw new HomeError(answer.status, `more than ${bytes_max} bytes`)
+  return bytes
+}
+
+/** Reads an answer as JSON, as `readAnswer` does. */
+export async function readJson(answer: Response, bytes_max: number): Promise<unknown> {
+  return JSON.parse(textOf(await readAnswer(answer, bytes_max)))
+}
+
+const textOf = (bytes: Buffer): string => bytes.toString('utf8')
 
 /** Waits that double from `min_ms` to `max_ms`, each shortened by up to a half at random, so that edges spread. */
 export class BackOff {

@@ -2,6 +2,7 @@
  * Copies persons and groups from the home: those whose flags this edge was asked for, again when a copy is older than
  * some seconds.
  */
+import { MIB } from '../bytes.ts'
 import { isObject } from '../json.ts'
 import {
   type CopiedGroup,
@@ -10,8 +11,12 @@ import {
   EdgeCopyTimes,
 } from '../storage/persons/edge-persons.ts'
 import { SECOND_MS } from '../time.ts'
-import { BackOff, type Home, HomeError, sleep } from './home.ts'
+import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
 
+/** The status with which the home refuses to tell of so many persons at once. */
+const TOO_LARGE = 413
+/** Bytes of the home's answer. */
+const ANSWER_BYTES_MAX = 64 * MIB
 /** Ids, and keys of groups, of one request to the home. */
 export const IDS_MAX = 500
 /** Ids and keys that wait for a request to the home; further ones are dropped until their flags are asked for again. */
@@ -44,6 +49,8 @@ export class EdgePersons {
   readonly #waiting = new Map<string, CopiedPersonName | CopiedGroupName>()
   #wake = Promise.withResolvers<void>()
   #running: Promise<void> = Promise.resolve()
+  /** Fewer after an answer that would have been too long. */
+  #ids_max = IDS_MAX
 
   constructor(context: PersonsContext) {
     this.#context = context
@@ -98,15 +105,22 @@ export class EdgePersons {
     while (!signal.aborted) {
       await this.#wake.promise
       await sleep(GATHER_MS, signal)
-      const batch = [...this.#waiting].slice(0, IDS_MAX)
-      if (batch.length < IDS_MAX) this.#wake = Promise.withResolvers()
+      const batch = [...this.#waiting].slice(0, this.#ids_max)
+      if (batch.length < this.#ids_max) this.#wake = Promise.withResolvers()
       if (signal.aborted || batch.length === 0) continue
       try {
         await this.#fetch(batch.map(([, name]) => name))
         for (const [key] of batch) this.#waiting.delete(key)
         this.#back_off.reset()
+        this.#ids_max = Math.min(IDS_MAX, this.#ids_max * 2)
       } catch (error) {
         if (signal.aborted) return
+        const is_too_long = error instanceof HomeError && error.status === TOO_LARGE
+        if (is_too_long && batch.length > 1) {
+          this.#ids_max = Math.ceil(batch.length / 2)
+          this.#wake.resolve()
+          continue
+        }
         const reason = error instanceof Error ? error.message : String(error)
         this.#context.log.warn({ reason }, 'the home did not tell of persons')
         // They wait again once their flags are asked for.
@@ -131,7 +145,7 @@ export class EdgePersons {
       signal: this.#stop.signal,
     }
     const answer = await home.call('/_edge/v1/persons', init, TIMEOUT_MS)
-    const body: unknown = await answer.json()
+    const body = await readJson(answer, ANSWER_BYTES_MAX)
     const found = isObject(body) ? body : {}
     const found_persons = readList(found['persons'], persons.length, isFoundPerson)
     const found_groups = readList(found['groups'], groups.length, isFoundGroup)

@@ -1,13 +1,18 @@
 /** Asks a primary for the commits and files that a standby lacks; the wire is in README.md, 1. */
-import { Home } from '../edge/home.ts'
+import { KIB, MIB } from '../bytes.ts'
+import { Home, readAnswer } from '../edge/home.ts'
+import { isObject } from '../json.ts'
 import type { FramePosition, ShippedDatabase, ShippedLog } from '../storage/sqlite/log-shipping.ts'
+import { LOG_HEADER_BYTES } from '../storage/sqlite/write-ahead-log.ts'
 import { SECOND_MS } from '../time.ts'
 
 const TIMEOUT_MS = 20 * SECOND_MS
 /** A snapshot file may have gigabytes; on a line that gives nothing for so long, it is asked for again. */
 const FILE_TIMEOUT_MS = 3600 * SECOND_MS
 /** The longest line of JSON before the frames: a list of some 300,000 files. */
-const HEAD_BYTES_MAX = 64 * 1024 * 1024
+const HEAD_BYTES_MAX = 64 * MIB
+/** Frames in one answer, and some more. */
+const FRAMES_BYTES_MAX = 8 * MIB
 
 type PrimarySettings = { readonly url: string; readonly key: string; readonly id: string }
 
@@ -44,11 +49,12 @@ export class Primary {
       query.set('frames', String(position.frames))
     }
     const answer = await this.#get(`log/${database}?${query.toString()}`, signal)
-    const bytes = Buffer.from(await answer.arrayBuffer())
+    const bytes = await readAnswer(answer, HEAD_BYTES_MAX + FRAMES_BYTES_MAX)
     this.bytes += bytes.length
     const end = bytes.indexOf(10)
-    if (end === -1 || end > HEAD_BYTES_MAX) throw new UnreadableAnswer('not an answer of a primary')
-    const log: ShippedLog = JSON.parse(bytes.toString('utf8', 0, end))
+    if (end === -1 || end > HEAD_BYTES_MAX) throw new UnreadableAnswer(UNREADABLE)
+    const log: unknown = JSON.parse(bytes.toString('utf8', 0, end))
+    if (!isShippedLog(log)) throw new UnreadableAnswer(UNREADABLE)
     return { log, frames: bytes.subarray(end + 1) }
   }
 
@@ -63,7 +69,7 @@ export class Primary {
     const headers = sha256 === null ? {} : { 'If-None-Match': `"${sha256}"` }
     const answer = await this.#get(path, signal, headers)
     if (answer.status === 304) return null
-    const pages = new Uint8Array(await answer.arrayBuffer())
+    const pages = await readAnswer(answer, length)
     this.bytes += pages.length
     return pages
   }
@@ -83,3 +89,43 @@ export class Primary {
     return this.#home.call(`/_standby/v1/${path}`, init, timeout_ms)
   }
 }
+
+const UNREADABLE = 'not an answer of a primary'
+
+/**
+ * Whether an answer is of this wire. A primary is another machine: its salts name files of the standby, and its page size
+ * says how many frames came.
+ */
+function isShippedLog(value: unknown): value is ShippedLog {
+  if (!isObject(value)) return false
+  const { boot, salts, page_bytes, header, from, until, is_end, change, manifest_version, files } =
+    value
+  const is_run = isHex(salts, SALTS_LENGTH) && isHex(header, header === '' ? 0 : HEADER_LENGTH)
+  const has_pages = isCount(page_bytes) && page_bytes >= 512 && page_bytes <= 64 * KIB
+  const has_frames = isCount(from) && isCount(until) && from <= until && isCount(change)
+  const has_list = files === null || (Array.isArray(files) && files.every(isShippedFile))
+  return (
+    typeof boot === 'string' &&
+    typeof is_end === 'boolean' &&
+    is_run &&
+    has_pages &&
+    has_frames &&
+    has_list &&
+    (manifest_version === null || isCount(manifest_version))
+  )
+}
+
+function isShippedFile(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { project_id, id, byte_count, sha256 } = value
+  return isCount(project_id) && typeof id === 'string' && isCount(byte_count) && isHex(sha256, 64)
+}
+
+const SALTS_LENGTH = 16
+const HEADER_LENGTH = 2 * LOG_HEADER_BYTES
+
+const isHex = (value: unknown, length: number): boolean =>
+  typeof value === 'string' && value.length === length && /^[0-9a-f]*$/.test(value)
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0

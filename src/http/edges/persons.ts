@@ -1,15 +1,20 @@
 /** Answers with the stored persons, and groups, whose flags an edge was asked for. */
-
+import { MIB } from '../../bytes.ts'
 import { IDS_MAX } from '../../edge/persons.ts'
 import { Refusal } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import type { Caller } from '../../projects/rights/access.ts'
 import { Slices } from '../../threads/slices.ts'
-import { answerJson } from '../answers/answers.ts'
+import { JSON_HEADERS } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { JSON_BYTES_MAX } from '../bodies/body.ts'
 import type { ClientSocket, Endpoint } from '../endpoint.ts'
 import { edgeEndpoint, listEdgeProjects } from './edge-caller.ts'
+
+/**
+ * An answer's characters: 500 of the widest persons would have 300 MB. An edge that is refused asks for fewer at once.
+ */
+const ANSWER_LENGTH_MAX = 8 * MIB
 
 /** The endpoint of `POST /_edge/v1/persons`; see `edge/README.md`, 1. */
 export function personsEndpoint(app: AppContext): Endpoint {
@@ -31,18 +36,31 @@ async function answerPersons(
     if (served.has(project_id)) continue
     throw new Refusal('permission_denied', `The key of this edge has no project ${project_id}.`)
   }
+  const print = printer()
+  const persons: string[] = []
+  for (const [project_id, distinct_id] of ids)
+    persons.push(await print(() => findPerson(app, project_id, distinct_id)))
+  const groups: string[] = []
+  for (const [project_id, group_type_index, group_key] of keys)
+    groups.push(await print(() => app.persons.findGroup(project_id, group_type_index, group_key)))
+  const text = `{"persons":[${persons.join(',')}],"groups":[${groups.join(',')}]}`
+  return new Response(text, { headers: JSON_HEADERS })
+}
+
+/** Returns a function that prints what was found, in slices; it refuses what is too long together. */
+function printer(): (find: () => object | null) => Promise<string> {
   const slices = new Slices()
-  const persons: unknown[] = []
-  for (const [project_id, distinct_id] of ids) {
-    persons.push(findPerson(app, project_id, distinct_id))
+  let length = 0
+  return async (find) => {
+    const text = JSON.stringify(find())
+    length += text.length
+    if (length > ANSWER_LENGTH_MAX) {
+      const detail = 'These persons and groups are too large for one answer. Ask for fewer at once.'
+      throw new Refusal('request_too_large', detail)
+    }
     if (slices.isOver()) await slices.end()
+    return text
   }
-  const groups: unknown[] = []
-  for (const [project_id, group_type_index, group_key] of keys) {
-    groups.push(app.persons.findGroup(project_id, group_type_index, group_key))
-    if (slices.isOver()) await slices.end()
-  }
-  return answerJson({ persons, groups })
 }
 
 function findPerson(app: AppContext, project_id: number, distinct_id: string) {
