@@ -252,13 +252,21 @@ function findRequestSession(app: AppContext, request: Request): Caller | null {
   return session && callerOfSession(session)
 }
 
-/** Finds the caller by the request's key alone. Refuses a missing or unknown key, and too many unknown ones. */
-export function getKeyCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
+/**
+ * Finds the caller by the request's key alone. Refuses a missing or unknown key, and too many unknown ones of this family
+ * of paths.
+ */
+export function getKeyCaller(
+  app: AppContext,
+  request: Request,
+  socket: ClientSocket,
+  family = '',
+): Caller {
   const key = bearerOf(request)
   const look = (): Caller => getCaller(app.control, key, app.now())
   if (key === null && queryValue(request, 'personal_api_key') !== null) throw keyInAddress()
   // A request without a key guesses nothing, so it is not charged.
-  return key === null ? look() : app.failed_keys.guard(request, socket, look)
+  return key === null ? look() : app.failed_keys.guard(request, socket, look, family)
 }
 
 /** The key itself is not looked up: an address ends up in logs. */

@@ -58,6 +58,8 @@ describe('a client that tries wrong keys', () => {
     expect(Number(refused.wait)).toBeLessThanOrEqual(60 / TRIES)
     expect((await call('1.1.1.1', KEY)).status).toBe(429)
     expect((await call('1.1.1.2', KEY)).status).toBe(200)
+    // They may be clients of an edge at that address.
+    expect((await call('1.1.1.1', KEY, '/_edge/v1/edges')).status).toBe(200)
     // Without a key there is nothing to guess.
     expect((await call('1.1.1.1', null)).status).toBe(401)
   })

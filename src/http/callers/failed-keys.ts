@@ -39,12 +39,13 @@ export class FailedKeys {
   /**
    * Runs `look`, which finds something by a secret of the request, and charges the network when it refuses the
    * secret as unknown. A network without tokens is refused with `throttled` before the lookup, whether the
-   * secret is right or wrong: otherwise the answer would still distinguish the two.
+   * secret is right or wrong: otherwise the answer would still distinguish the two. `family` names paths with buckets
+   * apart.
    */
-  guard<Found>(request: Request, socket: ClientSocket, look: () => Found): Found {
+  guard<Found>(request: Request, socket: ClientSocket, look: () => Found, family = ''): Found {
     const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
     if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return look()
-    const network = senderNetwork(address)
+    const network = `${family}${senderNetwork(address)}`
     this.#requireToken(network)
     try {
       return look()

@@ -10,6 +10,12 @@ import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { getKeyCaller } from '../route.ts'
 
+/**
+ * Wrong keys that an edge has passed on for its clients come from its address too. They must not keep its own batches
+ * from being taken.
+ */
+const OWN_BUCKETS = 'edge '
+
 /** Answers a request of an edge whose key has every scope of EDGE_WAYS. */
 type EdgeAnswer = (
   caller: Caller,
@@ -27,7 +33,7 @@ export function edgeEndpoint(
     path,
     async answer(request, params, socket) {
       try {
-        const caller = getKeyCaller(app, request, socket)
+        const caller = getKeyCaller(app, request, socket, OWN_BUCKETS)
         for (const { scope } of EDGE_WAYS) requireScope(caller, scope)
         return await answer(caller, request, params, socket)
       } catch (error) {

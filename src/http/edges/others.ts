@@ -37,13 +37,15 @@ export function passOthersOn(context: OthersContext): Endpoint['answer'] {
   const findIp = clientIpFinder(context.trusted_proxies)
   return async (request, _params, socket) => {
     try {
+      const path = afterHost(request.url)
+      if (isForServers(path)) throw new Refusal('not_found', 'Endpoint not found.')
       const headers = withoutConnection(request.headers)
       const ip = findIp(socket?.requestIP(request)?.address ?? '', request.headers)
       headers.set('X-Forwarded-For', ip)
       headers.set('Accept-Encoding', 'identity')
       const has_body = request.method !== 'GET' && request.method !== 'HEAD'
       const body = has_body ? await bodies.read(request, undefined, socket) : null
-      const answer = await fetch(home_url + afterHost(request.url), {
+      const answer = await fetch(home_url + path, {
         method: request.method,
         headers,
         body,
@@ -62,6 +64,22 @@ export function passOthersOn(context: OthersContext): Endpoint['answer'] {
     } catch (error) {
       return answerError(error, (err, error_id) => log.error({ err, error_id }))
     }
+  }
+}
+
+/** Whether a path, however it is written, leads to what servers and operators ask for: no client of an edge does. */
+function isForServers(path: string): boolean {
+  return /^\/+_/.test(plainPath(decode(plainPath(path))))
+}
+
+/** The path without its query, as the home sees it. */
+const plainPath = (path: string): string => URL.parse(`http://home${path}`)?.pathname ?? ''
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
 }
 
