@@ -11,7 +11,14 @@ const ROOT = join(import.meta.dir, '..')
 
 const numbered = (letter: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
-const IDS = [...numbered('C', 1), ...numbered('H', 7), ...numbered('M', 8), ...numbered('L', 17)]
+/** N: what later readings found. */
+const IDS = [
+  ...numbered('C', 1),
+  ...numbered('H', 7),
+  ...numbered('M', 8),
+  ...numbered('L', 17),
+  ...numbered('N', 11),
+]
 
 type Finding = {
   readonly id: string

@@ -11,7 +11,7 @@ import {
   packSlice,
   unpackRest,
 } from '../ingest/threads/event-packing.ts'
-import { printEntry } from '../ingest/threads/forwarded-entry.ts'
+import { isTooLarge, printEntry } from '../ingest/threads/forwarded-entry.ts'
 import {
   type CaptureAnswer,
   type CommittedAnswers,
@@ -32,6 +32,14 @@ const REQUESTS_MAX = 2000
 const COMMIT_MS_MAX = 20
 /** Confirmed entries deleted per transaction: requests wait a few milliseconds for one. */
 const CONFIRMED_TOGETHER_MAX = 1000
+
+/** The home would refuse the entry, and all later ones would wait behind it. */
+const TOO_LARGE: CaptureAnswer = {
+  kind: 'refused',
+  code: 'request_too_large',
+  detail: 'The events have too many objects and lists, or what they change is too long.',
+  attr: null,
+}
 
 type EntryWriterContext = DecodeContext & {
   readonly log: EventLog
@@ -151,6 +159,10 @@ export class EntryWriter {
           if (done > 0 && performance.now() - started_ms > COMMIT_MS_MAX) break
           done += 1
           const printed = entriesOf(request)
+          if (printed.some(({ text }) => isTooLarge(text))) {
+            answers.push([request.id, TOO_LARGE])
+            continue
+          }
           const length = printed.reduce((sum, { text }) => sum + text.length, 0)
           if (this.#bytes + bytes + length > bytes_max) {
             answers.push([request.id, UNAVAILABLE])

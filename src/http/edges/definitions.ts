@@ -1,5 +1,5 @@
 /** Answers with the definitions of an edge's projects: the rows of EDGE_TABLES, with an ETag. */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { EDGE_TABLES, type ReplicatedRow } from '../../edge/definition-tables.ts'
 import { WIRE_VERSION } from '../../edge/report.ts'
 import type { Caller } from '../../projects/rights/access.ts'
@@ -9,6 +9,9 @@ import { isKnown } from '../answers/fixed-texts.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { edgeEndpoint, requireEdgeProjects } from './edge-caller.ts'
+
+/** Rows that are read at once. */
+const ROWS_TOGETHER = 20
 
 /** Keys whose last answer is remembered. */
 const KEYS_MAX = 1000
@@ -27,12 +30,11 @@ export function definitionsEndpoint(app: AppContext): Endpoint {
     if (stored?.version === version && isKnown(request, stored.etag))
       return notModified(stored.etag)
     const ids = projects.map(({ id }) => id)
-    const body = Buffer.from(await printDefinitions(app, ids))
-    const etag = `"${new Bun.CryptoHasher('sha256').update(body).digest('base64url')}"`
+    const { parts, etag } = await printDefinitions(app, ids)
     if (current.size >= KEYS_MAX) current.clear()
     current.set(caller.id, { etag, version })
     if (isKnown(request, etag)) return notModified(etag)
-    return answerBytes([body], {
+    return answerBytes(parts, {
       ...JSON_HEADERS,
       ETag: etag,
       'Cache-Control': 'private, no-cache',
@@ -45,34 +47,62 @@ const notModified = (etag: string): Response =>
   new Response(null, { status: 304, headers: { ETag: etag } })
 
 /** Prints the definitions of projects, a project and table at a time. */
-async function printDefinitions(app: AppContext, project_ids: readonly number[]): Promise<string> {
+async function printDefinitions(
+  app: AppContext,
+  project_ids: readonly number[],
+): Promise<{ readonly parts: readonly Uint8Array[]; readonly etag: string }> {
   const slices = new Slices()
-  const tables: string[] = []
-  for (const table of EDGE_TABLES) {
-    // By id: projects share an organization.
-    const rows = new Map<unknown, string>()
-    for (const project_id of project_ids) {
-      for (const row of readRows(app, table, project_id)) rows.set(row['id'], JSON.stringify(row))
-      if (slices.isOver()) await slices.end()
-    }
-    tables.push(`${JSON.stringify(table.name)}:[${[...rows.values()].join(',')}]`)
+  const hash = new Bun.CryptoHasher('sha256')
+  const parts: Uint8Array[] = []
+  const print = (text: string): void => {
+    const part = Buffer.from(text)
+    hash.update(part)
+    parts.push(part)
   }
   const group_types = project_ids.flatMap((project_id) =>
     app.persons.listGroupTypes(project_id).map((type) => ({ project_id, ...type })),
   )
-  const head = `"wire":${WIRE_VERSION},"group_types":${JSON.stringify(group_types)}`
-  return `{${head},"tables":{${tables.join(',')}}}`
+  print(`{"wire":${WIRE_VERSION},"group_types":${JSON.stringify(group_types)},"tables":{`)
+  for (const [index, table] of EDGE_TABLES.entries()) {
+    print(`${index === 0 ? '' : ','}${JSON.stringify(table.name)}:[`)
+    // By id: projects share an organization.
+    const printed = new Set<unknown>()
+    for (const row of readRowsOf(app, table, project_ids)) {
+      if (printed.has(row['id'])) continue
+      print(`${printed.size === 0 ? '' : ','}${JSON.stringify(row)}`)
+      printed.add(row['id'])
+      if (slices.isOver()) await slices.end()
+    }
+    print(']')
+  }
+  print('}}')
+  return { parts, etag: `"${hash.digest('base64url')}"` }
 }
 
-function readRows(
+function* readRowsOf(
+  app: AppContext,
+  table: (typeof EDGE_TABLES)[number],
+  project_ids: readonly number[],
+): Generator<ReplicatedRow> {
+  for (const project_id of project_ids) yield* readRows(app, table, project_id)
+}
+
+/** Reads the rows of a project in the order of their ids, some at a time: together they may have many megabytes. */
+function* readRows(
   { control }: AppContext,
   { name, where, hidden }: (typeof EDGE_TABLES)[number],
   project_id: number,
-): readonly ReplicatedRow[] {
+): Generator<ReplicatedRow> {
   const [before = '', after = ''] = where.split('?')
   const condition = sql`${sql.raw(before)}${project_id}${sql.raw(after)}`
   const nothing = Object.fromEntries(hidden.map((column) => [column, null]))
-  return control
-    .all<ReplicatedRow>(sql`select * from ${sql.identifier(name)} where ${condition} order by id`)
-    .map((row) => ({ ...row, ...nothing }))
+  for (let last: ReplicatedRow[string] = null; ; ) {
+    const rest: SQL = last === null ? sql`` : sql`and id > ${last}`
+    const rows: readonly ReplicatedRow[] = control.all<ReplicatedRow>(
+      sql`select * from ${sql.identifier(name)} where (${condition}) ${rest} order by id limit ${ROWS_TOGETHER}`,
+    )
+    for (const row of rows) yield { ...row, ...nothing }
+    if (rows.length < ROWS_TOGETHER) return
+    last = rows.at(-1)?.['id'] ?? null
+  }
 }

@@ -2,15 +2,18 @@
 import type { Statement } from 'bun:sqlite'
 import type { EventLog } from '../../storage/log/event-log.ts'
 
-/** The reason why an event was dropped although its request was answered 200. */
-export type DropReason =
-  | 'client_ingestion_warning'
-  | 'invalid_without_person_profile'
-  | 'missing_distinct_id'
-  | 'missing_event_name'
-  | 'performance_event'
-  | 'plugin'
-  | 'session_recording'
+/** The reasons why an event is dropped although its request is answered 200. */
+export const DROP_REASONS = [
+  'client_ingestion_warning',
+  'invalid_without_person_profile',
+  'missing_distinct_id',
+  'missing_event_name',
+  'performance_event',
+  'plugin',
+  'session_recording',
+] as const
+
+export type DropReason = (typeof DROP_REASONS)[number]
 
 type CounterName = 'accepted' | 'duplicate' | 'merged' | `dropped:${DropReason}`
 

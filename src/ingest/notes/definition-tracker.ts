@@ -21,7 +21,7 @@ const REMEMBERED_US = 900_000_000
 /**
  * Names of each kind that one request reports: each costs a write in its transaction. Later requests report the others.
  */
-const LISTED_MAX = 2000
+export const LISTED_MAX = 2000
 /** Longer texts are never taken for numbers or times; the list of a request must stay small. */
 const EXAMPLE_LENGTH_MAX = 100
 

@@ -4,7 +4,7 @@ import { addWarning, type EventDraft } from './event-draft.ts'
 const TEXT_LENGTH_MAX = 400
 const HREF_LENGTH_MAX = 2048
 /** Characters of a chain; SDKs send a few thousand. Queries read whole chains. */
-const CHAIN_LENGTH_MAX = 100_000
+export const CHAIN_LENGTH_MAX = 100_000
 
 type ClickedElement = { readonly [name: string]: unknown }
 

@@ -139,7 +139,7 @@ export function readGroups(draft: EventDraft): null {
 }
 
 /** Characters of a group type or key: both are database keys. */
-const GROUP_LENGTH_MAX = 400
+export const GROUP_LENGTH_MAX = 400
 
 function cutGroup(text: string): string {
   return cutText(text, GROUP_LENGTH_MAX)

@@ -154,6 +154,9 @@ function requireDistinctId(draft: EventDraft): DropReason | null {
   return null
 }
 
+/** Characters of an SDK's own warning. Warnings are kept in the memory of the query process. */
+const MESSAGE_LENGTH_MAX = 400
+
 /** Drops kinds that are not stored: session recordings, performance events of old SDKs, warnings of SDKs. */
 function requireStoredKind(draft: EventDraft): DropReason | null {
   switch (draft.event) {
@@ -168,7 +171,10 @@ function requireStoredKind(draft: EventDraft): DropReason | null {
         key: draft.distinct_id,
         details: {
           distinct_id: draft.distinct_id,
-          message: propertyText(draft.properties['$$client_ingestion_warning_message'] ?? ''),
+          message: cutText(
+            propertyText(draft.properties['$$client_ingestion_warning_message'] ?? ''),
+            MESSAGE_LENGTH_MAX,
+          ),
         },
       })
       return 'client_ingestion_warning'

@@ -3,9 +3,15 @@
  * (`edge/README.md`, 1). Two lines: JSON of everything but the properties, then the properties of all events, one JSON
  * object after the other.
  */
+import { KIB, MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 import { isObject } from '../../json.ts'
-import { isDeeperThan } from '../pipeline/clean.ts'
+import { DROP_REASONS } from '../notes/counters.ts'
+import { LISTED_MAX } from '../notes/definition-tracker.ts'
+import type { Warning } from '../notes/warnings.ts'
+import { CHAIN_LENGTH_MAX } from '../pipeline/elements.ts'
+import { GROUP_LENGTH_MAX } from '../pipeline/person-steps.ts'
+import { cutText, NAME_LENGTH_MAX, propertyText } from '../pipeline/text.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
 import { type PackedEventHead, unpackHeads } from './event-packing.ts'
 import type { CaptureLimits } from './messages.ts'
@@ -44,6 +50,45 @@ const OVERRIDES_MAX = 10_000
 /** No distinct id, and no key of a flag, is longer. */
 const OVERRIDE_TEXT_LENGTH_MAX = 400
 
+/** Characters of an entry: a slice of events, what they change, and the names of their request. */
+const LENGTH_MAX = 6 * MIB
+/**
+ * Objects and lists in an entry. The data thread parses it, and 2 kB that unpack to seven million empty lists held it
+ * for seconds.
+ */
+const CONTAINERS_MAX = 250_000
+/** Shorter entries cannot have too many. */
+const SMALL_LENGTH = 128 * KIB
+/** Events of an entry: an edge cuts requests into slices of a thousand. */
+const EVENTS_MAX = 10_000
+/** Warnings of one event, and of a request; those beyond it are dropped. */
+const EVENT_WARNINGS_MAX = 10
+const REQUEST_WARNINGS_MAX = 100
+/** Characters of each text of a warning; the rest is cut. */
+const WARNING_TEXT_LENGTH_MAX = 2 * GROUP_LENGTH_MAX
+/** Details of a warning; those beyond it are dropped. */
+const WARNING_DETAILS_MAX = 10
+/** Depth of the objects around the properties that an event changes. */
+const HEAD_DEPTH = 6
+
+/**
+ * Whether a home refuses an entry for its size. An edge asks it before it stores one, and refuses the request: an entry
+ * that the home never takes would hold up all later ones.
+ */
+export function isTooLarge(entry: string): boolean {
+  if (entry.length > LENGTH_MAX) return true
+  if (entry.length <= SMALL_LENGTH) return false
+  let containers = 0
+  for (let index = 0; index < entry.length; index += 1) {
+    const code = entry.charCodeAt(index)
+    if (code === OPENING_BRACKET || code === OPENING_BRACE) containers += 1
+  }
+  return containers > CONTAINERS_MAX
+}
+
+const OPENING_BRACKET = 0x5b
+const OPENING_BRACE = 0x7b
+
 /** Prints an entry without its number: two lines. */
 export function printEntry(entry: EntryTexts): string {
   const { project_id, received_at, uuid_base, heads, texts, rest, overrides } = entry
@@ -58,15 +103,16 @@ export function printEntry(entry: EntryTexts): string {
  */
 export function readEntry(head: string, texts: string, limits: CaptureLimits): ForwardedEntry {
   const [, seq_text = '', json = ''] = /^(\d{1,15}) (\{.*)$/.exec(head) ?? []
+  if (isTooLarge(json + texts)) throw refuseMalformed('an entry is too large')
   const value = parseJson(json)
   if (!isObject(value)) throw refuseMalformed('an entry has no number or is no object')
+  if (!isReadable(value, limits.depth_max + HEAD_DEPTH)) throw refuseMalformed(UNREADABLE)
   const { project: project_id, received_at, uuid_base, events: heads, rest } = value
   if (!isCount(project_id) || !isCount(received_at)) {
     throw refuseMalformed('an entry has no project or no time of receipt')
   }
-  if (!isHexId(uuid_base) || !Array.isArray(heads) || !heads.every(isHead)) {
-    throw refuseMalformed('an entry has malformed events')
-  }
+  const has_heads = Array.isArray(heads) && heads.length <= EVENTS_MAX && heads.every(isHead)
+  if (!isHexId(uuid_base) || !has_heads) throw refuseMalformed('an entry has malformed events')
   if (!isClean(json) || !isClean(texts)) throw refuseMalformed('it has text that cannot be stored')
   const unpacked = unpackHeads(heads as PackedEventHead[], texts, project_id)
   const declared = (heads as PackedEventHead[]).reduce((sum, [, , , , length]) => sum + length, 0)
@@ -79,9 +125,11 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
     if (update !== null) update.automatic.properties = properties
   }
   const base = Uint8Array.fromHex(uuid_base)
-  const events = unpacked.map((event, index) =>
-    event.uuid === null ? { ...event, uuid: uuidAfter(base, index) } : event,
-  )
+  const events = unpacked.map((event, index) => ({
+    ...event,
+    uuid: event.uuid ?? uuidAfter(base, index),
+    warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning),
+  }))
   return {
     seq: Number(seq_text),
     project_id,
@@ -108,11 +156,24 @@ function uuidAfter(base: Uint8Array, index: number): Uint8Array {
 }
 
 function requireProperties(text: string, limits: CaptureLimits): Readonly<Record<string, unknown>> {
+  if (text.length > limits.event_bytes_max) throw refuseMalformed('an event is too large')
   const value = parseJson(text)
   if (!isObject(value)) throw refuseMalformed('properties are no object')
-  if (isDeeperThan(value, limits.depth_max))
-    throw refuseMalformed('properties are nested too deeply')
+  if (!isReadable(value, limits.depth_max)) throw refuseMalformed(UNREADABLE)
   return value
+}
+
+const UNREADABLE = 'it is nested too deeply, or has a number that is infinite'
+
+/** Whether a value nests no deeper than this, and each of its numbers is one: a query could not read 1e999. */
+function isReadable(value: unknown, depth_max: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth_max === 0) return false
+  if (Array.isArray(value)) return value.every((item) => isReadable(item, depth_max - 1))
+  const object = value as { readonly [key: string]: unknown }
+  for (const key in object) if (!isReadable(object[key], depth_max - 1)) return false
+  return true
 }
 
 /**
@@ -127,17 +188,24 @@ function isClean(text: string): boolean {
 function isHead(head: unknown): boolean {
   if (!Array.isArray(head) || head.length !== 8) return false
   const [uuid, event, distinct_id, timestamp, length, low, high, more] = head as unknown[]
-  const is_named = typeof event === 'string' && event !== '' && typeof distinct_id === 'string'
+  const is_named = isName(event) && isName(distinct_id)
   const has_numbers =
     Number.isSafeInteger(timestamp) && isCount(length) && isBits(low) && isBits(high)
   return (uuid === 0 || isHexId(uuid)) && is_named && has_numbers && (more === 0 || isRare(more))
 }
 
+/** An event's name or an id, which an edge has cut; a character may have two units. */
+const isName = (value: unknown): boolean =>
+  typeof value === 'string' && value !== '' && value.length <= 2 * NAME_LENGTH_MAX
+
+const isGroupText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 2 * GROUP_LENGTH_MAX
+
 function isRare(more: unknown): boolean {
   if (!isObject(more)) return false
   const { elements_chain, group, groups, is_personless, merge, update, warnings } = more
   return (
-    isMissingOr(elements_chain, (value) => typeof value === 'string') &&
+    isMissingOr(elements_chain, isChain) &&
     isMissingOr(group, isGroupClaim) &&
     isMissingOr(groups, (value) => Array.isArray(value) && value.every(isTextPair)) &&
     isMissingOr(is_personless, (value) => typeof value === 'boolean') &&
@@ -146,6 +214,9 @@ function isRare(more: unknown): boolean {
     isMissingOr(warnings, areWarnings)
   )
 }
+
+const isChain = (value: unknown): boolean =>
+  typeof value === 'string' && value.length <= CHAIN_LENGTH_MAX
 
 const isMissingOr = (value: unknown, check: (value: unknown) => boolean): boolean =>
   value === undefined || check(value)
@@ -164,7 +235,7 @@ function isMerge(value: unknown): boolean {
   if (!isObject(value)) return false
   const { other_id, is_forced, makes_other_main } = value
   return (
-    typeof other_id === 'string' &&
+    (other_id === '' || isName(other_id)) &&
     typeof is_forced === 'boolean' &&
     typeof makes_other_main === 'boolean'
   )
@@ -173,12 +244,12 @@ function isMerge(value: unknown): boolean {
 function isGroupClaim(value: unknown): boolean {
   if (!isObject(value)) return false
   const { group_type, group_key, set, unset } = value
-  const is_named = typeof group_type === 'string' && typeof group_key === 'string'
+  const is_named = isGroupText(group_type) && isGroupText(group_key)
   return is_named && isObject(set) && isMissingOr(unset, areTexts)
 }
 
 function isTextPair(value: unknown): boolean {
-  return areTexts(value) && (value as readonly string[]).length === 2
+  return Array.isArray(value) && value.length === 2 && value.every(isGroupText)
 }
 
 function areWarnings(value: unknown): boolean {
@@ -196,7 +267,10 @@ function isWarning(value: unknown): boolean {
   )
 }
 
-/** A request's rest, checked: names, warnings, and how many events were dropped for which reason. */
+/**
+ * A request's rest, checked: names, warnings, and how many events were dropped for which reason. It is stored in one
+ * transaction, so what no edge sends is left out: further names and warnings, unknown reasons.
+ */
 function readRest(value: unknown): ForwardedRest | null {
   if (value === null || value === undefined) return null
   const { dropped, names, warnings } = isObject(value) ? value : {}
@@ -204,8 +278,34 @@ function readRest(value: unknown): ForwardedRest | null {
   const has_counts = Array.isArray(dropped) && dropped.every(isDropCount)
   if (!has_names || !has_counts || !areWarnings(warnings))
     throw refuseMalformed('an entry has a malformed rest')
-  return value as ForwardedRest
+  const rest = value as ForwardedRest
+  const properties = Object.entries(rest.names.properties).slice(0, LISTED_MAX)
+  return {
+    dropped: DROP_REASONS.flatMap((reason) =>
+      rest.dropped.filter(([name]) => name === reason).slice(0, 1),
+    ),
+    names: {
+      events: rest.names.events.slice(0, LISTED_MAX),
+      properties: Object.fromEntries(properties),
+    },
+    warnings: rest.warnings.slice(0, REQUEST_WARNINGS_MAX).map(cutWarning),
+  }
 }
+
+/** A warning with short texts: it is copied to the query process. */
+function cutWarning({ type, key, details }: Warning): Warning {
+  const cut = Object.entries(details)
+    .slice(0, WARNING_DETAILS_MAX)
+    .map(([name, value]) => [cutText(name), cutDetail(value)] as const)
+  return {
+    type,
+    key: cutText(key, WARNING_TEXT_LENGTH_MAX),
+    details: Object.fromEntries(cut),
+  }
+}
+
+const cutDetail = (value: unknown): string | number =>
+  typeof value === 'number' ? value : cutText(propertyText(value), WARNING_TEXT_LENGTH_MAX)
 
 function readOverrides(value: unknown): readonly ForwardedOverride[] {
   if (value === undefined) return []

@@ -30,6 +30,17 @@ where user_id = ?1 and edge = ?2 and epoch in (
   limit -1 offset ${EPOCHS_MAX}
 )`
 
+/** Edges of one user that are listed; the one that was silent longest gives way. */
+const EDGES_MAX = 100
+
+const FORGET_EDGES = `
+delete from edge_reports
+where user_id = ?1 and edge in (
+  select edge from edge_reports where user_id = ?1
+  order by seen_at desc
+  limit -1 offset ${EDGES_MAX}
+)`
+
 const UPSERT_REPORT = `
 insert into edge_reports (user_id, edge, report, seen_at)
 values (?, ?, ?, ?)
@@ -43,6 +54,7 @@ export class EdgePositions {
   readonly #upsert: Statement
   readonly #forget: Statement
   readonly #report: Statement
+  readonly #forget_edges: Statement
 
   constructor(db: Database) {
     this.#select = db.prepare(
@@ -51,6 +63,7 @@ export class EdgePositions {
     this.#upsert = db.prepare(UPSERT_POSITION)
     this.#forget = db.prepare(FORGET_EPOCHS)
     this.#report = db.prepare(UPSERT_REPORT)
+    this.#forget_edges = db.prepare(FORGET_EDGES)
   }
 
   /** The position of an epoch; zero for one that is new. */
@@ -67,9 +80,10 @@ export class EdgePositions {
     this.#upsert.run(user_id, edge, epoch, seq, events_done, now)
   }
 
-  /** Stores an edge's report (JSON), and forgets its oldest epochs. */
+  /** Stores an edge's report (JSON), and forgets its oldest epochs, and reports of other edges beyond their number. */
   writeReport({ user_id, edge }: EdgeEpoch, report: string, now: number): void {
     this.#report.run(user_id, edge, report, now)
+    this.#forget_edges.run(user_id)
     this.#forget.run(user_id, edge)
   }
 }

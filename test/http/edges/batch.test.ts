@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createApiKey } from '../../../src/projects/keys/api-key.ts'
 import { createProject } from '../../../src/projects/settings/project.ts'
 import { openWorld, type World } from '../world.ts'
-import { batchRequest, EDGE, entryOf, RECEIVED_AT } from './wire.ts'
+import { batchRequest, EDGE, entryOf, RECEIVED_AT, REPORT } from './wire.ts'
 
 let world: World
 let key = ''
@@ -215,6 +215,46 @@ describe('an entry', () => {
   })
 })
 
+describe('the rest of a request', () => {
+  const warning = (index: number) => ({
+    type: 'missing_event_name',
+    key: `key ${index}`,
+    details: { text: 'a'.repeat(5000), index },
+  })
+  test('has no more names, warnings and reasons than an edge sends', async () => {
+    const rest = {
+      dropped: [
+        ...Array.from({ length: 1000 }, (_, index) => [`reason_${index}`, 1]),
+        ['plugin', 3],
+        ['plugin', 4],
+      ],
+      warnings: Array.from({ length: 1000 }, (_, index) => warning(index)),
+      names: {
+        events: Array.from({ length: 5000 }, (_, index) => `wired ${index}`),
+        properties: Object.fromEntries(
+          Array.from({ length: 5000 }, (_, index) => [`wired ${index}`, 1]),
+        ),
+      },
+    }
+    expect((await send(entryOf(1, [seen('rest')], { rest }), epoch(411))).status).toBe(200)
+    const [counted] = rows(`select
+      (select count(*) from event_definitions where name like 'wired %') as events,
+      (select count(*) from property_definitions where name like 'wired %') as properties,
+      (select count(*) from ingestion_warnings where details like '%aaaa%') as warnings,
+      (select max(length(details)) from ingestion_warnings) < 1000 as are_short,
+      (select count(*) from ingest_counters where name like 'dropped:reason%') as unknown,
+      (select value from ingest_counters where name = 'dropped:plugin') as plugin`)
+    expect(counted).toEqual({
+      events: 2000,
+      properties: 2000,
+      warnings: 100,
+      are_short: 1,
+      unknown: 0,
+      plugin: 3,
+    })
+  })
+})
+
 describe('a batch that follows one on its way', () => {
   const after = (seq: number) => ({ ...epoch(30), 'Tidemark-After': String(seq) })
 
@@ -232,6 +272,24 @@ describe('a batch that follows one on its way', () => {
   test('is refused with a number that is none', async () => {
     const answer = await send(entryOf(3, []), { 'Tidemark-After': '-1' })
     expect(answer).toMatchObject({ status: 400, json: { attr: 'Tidemark-After' } })
+  })
+})
+
+describe('copies of persons', () => {
+  test('are refused when they are too long together, so that the edge asks for fewer', async () => {
+    const set = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`p${index}`, 'a'.repeat(20_000)]),
+    )
+    const update = { is_about_person: true, set, set_once: {}, unset: [] }
+    const events = [[0, '$identify', 'wide', RECEIVED_AT, 2, 0, 0, { update }]]
+    const [line = ''] = entryOf(1, [], { events }).split('\n')
+    expect((await send(`${line}\n{}\n`, epoch(412))).json).toMatchObject({ accepted: 1 })
+    const ids = (length: number) => ({ ids: Array.from({ length }, () => [1, 'wide']) })
+    expect(await copies(ids(500))).toMatchObject({
+      status: 413,
+      json: { code: 'request_too_large' },
+    })
+    expect((await copies(ids(10))).status).toBe(200)
   })
 })
 
@@ -265,6 +323,31 @@ describe('the copy of a group', () => {
   })
 })
 
+const nested = (entry: string, depth: number): string => {
+  const text = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const head = [0, 'seen', 'nobody', RECEIVED_AT, text.length, 0, 0, 0]
+  const [line = ''] = entry.split('\n')
+  return `${line.replace(/"events":\[\[.*\]\]/, `"events":${JSON.stringify([head])}`)}\n${text}\n`
+}
+
+/** An entry whose event changes its person; D in the JSON is a list of lists, so many levels deep. */
+function changing(set: string, depth = 1): string {
+  const update = { is_about_person: true, set: 'S', set_once: {}, unset: [] }
+  const entry = entryOf(1, [], {
+    events: [[0, 'seen', 'nobody', RECEIVED_AT, 2, 0, 0, { update }]],
+  })
+  const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const [line = ''] = entry.split('\n')
+  return `${line.replace('"S"', set.replace('D', deep))}\n{}\n`
+}
+
+/** The property 7 becomes a number that is as long. */
+function infinite(event: ReturnType<typeof seen>): string {
+  const [line = '', texts = ''] = entryOf(1, [event]).split('\n')
+  const length = texts.length + '1e999'.length - 1
+  return `${line.replace(`,${texts.length},0,0,0]`, `,${length},0,0,0]`)}\n${texts.replace('7', '1e999')}\n`
+}
+
 describe('a batch is refused', () => {
   const entry = (): string => entryOf(1, [seen('nobody')])
   const breaking: readonly (readonly [what: string, text: () => string])[] = [
@@ -286,6 +369,24 @@ describe('a batch is refused', () => {
     ['with a negative project', () => entryOf(1, [seen('nobody')], { project: -1 })],
     ['with overrides that are none', () => entryOf(1, [], { overrides: [['nobody', 'keeps']] })],
     ['with a rest that is none', () => entryOf(1, [seen('nobody')], { rest: {} })],
+    [
+      'with hundreds of thousands of lists',
+      () =>
+        entryOf(1, [
+          seen('nobody', { properties: { a: Array.from({ length: 300_000 }, () => []) } }),
+        ]),
+    ],
+    [
+      'with properties that are longer than those of an event',
+      () => entryOf(1, [seen('nobody', { properties: { a: 'a'.repeat(1_100_000) } })]),
+    ],
+    ['with properties that nest too deeply', () => nested(entryOf(1, [seen('nobody')]), 200)],
+    ['with a change that nests without an end', () => changing('{"a":D}', 100_000)],
+    ['with a number that no query could read', () => changing('{"a":1e999}')],
+    ['with an infinite property', () => infinite(seen('nobody', { properties: { a: 7 } }))],
+    ['without an id', () => entryOf(1, [seen('')])],
+    ['with an id of a megabyte', () => entryOf(1, [seen('a'.repeat(1_000_000))])],
+    ['with a name of a megabyte', () => entryOf(1, [{ event: 'a'.repeat(1e6), distinct_id: 'a' }])],
   ]
   test.each(breaking)('%s', async (_what, text) => {
     const answer = await send(text(), epoch(100))
@@ -371,4 +472,16 @@ test('edges are listed with what they reported last', async () => {
   expect(await answer.json()).toMatchObject({
     results: [{ id: EDGE, name: 'rome-1', wire: 1, backlog_events: 0, lag_s: 0, projects: [1] }],
   })
+})
+
+test('an edge reports only projects of its key, and a user has so many edges', async () => {
+  const report = (projects: readonly number[]) => JSON.stringify({ ...REPORT, projects })
+  await send('', { ...epoch(201), 'Tidemark-Report': report([1, 4711]) })
+  expect(rows('select report from edge_reports')).toMatchObject([
+    { report: JSON.stringify({ ...REPORT, projects: [1] }) },
+  ])
+  for (let number = 0; number < 110; number += 1) {
+    await send('', { ...epoch(202), 'Tidemark-Edge': number.toString(16).padStart(32, '0') })
+  }
+  expect(rows('select report from edge_reports').length).toBe(100)
 })

@@ -5,7 +5,7 @@ import type { EdgeReport } from '../../../src/edge/report.ts'
 export const EDGE = 'e0'.repeat(16)
 export const EPOCH = 'a1'.repeat(16)
 
-const REPORT: EdgeReport = {
+export const REPORT: EdgeReport = {
   name: 'rome-1',
   wire: 1,
   backlog_entries: 0,

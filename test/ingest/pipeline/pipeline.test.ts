@@ -44,6 +44,13 @@ describe('the documented cases', () => {
     ])
   })
 
+  test("the text of an SDK's own warning is cut", async () => {
+    const properties = { $$client_ingestion_warning_message: 'a'.repeat(100_000) }
+    await folder.batch({ event: '$$client_ingestion_warning', distinct_id: 'u', properties })
+    const [{ details } = { details: '' }] = folder.rows('select details from ingestion_warnings')
+    expect(JSON.parse(String(details))).toEqual({ distinct_id: 'u', message: 'a'.repeat(400) })
+  })
+
   test.each(['$performance_event', '$snapshot', '$$client_ingestion_warning'])(
     '%s is answered and not kept',
     async (event) => {
