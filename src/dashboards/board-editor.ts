@@ -2,7 +2,14 @@
 import { Refusal } from '../errors.ts'
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
 import { type LimitedTable, requireRoom, requireSize } from '../projects/quota.ts'
-import { type Rights, requireEdit } from '../projects/rights/rights.ts'
+import {
+  hasRight,
+  hiddenTables,
+  type Rights,
+  requireEdit,
+  rightsOfUser,
+} from '../projects/rights/rights.ts'
+import { MEMBER_WAYS } from '../projects/rights/ways.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { annotations, dashboards, insight_variables, insights } from './tables.ts'
 
@@ -92,3 +99,45 @@ export function recordBoardEdit(
     now,
   )
 }
+
+/**
+ * The outcome for something that the server computes in the name of `author_id`, once the editor has changed what it
+ * reads: the editor sees its answers. It moves to the name of an editor who may see less than the author, and ends if each
+ * may see what the other may not.
+ */
+export function afterEditOf(
+  { control, project, user_id }: BoardEditor,
+  author_id: number,
+): 'ends' | 'moves' | 'stays' {
+  if (author_id === user_id) return 'stays'
+  const author = findRights(control, author_id, project)
+  // In the name of a member who has left nothing is computed.
+  if (author === null) return 'stays'
+  const own = rightsOfUser(control, user_id, project)
+  if (!lacks(own, author)) return 'stays'
+  return lacks(author, own) ? 'ends' : 'moves'
+}
+
+function findRights(
+  control: ControlDB,
+  user_id: number,
+  project: BoardEditor['project'],
+): Rights | null {
+  try {
+    return rightsOfUser(control, user_id, project)
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+/** Whether an insight or a dashboard may show something to others that it may not show with these rights. */
+function lacks(rights: Rights, others: Rights): boolean {
+  const hidden = new Set(hiddenTables(others))
+  return (
+    hiddenTables(rights).some((table) => !hidden.has(table)) ||
+    READ_BY_ALL.some((need) => hasRight(others, need) && !hasRight(rights, need))
+  )
+}
+
+const READ_BY_ALL = [MEMBER_WAYS['insight.result'], MEMBER_WAYS['dashboard.insight']]

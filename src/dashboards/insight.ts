@@ -4,6 +4,7 @@ import { Refusal } from '../errors.ts'
 import { requireEdit } from '../projects/rights/rights.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { readOneByOne } from '../threads/sliced-json.ts'
+import { narrowAlertsOf } from './alert.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { narrowLinksWith } from './sharing.ts'
 import { insights } from './tables.ts'
@@ -76,7 +77,9 @@ export function updateInsight(
       requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
-    narrowLinksWith({ ...editor, control: tx }, insight.id)
+    const its_editor = { ...editor, control: tx }
+    narrowLinksWith(its_editor, insight.id)
+    narrowAlertsOf(its_editor, insight.id)
     return insight
   })
 }

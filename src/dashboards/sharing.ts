@@ -1,13 +1,10 @@
 /** Public links to dashboards: a link shows one dashboard with the rights of the member who opened it, until it is ended. */
 import { and, eq, inArray, ne, type SQL } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { Refusal } from '../errors.ts'
 import { makeInviteToken } from '../projects/keys/secrets.ts'
-import { hasRight, hiddenTables, type Rights, rightsOfUser } from '../projects/rights/rights.ts'
-import { MEMBER_WAYS } from '../projects/rights/ways.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { afterEditOf, type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { dashboard_tiles, dashboards } from './tables.ts'
 
 const shared_dashboards = sqliteTable('shared_dashboards', {
@@ -97,46 +94,20 @@ export function narrowLinksWith(editor: BoardEditor, insight_id: number): void {
   narrowLinks(editor, inArray(shared_dashboards.dashboard_id, boards))
 }
 
-function narrowLinks({ control, project, user_id }: BoardEditor, which: SQL): void {
+function narrowLinks(editor: BoardEditor, which: SQL): void {
+  const { control, user_id } = editor
   const { enabled, created_by, dashboard_id } = shared_dashboards
   const of_others = and(which, eq(enabled, true), ne(created_by, user_id))
   for (const link of control.select().from(shared_dashboards).where(of_others).all()) {
-    const opener = findRights(control, link.created_by, project)
-    // A link of a member who has left shows nothing.
-    if (opener === null) continue
-    const own = rightsOfUser(control, user_id, project)
-    if (!lacks(own, opener)) continue
+    const next = afterEditOf(editor, link.created_by)
+    if (next === 'stays') continue
     control
       .update(shared_dashboards)
-      .set(lacks(opener, own) ? { enabled: false } : { created_by: user_id })
+      .set(next === 'ends' ? { enabled: false } : { created_by: user_id })
       .where(eq(dashboard_id, link.dashboard_id))
       .run()
   }
 }
-
-function findRights(
-  control: ControlDB,
-  user_id: number,
-  project: BoardEditor['project'],
-): Rights | null {
-  try {
-    return rightsOfUser(control, user_id, project)
-  } catch (error) {
-    if (error instanceof Refusal) return null
-    throw error
-  }
-}
-
-/** Whether a dashboard may show something to others that it may not show with these rights. */
-function lacks(rights: Rights, others: Rights): boolean {
-  const hidden = new Set(hiddenTables(others))
-  return (
-    hiddenTables(rights).some((table) => !hidden.has(table)) ||
-    READ_BY_LINKS.some((need) => hasRight(others, need) && !hasRight(rights, need))
-  )
-}
-
-const READ_BY_LINKS = [MEMBER_WAYS['insight.result'], MEMBER_WAYS['dashboard.insight']]
 
 /** A link as the activity log records it, without its token. */
 const describeLink = (link: DashboardLink | null) => ({

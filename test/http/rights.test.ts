@@ -938,5 +938,15 @@ describe('a message that the server computes in the name of a member', () => {
     const changed = await send(member, line, { insight: await insight() })
     expect(author(changed)).toBe('member@example.com')
     expect(author(await send(owner, line, { webhook_url: `${url}/o` }))).toBe(author(made))
+
+    // Whoever may see less and changes the insight reads the values of its alert.
+    const asked = await send(owner, `GET alerts/${idOf(made)}/`)
+    const its = `PATCH insights/${String((asked.json['insight'] as { id: unknown }).id)}/`
+    expect((await send(member, its, { name: 'seen' })).status).toBe(200)
+    expect(author(await send(owner, `GET alerts/${idOf(made)}/`))).toBe(author(made))
+    rights.setLevel('person', 'none')
+    expect((await send(member, its, { name: 'hidden' })).status).toBe(200)
+    rights.setLevel('person', null)
+    expect(author(await send(owner, `GET alerts/${idOf(made)}/`))).toBe('member@example.com')
   })
 })

@@ -4,7 +4,6 @@ import { MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 import {
   type ClickHouseClient,
-  ClickHouseError,
   type ClickHouseStatement,
   errorOf,
 } from '../../storage/clickhouse/clickhouse-client.ts'
@@ -322,8 +321,7 @@ async function* textLines(body: Response['body']): AsyncGenerator<string> {
     const [first = '', ...lines] = decoder.decode(bytes, { stream: true }).split('\n')
     begun.push(first)
     length += first.length
-    if (length > LINE_LENGTH_MAX)
-      throw new ClickHouseError('a row of ClickHouse does not end', null)
+    if (length > LINE_LENGTH_MAX) throw tooLarge(`${LINE_LENGTH_MAX} characters in a row`)
     const last = lines.pop()
     if (last === undefined) continue
     yield begun.join('')
