@@ -125,11 +125,15 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
     if (update !== null) update.automatic.properties = properties
   }
   const base = Uint8Array.fromHex(uuid_base)
-  const events = unpacked.map((event, index) => ({
-    ...event,
-    uuid: event.uuid ?? uuidAfter(base, index),
-    warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning),
-  }))
+  const events = unpacked.map((event, index) =>
+    event.uuid !== null && event.warnings.length === 0
+      ? event
+      : {
+          ...event,
+          uuid: event.uuid ?? uuidAfter(base, index),
+          warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning),
+        },
+  )
   return {
     seq: Number(seq_text),
     project_id,
