@@ -14,3 +14,13 @@ export function randomRuns(count: number): RandomRuns {
     ? { numRuns: count * TIMES }
     : { numRuns: count, seed: SEED }
 }
+
+/** The size of a test that is not random: `few` in `bun run check`, `many` with `EVERY_CASE=1`. */
+export function fewOrMany(few: number, many: number): number {
+  return process.env['EVERY_CASE'] === '1' ? many : few
+}
+
+/** Of the rows of a matrix by the number of their pair: one in `step`; with `EVERY_CASE=1` all. */
+export function isTried(pair: number, step: number): boolean {
+  return pair % fewOrMany(step, 1) === 0
+}

@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { localDefinitions } from '../../src/flags/local/local.ts'
 import { decideMembers } from '../../src/flags/response.ts'
+import { randomRuns } from '../random-runs.ts'
 import { makeDefinitions, makeFlag, makePerson, valuesFor } from './make.ts'
 
 const is = (key: string, value: unknown, operator = 'exact') => ({
@@ -142,7 +143,7 @@ describe('a person', () => {
         expect(evaluation.bugs).toEqual([])
         expect(typeof evaluation.results[0]?.enabled).toBe('boolean')
       }),
-      { numRuns: 1000 },
+      randomRuns(150),
     )
   })
 
@@ -189,7 +190,7 @@ describe('the laws', () => {
           expect(isIn(Math.min(a, b)) && !isIn(Math.max(a, b))).toBe(false)
         },
       ),
-      { numRuns: 2000 },
+      randomRuns(300),
     )
   })
 

@@ -5,6 +5,7 @@ import { RE2JS } from 're2js'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { compilePattern, patternSizeFault } from '../../src/flags/operators/pattern.ts'
 import { decideText } from '../../src/flags/response.ts'
+import { randomRuns } from '../random-runs.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 /** One evaluation takes a fiftieth of this; the machine may be busy. */
@@ -121,7 +122,7 @@ describe('a pattern', () => {
         expect(size).toBeLessThanOrEqual(2 * pattern.instructions + 10)
         expect(size).toBeLessThan(8000)
       }),
-      { numRuns: 2000 },
+      randomRuns(300),
     )
   })
 })

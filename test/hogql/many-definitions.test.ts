@@ -4,6 +4,7 @@ import { array, assert, constantFrom, property, string } from 'fast-check'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { CohortReference } from '../../src/hogql/context.ts'
 import { nearestName } from '../../src/hogql/resolve/refusals.ts'
+import { randomRuns } from '../random-runs.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
 const COHORTS: readonly CohortReference[] = Array.from({ length: 20_000 }, (_, index) => ({
@@ -79,7 +80,7 @@ test('the nearest name is the first of those at the least distance', () => {
       const nearest = least <= allowed ? (names[distances.indexOf(least)] ?? null) : null
       expect(nearestName(wrong, names)).toBe(nearest)
     }),
-    { numRuns: 500 },
+    randomRuns(80),
   )
 })
 

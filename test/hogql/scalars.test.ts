@@ -6,6 +6,7 @@ import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { cityHash } from '../../src/hogql/scalars/city-hash.ts'
 import { HOGQL_SCALARS } from '../../src/hogql/scalars/scalars.ts'
+import { randomRuns } from '../random-runs.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
 let world: World
@@ -38,7 +39,7 @@ describe('scalar functions', () => {
         const rows = await world.ask('select base58Decode(base58Encode({text}))', { values })
         expect(rows).toEqual([[text.toWellFormed()]])
       }),
-      { numRuns: 50 },
+      randomRuns(15),
     )
   })
 

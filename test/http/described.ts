@@ -44,10 +44,24 @@ const MATCHERS = ROUTES.flatMap(({ method, paths, answers }) =>
 
 /** What is wrong with a value that may say no more than a schema tells. */
 export function faultsOf(schema: TSchema, value: unknown): readonly string[] {
-  const checker = getSchemaValidator<TSchema>(strict(schema), { dynamic: false })
+  const checker = checkerOf(schema)
   if (checker.Check(value)) return []
   return [...checker.Errors(value)].map(({ path, message }) => `${path}: ${message}`)
 }
+
+/** Compiling one takes up to tens of milliseconds, and tests hold thousands of answers against the same few. */
+const CHECKERS = new WeakMap<TSchema, ReturnType<typeof compileStrict>>()
+
+function checkerOf(schema: TSchema): ReturnType<typeof compileStrict> {
+  const known = CHECKERS.get(schema)
+  if (known !== undefined) return known
+  const checker = compileStrict(schema)
+  CHECKERS.set(schema, checker)
+  return checker
+}
+
+const compileStrict = (schema: TSchema) =>
+  getSchemaValidator<TSchema>(strict(schema), { dynamic: false })
 
 /** The same schema, refusing members that it does not name. */
 function strict(schema: TSchema): TSchema {

@@ -1,5 +1,5 @@
 /** What does not stay for ever: deleted things, and the oldest end of the activity log. */
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { capture, manage } from './targeting/flag-world.ts'
 import { openWorld, type World } from './world.ts'
@@ -10,12 +10,14 @@ let world: World
 /** Days that the server's clock is ahead. */
 let days = 0
 
-beforeEach(async () => {
-  days = 0
+beforeAll(async () => {
   world = await openWorld({ now: () => new Date(Date.now() + days * DAY_MS) })
 })
-
-afterEach(() => world.close())
+beforeEach(() => {
+  days = 0
+  world.resetControl()
+})
+afterAll(() => world.close())
 
 const root = '/api/projects/1/'
 const make = async (family: string, body: object) => {

@@ -15,6 +15,7 @@ import {
   type PersonProperties,
   PersonStore,
 } from '../../src/storage/persons/person-store.ts'
+import { randomRuns } from '../random-runs.ts'
 
 const LIMITS = { bytes_max: 10_000, properties_max: 1000, merges: new MergeBudget() }
 const PROPERTIES: readonly PersonProperties[] = [
@@ -227,7 +228,7 @@ test('any events, merges, changes by hand and rollbacks come to the same with an
       }
       expect(few.state(project_id)).toEqual(all.state(project_id))
     }),
-    { numRuns: 50 },
+    randomRuns(10),
   )
   expect(recalled).toBeGreaterThan(0)
   expect(strangers).toBeGreaterThan(0)

@@ -2,8 +2,9 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Folder } from '../ingest/folder.ts'
+import { fewOrMany } from '../random-runs.ts'
 
-const ROUNDS = 12
+const ROUNDS = fewOrMany(4, 12)
 /** A round ends at some moment within so many milliseconds. */
 const ROUND_MS = 60
 

@@ -11,6 +11,7 @@ import {
   string,
 } from 'fast-check'
 import { parseRows, ROW_END, writeArray } from '../../src/threads/sliced-json.ts'
+import { randomRuns } from '../random-runs.ts'
 
 const textOf = async (parts: Promise<readonly Uint8Array[]>): Promise<string> =>
   Buffer.concat(await parts).toString()
@@ -26,7 +27,7 @@ test('rows are read as they were written, whatever their texts contain', async (
       const text = rowsText(many)
       expect(await parseRows(Buffer.from(text))).toEqual(JSON.parse(text))
     }),
-    { numRuns: 30 },
+    randomRuns(4),
   )
 })
 

@@ -8,6 +8,7 @@ import { OPERATORS } from '../../../src/flags/operators/operators.ts'
 import { decideText } from '../../../src/flags/response.ts'
 import type { FlagPerson } from '../../../src/flags/subject.ts'
 import { Work } from '../../../src/flags/work.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson, NOW } from '../make.ts'
 
 const plainly = (definitions: CompiledFlags, person: FlagPerson) =>
@@ -97,7 +98,7 @@ describe('an outline', () => {
           })
         },
       ),
-      { numRuns: 500 },
+      randomRuns(80),
     )
   })
 
@@ -209,7 +210,7 @@ describe('an outline', () => {
         }
       },
     )
-    fc.assert(law, { numRuns: 500 })
+    fc.assert(law, randomRuns(80))
   })
 
   test('is result_cache for those who ask again, of a bounded number of people', () => {

@@ -9,6 +9,7 @@ import { localDefinitions, localVerdict } from '../../../src/flags/local/local.t
 import { asText } from '../../../src/flags/operators/value.ts'
 import { valueOf } from '../../../src/flags/result.ts'
 import { type FlagPerson, overlayProperties } from '../../../src/flags/subject.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from '../make.ts'
 
 const DAY_MS = 86_400_000
@@ -402,7 +403,7 @@ describe("an unmodified posthog-node's own evaluation", () => {
             }
           },
         ),
-        { numRuns: 1000 },
+        randomRuns(80),
       )
       // The law would hold of a client that decides nothing: see that it decides much.
       expect(answers / questions).toBeGreaterThan(0.5)
@@ -434,7 +435,7 @@ describe("an unmodified posthog-node's own evaluation", () => {
           decided += 1
         }
       }),
-      { numRuns: 300 },
+      randomRuns(30),
     )
     expect(decided).toBeGreaterThan(100)
   }, 240_000)

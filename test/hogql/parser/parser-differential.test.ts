@@ -11,6 +11,7 @@ import {
 } from '../../../src/hogql/parser/parser.ts'
 import type { Node } from '../../../src/hogql/syntax/ast.ts'
 import { visitNodes } from '../../../src/hogql/syntax/walk.ts'
+import { isTried } from '../../random-runs.ts'
 import { type Entry, type Json, openOfficial, toOfficial } from './official.ts'
 import { FAULTS, REFUSED_BY_THEM, REFUSED_BY_US } from './official-faults.ts'
 
@@ -177,10 +178,10 @@ const OPERATORS = `
 
 describe('operators', () => {
   test(
-    'every pair of them binds as the official grammar says',
+    'every pair of them binds as the official grammar says; a third of them in each run',
     async () => {
-      for (const first of OPERATORS) {
-        for (const second of OPERATORS) {
+      for (const [at, first] of OPERATORS.entries()) {
+        for (const second of OPERATORS.filter((_, beside) => isTried(at + beside, 3))) {
           const text = second.replace('@', first.replace('@', 'a'))
           const answers = { text, tree: ours('expr', text) }
           expect(answers).toEqual({ text, tree: await theirs('expr', text) })

@@ -13,6 +13,7 @@ import {
 import type { Expr, Node } from '../../../src/hogql/syntax/ast.ts'
 import { call, constant, field } from '../../../src/hogql/syntax/nodes.ts'
 import { heightOf, mapExpr, mapSelect, visitNodes } from '../../../src/hogql/syntax/walk.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { withoutPlaces } from '../trees.ts'
 
 /** The refusal of a text, or null when it parses. Anything else thrown fails the test. */
@@ -376,7 +377,7 @@ describe('any text', () => {
         const { start = -1, end = -1 } = refusal.span ?? {}
         expect(0 <= start && start <= end && end <= text.length).toBe(true)
       })
-      fc.assert(law, { numRuns: 1_000 })
+      fc.assert(law, randomRuns(150))
     },
     SLOW_MS,
   )
@@ -391,7 +392,7 @@ describe('any text', () => {
           refusalOf(parseSelect, `select ${pieces.join(', ')}`)
         },
       )
-      fc.assert(law, { numRuns: 30 })
+      fc.assert(law, randomRuns(10))
     },
     SLOW_MS,
   )

@@ -7,6 +7,7 @@ import { LIMITS } from '../../../src/hogql/parser/cursor.ts'
 import { parseExpr, parseSelect } from '../../../src/hogql/parser/parser.ts'
 import { printHogQL } from '../../../src/hogql/print-hogql/print-hogql.ts'
 import type { Expr, Select } from '../../../src/hogql/syntax/ast.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { anyExpr, anySelect, asFunctions, withoutPlaces } from '../trees.ts'
 
 describe('printHogQL', () => {
@@ -154,7 +155,7 @@ describe('laws of printing', () => {
         const again = reread(tree)
         expect(withoutPlaces(asFunctions(again))).toEqual(withoutPlaces(asFunctions(tree)))
       })
-      fc.assert(law, { numRuns: 1_000 })
+      fc.assert(law, randomRuns(150))
     },
     SLOW_MS,
   )
@@ -165,7 +166,7 @@ describe('laws of printing', () => {
       const law = fc.property(trees, (tree) => {
         expect(printHogQL(reread(tree))).toBe(printHogQL(tree))
       })
-      fc.assert(law, { numRuns: 500 })
+      fc.assert(law, randomRuns(80))
     },
     SLOW_MS,
   )
@@ -189,7 +190,7 @@ describe('laws of printing', () => {
         const tree = parseOrNull(text)
         if (tree !== null) expect(printHogQL(reread(tree))).toBe(printHogQL(tree))
       })
-      fc.assert(law, { numRuns: 3_000 })
+      fc.assert(law, randomRuns(400))
     },
     SLOW_MS,
   )

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../../../src/hogql/times/zones.ts'
+import { randomRuns } from '../../random-runs.ts'
 import { CONTEXT, NOW_US, openWorld, type World } from '../engine.ts'
 
 let world: World
@@ -52,7 +53,7 @@ describe('zones', () => {
         expect(back === us || back < us).toBe(true)
         expect(offsetAtInstant(zone, back) * 1_000_000).toBe(Number(local_us - back))
       }),
-      { numRuns: 300 },
+      randomRuns(60),
     )
   })
 })

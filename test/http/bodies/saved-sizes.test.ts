@@ -1,16 +1,16 @@
 /** How large what a project keeps may be: member by member, and all things of a kind together. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { manage } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 
 let world: World
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld({ saved_bytes_max: 600_000, organizations_max: 2, projects_max: 2 })
 })
-
-afterEach(() => world.close())
+beforeEach(() => world.resetControl())
+afterAll(() => world.close())
 
 const long = (length: number) => 'x'.repeat(length)
 const SURVEY = { name: 's', type: 'api', questions: [{ type: 'open', question: 'How?' }] }

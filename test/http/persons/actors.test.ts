@@ -7,6 +7,7 @@ import {
   openHistories,
   type SentEvent,
 } from '../../insights/history.ts'
+import { isTried } from '../../random-runs.ts'
 import { untold } from '../described.ts'
 
 setDefaultTimeout(120_000)
@@ -428,8 +429,9 @@ describe('odd parameters', () => {
     async (analysis) => {
       if (!isAnalysis(analysis)) throw new Error(analysis)
       const [path, sent] = complete[analysis]
-      for (const name of Object.keys(ANALYSES[analysis].properties)) {
-        for (const odd of ODD) {
+      for (const [index, name] of Object.keys(ANALYSES[analysis].properties).entries()) {
+        // Each name with a quarter of the values, and each value with a quarter of the names.
+        for (const odd of ODD.filter((_, at) => isTried(index + at, 4))) {
           const query = new URLSearchParams({ date_from: '2024-06-09', ...sent, [name]: odd })
           const { status, text } = await get(`${path}?${query.toString()}`)
           const { detail } = JSON.parse(text)

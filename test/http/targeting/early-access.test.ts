@@ -1,5 +1,5 @@
 /** Early access through the management API: people say yes or no themselves, and their flag follows. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { openWorld, type World } from '../world.ts'
 import { ask, capture, manage, putFlag } from './flag-world.ts'
 
@@ -7,11 +7,14 @@ const FEATURES = '/api/projects/1/early_access_feature/'
 
 let world: World
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld()
 })
-
-afterEach(() => world.close())
+beforeEach(() => {
+  world.resetControl()
+  world.needs.flags.expectChange()
+})
+afterAll(() => world.close())
 
 const create = (body: object) => manage(world, 'POST', FEATURES, body)
 const enroll = (distinct_id: string, key: string, is_in: boolean) =>

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { DefinitionTracker } from '../../../src/ingest/notes/definition-tracker.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 const MINUTE_US = 60_000_000
 
@@ -106,6 +107,6 @@ test('whatever is sent, the same names are told as if each were looked at', () =
         expect(list.close()).toEqual(plain.tell(events, now))
       }
     }),
-    { numRuns: 300 },
+    randomRuns(50),
   )
 })

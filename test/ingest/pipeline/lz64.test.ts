@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compressToBase64 } from 'lz-string'
 import { expandLz64 } from '../../../src/ingest/pipeline/lz64.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 describe('expandLz64', () => {
   test.each(['', 'a', 'aaaaaaaaaaaa', '{"event":"a"}', 'Zürich 日本 😀', '\0\u0001'.repeat(50)])(
@@ -17,7 +18,7 @@ describe('expandLz64', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (text) => {
         expect(expandLz64(compressToBase64(text), 1_000_000)).toEqual({ kind: 'text', text })
       }),
-      { numRuns: 100 },
+      randomRuns(15),
     )
   })
 

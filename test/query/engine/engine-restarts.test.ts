@@ -4,12 +4,14 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ProjectBackoff } from '../../../src/query/engine/backoff.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
+import { fewOrMany } from '../../random-runs.ts'
 import { ask, question, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
 
 const ONE = 'select 1 where $1 > 0'
-const LONG = 'select count(*) from range(1000000000000) t(a) where a % 3 = $1'
+/** Runs until it is interrupted, and takes no processor time. */
+const SLEEPING = 'select sleep_ms(600000), $1'
 /** One scalar call that hears no interrupt. */
 const DEAF = `select sum(levenshtein(repeat('ab', 40000 + a::int), repeat('ba', 40000))), $1 from range(200) t(a)`
 
@@ -18,11 +20,12 @@ describe('a query process whose address space is used up', () => {
     await using world = new World()
     // Each open project takes the stacks of its threads: four of them are all that there is room for.
     const engine = world.openEngine({ memory_mb: 64, threads: 8 })
+    const projects = fewOrMany(6, 12)
     const answers: unknown[] = []
-    for (let project_id = 1; project_id <= 12; project_id++) {
+    for (let project_id = 1; project_id <= projects; project_id++) {
       answers.push(await refusal(ask(engine, ONE, { project_id })))
     }
-    expect(answers).toEqual(Array.from({ length: 12 }, () => 'answered'))
+    expect(answers).toEqual(Array.from({ length: projects }, () => 'answered'))
     const { processes_ended, unready } = engine.state
     // Worn ones by their successors; or at once, when a project could not be opened.
     expect(Object.keys(processes_ended).join()).toMatch(/worn|exhausted/)
@@ -32,7 +35,7 @@ describe('a query process whose address space is used up', () => {
   test('is replaced under projects that are opened at the same time, and each is answered', async () => {
     await using world = new World()
     const engine = world.openEngine({ memory_mb: 64, threads: 8, running_max: 8 })
-    const asked = Array.from({ length: 8 }, (_, index) =>
+    const asked = Array.from({ length: fewOrMany(6, 8) }, (_, index) =>
       refusal(ask(engine, ONE, { project_id: index + 1 })),
     )
     expect(await Promise.all(asked)).toEqual(asked.map(() => 'answered'))
@@ -62,22 +65,26 @@ describe('a query that has to be stopped by force', () => {
     expect(await patient).toMatchObject({ row_count: 1 })
   })
 
-  test('never costs the queries of others more than time', async () => {
-    await using world = new World()
-    const engine = world.openEngine()
-    await ask(engine, ONE)
-    const victims = { over: false }
-    // Takes longer than an attacker needs to have the process killed, and no processor time.
-    const victim = refusal(ask(engine, 'select sleep_ms(6000), $1', { project_id: 2 })).finally(
-      () => (victims.over = true),
-    )
-    while (!victims.over) {
-      await hangUp(engine)
-      await Bun.sleep(100)
-    }
-    expect(await victim).toMatch(/^(answered|storage_unavailable: .*restarted)/)
-    expect(engine.state.processes_ended).toEqual({ unresponsive: expect.any(Number) })
-  })
+  // In `check`, engine.test.ts asks beside one such query; here they come for as long as another one runs.
+  test.skipIf(fewOrMany(0, 1) === 0)(
+    'never costs the queries of others more than time',
+    async () => {
+      await using world = new World()
+      const engine = world.openEngine()
+      await ask(engine, ONE)
+      const victims = { over: false }
+      // Takes longer than an attacker needs to have the process killed, and no processor time.
+      const victim = refusal(ask(engine, 'select sleep_ms(6000), $1', { project_id: 2 })).finally(
+        () => (victims.over = true),
+      )
+      while (!victims.over) {
+        await hangUp(engine)
+        await Bun.sleep(100)
+      }
+      expect(await victim).toMatch(/^(answered|storage_unavailable: .*restarted)/)
+      expect(engine.state.processes_ended).toEqual({ unresponsive: expect.any(Number) })
+    },
+  )
 })
 
 describe('a query that runs once more because its process died', () => {
@@ -85,7 +92,7 @@ describe('a query that runs once more because its process died', () => {
     await using world = new World()
     const engine = world.openEngine()
     await ask(engine, ONE)
-    const long = refusal(engine.ask(question(LONG), { timeout_ms: 30_000 }))
+    const long = refusal(engine.ask(question(SLEEPING), { timeout_ms: 30_000 }))
     await until(() => engine.state.running === 1)
     process.kill(engine.state.pid ?? 0, 'SIGKILL')
     // Begun for the second time.
@@ -103,7 +110,7 @@ test('a project that runs as many queries as may run keeps no other one waiting'
   await using world = new World()
   const engine = world.openEngine({ running_max: 2 })
   await ask(engine, ONE)
-  const long = [1, 2, 3].map(() => refusal(engine.ask(question(LONG), { timeout_ms: 60_000 })))
+  const long = [1, 2, 3].map(() => refusal(engine.ask(question(SLEEPING), { timeout_ms: 60_000 })))
   await until(() => engine.state.running === 2)
   expect(engine.state.waiting).toBe(1)
   expect(await ask(engine, ONE, { project_id: 2 })).toEqual([[1]])

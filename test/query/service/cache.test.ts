@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { AnswerCache, type ComputedAnswer, openCacheDB } from '../../../src/query/service/cache.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 class Folder implements Disposable {
   readonly path: string
@@ -122,7 +123,7 @@ describe('the cache', () => {
           expect(order.map((other) => cache.age(1, `${other}`))).toEqual(order.map(() => 1))
         })
       }),
-      { numRuns: 30 },
+      randomRuns(8),
     )
   }, 60_000)
 
@@ -167,7 +168,7 @@ describe('the cache', () => {
         }
         for (const id of [1, 2]) cache.dropProject(id)
       }),
-      { numRuns: 30 },
+      randomRuns(8),
     )
     db.close()
   })

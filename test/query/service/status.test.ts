@@ -17,6 +17,7 @@ import {
   statusText,
 } from '../../../src/query/service/status.ts'
 import { StatusStore } from '../../../src/query/service/status-store.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 const ASKED = {
   id: 'q1',
@@ -140,7 +141,7 @@ describe('any sequence of what can happen', () => {
         db.close()
         rmSync(folder, { recursive: true, force: true })
       }),
-      { numRuns: 60 },
+      randomRuns(15),
     )
   }, 60_000)
 

@@ -15,6 +15,7 @@ import {
   readOwn,
   writeEncodings,
 } from '../../../src/storage/files/column-encodings.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 setDefaultTimeout(60_000)
 
@@ -107,7 +108,7 @@ test('come back as they were, in whatever forms serve', async () => {
       expect(readEncodings(writeEncodings(forms))).toEqual(forms)
     }),
     {
-      numRuns: 60,
+      ...randomRuns(12),
       examples: [[[[timed(NOW_US / 1000n, 1n), { at: NOW_US, created: NOW_US + 7n }]]]],
     },
   )

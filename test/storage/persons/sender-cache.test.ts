@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type CachedSender, SenderCache } from '../../../src/storage/persons/sender-cache.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 /** Persons of one group of changes each, except the last two, who share theirs. */
 const PERSONS = [1, 2, 3, 4, 5].map((number) => {
@@ -93,7 +94,7 @@ test('any order of notes and changes leaves nothing known that is not so', () =>
         expect(wrong).toEqual([])
       }
     }),
-    { numRuns: 60 },
+    randomRuns(15),
   )
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { array, assert, asyncProperty, constantFrom, string, uniqueArray } from 'fast-check'
 import { Refusal } from '../../../src/errors.ts'
 import { readPeopleTable } from '../../../src/targeting/cohorts/persons-table.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 describe('a table of people', () => {
   test.each([
@@ -59,7 +60,7 @@ describe('a table of people', () => {
           expect(names).toEqual(cells.map((one) => one.trim()).filter((one) => one !== ''))
         },
       ),
-      { numRuns: 200 },
+      randomRuns(40),
     )
   })
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { assert, constantFrom, integer, property } from 'fast-check'
 import { isCron, nextTime } from '../../../src/targeting/flags/recurrence.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 const BERLIN = 'Europe/Berlin'
 const at = (text: string) => new Date(text)
@@ -118,7 +119,7 @@ describe('something that comes back', () => {
         }
         expect(found).toEqual(slow)
       }),
-      { numRuns: 10 },
+      randomRuns(4),
     )
   })
 })

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
 import { MarkupCleaner, TooMuchMarkup } from '../../../src/targeting/surveys/survey-markup.ts'
+import { randomRuns } from '../../random-runs.ts'
 
 const cleanMarkup = (text: string) => new MarkupCleaner().clean(text)
 
@@ -112,7 +113,7 @@ describe('text with markup', () => {
           .transform(clean)
         expect(acts).toEqual([])
       }),
-      { numRuns: 500 },
+      randomRuns(80),
     )
   })
 })

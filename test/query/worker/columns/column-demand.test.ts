@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type NeededColumn, neededColumnName } from '../../../../src/column-names.ts'
 import { ColumnDemand } from '../../../../src/query/worker/columns/column-demand.ts'
+import { randomRuns } from '../../../random-runs.ts'
 
 const column = (name: string): NeededColumn => ({ kind: 'text', name })
 const openWants = () =>
@@ -60,6 +61,6 @@ test('whatever questions begin and end, each has its columns, and few others sta
         expect(offered.size).toBeLessThanOrEqual(Math.max(256, needed.size))
       }
     }),
-    { numRuns: 50 },
+    randomRuns(15),
   )
 })

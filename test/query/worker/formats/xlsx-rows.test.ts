@@ -4,6 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import * as fc from 'fast-check'
 import { strFromU8, unzipSync } from 'fflate'
 import { xlsxSink } from '../../../../src/query/worker/formats/xlsx-rows.ts'
+import { randomRuns } from '../../../random-runs.ts'
 
 const LIMITS = { sheet_rows_max: 100, bytes_max: 10_000_000 }
 
@@ -116,7 +117,7 @@ describe('a workbook', () => {
         // oxlint-disable-next-line no-control-regex
         expect(sheet).not.toMatch(/[\0-\u0008\u000b-\u001f\uffff]/)
       }),
-      { numRuns: 10 },
+      randomRuns(4),
     )
   })
 })
