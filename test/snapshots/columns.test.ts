@@ -7,6 +7,7 @@ import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import { listAllFiles } from '../../src/storage/files/manifest.ts'
 import { readColumns } from '../../src/storage/files/property-columns.ts'
 import { MARCH_US, World } from '../query/world.ts'
+import { randomRuns } from '../random-runs.ts'
 import { createJob } from './snapshot-world.ts'
 
 setDefaultTimeout(180_000)
@@ -201,7 +202,7 @@ describe('property columns', () => {
           expect([text, await askHogQL(mixed, text, true)]).toEqual([text, plain[index]])
         }
       }),
-      { numRuns: 2 },
+      randomRuns(1),
     )
   })
 

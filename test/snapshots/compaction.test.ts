@@ -1,7 +1,6 @@
 /** Compaction: many small files become few large ones, no answer changes, and a crash at any step costs nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { FAULT_POINTS } from '../../src/snapshots/fault-injection.ts'
 import { type CompactionRule, planCompaction } from '../../src/snapshots/plan-compaction.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
@@ -11,12 +10,14 @@ import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import {
   createJob,
   DAY_US,
+  FAULT_CHAINS,
   failure,
   files,
   filesOnDisk,
   fingerprints,
   sendMixed,
   stopping,
+  stopsAt,
 } from './snapshot-world.ts'
 
 setDefaultTimeout(120_000)
@@ -75,9 +76,13 @@ describe('the plan', () => {
 
 /** One month of two projects, each in two files: begun with by what is cut off, since each step is the same for more. */
 let small: World
+let small_answers: unknown[]
 beforeAll(async () => {
   small = new World()
   await writeTwice(small, 200, 28)
+  const engine = small.openEngine()
+  small_answers = await fingerprints(engine)
+  await engine.close()
 })
 afterAll(() => small[Symbol.asyncDispose]())
 
@@ -86,12 +91,12 @@ describe('compaction', () => {
     await using world = new World()
     const engine = world.openEngine()
     const job = createJob(world, { readers: engine, columns_max: 0, compaction: EAGER })
-    for (let round = 0; round < 5; round++) {
-      sendMixed(world, 1000)
+    for (let round = 0; round < 3; round++) {
+      sendMixed(world, 300)
       await job.run()
     }
     await job.close()
-    expect(files(world)).toHaveLength(30)
+    expect(files(world)).toHaveLength(18)
     const before = await fingerprints(engine)
     const compacting = createJob(world, { readers: engine, compaction: EAGER })
     await compacting.compact()
@@ -124,56 +129,59 @@ describe('compaction', () => {
     await job.close()
   })
 
-  test.each(FAULT_POINTS.map((fault) => [fault]))(
+  test.each(FAULT_CHAINS)(
     'loses and doubles nothing when its process is killed at: %s',
-    async (fault) => {
+    async (_, faults) => {
       await using world = new World(small)
       const engine = world.openEngine()
-      const before = await fingerprints(engine)
-      const cut = createJob(world, { readers: engine, fault, compaction: EAGER })
-      expect(await failure(cut.compact())).toContain('snapshot process ended')
-      await cut.close()
-      expect(files(world)).toHaveLength(4)
-      expect(filesOnDisk(world)).toHaveLength(4)
-      expect(await fingerprints(engine)).toEqual(before)
+      for (const fault of faults) {
+        const cut = createJob(world, { readers: engine, fault, compaction: EAGER })
+        expect(await failure(cut.compact())).toContain('snapshot process ended')
+        await cut.close()
+        expect([fault, files(world).length, filesOnDisk(world).length]).toEqual([fault, 4, 4])
+        expect([fault, await fingerprints(engine)]).toEqual([fault, small_answers])
+      }
       const job = createJob(world, { readers: engine, compaction: EAGER })
       await job.compact()
       expect(files(world)).toHaveLength(2)
-      expect(await fingerprints(engine)).toEqual(before)
+      expect(await fingerprints(engine)).toEqual(small_answers)
       await job.close()
     },
   )
 
-  test.each([['commitFiles'], ['adoptManifest']] as const)(
-    'loses and doubles nothing when the server stops before or after: %s',
-    async (stop) => {
-      for (const is_done_first of [false, true]) {
-        await using world = new World(small)
-        const engine = world.openEngine()
-        const before = await fingerprints(engine)
-        const options = stopping(world, engine, stop, is_done_first)
-        const job = createJob(world, { ...options, compaction: EAGER })
-        expect(await failure(job.compact())).toBe('stopped')
-        await job.close()
+  test.each(
+    stopsAt(
+      ['commitFiles', 'adoptManifest'],
+      [
+        ['commitFiles', false],
+        ['adoptManifest', true],
+      ],
+    ),
+  )(
+    'loses and doubles nothing when the server stops at: %s (when it is done: %p)',
+    async (name, is_done_first) => {
+      await using world = new World(small)
+      const job = createJob(world, { ...stopping(world, [name, is_done_first]), compaction: EAGER })
+      expect(await failure(job.compact())).toBe('stopped')
+      await job.close()
 
-        // The next server.
-        expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
-        const engine_after = world.openEngine()
-        expect(await fingerprints(engine_after)).toEqual(before)
-        const next = createJob(world, { readers: engine_after, compaction: EAGER })
-        await next.compact()
-        expect(await fingerprints(engine_after)).toEqual(before)
-        expect(files(world)).toHaveLength(2)
-        expect(filesOnDisk(world)).toHaveLength(2)
-        await next.close()
-      }
+      // The next server.
+      expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
+      const engine = world.openEngine()
+      expect(await fingerprints(engine)).toEqual(small_answers)
+      const next = createJob(world, { readers: engine, compaction: EAGER })
+      await next.compact()
+      expect(await fingerprints(engine)).toEqual(small_answers)
+      expect(files(world)).toHaveLength(2)
+      expect(filesOnDisk(world)).toHaveLength(2)
+      await next.close()
     },
   )
 
   test('changes no answer while it runs', async () => {
     await using world = new World()
     const engine = world.openEngine()
-    await writeTwice(world, 1000, 28)
+    await writeTwice(world, 400, 28)
     const before = await fingerprints(engine)
     const job = createJob(world, { readers: engine, compaction: EAGER })
     const running = job.compact()

@@ -1,8 +1,7 @@
 /** Snapshots with real processes: answers stay the same through them, and a crash at any step loses and doubles nothing. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FAULT_POINTS } from '../../src/snapshots/fault-injection.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import { readLogState } from '../../src/storage/files/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/files/parquet.ts'
@@ -12,6 +11,7 @@ import { ask, MARCH_US, refusal, World } from '../query/world.ts'
 import {
   createJob,
   DAY_US,
+  FAULT_CHAINS,
   FINGERPRINT,
   failure,
   files,
@@ -21,6 +21,7 @@ import {
   rowsInLog,
   sendMixed,
   stopping,
+  stopsAt,
   until,
 } from './snapshot-world.ts'
 
@@ -32,10 +33,22 @@ function isSnapshotProcess(pid: number): boolean {
   return existsSync(path) && readFileSync(path, 'latin1').includes('snapshot-process')
 }
 
+/** A log of one month of two projects, and what it answers: copied by tests that begin with it. */
+let small: World
+let small_answers: unknown[]
+beforeAll(async () => {
+  small = new World()
+  sendMixed(small, 200, 28)
+  const engine = small.openEngine()
+  small_answers = await fingerprints(engine)
+  await engine.close()
+})
+afterAll(() => small[Symbol.asyncDispose]())
+
 describe('the snapshot job', () => {
   test('moves the log into one file per project and month, and every answer stays the same', async () => {
     await using world = new World()
-    sendMixed(world, 5000)
+    sendMixed(world, 600)
     const engine = world.openEngine()
     const before = await fingerprints(engine)
     const job = createJob(world, { readers: engine })
@@ -51,8 +64,8 @@ describe('the snapshot job', () => {
     ])
     expect(readLogState(world.log.db)).toMatchObject({
       version: 1,
-      flushed_seq: 5000,
-      trimmed_seq: 5000,
+      flushed_seq: 600,
+      trimmed_seq: 600,
     })
     expect(rowsInLog(world)).toBe(0)
     expect(filesOnDisk(world)).toHaveLength(6)
@@ -69,12 +82,12 @@ describe('the snapshot job', () => {
 
   test('keeps answers the same while it runs, and shows events that come meanwhile at once', async () => {
     await using world = new World()
-    sendMixed(world, 20_000)
+    sendMixed(world, 4000)
     const engine = world.openEngine()
     await fingerprints(engine)
     const job = createJob(world, { readers: engine })
     const running = job.run()
-    for (let sent = 20_000; Bun.peek.status(running) === 'pending'; ) {
+    for (let sent = 4000; Bun.peek.status(running) === 'pending'; ) {
       const [[count, distinct]] = (await ask(engine, FINGERPRINT, { project_id: 1 })) as [number[]]
       expect([count, distinct]).toEqual([sent / 2, sent / 2])
       sendMixed(world, 100)
@@ -87,53 +100,57 @@ describe('the snapshot job', () => {
     await job.close()
   })
 
-  test.each(FAULT_POINTS.map((fault) => [fault]))(
+  test.each(FAULT_CHAINS)(
     'loses and doubles nothing when its process is killed at: %s',
-    async (fault) => {
-      await using world = new World()
-      sendMixed(world, 200, 28)
+    async (_, faults) => {
+      await using world = new World(small)
       const engine = world.openEngine()
-      const before = await fingerprints(engine)
-      const cut = createJob(world, { readers: engine, fault })
-      expect(await failure(cut.run())).toContain('snapshot process ended')
-      await cut.close()
-      expect(files(world)).toEqual([])
-      expect(filesOnDisk(world)).toEqual([])
-      expect(await fingerprints(engine)).toEqual(before)
+      for (const fault of faults) {
+        const cut = createJob(world, { readers: engine, fault })
+        expect(await failure(cut.run())).toContain('snapshot process ended')
+        await cut.close()
+        expect([fault, files(world)]).toEqual([fault, []])
+        expect([fault, filesOnDisk(world)]).toEqual([fault, []])
+        expect([fault, await fingerprints(engine)]).toEqual([fault, small_answers])
+      }
 
       const job = createJob(world, { readers: engine })
       await job.run()
       expect(files(world)).toHaveLength(2)
-      expect(await fingerprints(engine)).toEqual(before)
+      expect(await fingerprints(engine)).toEqual(small_answers)
       expect(rowsInLog(world)).toBe(0)
       await job.close()
     },
   )
 
-  test.each([['commitFiles'], ['adoptManifest'], ['trim']] as const)(
-    'loses and doubles nothing when the server stops before or after: %s',
-    async (stop) => {
-      for (const is_done_first of [false, true]) {
-        await using world = new World()
-        sendMixed(world, 200, 28)
-        const engine = world.openEngine()
-        const before = await fingerprints(engine)
-        const job = createJob(world, stopping(world, engine, stop, is_done_first))
-        expect(await failure(job.run())).toBe('stopped')
-        await job.close()
+  test.each(
+    stopsAt(
+      ['commitFiles', 'adoptManifest', 'trim'],
+      [
+        ['commitFiles', false],
+        ['adoptManifest', true],
+        ['trim', true],
+      ],
+    ),
+  )(
+    'loses and doubles nothing when the server stops at: %s (when it is done: %p)',
+    async (name, is_done_first) => {
+      await using world = new World(small)
+      const job = createJob(world, stopping(world, [name, is_done_first]))
+      expect(await failure(job.run())).toBe('stopped')
+      await job.close()
 
-        // The next server.
-        expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
-        const engine_after = world.openEngine()
-        expect(await fingerprints(engine_after)).toEqual(before)
-        const next = createJob(world, { readers: engine_after })
-        await next.run()
-        expect(await fingerprints(engine_after)).toEqual(before)
-        expect(rowsInLog(world)).toBe(0)
-        expect(filesOnDisk(world)).toHaveLength(2)
-        expect(files(world)).toHaveLength(2)
-        await next.close()
-      }
+      // The next server.
+      expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
+      const engine = world.openEngine()
+      expect(await fingerprints(engine)).toEqual(small_answers)
+      const next = createJob(world, { readers: engine })
+      await next.run()
+      expect(await fingerprints(engine)).toEqual(small_answers)
+      expect(rowsInLog(world)).toBe(0)
+      expect(filesOnDisk(world)).toHaveLength(2)
+      expect(files(world)).toHaveLength(2)
+      await next.close()
     },
   )
 
@@ -195,7 +212,7 @@ describe('the snapshot job', () => {
 
   test('takes a log that does not fit into memory in pieces, each whole by itself', async () => {
     await using world = new World()
-    sendMixed(world, 30_000)
+    sendMixed(world, 16_500)
     const engine = world.openEngine()
     const before = await fingerprints(engine)
     const steps: number[] = []
@@ -210,7 +227,7 @@ describe('the snapshot job', () => {
     }
     const job = createJob(world, { readers: engine, capture, length_max: 1_000_000 })
     await job.run()
-    expect(steps).toEqual([8192, 16_384, 24_576, 30_000])
+    expect(steps).toEqual([8192, 16_384, 16_500])
     expect(await fingerprints(engine)).toEqual(before)
     expect(rowsInLog(world)).toBe(0)
     await job.close()
@@ -229,7 +246,7 @@ describe('the snapshot job', () => {
 
   test('leaves no process behind when it is closed under way', async () => {
     await using world = new World()
-    sendMixed(world, 50_000)
+    sendMixed(world, 5000)
     const job = createJob(world)
     const running = failure(job.run())
     const begun = (): readonly number[] =>
@@ -238,7 +255,7 @@ describe('the snapshot job', () => {
     await job.close()
     expect(begun()).toEqual([])
     expect(await running).toContain('snapshot process ended')
-    expect(rowsInLog(world)).toBe(50_000)
+    expect(rowsInLog(world)).toBe(5000)
     expect(files(world)).toEqual([])
   })
 
@@ -267,13 +284,13 @@ describe('the files', () => {
     await using world = new World()
     const engine = world.openEngine({}, 2)
     const job = createJob(world, { readers: engine })
-    for (let round = 1; round <= 4; round++) {
+    for (let round = 1; round <= 3; round++) {
       world.send({}, { timestamp: MARCH_US + 40 * DAY_US })
       expect(await ask(engine, 'select count(*) from events_of($1)')).toEqual([[2 * round]])
       await job.run()
       expect(await ask(engine, 'select count(*) from events_of($1)')).toEqual([[2 * round]])
     }
-    expect(files(world)).toHaveLength(8)
+    expect(files(world)).toHaveLength(6)
     expect(engine.state.processes_started).toBe(1)
     await job.close()
   })
@@ -299,22 +316,26 @@ describe('the files', () => {
         'is damaged',
       ],
     ]
-    for (const [, damage, told] of damages) {
-      await using world = new World()
-      sendMixed(world, 300, 28)
-      const job = createJob(world)
-      await job.run()
-      await job.close()
-      const [file] = files(world)
-      if (file === undefined) throw new Error('no file')
-      damage(filePath(world.data_dir, file))
-      const engine = world.openEngine()
-      const asked = await refusal(ask(engine, FINGERPRINT))
-      expect(asked).toStartWith(`storage_unavailable: Snapshot file ${file.id} ${told}`)
-      expect(await ask(engine, 'select count(*) from events_of($1)', { project_id: 2 })).toEqual([
-        [150],
-      ])
+    await using world = new World()
+    const intact_id = damages.length + 1
+    for (let project_id = 1; project_id <= intact_id; project_id++) {
+      world.send(...Array.from({ length: 150 }, () => ({ project_id })))
     }
+    const job = createJob(world)
+    await job.run()
+    await job.close()
+    const written = files(world)
+    for (const [index, [, damage]] of damages.entries()) {
+      const file = written[index]
+      if (file !== undefined) damage(filePath(world.data_dir, file))
+    }
+    const engine = world.openEngine()
+    for (const [index, [, , told]] of damages.entries()) {
+      const asked = await refusal(ask(engine, FINGERPRINT, { project_id: index + 1 }))
+      expect(asked).toStartWith(`storage_unavailable: Snapshot file ${written[index]?.id} ${told}`)
+    }
+    const counted = 'select count(*) from events_of($1)'
+    expect(await ask(engine, counted, { project_id: intact_id })).toEqual([[150]])
   })
 })
 
@@ -357,7 +378,7 @@ describe('a damaged file whose events the log still has', () => {
 describe('the checksums', () => {
   test('find flipped bytes, which then are refused by name until the file is whole again', async () => {
     await using world = new World()
-    sendMixed(world, 5000)
+    sendMixed(world, 600)
     const job = createJob(world)
     await job.run()
     await job.close()

@@ -5,7 +5,6 @@ import { array, assert, asyncProperty, constantFrom, integer, record } from 'fas
 import { neededColumnName } from '../../src/column-names.ts'
 import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import type { ReplicaRule } from '../../src/snapshots/dependencies.ts'
-import { FAULT_POINTS } from '../../src/snapshots/fault-injection.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
 import { type ColumnKind, fromJson } from '../../src/storage/files/property-columns.ts'
@@ -16,7 +15,7 @@ import {
 } from '../../src/storage/files/replica-files.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import { randomRuns } from '../random-runs.ts'
-import { createJob, filesOnDisk, type JobOptions } from './snapshot-world.ts'
+import { createJob, FAULT_CHAINS, failure, filesOnDisk, type JobOptions } from './snapshot-world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -153,10 +152,16 @@ const keep = async (world: World, options: JobOptions): Promise<void> => {
   }
 }
 
-/** Fills all relations, with more persons than one step takes. */
-function fill(world: World, count = 100): void {
+const FILLING = ['person', 'give', 'group', 'join'] as const
+
+/** Fills all relations, or those of some changes. Each relation takes a process for each step of 40 rows. */
+function fill(
+  world: World,
+  count: number,
+  kinds: readonly (typeof FILLING)[number][] = FILLING,
+): void {
   for (let number = 1; number <= count; number++) {
-    for (const kind of ['person', 'give', 'group', 'join'] as const) change(world, { kind, number })
+    for (const kind of kinds) change(world, { kind, number })
   }
 }
 
@@ -188,7 +193,8 @@ test('any history of changes and of writing files is answered as events.db has i
 
 test('files are written in steps, only those that are no longer true are written again, and small ones are put together', async () => {
   await using world = new World()
-  fill(world)
+  // More than one step takes.
+  fill(world, 60)
   const engine = world.openEngine()
   await expectTruth(world, engine)
   await keep(world, { readers: engine })
@@ -198,7 +204,7 @@ test('files are written in steps, only those that are no longer true are written
   for (const relation of ['persons', 'person_distinct_ids', 'groups', 'cohort_people']) {
     const mine = before.filter((file) => file.relation === relation)
     expect(mine.length).toBeGreaterThan(1)
-    expect(mine.reduce((sum, { row_count }) => sum + row_count, 0)).toBe(100)
+    expect(mine.reduce((sum, { row_count }) => sum + row_count, 0)).toBe(60)
   }
   await expectTruth(world, engine)
   change(world, { kind: 'delete', number: 3 })
@@ -216,7 +222,7 @@ test('files are written in steps, only those that are no longer true are written
 
 test('a deleted person leaves the files: nothing of what they hold has its properties', async () => {
   await using world = new World()
-  fill(world)
+  fill(world, 35, ['person'])
   const secret = 'name 31'
   world.log.db.run('update persons set properties = \'{"name":"name 31"}\' where id = ?', [
     idOf(31),
@@ -251,11 +257,12 @@ test('a damaged, a short or a missing file is not believed, and is written anew 
       writeFileSync(path, bytes)
     },
   ]
+  await using intact = new World()
+  fill(intact, 20, ['person', 'group'])
+  await keep(intact, {})
+  const before = mirrorFiles(intact)
   for (const damage of damages) {
-    await using world = new World()
-    fill(world, 30)
-    await keep(world, {})
-    const before = mirrorFiles(world)
+    await using world = new World(intact)
     const file = before.find(({ relation }) => relation === 'persons')
     if (file === undefined) throw new Error('no file of persons')
     damage(filePath(world.data_dir, file))
@@ -272,7 +279,7 @@ test('a damaged, a short or a missing file is not believed, and is written anew 
 
 test('a flipped byte is found by its checksum before anything is made of the file', async () => {
   await using world = new World()
-  fill(world)
+  fill(world, 20, ['person'])
   await keep(world, {})
   const file = mirrorFiles(world).find(({ relation }) => relation === 'persons')
   if (file === undefined) throw new Error('no file of persons')
@@ -281,33 +288,29 @@ test('a flipped byte is found by its checksum before anything is made of the fil
   bytes.writeUInt8(bytes.readUInt8(60) ^ 1, 60)
   chmodSync(path, 0o640)
   writeFileSync(path, bytes)
-  for (let number = 1; number <= 100; number++) change(world, { kind: 'person', number })
-  const failed = await keep(world, {}).then(
-    () => 'kept',
-    (error: Error) => error.message,
-  )
-  expect(failed).toContain('does not match its checksum')
+  for (let number = 1; number <= 20; number++) change(world, { kind: 'person', number })
+  expect(await failure(keep(world, {}))).toContain('does not match its checksum')
   await keep(world, {})
   expect(mirrorFiles(world).map(({ id }) => id)).not.toContain(file.id)
   await expectTruth(world, world.openEngine())
 })
 
-test.each([...FAULT_POINTS])(
+test.each(FAULT_CHAINS)(
   'a process that ends at “%s” leaves what was there, and the next one goes on',
-  async (fault) => {
+  async (_, faults) => {
     await using world = new World()
-    fill(world, 30)
+    fill(world, 30, ['person', 'group'])
     await keep(world, {})
     const before = mirrorFiles(world)
     const engine = world.openEngine()
     for (const number of [1, 20, 101]) change(world, { kind: 'person', number })
-    const failed = await keep(world, { readers: engine, fault }).then(
-      () => 'kept',
-      (error: Error) => error.message,
-    )
-    expect(failed).toContain('snapshot process ended')
-    expect(mirrorFiles(world)).toEqual(before)
-    await expectTruth(world, engine)
+    for (const fault of faults) {
+      expect(await failure(keep(world, { readers: engine, fault }))).toContain(
+        'snapshot process ended',
+      )
+      expect([fault, mirrorFiles(world)]).toEqual([fault, before])
+      await expectTruth(world, engine)
+    }
     await engine.close()
     sweepDataFolder(world.data_dir)
     expect(filesOnDisk(world)).toHaveLength(before.length)
@@ -318,7 +321,7 @@ test.each([...FAULT_POINTS])(
 
 test('a project that is forgotten has no files of persons either', async () => {
   await using world = new World()
-  fill(world)
+  fill(world, 5)
   await keep(world, {})
   const job = createJob(world, { mirrors: EAGER })
   await job.forgetProject(1)
@@ -330,7 +333,7 @@ test('a project that is forgotten has no files of persons either', async () => {
 
 test('few rows are not worth a file', async () => {
   await using world = new World()
-  fill(world)
+  fill(world, 100)
   const job = createJob(world)
   await job.keepMirrors()
   await job.close()

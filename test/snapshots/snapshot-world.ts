@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import type { ReplicaRule, SnapshotContext } from '../../src/snapshots/dependencies.ts'
-import type { FaultPoint } from '../../src/snapshots/fault-injection.ts'
+import { FAULT_POINTS, type FaultPoint } from '../../src/snapshots/fault-injection.ts'
 import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
 import type { CompactionRule } from '../../src/snapshots/plan-compaction.ts'
 import { listAllFiles } from '../../src/storage/files/manifest.ts'
@@ -34,6 +34,29 @@ export type JobOptions = {
   readonly compaction?: CompactionRule
   readonly mirrors?: ReplicaRule
   readonly monthsKept?: SnapshotContext['monthsKept']
+}
+
+/** `EVERY_CELL=1` gives each point of a fault, and each step before and after, a folder of its own. */
+export const IS_EVERY_CELL = process.env['EVERY_CELL'] === '1'
+
+/** Chains of faults that hit one folder in turn: each leaves it as the process after it finds it. */
+export const FAULT_CHAINS: readonly (readonly [name: string, faults: readonly FaultPoint[]])[] =
+  IS_EVERY_CELL
+    ? FAULT_POINTS.map((fault) => [fault, [fault]])
+    : [[FAULT_POINTS.join(', '), FAULT_POINTS]]
+
+/** A step that a server stops at, and whether right after it instead of right before. */
+export type Stop<Name extends string> = readonly [name: Name, is_done_first: boolean]
+
+/** Every step before and after; `distinct` are those that leave different folders, which are enough in `check`. */
+export function stopsAt<Name extends string>(
+  names: readonly Name[],
+  distinct: readonly Stop<Name>[],
+): Stop<Name>[] {
+  if (!IS_EVERY_CELL) return [...distinct]
+  return names.flatMap((name) =>
+    [false, true].map((is_done_first) => [name, is_done_first] as const),
+  )
 }
 
 /** A job that does nothing by itself unless told when. */
@@ -88,9 +111,7 @@ export const rowsInLog = (world: World): number =>
 /** A job whose server stops right before or right after one of its steps. */
 export function stopping(
   world: World,
-  engine: QueryEngine,
-  stop: 'adoptManifest' | 'commitFiles' | 'trim',
-  is_done_first: boolean,
+  [stop, is_done_first]: Stop<'adoptManifest' | 'commitFiles' | 'trim'>,
 ): JobOptions {
   const stopAt = async (name: string, work: () => Promise<void>): Promise<void> => {
     if (name !== stop || is_done_first) await work()
@@ -100,7 +121,7 @@ export function stopping(
   return {
     readers: {
       ...NO_READERS,
-      adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()),
+      adoptManifest: () => stopAt('adoptManifest', NO_READERS.adoptManifest),
     },
     capture: {
       ...capture,

@@ -126,7 +126,11 @@ async function writeSurvivors(work: ReplicaWork) {
   const small: ReplicaFile[] = []
   const { data_dir, files, small_rows } = work.options
   for (const file of files) {
-    const left = await countRows(work.connection, survivorsOf(work, file))
+    const left = await countRows(work.connection, survivorsOf(work, file)).catch(async (error) => {
+      // A file that cannot even be read is marked as damaged: the next step writes it anew.
+      await requireChecked(data_dir, file)
+      throw error
+    })
     if (left === file.row_count && left >= small_rows) continue
     await requireChecked(data_dir, file)
     removed.push(file.id)
