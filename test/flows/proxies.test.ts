@@ -83,7 +83,7 @@ describe.each(PROXIES)('behind $name as in the README', (proxy_kind) => {
 
     beforeAll(async () => {
       const home = join(folder, name)
-      mkdirSync(home)
+      mkdirSync(home, { recursive: true })
       server = await startServer({
         data_dir: join(home, 'data'),
         env: { TIDEMARK_TRUSTED_PROXIES: '127.0.0.1' },
