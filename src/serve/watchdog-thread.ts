@@ -3,12 +3,12 @@
 import { type Log, openLog } from '../logs.ts'
 import {
   type EventLoops,
+  HEARTBEAT_MS,
   readBeats,
   readTurnCpu,
   readWork,
   type WorkRecord,
 } from '../threads/loop-memory.ts'
-import { HEARTBEAT_MS } from '../threads/this-thread.ts'
 
 declare const self: Worker
 

@@ -26,6 +26,9 @@ export const LAG_BUCKETS_S: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]
 
+/** Time between two heartbeats. A stall is seen that much shorter at most. */
+export const HEARTBEAT_MS = 20
+
 /** The lag from which on a turn's processor time is kept. */
 const LONG_TURN_S = 0.02
 
@@ -38,23 +41,27 @@ const WORK_BEAT = 1
 const REQUEST = 2
 const PROJECT = 3
 const NAME_BYTES = 4
-const COUNTS = 5
+const BEAT_MS = 5
+const COUNTS = 6
 
 const NUMBERS_BYTES = 4 * (COUNTS + LAG_BUCKETS_S.length + 1)
 /** Sum and maximum are doubles, which need a place that 8 divides. */
 const SUMS_AT = Math.ceil(NUMBERS_BYTES / 8) * 8
-/** The sum of the lags, the longest, and the processor time of the last long turn. */
-const SUMS = 3
+/** The sum of the lags, the longest, the processor time of the last long turn, and the most between two heartbeats. */
+const SUMS = 4
 const NAME_AT = SUMS_AT + 8 * SUMS
 const BYTES = NAME_AT + NAME_BYTES_MAX
 
-/** Allocates the memory of every watched thread. */
-export function createEventLoops(): EventLoops {
-  return { main: createMemory(), data: createMemory(), prepare: createMemory() }
+/** Allocates the memory of every watched thread, whose heart beats every `beat_ms`. */
+export function createEventLoops(beat_ms = HEARTBEAT_MS): EventLoops {
+  const create = (): SharedArrayBuffer => createMemory(beat_ms)
+  return { main: create(), data: create(), prepare: create() }
 }
 
-function createMemory(): SharedArrayBuffer {
-  return new SharedArrayBuffer(BYTES)
+function createMemory(beat_ms: number): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer(BYTES)
+  new Int32Array(memory, 0, COUNTS)[BEAT_MS] = beat_ms
+  return memory
 }
 
 /** Writes the heartbeat, lag and work of one thread. */
@@ -79,6 +86,7 @@ export class LoopRecorder {
     this.#sums[1] = Math.max(this.#sums[1] ?? 0, late_s)
     // A short turn may follow before anyone has looked.
     if (late_s > LONG_TURN_S) this.#sums[2] = cpu_ms
+    this.#sums[3] = Math.max(this.#sums[3] ?? 0, cpu_ms)
     Atomics.add(this.#numbers, BEATS, 1)
   }
 
@@ -91,6 +99,11 @@ export class LoopRecorder {
     this.#name.set(name)
     numbers[WORK_BEAT] = numbers[BEATS] ?? 0
   }
+}
+
+/** The time between two heartbeats of a thread. */
+export function readBeatMs(memory: SharedArrayBuffer): number {
+  return new Int32Array(memory, 0, COUNTS)[BEAT_MS] ?? HEARTBEAT_MS
 }
 
 /** Heartbeats since the thread started; 0 before the first. */
@@ -124,4 +137,15 @@ export function readLag(memory: SharedArrayBuffer): Lag {
 /** The processor time that a thread used in its last long turn, up to a heartbeat before included, in milliseconds. */
 export function readTurnCpu(memory: SharedArrayBuffer): number {
   return new Float64Array(memory, SUMS_AT, SUMS)[2] ?? 0
+}
+
+/**
+ * The most processor time that a thread has used between two heartbeats since the last call, in milliseconds: its longest
+ * turn, and up to a heartbeat more.
+ */
+export function takeLongestTurn(memory: SharedArrayBuffer): number {
+  const sums = new Float64Array(memory, SUMS_AT, SUMS)
+  const longest_ms = sums[3] ?? 0
+  sums[3] = 0
+  return longest_ms
 }

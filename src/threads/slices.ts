@@ -19,3 +19,9 @@ export class Slices {
     this.#ends_ms = performance.now() + SLICE_MS
   }
 }
+
+/** Runs short steps one after the other, in slices. */
+export async function runInSlices(steps: Iterator<undefined>): Promise<void> {
+  const slices = new Slices()
+  while (steps.next().done !== true) if (slices.isOver()) await slices.end()
+}

@@ -7,11 +7,8 @@
  * heartbeats the last record wins: it names the work that holds the thread.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { LoopRecorder, NAME_BYTES_MAX } from './loop-memory.ts'
+import { LoopRecorder, NAME_BYTES_MAX, readBeatMs } from './loop-memory.ts'
 import type { RequestSpan } from './traces.ts'
-
-/** Time between two heartbeats. A stall is seen that much shorter at most. */
-export const HEARTBEAT_MS = 20
 
 /** A name of work, encoded once. */
 export type WorkName = Uint8Array<ArrayBuffer>
@@ -34,15 +31,16 @@ let last_request_id = 0
 export function startHeartbeat(memory: SharedArrayBuffer): () => void {
   const own = new LoopRecorder(memory)
   recorder = own
-  let due_ms = performance.now() + HEARTBEAT_MS
+  const beat_ms = readBeatMs(memory)
+  let due_ms = performance.now() + beat_ms
   let used = process.threadCpuUsage()
   const timer = setInterval(() => {
     const now_ms = performance.now()
     const { user, system } = process.threadCpuUsage(used)
     own.beat(Math.max(0, now_ms - due_ms), (user + system) / 1000)
-    due_ms = now_ms + HEARTBEAT_MS
+    due_ms = now_ms + beat_ms
     used = process.threadCpuUsage()
-  }, HEARTBEAT_MS)
+  }, beat_ms)
   timer.unref()
   return () => clearInterval(timer)
 }

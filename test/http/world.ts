@@ -103,7 +103,7 @@ export async function openWorld(
   const first = createFirstThings(control.db, presets, new Date())
   if (first === null) throw new Error('the folder was not empty')
   const pristine = readControl(data_dir)
-  const event_loops = createEventLoops()
+  const event_loops = changes.event_loops ?? createEventLoops()
   const timings = createTimings()
   const capture = await openCapture({ data_dir, log, event_loops, timings: timings.commits })
   const definitions = new DefinitionReader(data_dir)

@@ -22,7 +22,10 @@ import {
   requireLevel,
   type WithLevel,
 } from '../../projects/rights/access.ts'
+import { listProjects } from '../../projects/settings/project.ts'
+import { deleteProjectRows } from '../../projects/settings/project-rows.ts'
 import { ADMIN, OWNER } from '../../projects/tables.ts'
+import { runInSlices } from '../../threads/slices.ts'
 import { answerJson, answerNothing } from '../answers/answers.ts'
 import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -98,8 +101,11 @@ export const ORGANIZATION_ROUTES = [
     scope: 'organization:write',
     summary: 'Delete an organization with all of its projects.',
     answers: { 204: null },
-    answer: (app, { organization, level }) => {
+    answer: async (app, { organization, level }) => {
       requireLevel(level, OWNER)
+      const present = listProjects(app.control, organization.id)
+      const project_ids = present.map(({ id }) => id)
+      await runInSlices(deleteProjectRows(app.control, project_ids))
       const gone = deleteOrganization(app.control, organization.id, app.now())
       for (const project_id of gone) app.removeProjectData(project_id)
       return answerNothing()

@@ -26,7 +26,9 @@ import {
   deleteProject,
 } from '../../projects/settings/project-changes.ts'
 import type { SentFields } from '../../projects/settings/project-fields.ts'
+import { deleteProjectRows } from '../../projects/settings/project-rows.ts'
 import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
+import { runInSlices } from '../../threads/slices.ts'
 import { answerJson, answerNothing } from '../answers/answers.ts'
 import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -124,8 +126,9 @@ export const PROJECT_ROUTES = [
     scope: 'project:write',
     summary: 'Delete a project: its token ends at once, its data in the background.',
     answers: { 204: null },
-    answer: (app, { caller, project, level }) => {
+    answer: async (app, { caller, project, level }) => {
       requireLevel(level, ADMIN)
+      await runInSlices(deleteProjectRows(app.control, [project.id]))
       deleteProject(app.control, project, caller.user_id, app.now())
       app.removeProjectData(project.id)
       return answerNothing()

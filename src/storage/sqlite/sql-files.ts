@@ -35,6 +35,7 @@ import edgeDefinitions from '../../../sql/control/0026_edge_definitions.sql' wit
 import movedProjects from '../../../sql/control/0027_moved_projects.sql' with { type: 'text' }
 import rowsByProject from '../../../sql/control/0028_rows_by_project.sql' with { type: 'text' }
 import home from '../../../sql/control/0029_home.sql' with { type: 'text' }
+import references from '../../../sql/control/0030_references.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -120,6 +121,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0027_moved_projects', sql: movedProjects },
   { name: '0028_rows_by_project', sql: rowsByProject },
   { name: '0029_home', sql: home },
+  { name: '0030_references', sql: references },
 ]
 
 /** The schema of cache.db, oldest step first. */

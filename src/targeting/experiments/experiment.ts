@@ -185,7 +185,7 @@ export function getPresentExperiment(db: ControlDB, project_id: number, id: numb
 }
 
 /** The members by which experiments are found, without the long ones. */
-export type ExperimentHead = Pick<
+type ExperimentHead = Pick<
   Experiment,
   'archived' | 'end_date' | 'exposure_cohort_id' | 'feature_flag_id' | 'id' | 'name' | 'start_date'
 >

@@ -15,7 +15,6 @@ import { findUser } from '../../../projects/users/user.ts'
 import { listActions } from '../../../targeting/action.ts'
 import {
   type Experiment,
-  type ExperimentHead,
   listExperimentHeads,
   readExperiments,
 } from '../../../targeting/experiments/experiment.ts'
@@ -62,7 +61,7 @@ export const EXPERIMENT_LIST_ROUTES = [
     summary:
       'Count the experiments that run, and those that began and ended in the last thirty days.',
     answers: { 200: ExperimentStats },
-    answer: (app, { project }) => answerJson(statsOf(app, project)),
+    answer: async (app, { project }) => answerJson(await statsOf(app, project)),
   }),
 ] as const
 
@@ -253,24 +252,32 @@ function wholeIn(value: string, attr: string): number {
 }
 
 /** Counts experiments by state; days are those of the project's time zone. */
-function statsOf(app: AppContext, project: Project): object {
+async function statsOf(app: AppContext, project: Project): Promise<object> {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone: project.timezone })
   const today = format.format(app.now())
   const daysAgo = (days: number): string =>
     new Date(Date.parse(today) - days * DAY_MS).toISOString().slice(0, 10)
-  const isWithin = (moment: Date | null, from: string, to: string): boolean =>
-    moment !== null && format.format(moment) >= from && format.format(moment) < to
-  const result = listExperimentHeads(app.control, project.id).filter((one) => !one.archived)
-  const count = (filter: (one: ExperimentHead) => boolean): number => result.filter(filter).length
+  const dayOf = (moment: Date | null): string | null => moment && format.format(moment)
+  const heads = listExperimentHeads(app.control, project.id).filter((one) => !one.archived)
+  // Formatting 20,000 dates twice takes 70 ms.
+  const all = await mapInSlices(heads, ({ start_date, end_date }) => ({
+    began: dayOf(start_date),
+    ended: dayOf(end_date),
+  }))
   const [month, tomorrow] = [daysAgo(MONTH_DAYS), daysAgo(-1)]
-  const launched = count((one) => isWithin(one.start_date, month, tomorrow))
-  const earlier = count((one) => isWithin(one.start_date, daysAgo(2 * MONTH_DAYS), month))
+  const began = all.map((one) => one.began)
+  const ended = all.map((one) => one.ended)
+  const launched = countWithin(began, month, tomorrow)
+  const earlier = countWithin(began, daysAgo(2 * MONTH_DAYS), month)
   const change = earlier === 0 ? (launched > 0 ? 100 : 0) : (100 * (launched - earlier)) / earlier
   return {
     launched_last_30d: launched,
     launched_previous_30d: earlier,
     percent_change: Math.round(change * 10) / 10,
-    active_experiments: count((one) => one.start_date !== null && one.end_date === null),
-    completed_last_30d: count((one) => isWithin(one.end_date, month, tomorrow)),
+    active_experiments: all.filter((one) => one.began !== null && one.ended === null).length,
+    completed_last_30d: countWithin(ended, month, tomorrow),
   }
 }
+
+const countWithin = (days: readonly (string | null)[], from: string, to: string): number =>
+  days.filter((day) => day !== null && day >= from && day < to).length

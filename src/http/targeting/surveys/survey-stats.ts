@@ -12,14 +12,9 @@ import {
 import { Refusal } from '../../../errors.ts'
 import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import type { Project } from '../../../projects/settings/project.ts'
-import {
-  findSurvey,
-  getSurvey,
-  listSurveyHeads,
-  type Survey,
-} from '../../../targeting/surveys/survey.ts'
+import { getSurvey, listSurveyHeads, type Survey } from '../../../targeting/surveys/survey.ts'
 import { archiveResponse, listArchived } from '../../../targeting/surveys/survey-responses.ts'
-import { readOneByOne } from '../../../threads/sliced-json.ts'
+import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { queryEvents } from '../../analytics/queries/event-queries.ts'
 import { answerJson } from '../../answers/answers.ts'
 import { neighbourPages, queryValue, readPage } from '../../answers/pages.ts'
@@ -71,8 +66,8 @@ export const SURVEY_STATS_ROUTES = [
     query: SurveyStatsQuery,
     answers: { 200: AllSurveyStats },
     answer: async (app, { request, project }) => {
-      const heads = listSurveyHeads(app.control, project.id).filter(({ archived }) => !archived)
-      const surveys = await readOneByOne(heads, ({ id }) => findSurvey(app.control, project.id, id))
+      const all = listSurveyHeads(app.control, project.id)
+      const surveys = all.filter(({ archived }) => !archived)
       return answerJson(await readStats(app, { project, request }, surveys))
     },
   }),
@@ -167,6 +162,7 @@ where event = 'survey sent' and ${SURVEY_EVENTS}
 order by timestamp desc, uuid
 limit {limit} offset {offset}`
 
+type SurveyId = Pick<Survey, 'id'>
 type SurveyStatsCall = { readonly project: Project; readonly request: Request }
 type EventFigures = readonly [total: number, people: number, first: unknown, last: unknown]
 
@@ -175,11 +171,11 @@ const NO_EVENTS: EventFigures = [0, 0, null, null]
 async function readStats(
   app: AppContext,
   call: SurveyStatsCall,
-  surveys: readonly Survey[],
+  surveys: readonly SurveyId[],
 ): Promise<object> {
   const values = {
     surveys: namesOf(surveys),
-    archived: archivedFor(app, call.request, surveys),
+    archived: await archivedFor(app, call.request, surveys),
     ...readTimeRange(call.request, 'date_from', 'date_to'),
   }
   const rows = await queryEvents(app, { ...call, values }, STATS)
@@ -243,7 +239,7 @@ async function answerResponses(
   const limit = Math.min(page.limit, PAGE_MAX)
   const values = {
     surveys: namesOf([survey]),
-    archived: archivedFor(app, request, [survey]),
+    archived: await archivedFor(app, request, [survey]),
     ...readTimeRange(request, 'since', 'until'),
     limit: limit + 1,
     offset,
@@ -286,13 +282,18 @@ function answersIn(
 /** Placeholder for an empty list, which engines treat differently. */
 const NO_SURVEY = '00000000-0000-0000-0000-000000000000'
 
-function namesOf(surveys: readonly Survey[]): readonly string[] {
+function namesOf(surveys: readonly SurveyId[]): readonly string[] {
   return surveys.length === 0 ? [NO_SURVEY] : surveys.map(({ id }) => id)
 }
 
-function archivedFor(app: AppContext, request: Request, surveys: readonly Survey[]): string[] {
+async function archivedFor(
+  app: AppContext,
+  request: Request,
+  surveys: readonly SurveyId[],
+): Promise<readonly string[]> {
   if (!isYes(queryValue(request, 'exclude_archived'))) return [NO_SURVEY]
-  return [NO_SURVEY, ...surveys.flatMap(({ id }) => listArchived(app.control, id))]
+  const archived = await mapInSlices(surveys, ({ id }) => listArchived(app.control, id))
+  return [NO_SURVEY, ...archived.flat()]
 }
 
 const LONG_AGO = '1970-01-01T00:00:00.000Z'
