@@ -1,6 +1,8 @@
 /** The server process: opens everything in order, listens, and closes it in reverse order on SIGTERM. */
 import { createApp } from './app.ts'
 import { MIB } from './bytes.ts'
+import type { CertificateSource } from './certificates/certificate.ts'
+import { openCertificates } from './certificates/open-certificates.ts'
 import { type Config, ConfigError } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { AlertChecks } from './http/analytics/alerts/alert-checks.ts'
@@ -123,11 +125,13 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
   const rooms = await openRooms({ ...shared, onBroken: broken.resolve }, parts)
   const management = openManagement({ ...rooms, ...base }, parts)
 
-  const needs = createContext({ ...shared, operator_key, rooms, management }, () => ({
+  const certificates = await openCertificates(config, { ...base, may_order: true }, parts)
+  const context = { ...shared, operator_key, rooms, management, certificates }
+  const needs = createContext(context, () => ({
     is_stopping: stopping.is_stopping,
     url: http.url,
   }))
-  const http: ListeningServer = listen(config, createApp(needs), log)
+  const http: ListeningServer = listen(config, createApp(needs), { certificates, log })
   const alerts = new AlertChecks(needs)
   parts.defer(() => alerts.close())
   const deliveries = new Deliveries(needs)
@@ -176,13 +180,15 @@ type ContextParts = BaseParts & {
   readonly operator_key: string
   readonly rooms: Awaited<ReturnType<typeof openRooms>>
   readonly management: ReturnType<typeof openManagement>
+  readonly certificates: CertificateSource | null
 }
 
 /** Builds the context of the routes. `stateOf` is called once the server listens. */
 function createContext(
-  { config, log, clock, now, event_loops, timings, operator_key, rooms, management }: ContextParts,
+  { rooms, management, certificates, ...shared }: ContextParts,
   stateOf: () => { readonly is_stopping: boolean; readonly url: string },
 ): AppContext {
+  const { config, log, clock, now, event_loops, timings, operator_key } = shared
   return {
     control: rooms.control.db,
     capture: rooms.capture,
@@ -208,6 +214,7 @@ function createContext(
       trusted_proxies: config.trusted_proxies,
     }),
     event_loops,
+    certificate: certificates,
     disk: diskReader(config.data_dir, config.disk_free_min_mb * MIB),
     timings,
     metrics_networks: config.metrics_networks,

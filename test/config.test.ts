@@ -44,6 +44,25 @@ describe('settings', () => {
     })
   })
 
+  test('of certificates by ACME are names of hosts, an agreement and an https address', () => {
+    const env = { TIDEMARK_ACME_DOMAINS: 'A.example.org, b.example.org,a.example.org' }
+    expect(readConfig({}, env)).toMatchObject({
+      acme_domains: ['a.example.org', 'b.example.org'],
+      acme_terms: false,
+      acme_http_port: 80,
+    })
+    for (const domains of ['*.example.org', '10.0.0.1', 'bücher.example', 'a..b', '-a.b', 'a:80']) {
+      const faults = faultsOf({ acme_domains: domains })
+      expect(faults).toEqual([expect.stringContaining('--acme-domains must list names of hosts')])
+    }
+    const many = Array.from({ length: 101 }, (_, index) => `h${index}.test`).join(',')
+    expect(faultsOf({ acme_domains: many })).toEqual(['--acme-domains must list at most 100 names'])
+    expect(faultsOf({ acme_terms: 'yes', acme_directory: 'http://ca.test' })).toEqual([
+      '--acme-terms must be the word accepted, or empty, not "yes"',
+      '--acme-directory must be an https address, not "http://ca.test"',
+    ])
+  })
+
   test('that are wrong are told all at once, each with its name and reason', () => {
     const env = {
       TIDEMARK_PORT: 'tcp://10.0.0.1:8000',

@@ -30,6 +30,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'column-names': [],
   contract: [],
   errors: [],
+  certificates: ['config'],
   geoip: [],
   hogql: ['column-names', 'errors'],
   licenses: ['web-build'],
@@ -63,6 +64,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   edge: ['errors', 'geoip', 'ingest', 'storage', 'threads'],
   standby: ['edge', 'storage'],
   http: [
+    'certificates',
     'edge',
     'dashboards',
     'contract',
@@ -88,6 +90,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // the process: what runs, from the ground up
   serve: [
     'app',
+    'certificates',
     'config',
     'demo',
     'edge',
@@ -109,6 +112,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'backup',
+    'certificates',
     'config',
     'errors',
     'licenses',

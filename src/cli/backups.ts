@@ -15,7 +15,8 @@ import { openStore } from '../backup/store/open-store.ts'
 import type { BackupStore } from '../backup/store/store.ts'
 import { MIB } from '../bytes.ts'
 import { type BackupConfig, ConfigError, readBackupConfig, readDataDir } from '../config.ts'
-import { examineMachine, type MachineFinding } from './monitoring/examine-machine.ts'
+import { examineMachine } from './monitoring/examine-machine.ts'
+import type { MachineFinding } from './monitoring/machine-finding.ts'
 import { addStoreOptions, type DataFolderOptions, printResult } from './options.ts'
 
 type BackupCommandOptions = DataFolderOptions & {

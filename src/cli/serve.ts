@@ -62,11 +62,12 @@ type GivenOptions = {
   readonly port?: string
 }
 
-/** Environment variables for the port and the log are meant for another server: only flags count. */
+/** Environment variables for the port, certificates by ACME and the log are meant for another server: only flags count. */
 function ephemeralConfig(config: Config, { dataDir, logLevel, port }: GivenOptions): Config {
   if (dataDir !== undefined) throw new ConfigError('--ephemeral makes its own --data-dir')
   return {
     ...config,
+    acme_domains: [],
     port: port === undefined ? 0 : config.port,
     log_level: logLevel === undefined ? 'error' : config.log_level,
   }

@@ -44,6 +44,8 @@ async function takeOverRunning(data_dir: string): Promise<Takeover | null> {
     method: 'POST',
     headers: { Authorization: `Bearer ${holder?.operator_key ?? ''}` },
     signal: AbortSignal.timeout(TIMEOUT_MS),
+    // The certificate names the address that clients use, not that of this machine.
+    tls: { rejectUnauthorized: false },
   })
   if (answer.status === 404) throw new Error(`the server at ${url} is no standby`)
   const body: Takeover & { readonly detail?: string } = JSON.parse(await answer.text())

@@ -1,5 +1,13 @@
-/** Settings of the address that clients use: its path, certificates. */
-import { readBasePath, readPathOrNothing } from './readings.ts'
+/** Settings of the address that clients use: its path, certificates from files or from an authority. */
+import {
+  readAcceptance,
+  readBasePath,
+  readDirectory,
+  readDomains,
+  readEmailOrNothing,
+  readPathOrNothing,
+  wholeNumber,
+} from './readings.ts'
 
 /** Part of SETTINGS. */
 export const ADDRESS_SETTINGS = [
@@ -26,5 +34,53 @@ export const ADDRESS_SETTINGS = [
     read: readPathOrNothing,
     fallback: '',
     help: 'private key in PEM of that certificate; read again when it changes',
+  },
+  {
+    key: 'acme_domains',
+    env: 'TIDEMARK_ACME_DOMAINS',
+    flag: '--acme-domains <names>',
+    read: readDomains,
+    fallback: '',
+    help: 'comma-separated names of this server: serves https with a certificate that it gets and renews by itself (ACME)',
+  },
+  {
+    key: 'acme_terms',
+    env: 'TIDEMARK_ACME_TERMS',
+    flag: '--acme-terms <word>',
+    read: readAcceptance,
+    fallback: '',
+    help: '"accepted" agrees to the terms of the certificate authority, without which it is not asked',
+  },
+  {
+    key: 'acme_email',
+    env: 'TIDEMARK_ACME_EMAIL',
+    flag: '--acme-email <address>',
+    read: readEmailOrNothing,
+    fallback: '',
+    help: 'address that the certificate authority may write to',
+  },
+  {
+    key: 'acme_directory',
+    env: 'TIDEMARK_ACME_DIRECTORY',
+    flag: '--acme-directory <url>',
+    read: readDirectory,
+    fallback: 'https://acme-v02.api.letsencrypt.org/directory',
+    help: 'ACME directory of the certificate authority',
+  },
+  {
+    key: 'acme_ca',
+    env: 'TIDEMARK_ACME_CA',
+    flag: '--acme-ca <path>',
+    read: readPathOrNothing,
+    fallback: '',
+    help: 'certificates in PEM that the directory is checked with, for an authority of your own',
+  },
+  {
+    key: 'acme_http_port',
+    env: 'TIDEMARK_ACME_HTTP_PORT',
+    flag: '--acme-http-port <number>',
+    read: wholeNumber(1, 65_535),
+    fallback: '80',
+    help: 'port that answers the challenges of the authority, which asks on port 80, while a certificate is ordered',
   },
 ] as const

@@ -89,6 +89,40 @@ export function readUrlOrNothing(text: string): SettingValue<string | null> {
   return { value: address.slice(0, end) }
 }
 
+/** An https URL as it is. */
+export function readDirectory(text: string): SettingValue<string> {
+  if (URL.parse(text)?.protocol === 'https:') return { value: text }
+  return { reason: `must be an https address, not ${quote(text)}` }
+}
+
+/** The most names that an authority puts into one certificate. */
+const DOMAINS_MAX = 100
+
+/** Names of hosts, comma-separated, in lower case. */
+export function readDomains(text: string): SettingValue<readonly string[]> {
+  const names = text.split(',').map((part) => part.trim().toLowerCase())
+  const given = [...new Set(names.filter((name) => name !== ''))]
+  if (given.length > DOMAINS_MAX) return { reason: `must list at most ${DOMAINS_MAX} names` }
+  const wrong = given.filter((name) => !isHostName(name))
+  if (wrong.length === 0) return { value: given }
+  const why = 'a wildcard, an address, or a name that is not in ASCII (xn--)'
+  return { reason: `must list names of hosts, not ${why}: ${wrong.map(quote).join(', ')}` }
+}
+
+function isHostName(name: string): boolean {
+  const labels = name.split('.')
+  const is_address = /^\d+$/.test(labels.at(-1) ?? '')
+  if (is_address || name.length > 253) return false
+  return labels.every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
+}
+
+/** The word `accepted`; false for an empty text. */
+export function readAcceptance(text: string): SettingValue<boolean> {
+  if (text === '') return { value: false }
+  if (text === 'accepted') return { value: true }
+  return { reason: `must be the word accepted, or empty, not ${quote(text)}` }
+}
+
 /** A path as /a/b without a final slash; an empty text or a slash is ''. */
 export function readBasePath(text: string): SettingValue<string> {
   const path = text.endsWith('/') ? text.slice(0, -1) : text

@@ -29,7 +29,7 @@ const PACK_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 const pack = promisify(zstdCompress)
 
-type ForwarderContext = {
+export type ForwarderContext = {
   readonly data_dir: string
   readonly name: string
   readonly home: Home

@@ -1,6 +1,7 @@
 /** The dependencies of the routes; `serve.ts` passes the real ones. */
 
 import type { Logger } from 'pino'
+import type { CertificateSource } from '../certificates/certificate.ts'
 import type { DemoRuns } from '../demo/demo-runs.ts'
 import type { Geoip } from '../geoip.ts'
 import type { TableState } from '../hogql/clickhouse/table-state.ts'
@@ -94,6 +95,8 @@ export type AppContext = {
     'listCounters' | 'listEdges' | 'listNewest' | 'listWarnings' | 'readLog' | 'readSeq'
   >
   readonly engine: Pick<QueryEngine, 'state'>
+  /** The certificate of https; null with http. */
+  readonly certificate: Pick<CertificateSource, 'state'> | null
   /** Counts of work on snapshot files since the start, by kind of work. */
   readonly snapshots: {
     readonly work: Readonly<Record<string, { readonly done: number; readonly failed: number }>>

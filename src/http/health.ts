@@ -6,7 +6,7 @@ import type { Endpoint } from './endpoint.ts'
 
 /** A reason why the server should get no requests now. */
 type UnreadyReason = {
-  readonly check: 'disk' | 'queries' | 'stop'
+  readonly check: 'certificate' | 'disk' | 'queries' | 'stop'
   readonly detail: string
 }
 
@@ -55,7 +55,27 @@ export function findUnready(app: AppContext): readonly UnreadyReason[] {
     const detail = `The disk of the data folder has ${inMiB(free_bytes)} MiB left; at least ${inMiB(free_bytes_min)} are needed (TIDEMARK_DISK_FREE_MIN_MB).`
     reasons.push({ check: 'disk', detail })
   }
+  const certificate_fault = findCertificateFault(app)
+  if (certificate_fault !== null) {
+    reasons.push({ check: 'certificate', detail: certificate_fault })
+  }
   return reasons
+}
+
+/**
+ * Names the reason that clients refuse the certificate which the server orders by itself; null while they do not, and for
+ * one from files, which others look after.
+ */
+export function findCertificateFault({
+  certificate: source,
+  now,
+}: Pick<AppContext, 'certificate' | 'now'>): string | null {
+  const state = source?.state()
+  if (state === undefined || !state.is_ordered) return null
+  const { certificate, fault } = state
+  if (certificate !== null && certificate.valid_until > now()) return null
+  const what = certificate === null ? 'There is no certificate yet' : 'The certificate has ended'
+  return `${what}: ${fault ?? 'one is being ordered.'}`
 }
 
 function inMiB(bytes: number): number {

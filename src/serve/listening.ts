@@ -1,12 +1,12 @@
 /** Listens for requests, and stops. */
 import type { Elysia } from 'elysia'
+import type { Certificate, CertificateSource } from '../certificates/certificate.ts'
 import type { Config } from '../config.ts'
 import { Refusal } from '../errors.ts'
 import { answerRefusal } from '../http/answers/refusals.ts'
 import { IDLE_TIMEOUT_S } from '../http/endpoint.ts'
 import type { Log } from '../logs.ts'
 import type { Control } from '../storage/control/control-db.ts'
-import { type Certificate, type CertificateFiles, openCertificate } from './certificate.ts'
 
 /** Time for started requests during a stop; then their connections are closed. */
 export const ANSWER_TIME_MS = 5000
@@ -34,10 +34,14 @@ export type ListeningServer = {
   stop(): Promise<void>
 }
 
-/** Listens on the port of the settings, with https if they name a certificate. Throws if another program does. */
-export function listen(config: Config, app: Elysia, log: Log): ListeningServer {
-  const tls = openCertificate(config)
-  return tls === null ? listenPlainly(config, app) : listenWithTls(config, app, { tls, log })
+/** Listens on the port of the settings, with https if there are certificates. Throws if another program does. */
+export function listen(
+  config: Config,
+  app: Elysia,
+  { certificates, log }: { readonly certificates: CertificateSource | null; readonly log: Log },
+): ListeningServer {
+  if (certificates === null) return listenPlainly(config, app)
+  return listenWithTls(config, app, { certificates, log })
 }
 
 function listenPlainly(config: Config, app: Elysia): ListeningServer {
@@ -50,16 +54,20 @@ function listenPlainly(config: Config, app: Elysia): ListeningServer {
   }
 }
 
-type TlsParts = { readonly tls: CertificateFiles; readonly log: Log }
+type TlsParts = { readonly certificates: CertificateSource; readonly log: Log }
 
 /**
- * Listens with a certificate, and with the next one when its files change. Bun cannot change the certificate of a
+ * Listens with a certificate, and with the next one when there is one. Bun cannot change the certificate of a
  * listener: a second one takes the port, then the first takes no more connections, answers the requests that it has,
  * and closes connections without one, as after their idle time.
  */
-function listenWithTls(config: Config, app: Elysia, { tls, log }: TlsParts): ListeningServer {
+function listenWithTls(
+  config: Config,
+  app: Elysia,
+  { certificates, log }: TlsParts,
+): ListeningServer {
   requireFreePort(config)
-  const certificate = tls.read()
+  const certificate = certificates.read()
   const first = bind(app, config, config.port, certificate)
   const port = first.port ?? config.port
   const servers = new Set([first])
@@ -70,7 +78,7 @@ function listenWithTls(config: Config, app: Elysia, { tls, log }: TlsParts): Lis
     for (const server of before) void server.stop().then(() => servers.delete(server))
     log.info({ valid_until: changed.valid_until }, 'serving with a new certificate')
   }
-  const unwatch = tls.watch(onChanged, (err) =>
+  const unwatch = certificates.watch(onChanged, (err) =>
     log.error({ err }, 'the new certificate cannot be used; serving with the one before'),
   )
   const local_url = localUrl('https', config.host, port)
@@ -128,9 +136,16 @@ function frontOf(app: Elysia, { base_path }: Config, has_tls: boolean) {
 }
 
 /** The address that clients use, which ends with the base path. */
-function publicUrl({ public_url, base_path }: Config, local_url: string): string {
-  const url = public_url ?? local_url
+function publicUrl(config: Config, local_url: string): string {
+  const { public_url, base_path, acme_domains } = config
+  const [domain] = acme_domains
+  const own_url = domain === undefined ? local_url : withHost(local_url, domain)
+  const url = public_url ?? own_url
   return url.endsWith(base_path) ? url : url + base_path
+}
+
+function withHost(local_url: string, hostname: string): string {
+  return Object.assign(new URL(local_url), { hostname }).origin
 }
 
 /** Throws if another program uses the port, also one that would share it. */

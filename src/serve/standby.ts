@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createStandbyApp } from '../app.ts'
+import { openCertificates } from '../certificates/open-certificates.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
 import { answerRefusal } from '../http/answers/refusals.ts'
@@ -74,7 +75,10 @@ export async function openStandby(
   const operator_key = makeSessionToken()
   const replaced = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
+  const certificates = await openCertificates(config, { log, now, may_order: false }, parts)
   const own = standbyHealthEndpoints({
+    certificate: certificates,
+    now,
     follower,
     primary,
     operator_key,
@@ -96,7 +100,7 @@ export async function openStandby(
   const others = (): Response =>
     answerRefusal(new Refusal('ask_home', detail), { Location: primary.url })
   const app = createStandbyApp({ log, timings: createTimings() }, own, others)
-  const http: ListeningServer = listen(config, app, log)
+  const http: ListeningServer = listen(config, app, { certificates, log })
   follower.start()
   lock.announce({ url: http.url, local_url: http.local_url, operator_key })
   log.info({ url: http.url, primary: primary.url, pid: process.pid, data_dir }, 'listening')

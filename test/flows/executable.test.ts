@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { startTidemark } from '../../src/testing/start.ts'
 import { buildWeb, THOROUGHLY } from '../../src/web-build.ts'
 import { EVERY_PAGE, fillPages } from '../web/every-page.ts'
@@ -19,9 +20,10 @@ import { openInterface, sidewaysScroll } from '../web/interface.ts'
 import { HAS_BROWSER } from './clients/browser.ts'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
+import { NO_AUTHORITY, newAddress, startAuthority } from './processes/authority.ts'
 import { buildExecutable } from './processes/build-executable.ts'
 import { openPaths } from './processes/open-paths.ts'
-import { askHogQL, PERSONAL_API_KEY, startServer } from './processes/server.ts'
+import { askHogQL, freePort, PERSONAL_API_KEY, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 
@@ -65,6 +67,38 @@ test('tidemark is an edge of another one', async () => {
   expect(await askUntil(count, (row) => Bun.deepEquals(row, [2000, 2000]))).toEqual([2000, 2000])
   expect(await edge.stop()).toBe(0)
   expect(await home.stop()).toBe(0)
+})
+
+test.skipIf(NO_AUTHORITY !== null)('tidemark gets a certificate by itself', async () => {
+  const cwd = join(folder, 'authority')
+  mkdirSync(cwd)
+  const host = newAddress()
+  const authority = await startAuthority({ folder: cwd, hosts: { 'exe.test': host } })
+  const port = freePort()
+  const server = Bun.spawn([executable, 'serve'], {
+    cwd,
+    env: {
+      TIDEMARK_HOST: host,
+      TIDEMARK_PORT: String(port),
+      TIDEMARK_ACME_DOMAINS: 'exe.test',
+      TIDEMARK_ACME_TERMS: 'accepted',
+      TIDEMARK_ACME_DIRECTORY: authority.directory,
+      TIDEMARK_ACME_CA: authority.ca_path,
+    },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  const tls = { host, port, ca: readFileSync(authority.ca_path, 'utf8'), servername: 'exe.test' }
+  const isTrusted = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(tls, () => resolve(socket.authorized)).once('error', () =>
+        resolve(false),
+      )
+    })
+  expect(await askUntil(isTrusted, (is_trusted) => is_trusted)).toBe(true)
+  server.kill()
+  expect(await server.exited).toBe(0)
+  await authority.stop()
 })
 
 test('tidemark in an empty folder takes events, answers questions, survives a kill and stops well', async () => {

@@ -183,6 +183,7 @@ export async function openWorld(
     timings,
     backups: null,
     log_shipping: null,
+    certificate: null,
     disk: diskReader(data_dir, 0),
     metrics_networks: ['127.0.0.1'],
     trusted_proxies: [],

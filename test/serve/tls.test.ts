@@ -7,7 +7,9 @@ import { connect, type TLSSocket } from 'node:tls'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/logs.ts'
 import type { Server } from '../../src/serve/listening.ts'
+import { openStandby } from '../../src/serve/standby.ts'
 import { startServer } from '../../src/serve.ts'
+import { run } from '../cli/command.ts'
 import { makeCertificate, NO_OPENSSL } from '../flows/processes/certificates.ts'
 
 setDefaultTimeout(60_000)
@@ -98,6 +100,11 @@ describe.skipIf(NO_OPENSSL !== null)('https', () => {
     const other_key = join(folder, 'second.key')
     expect(await start({ TIDEMARK_TLS_KEY: other_key })).toContain('is not the key of')
     expect(await start({ TIDEMARK_TLS_CERT: other_key })).toContain('not in PEM')
+    const acme = { TIDEMARK_ACME_DOMAINS: 'a.test', TIDEMARK_ACME_TERMS: 'accepted' }
+    expect(await start(acme)).toContain('exclude each other')
+    const alone = { ...acme, TIDEMARK_TLS_CERT: '', TIDEMARK_TLS_KEY: '' }
+    expect(await start({ ...alone, TIDEMARK_ACME_TERMS: '' })).toContain('agrees to the terms of')
+    expect(await start({ ...alone, TIDEMARK_PORT: '80' })).toContain('another port than')
     const { port } = new URL(server.url)
     expect(await start({ TIDEMARK_PORT: port })).toContain('in use by another program')
   })
@@ -122,6 +129,17 @@ describe.skipIf(NO_OPENSSL !== null)('https', () => {
     expect(answer).toStartWith('HTTP/1.1 200 ')
     expect(answer).toEndWith('{"status":1}')
     early.destroy()
+  })
+
+  test('lets a standby be told to take over, whose certificate is for other names than this machine’s', async () => {
+    const data_dir = join(folder, 'standby')
+    const replica = { TIDEMARK_REPLICA_OF: 'http://127.0.0.1:1', TIDEMARK_REPLICA_KEY: KEY }
+    await using parts = new AsyncDisposableStack()
+    const standby = await openStandby(settings(data_dir, replica), openLog('silent', []), parts)
+    expect(standby.url).toStartWith('https://')
+    const refused = await run(['takeover', '--data-dir', data_dir])
+    expect(refused.err).toContain('There is no whole copy of the primary yet.')
+    await standby.stop()
   })
 
   test('stops with both of its listeners', async () => {

@@ -59,6 +59,14 @@ const RULES: readonly PrometheusRule[] = [
       'Events wait for more than a second until they are stored: more come in than the disk or one core can take.',
   },
   {
+    alert: 'TidemarkCertificateEnds',
+    expr: 'tidemark_certificate_remaining_seconds{$job} < 10 * 86400 and tidemark_certificate_remaining_seconds{$job} < 0.2 * tidemark_certificate_lifetime_seconds{$job}',
+    lasts: '10m',
+    severity: 'critical',
+    summary:
+      'The certificate of https ends in {{ $value | humanizeDuration }}, and clients refuse it then. "tidemark doctor" and the log say why there is no new one.',
+  },
+  {
     alert: 'TidemarkSlowSync',
     expr: 'histogram_quantile(0.99, sum by (le) (rate(tidemark_log_sync_seconds_bucket{$job}[5m]))) > 0.25',
     lasts: '10m',

@@ -50,6 +50,13 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       unit: 'reqps',
       lines: { errors: rate(`tidemark_http_request_seconds_count{${J},status=~"5.."}`) },
     },
+    {
+      title: 'Certificate',
+      description: 'Time until the first certificate of https ends.',
+      kind: 'stat',
+      unit: 's',
+      lines: { remaining: `min(tidemark_certificate_remaining_seconds{${J}})` },
+    },
   ],
   Requests: [
     {

@@ -1,19 +1,12 @@
-/** The checks of `doctor` besides the data: disk, memory, clock, limits, permissions, and the server that runs on the folder. */
+/** The checks of `doctor` besides the data: disk, memory, clock, limits, permissions, and the server that runs on the folder with its certificate. */
 import { existsSync, lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { MIB } from '../../bytes.ts'
 import { findHolder, type LockHolder } from '../../storage/process/lock.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
-
-/** A problem, and advice on what to do about it. */
-export type MachineFinding = {
-  readonly subject: 'clock' | 'disk' | 'limits' | 'memory' | 'permissions' | 'server'
-  /** A fault has to be mended now; a warning can wait. */
-  readonly severity: 'fault' | 'warning'
-  readonly fault: string
-  readonly advice: string
-}
+import { examineCertificate } from './examine-certificate.ts'
+import type { MachineFinding } from './machine-finding.ts'
 
 const DISK_FREE_MIN_BYTES = 256 * MIB
 const DISK_FREE_SHARE = 0.1
@@ -38,6 +31,7 @@ export async function examineMachine(
     ...examineLimits(holder),
     ...examinePermissions(data_dir),
     ...(await examineServer(holder)),
+    ...(await examineCertificate(data_dir, holder?.local_url ?? null, now)),
   ]
 }
 

@@ -3,12 +3,15 @@ import type { Forwarder } from '../../edge/forwarder.ts'
 import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { findCertificateFault } from '../health.ts'
+import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
-import { durations, type MetricDefinition } from '../metrics/metrics.ts'
+import type { MetricDefinition } from '../metrics/metric.ts'
+import { durations } from '../metrics/metrics.ts'
 
 type EdgeHealthContext = Pick<
   AppContext,
-  'event_loops' | 'isStopping' | 'metrics_networks' | 'publicUrl'
+  'certificate' | 'event_loops' | 'isStopping' | 'metrics_networks' | 'now' | 'publicUrl'
 > & {
   readonly forwarder: Pick<Forwarder, 'last_error' | 'report' | 'times' | 'totals'>
   /** Whether the home has ever sent its definitions. */
@@ -55,22 +58,27 @@ export const EDGE_METRICS: readonly MetricDefinition<EdgeHealthContext>[] = [
   durations('edge_forward', 'Batches and reports until the home has confirmed them.', (edge) => [
     { labels: {}, values: edge.forwarder.times.read() },
   ]),
+  ...CERTIFICATE_METRICS,
 ]
 
 /**
- * The endpoints. An edge is ready once it has definitions, with or without its home: it stores events all the same. Each
- * answer has the figures of the edge's report.
+ * The endpoints. An edge is ready once it has definitions and a certificate, if it orders one, with or without its home: it
+ * stores events all the same. Each answer has the figures of the edge's report.
  */
 export function edgeHealthEndpoints(edge: EdgeHealthContext): readonly Endpoint[] {
   const state = (status: string, code: number): Response => {
     const { backlog_events, backlog_bytes, lag_s, definitions_age_s } = edge.forwarder.report()
     const home = edge.forwarder.last_error === null ? 'ok' : 'unavailable'
     const figures = { backlog_events, backlog_bytes, lag_s, definitions_age_s }
-    return answerJson({ status, edge: { home, ...figures } }, code)
+    const certificate = findCertificateFault(edge)
+    const edge_state = { home, ...figures, ...(certificate !== null && { certificate }) }
+    return answerJson({ status, edge: edge_state }, code)
   }
   const healthy = (): Response => (edge.isStopping() ? state('stopping', 503) : state('ok', 200))
-  const ready = (): Response =>
-    edge.isStopping() || edge.hasDefinitions() ? healthy() : state('unavailable', 503)
+  const ready = (): Response => {
+    const is_ready = edge.hasDefinitions() && findCertificateFault(edge) === null
+    return edge.isStopping() || is_ready ? healthy() : state('unavailable', 503)
+  }
   const checks = [
     ['/_health', healthy],
     ['/_readiness', ready],

@@ -4,7 +4,8 @@ import { networksOf } from '../../networks.ts'
 import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { METRICS, type MetricDefinition, printPage } from './metrics.ts'
+import type { MetricDefinition } from './metric.ts'
+import { METRICS, printPage } from './metrics.ts'
 
 /** Headers that proxies and content networks add to a forwarded request, besides all of X-Forwarded-*. */
 const PROXY_HEADERS = [

@@ -5,20 +5,8 @@ import { LAG_BUCKETS_S, readLag } from '../../threads/loop-memory.ts'
 import type { AppContext } from '../app-context.ts'
 import { listEdges } from '../edges/list-edges.ts'
 import { findUnready } from '../health.ts'
-
-/** One value with its labels. The lines of a histogram have a suffix each. */
-type MetricSample = {
-  readonly suffix?: '_bucket' | '_count' | '_sum'
-  readonly labels: Readonly<Record<string, string>>
-  readonly value: number
-}
-
-export type MetricDefinition<Source> = {
-  readonly name: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly help: string
-  readonly read: (source: Source) => readonly MetricSample[]
-}
+import { CERTIFICATE_METRICS } from './certificate-metrics.ts'
+import type { MetricDefinition, MetricSample } from './metric.ts'
 
 const DROPPED = 'dropped:'
 
@@ -149,6 +137,7 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
   figure('ready', '1 while GET /_readyz answers 200, else 0.', (app) =>
     findUnready(app).length === 0 ? 1 : 0,
   ),
+  ...CERTIFICATE_METRICS,
   {
     name: 'tidemark_backups_total',
     type: 'counter',

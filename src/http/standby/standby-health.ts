@@ -5,13 +5,14 @@ import { answerJson } from '../answers/answers.ts'
 import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
-import type { MetricDefinition } from '../metrics/metrics.ts'
+import type { MetricDefinition } from '../metrics/metric.ts'
 import { bearerOf } from '../route.ts'
 
 type StandbyContext = Pick<
   AppContext,
-  'isStopping' | 'metrics_networks' | 'operator_key' | 'publicUrl'
+  'certificate' | 'isStopping' | 'metrics_networks' | 'now' | 'operator_key' | 'publicUrl'
 > & {
   readonly follower: {
     /** The reason that the primary cannot be followed now; null while it can. */
@@ -50,6 +51,7 @@ export const STANDBY_METRICS: readonly MetricDefinition<StandbyContext>[] = [
     'Bytes received of the primary since the start.',
     ({ primary }) => primary.bytes,
   ),
+  ...CERTIFICATE_METRICS,
 ]
 
 /** The endpoints. A standby is ready once it could take over; each answer says how far behind it is. */

@@ -1,0 +1,15 @@
+/** One metric of a page: its name, and how its samples are read. */
+
+/** One value with its labels. The lines of a histogram have a suffix each. */
+export type MetricSample = {
+  readonly suffix?: '_bucket' | '_count' | '_sum'
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export type MetricDefinition<Source> = {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly read: (source: Source) => readonly MetricSample[]
+}
