@@ -7,7 +7,7 @@ import { ATTACKS } from '../attack/attacks.ts'
 import { ownMs, runAttack, textOfStalls } from '../attack/run-attack.ts'
 
 /** An hour: ATTACK_S=3600 ATTACK_REQUESTS=1000 bun test test/flows/attack.test.ts */
-const SECONDS = Number(process.env['ATTACK_S'] ?? 10)
+const SECONDS = Number(process.env['ATTACK_S'] ?? 6)
 const REQUESTS = Number(process.env['ATTACK_REQUESTS'] ?? 1)
 const SEED = Number(process.env['SEED'] ?? 20_261_123)
 /** Longer than any machine hiccup that a timer beside the server would not see too; `bench` measures the promise itself. */
@@ -38,7 +38,7 @@ test(`${SECONDS} s of attacks (SEED=${SEED}) hold no thread for two seconds, and
     ['cached question', 0],
     ['computed question', 0],
   ])
-  for (const { count } of result.latencies) expect(count).toBeGreaterThan(20)
+  for (const { count } of result.latencies) expect(count).toBeGreaterThan(SECONDS)
   // Attacks that are all refused at the door would show little.
   expect(result.attacks).toBeGreaterThan(10)
   expect(result.statuses[200]).toBeGreaterThan(result.requests / 20)

@@ -20,9 +20,9 @@ import {
 } from './processes/server.ts'
 
 /** Many: STANDBY_ROUNDS=200 bun test test/flows/standby.test.ts */
-const ROUNDS = Number(process.env['STANDBY_ROUNDS'] ?? 4)
+const ROUNDS = Number(process.env['STANDBY_ROUNDS'] ?? 3)
 const SEED = Number(process.env['SEED'] ?? 20_261_126)
-const BATCHES_PER_ROUND = 60
+const BATCHES_PER_ROUND = 20
 
 setDefaultTimeout(240_000 + ROUNDS * 30_000)
 
@@ -75,7 +75,7 @@ const countStored = async (server: Server): Promise<readonly unknown[]> =>
 test('a standby answers nothing but its health, takes over while it runs, and keeps all it had', async () => {
   const primary = await start('first', freePort(), PRIMARY)
   const standby = await startStandby('second', primary.url)
-  const batches = makeBatches(SEED, 100)
+  const batches = makeBatches(SEED, 30)
   await sendBatches(primary.url, batches, 4)
   const refused = await fetch(`${standby.url}/api/users/@me/`)
   expect([refused.status, refused.headers.get('Location')]).toEqual([421, primary.url])
@@ -103,7 +103,7 @@ test('a standby answers nothing but its health, takes over while it runs, and ke
     () => fetch(`${standby.url}/_readiness`).catch(() => null),
     (answer) => answer?.ok === true,
   )
-  expect(await countStored(standby)).toEqual([10_000, 10_000])
+  expect(await countStored(standby)).toEqual([3000, 3000])
   const per_event = 'select event, count() from events group by event order by event'
   expect((await askHogQL(standby.url, per_event)).results).toEqual(
     tally(batches, (event) => event.event),
@@ -115,20 +115,20 @@ test('a standby answers nothing but its health, takes over while it runs, and ke
   expect(await flags.json()).toMatchObject({ flags: { copied: { enabled: true } } })
   // What was answered is not stored again, what is new is.
   await sendBatches(standby.url, [...makeBatches(SEED, 10), ...makeBatches(SEED + 1, 10)], 2)
-  expect(await countStored(standby)).toEqual([11_000, 11_000])
+  expect(await countStored(standby)).toEqual([4000, 4000])
   expect(await standby.stop()).toBe(0)
   const sound = await run(['doctor', '--json', '--data-dir', join(folder, 'second')])
   expect(JSON.parse(sound.out)).toMatchObject({ is_sound: true, findings: [] })
 
   // With its old settings it stays a server, and has a standby itself.
   const again = await startStandby('second', primary.url)
-  expect(await countStored(again)).toEqual([11_000, 11_000])
+  expect(await countStored(again)).toEqual([4000, 4000])
   const third = await startStandby('third', again.url)
   await catchUp(third)
   expect(await third.stop()).toBe(0)
   expect(await takeover('third')).toMatchObject({ exit_code: 0, err: '' })
   const last = await start('third', freePort(), {})
-  expect(await countStored(last)).toEqual([11_000, 11_000])
+  expect(await countStored(last)).toEqual([4000, 4000])
 })
 
 test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has what was stored before it was equal`, async () => {
@@ -152,10 +152,11 @@ test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has
     await sendBatches(primary.url, due, 4)
     await catchUp(standby)
   }
-  expect(await countStored(primary)).toEqual([ROUNDS * 6000, ROUNDS * 6000])
+  const events = ROUNDS * BATCHES_PER_ROUND * 100
+  expect(await countStored(primary)).toEqual([events, events])
 
   // The primary is killed under load: all that it had answered before the standby was equal to it last is there.
-  const more = makeBatches(SEED + 3, 300)
+  const more = makeBatches(SEED + 3, 100)
   const answered_ms: number[] = []
   let next = 0
   const sendInTurn = async (): Promise<void> => {
@@ -166,7 +167,7 @@ test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has
     }
   }
   const sending = Promise.all(Array.from({ length: 4 }, sendInTurn))
-  await Bun.sleep(300)
+  while (answered_ms.length < 10) await Bun.sleep(1)
   await primary.kill()
   await sending
   const taken = await takeover('standby')
@@ -179,10 +180,10 @@ test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has
   )
   const [stored, distinct] = await countStored(standby)
   expect(distinct).toBe(stored)
-  expect(Number(stored)).toBeGreaterThanOrEqual(ROUNDS * 6000 + kept)
+  expect(Number(stored)).toBeGreaterThanOrEqual(events + kept)
   for (const batch of more) batch.answered = false
   await sendBatches(standby.url, more, 4)
-  expect(await countStored(standby)).toEqual([ROUNDS * 6000 + 30_000, ROUNDS * 6000 + 30_000])
+  expect(await countStored(standby)).toEqual([events + 10_000, events + 10_000])
   expect(await standby.stop()).toBe(0)
   const sound = await run(['doctor', '--json', '--data-dir', join(folder, 'standby')])
   expect(JSON.parse(sound.out)).toMatchObject({ is_sound: true, findings: [] })
