@@ -13,13 +13,16 @@ const FOLDER = join(ROOT, 'node_modules/.cache/tidemark-tests')
 const MODULES = join(FOLDER, 'modules.json')
 
 const SOURCE = new Bun.Glob('src/**/*.ts')
+const TESTS = new Bun.Glob('test/**/*.ts')
 
 /** `new URL('./data-thread.ts', import.meta.url)`, the file that a Worker is started from. */
 const THREAD_URL = /new URL\('\.\/([\w-]+-thread\.ts)', import\.meta\.url\)/g
+/** The script beside a test that is started as a process: `ship-once.ts`, `move-process.ts`. */
+const SCRIPT_PATH = /join\(import\.meta\.dir, '([\w-]+-(?:once|process)\.ts)'\)/g
 /** The file that a process is started from. */
 const MAIN_PATH = "join(import.meta.dir, '../../main.ts')"
 
-/** Texts of modules by path: those of `src/` that start something, changed to start it from the bundle. */
+/** Texts of modules by path: those that start something, changed to start it from the bundle. */
 type ModuleTexts = Readonly<Record<string, string>>
 
 /** Bundles the program and its Workers anew. */
@@ -27,14 +30,23 @@ export async function buildBundle(): Promise<void> {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   const paths = await Array.fromAsync(SOURCE.scan({ cwd: ROOT, absolute: true }))
-  const modules = Object.fromEntries(
-    paths
-      .map((path) => [path, readFileSync(path, 'utf8')] as const)
-      .filter(([, text]) => text.includes('import.meta'))
-      .map(([path, text]) => [path, startFromBundle(path, text)]),
+  const started = readModules(paths)
+    .filter(({ text }) => text.includes('import.meta'))
+    .map(({ path, text }) => [path, startFromBundle(path, text)])
+  const tests = readModules(await Array.fromAsync(TESTS.scan({ cwd: ROOT, absolute: true })))
+  const starting = tests.filter(({ text }) => text.search(SCRIPT_PATH) >= 0)
+  const scripts = starting.flatMap(({ path, text }) =>
+    [...text.matchAll(SCRIPT_PATH)].map(([, name = '']) => join(dirname(path), name)),
   )
+  const modules: ModuleTexts = Object.fromEntries([
+    ...started,
+    ...starting.map(({ path, text }) => [path, startScripts(text)]),
+  ])
   await Bun.build({
-    entrypoints: paths.filter((path) => /\/src\/main\.ts$|-thread\.ts$/.test(path)),
+    entrypoints: [
+      ...paths.filter((path) => /\/src\/main\.ts$|-thread\.ts$/.test(path)),
+      ...scripts,
+    ],
     outdir: FOLDER,
     // Files that the server serves are named by their whole path, whatever folder it runs in.
     publicPath: `${FOLDER}/`,
@@ -76,6 +88,14 @@ function startFromBundle(path: string, text: string): string {
     .replaceAll(THREAD_URL, (_, name: string) => `new URL('file://${bundled(name)}')`)
     .replaceAll(MAIN_PATH, `'${bundled('main.ts')}'`)
     .replaceAll('import.meta.dir', `'${dirname(path)}'`)
+}
+
+function startScripts(text: string): string {
+  return text.replaceAll(SCRIPT_PATH, (_, name: string) => `'${bundled(name)}'`)
+}
+
+function readModules(paths: readonly string[]): readonly { path: string; text: string }[] {
+  return paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
 function bundled(entry: string): string {
