@@ -411,7 +411,7 @@ test('broken rows and definitions are left out by name; the others come', async 
   expect(await listOf(end, 'feature_flags/')).toEqual([])
 })
 
-const KILLS = Number(process.env['MOVE_KILLS'] ?? 12)
+const KILLS = Number(process.env['MOVE_KILLS'] ?? 4)
 
 test(`a move that is killed ${KILLS} times, each time in the middle of a change, brings everything once`, async () => {
   const end = await makeProject(target)

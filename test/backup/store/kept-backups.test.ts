@@ -30,7 +30,7 @@ import type { BackupStore } from '../../../src/backup/store/store.ts'
 import { QueryEngine } from '../../../src/query/engine/engine.ts'
 import { openControl } from '../../../src/storage/control/control-db.ts'
 import { ask, World } from '../../query/world.ts'
-import { createJob, FINGERPRINT, sendMixed } from '../../snapshots/snapshot-world.ts'
+import { createJob, FINGERPRINT, IS_EVERY_CELL, sendMixed } from '../../snapshots/snapshot-world.ts'
 import { BucketServer } from './bucket-server.ts'
 
 setDefaultTimeout(120_000)
@@ -104,12 +104,12 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
 
   test('gets only new files, and gives back the events of each time', async () => {
     const store = open()
-    await addEvents(1000)
+    await addEvents(200)
     const first = await fingerprintOf(world.data_dir)
     const full = await keep(store, FIRST)
-    expect(full).toMatchObject({ files: 4, files_sent: 4, missing: 0, last_seq: 1000 })
+    expect(full).toMatchObject({ files: 4, files_sent: 4, missing: 0, last_seq: 200 })
 
-    await addEvents(300)
+    await addEvents(100)
     const second = await fingerprintOf(world.data_dir)
     bucket.requests.length = 0
     // The databases and the new files of two projects; control.db has not changed.
@@ -128,12 +128,13 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
     expect(backups.map(({ made_at }) => made_at)).toEqual(times)
     expect(await examineStore(store)).toMatchObject({ findings: [], files: 7 })
 
-    for (const [at, made_at, events] of [
-      [FIRST, times[0], first],
+    const choices = [
       [new Date(dayAfter(1).getTime() - 1), times[0], first],
       [dayAfter(1), times[1], second],
+      [FIRST, times[0], first],
       [null, times[2], second],
-    ] as const) {
+    ] as const
+    for (const [at, made_at, events] of choices.slice(0, IS_EVERY_CELL ? choices.length : 2)) {
       const restored = mkdtempSync(join(folder, 'restored-'))
       expect(await restoreKept(store, at, restored)).toMatchObject({ made_at })
       expect((await findFaults(restored)).findings).toEqual([])
@@ -148,11 +149,11 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
 
   test('loses old backups by retention, and no file that another backup names', async () => {
     const store = open()
-    for (const day of [0, 1, 2]) {
-      await addEvents(100)
-      await keep(store, dayAfter(day))
-    }
     await addEvents(100)
+    for (const day of [0, 1, 2]) {
+      await keep(store, dayAfter(day))
+      sendMixed(world, 10)
+    }
     const kept = await keep(store, dayAfter(3), { unit: 'backups', number: 2 })
     // Two copies of events.db are named by removed backups alone.
     expect(kept).toMatchObject({ backups_removed: 2, files_removed: 2, missing: 0 })
@@ -160,7 +161,7 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
       findings: [],
       backups: [{ made_at: dayAfter(2).toISOString() }, { made_at: dayAfter(3).toISOString() }],
     })
-    await addEvents(100)
+    sendMixed(world, 10)
     expect(await keep(store, dayAfter(40), { unit: 'days', number: 30 })).toMatchObject({
       backups_removed: 2,
       missing: 0,
@@ -170,7 +171,7 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
 
   test('a list that is forged writes nothing outside, and nothing at all', async () => {
     const store = open()
-    await addEvents(10)
+    sendMixed(world, 10)
     await keep(store, FIRST)
     const name = '20261121T120000000Z.json'
     const payload = join(folder, 'payload')
@@ -231,7 +232,7 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
 describe('a bucket', () => {
   test('of which the connection is cut in the middle of an upload has no backup until the next run', async () => {
     const store = bucket.open()
-    await addEvents(20_000)
+    await addEvents(3000)
     bucket.cut = { begins: 'PUT /acme-backups/tidemark/files/', bytes: 20_000 }
     expect(await message(keep(store, FIRST))).toStartWith(
       'BackupFault: s3://acme-backups/tidemark/: ',
@@ -249,7 +250,7 @@ describe('a bucket', () => {
   })
 
   test('with a wrong key or secret, of another name, or at no address is a fault that says so', async () => {
-    await addEvents(10)
+    sendMixed(world, 10)
     for (const [store, reason] of [
       [bucket.open({ key_id: 'nobody' }), 'InvalidAccessKeyId'],
       [bucket.open({ secret: 'a guess' }), 'SignatureDoesNotMatch'],
