@@ -13,11 +13,13 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-backup-'))
 const data_dir = join(folder, 'data')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+/** Sixty thousand events with `EVERY_CASE=1`. */
+const BATCHES = process.env['EVERY_CASE'] === '1' ? 600 : 150
 const COUNT = 'select count(), count(distinct uuid) from events'
 
 /** Files small enough that snapshots and compactions keep coming between. */
 const start = (dir: string): Promise<Server> =>
-  startServer({ data_dir: dir, env: { TIDEMARK_SNAPSHOT_ROWS: '3000' } })
+  startServer({ data_dir: dir, env: { TIDEMARK_SNAPSHOT_ROWS: '1000' } })
 
 const tidemark = (dir: string, ...args: readonly string[]): Promise<Ran> =>
   run([...args, '--json', '--data-dir', dir])
@@ -30,8 +32,8 @@ const parquetFiles = (dir: string): string[] =>
 
 test('a backup of a busy server holds what was answered before, is whole, and is served again', async () => {
   const server = await start(data_dir)
-  const batches = makeBatches(9, 600)
-  await sendBatches(server.url, batches.slice(0, 100), 4)
+  const batches = makeBatches(9, BATCHES)
+  await sendBatches(server.url, batches.slice(0, BATCHES / 5), 4)
   const sending = sendBatches(server.url, batches, 4)
   for (const [index, ...options] of [['0'], ['1', '--copy']] as const) {
     const answered = batches.filter((batch) => batch.answered).length * 100
@@ -51,7 +53,7 @@ test('a backup of a busy server holds what was answered before, is whole, and is
     // It is a server like any other: what the backup did not have is taken, the rest is known.
     if (index === '1') {
       await sending
-      await sendBatches(restored.url, makeBatches(9, 600), 4)
+      await sendBatches(restored.url, makeBatches(9, BATCHES), 4)
       const perEvent = 'select event, count() from events group by event order by event'
       expect((await askHogQL(restored.url, perEvent)).results).toEqual(
         tally(batches, (event) => event.event),

@@ -54,14 +54,14 @@ test.each(['folder', 'bucket'])(
       ...EVERY_SECOND,
       ...keys,
       TIDEMARK_BACKUP_TO: store,
-      TIDEMARK_SNAPSHOT_ROWS: '3000',
+      TIDEMARK_SNAPSHOT_ROWS: '500',
     }
     const server = await startServer({ data_dir, env })
-    const batches = makeBatches(3, 60)
+    const batches = makeBatches(3, 10)
     await sendBatches(server.url, batches, 4)
     // The one that runs now may have begun before the events came.
     const done = await countBackups(server.url, 'done')
-    await untilBackups(server.url, 'done', done + 4)
+    await untilBackups(server.url, 'done', done + 3)
     const metrics = await metricsOf(server.url)
     expect(metrics).toMatch(/^tidemark_backup_age_seconds \d/m)
     expect(metrics).toMatch(/^tidemark_backup_overdue_seconds \d/m)
