@@ -11,7 +11,7 @@ import {
   openVisitor,
   type Site,
   startOf,
-  VERSIONS,
+  TESTED_VERSIONS,
   type Visitor,
 } from './clients/browser.ts'
 import { MAJORS, open4, open5 } from './clients/node-clients.ts'
@@ -201,7 +201,7 @@ describe.skipIf(!HAS_BROWSER)('posthog-js in Chromium', () => {
     await site.close()
   }, TIMEOUT_MS)
 
-  describe.each(VERSIONS)('%s', (version) => {
+  describe.each(TESTED_VERSIONS)('%s', (version) => {
     let visitor: Visitor
     let page: Page
     const run = (code: string) => page.evaluate(code)
