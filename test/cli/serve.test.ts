@@ -51,12 +51,19 @@ async function start(
       return { url, child, out }
     await Bun.sleep(20)
   }
-  throw new Error(`no server: ${readLog()}`)
+  throw new Error(`no server, exit code ${child.exitCode}: ${readLog()}`)
 }
 
 async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
   child.kill(signal)
   return child.exited
+}
+
+/** Stops a server with a signal that comes twice; its folder then says that nobody serves it. */
+async function stopTwice(served: Served, signal: NodeJS.Signals): Promise<void> {
+  served.child.kill(signal)
+  expect(await stop(served, signal)).toBe(0)
+  expect(existsSync(join(data_dir, 'serve.json'))).toBe(false)
 }
 
 const readLog = (): string => readFileSync(join(folder, 'err'), 'utf8')
@@ -110,22 +117,7 @@ async function countWith(url: string, key: string): Promise<string> {
 }
 
 describe('tidemark up', () => {
-  test('makes the first things on an empty folder and prints them once', async () => {
-    const first = await start('up')
-    expect(first.out()).toContain(`Tidemark serves on ${first.url}\n`)
-    expect(await paste(first.out(), '/capture/')).toBe('{"status":1}')
-    const key = /phx_[0-9A-Za-z]+/.exec(first.out())?.[0] ?? ''
-    expect(await countWith(first.url, key)).toContain('"results":[["first event",1]]')
-    expect(await stop(first)).toBe(0)
-
-    const second = await start('up')
-    expect(second.out()).toContain(`Tidemark serves on ${second.url}\n`)
-    expect(second.out()).not.toContain('phx_')
-    expect(await stop(second)).toBe(0)
-    expect(readLog()).not.toContain(key)
-  })
-
-  test('prints the address that sets the first password, first of all, until somebody has one', async () => {
+  test('makes the first things on an empty folder and prints them once; first of all the address that sets the first password', async () => {
     const first = await start('up')
     const old = setupCodeOf(first)
     expect(first.out().split('\n').slice(0, 5)).toEqual([
@@ -135,9 +127,14 @@ describe('tidemark up', () => {
       '',
       `  ${first.url}/setup#${old}`,
     ])
+    expect(await paste(first.out(), '/capture/')).toBe('{"status":1}')
+    const key = /phx_[0-9A-Za-z]+/.exec(first.out())?.[0] ?? ''
+    expect(await countWith(first.url, key)).toContain('"results":[["first event",1]]')
     expect(await stop(first)).toBe(0)
 
     const second = await start('up')
+    expect(second.out()).toContain(`Tidemark serves on ${second.url}\n`)
+    expect(second.out()).not.toContain('phx_')
     const code = setupCodeOf(second)
     expect((await setUp(second, old)).status).toBe(404)
     const answer = await setUp(second, code)
@@ -149,7 +146,7 @@ describe('tidemark up', () => {
       `Tidemark serves on ${third.url}\n\n  Open it and log in. For a forgotten password:  tidemark user link EMAIL\n\n`,
     )
     expect(await stop(third)).toBe(0)
-    for (const one of [old, code, OWNER.password]) expect(readLog()).not.toContain(one)
+    for (const one of [key, old, code, OWNER.password]) expect(readLog()).not.toContain(one)
   })
 })
 
@@ -203,7 +200,7 @@ describe('tidemark serve', () => {
     expect(await start('serve', half).catch(String)).toContain('only of use together')
   })
 
-  test('takes preset keys on an empty folder, and prints and logs neither', async () => {
+  test('takes preset keys on an empty folder, prints and logs neither, and ends with 0 on SIGTERM, sent twice', async () => {
     const presets = {
       TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_preset_token',
       TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: 'phx_preset_key_for_tests',
@@ -215,34 +212,26 @@ describe('tidemark serve', () => {
       body: '{"api_key":"phc_preset_token","event":"e","distinct_id":"u"}',
     })
     expect(answer.status).toBe(200)
-    expect(await stop(served)).toBe(0)
+    await stopTwice(served, 'SIGTERM')
     for (const key of Object.values(presets)) expect(served.out()).not.toContain(key)
     expect(readLog()).not.toMatch(/preset_(token|key)/)
   })
 
-  test('refuses a folder that another server has, and says who', async () => {
-    const first = await start('serve')
-    const ran = await run(['serve', '--data-dir', data_dir, '--port', '0'])
-    expect(ran.exit_code).toBe(1)
-    expect(ran.err).toMatch(
+  test('refuses a folder and a port that others have, shares its folder with other commands, and ends with 0 on SIGINT, sent twice', async () => {
+    const served = await start('serve')
+    const same_folder = await run(['serve', '--data-dir', data_dir, '--port', '0'])
+    expect(same_folder.exit_code).toBe(1)
+    expect(same_folder.err).toMatch(
       new RegExp(
-        `^error: .* in use by tidemark process ${first.child.pid}, serving ${first.url}, since`,
+        `^error: .* in use by tidemark process ${served.child.pid}, serving ${served.url}, since`,
       ),
     )
-    expect((await fetch(`${first.url}/_health`)).status).toBe(200)
-  })
-
-  test('refuses a port that another program has, and leaves the folder free', async () => {
-    const first = await start('serve')
     const other = join(folder, 'other')
-    const ran = await run(['serve', '--data-dir', other, '--port', new URL(first.url).port])
-    expect(ran.exit_code).toBe(1)
-    expect(ran.err).toMatch(/error: 127\.0\.0\.1:\d+ is in use by another program/)
+    const same_port = await run(['serve', '--data-dir', other, '--port', new URL(served.url).port])
+    expect(same_port.exit_code).toBe(1)
+    expect(same_port.err).toMatch(/error: 127\.0\.0\.1:\d+ is in use by another program/)
     expect(existsSync(join(other, 'serve.json'))).toBe(false)
-  })
 
-  test('shares its folder with the other commands', async () => {
-    const served = await start('serve')
     const made = async (...args: readonly string[]): Promise<Record<string, unknown>> =>
       JSON.parse((await run([...args, '--json', '--data-dir', data_dir])).out)
     const organization = await made('organization', 'create', 'Acme')
@@ -253,13 +242,7 @@ describe('tidemark serve', () => {
       body: JSON.stringify({ api_key: project['api_token'], event: 'e', distinct_id: 'u' }),
     })
     expect(answer.status).toBe(200)
-  })
-
-  test.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s, sent twice', async (signal) => {
-    const served = await start('serve')
-    served.child.kill(signal)
-    expect(await stop(served, signal)).toBe(0)
-    expect(existsSync(join(data_dir, 'serve.json'))).toBe(false)
+    await stopTwice(served, 'SIGINT')
   })
 
   test('answers what it has received before it ends', async () => {
