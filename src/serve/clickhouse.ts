@@ -153,6 +153,7 @@ function openEngine(
       memory_bytes_max: config.query_memory_mb * MIB,
       rows_read_max: ROWS_READ_MAX,
       result_bytes_max: config.query_result_bytes_max,
+      spill_mb: config.query_spill_mb,
     },
     folding,
     data_dir: config.data_dir,

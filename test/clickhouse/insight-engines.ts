@@ -119,6 +119,7 @@ export function engineOf(world: InsightWorld, cluster: ClickHouseCluster): Click
       memory_bytes_max: 2_000_000_000,
       rows_read_max: 1_000_000_000,
       result_bytes_max: 8_000_000,
+      spill_mb: 1000,
     },
     folding: world.world.openFoldingEngine(),
     data_dir: world.world.data_dir,

@@ -81,6 +81,7 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
         memory_bytes_max: 500_000_000,
         rows_read_max: 1_000_000_000,
         result_bytes_max: 8_000_000,
+        spill_mb: 1000,
       },
       folding: world.openFoldingEngine(),
       data_dir: world.data_dir,

@@ -20,7 +20,7 @@ import { TEXT_FORMS } from '../engine/text-forms.ts'
 import { whenAborted } from '../scheduling/abort-signal.ts'
 import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
 import { refusalOf } from './clickhouse-refusals.ts'
-import { FOLD_LIMITS, GATHER_SETTINGS, gatherFiles } from './gathered-files.ts'
+import { FOLD_LIMITS, GATHER_SETTINGS, GatheredRoom, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
 import { tableFilters } from './table-filters.ts'
 
@@ -33,6 +33,8 @@ export type ClickHouseLimits = {
   /** Rows that one query may read. */
   readonly rows_read_max: number
   readonly result_bytes_max: number
+  /** Disk for the rows that queries gather here, of all together. */
+  readonly spill_mb: number
 }
 
 type ClickHouseEngineOptions = {
@@ -90,11 +92,14 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   readonly #options: ClickHouseEngineOptions
   readonly #queue: ProjectQueue<QueuedAsk>
   readonly #leaving = new AbortController()
+  readonly #room: GatheredRoom
   #last_id = 0
 
   constructor(options: ClickHouseEngineOptions) {
     this.#options = options
     this.#queue = new ProjectQueue({ ...options.limits, guests_max: GUESTS_MAX })
+    const { data_dir, limits } = options
+    this.#room = new GatheredRoom({ data_dir, spill_mb: limits.spill_mb })
   }
 
   /** Queries that run and wait. */
@@ -209,7 +214,8 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   ): Promise<WorkerAnswer> {
     const { folding, data_dir } = this.#options
     const ends_at = performance.now() + options.timeout_ms
-    const files = await gatherFiles(query, data_dir, (gather, write) => {
+    const place = { data_dir, room: this.#room }
+    const files = await gatherFiles(query, place, (gather, write) => {
       const statement = this.#statement(query, gather, options.timeout_ms)
       const sent = {
         ...statement,

@@ -2,10 +2,12 @@
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 import { ClickHouseError, errorOf } from '../../storage/clickhouse/clickhouse-client.ts'
 import { gatheredFolder } from '../../storage/files/parquet.ts'
 import type { GatherStatement, WorkerQuery } from '../engine/protocol.ts'
+import { findSpillRefusal, type SpillLimits } from '../engine/spill-watch.ts'
 
 /** Events that one query may fold: 20 million take about 15 s of one core. */
 const FOLDED_EVENTS_MAX = 20_000_000
@@ -32,6 +34,35 @@ const MAGIC = 'PAR1'
 /** An exception and the text around it are shorter. */
 const END_BYTES = 16_384
 
+/** The disk is looked at after so many bytes. */
+const LOOK_BYTES = 8 * MIB
+
+/** Counts the bytes of all gathered files: a project's whole table may be asked for, and the log needs the disk too. */
+export class GatheredRoom {
+  readonly #limits: SpillLimits
+  #taken = 0
+  #looked_at = 0
+
+  constructor(limits: SpillLimits) {
+    this.#limits = limits
+  }
+
+  /** Refuses more than queries may have on disk. */
+  take(bytes: number): void {
+    this.#taken += bytes
+    const is_due = this.#taken - this.#looked_at >= LOOK_BYTES
+    if (!is_due && this.#taken <= this.#limits.spill_mb * MIB) return
+    this.#looked_at = this.#taken
+    const refusal = findSpillRefusal(this.#taken, this.#limits)
+    if (refusal !== null) throw refusal
+  }
+
+  release(bytes: number): void {
+    this.#taken -= bytes
+    this.#looked_at = Math.min(this.#looked_at, this.#taken)
+  }
+}
+
 /** The query that reads files, and the end of these files. */
 type QueryOfFiles = { readonly query: WorkerQuery; readonly remove: () => void }
 
@@ -41,22 +72,32 @@ type SendGather = (
   write: (response: Response) => Promise<void>,
 ) => Promise<void>
 
-/** Gathers the rows that a query folds. Throws a ClickHouseError, a Refusal for too many events, and errors of the network. */
+/**
+ * Gathers the rows that a query folds. Throws a ClickHouseError, a Refusal for too many events or bytes, and errors of the
+ * network.
+ */
 export async function gatherFiles(
   { gathers = [], ...query }: WorkerQuery,
-  data_dir: string,
+  { data_dir, room }: { readonly data_dir: string; readonly room: GatheredRoom },
   send: SendGather,
 ): Promise<QueryOfFiles> {
   const folder = gatheredFolder(data_dir, query.project_id)
   const name = crypto.randomUUID()
   const paths = gathers.map((_, index) => join(folder, `${name}-${index}.parquet`))
+  let taken = 0
+  const take = (bytes: number): void => {
+    taken += bytes
+    room.take(bytes)
+  }
   const remove = (): void => {
     for (const path of paths) rmSync(path, { force: true })
+    room.release(taken)
+    taken = 0
   }
   mkdirSync(folder, { recursive: true })
   try {
     for (const [index, gather] of gathers.entries())
-      await send(gather, (response) => writeFile(paths[index] ?? '', response))
+      await send(gather, (response) => writeFile(paths[index] ?? '', response, take))
   } catch (error) {
     remove()
     throw isTooLarge(error) ? tooManyEvents() : error
@@ -67,11 +108,16 @@ export async function gatherFiles(
   return { query: { ...query, values }, remove }
 }
 
-async function writeFile(path: string, { body }: Response): Promise<void> {
+async function writeFile(
+  path: string,
+  { body }: Response,
+  take: (bytes: number) => void,
+): Promise<void> {
   const file = Bun.file(path).writer()
   let end: Buffer = Buffer.alloc(0)
   try {
     for await (const bytes of body ?? []) {
+      take(bytes.length)
       await file.write(bytes)
       await file.flush()
       end = Buffer.concat([end, bytes.subarray(-END_BYTES)]).subarray(-END_BYTES)

@@ -12,7 +12,7 @@ const RESERVE_SHARE = 0.1
 const STAT_BLOCK_BYTES = 512
 const RETRY_AFTER_S = 30
 
-type SpillLimits = {
+export type SpillLimits = {
   /** The data folder, whose disk the event log needs as well. */
   readonly data_dir: string
   /** Limit of all queries together, in MiB. */
@@ -27,15 +27,19 @@ export function findSpillFault(spill_dir: string, limits: SpillLimits): SpillFau
   const spilled = measureSpill(spill_dir)
   const total = [...spilled.values()].reduce((sum, bytes) => sum + bytes, 0)
   if (total === 0) return null
-  const refusal =
-    total > limits.spill_mb * MIB
-      ? tooMuchSpilled(limits.spill_mb)
-      : isDiskShort(limits.data_dir)
-        ? diskShort()
-        : null
+  const refusal = findSpillRefusal(total, limits)
   if (refusal === null) return null
   const [project_id] = [...spilled].reduce((most, next) => (next[1] > most[1] ? next : most))
   return { project_id, refusal }
+}
+
+/** The refusal of queries that have so many bytes on disk together; null below the limits. */
+export function findSpillRefusal(
+  total: number,
+  { data_dir, spill_mb }: SpillLimits,
+): Refusal | null {
+  if (total > spill_mb * MIB) return tooMuchSpilled(spill_mb)
+  return isDiskShort(data_dir) ? diskShort() : null
 }
 
 /** The refusal of a query that needs more room on disk than all queries may use together. */

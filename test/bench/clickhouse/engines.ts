@@ -65,7 +65,7 @@ export class BothEngines implements AsyncDisposable {
       data_dir,
       reader: clientOf(cluster, 0, 'questions'),
       writer: clientOf(cluster),
-      limits: { ...LIMITS, memory_bytes_max: 2e9, rows_read_max: 1e10 },
+      limits: { ...LIMITS, memory_bytes_max: 2e9, rows_read_max: 1e10, spill_mb: 20_000 },
     })
   }
 

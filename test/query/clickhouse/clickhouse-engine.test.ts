@@ -26,6 +26,7 @@ const LIMITS: ClickHouseLimits = {
   memory_bytes_max: 1_000_000_000,
   rows_read_max: 1_000_000_000,
   result_bytes_max: 1_000_000,
+  spill_mb: 1000,
 }
 
 function plainQuery(sql: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
