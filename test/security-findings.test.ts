@@ -53,13 +53,14 @@ function titlesOf(text: string): ReadonlySet<string> {
   return titles
 }
 
-/** `test` and `test.each(…)`, but not `test.todo` or `test.skip`. */
+/** `test`, `test.each(…)` and `test.skipIf(…)`, which runs in check:long, but not `test.todo` or `test.skip`. */
 function isTest(callee: unknown): boolean {
   const { type, name, object, property, callee: inner } = callee as Record<string, unknown>
   if (type === 'Identifier') return name === 'test'
   if (type === 'CallExpression') return isTest(inner)
   if (type !== 'MemberExpression') return false
-  return isTest(object) && (property as { readonly name: string }).name === 'each'
+  const { name: how } = property as { readonly name: string }
+  return isTest(object) && (how === 'each' || how === 'skipIf')
 }
 
 /** Without the line breaks and comment signs within a sentence. */
@@ -85,6 +86,7 @@ describe('findings of the security review', () => {
   test.each([
     ["test('a', () => {})", true],
     ["describe('b', () => { test.each([1])('a', () => {}) })", true],
+    ["test.skipIf(true)('a', () => {})", true],
     ["test.todo('a')", false],
     ["test.skip('a', () => {})", false],
     ["describe('a', () => {})", false],
