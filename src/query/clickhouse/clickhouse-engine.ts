@@ -178,25 +178,21 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     const { result_bytes_max } = this.#options.limits
     const started_at = performance.now()
     const built = this.#statement(query, query, options.timeout_ms)
-    const has_exceptions = query.parts !== undefined && query.types.length > 1
+    const form = rowForm(query)
     const statement = {
       ...built,
-      sql: `${query.sql} FORMAT JSONCompactEachRow`,
-      // The connection then ends in order: what a slow reader has not taken when it breaks is lost.
+      sql: `${query.sql} FORMAT ${form.name}`,
       settings: {
         ...built.settings,
-        http_write_exception_in_output_format: Number(has_exceptions),
+        http_write_exception_in_output_format: Number(form.has_exceptions),
       },
     }
     return await this.#sending(statement, query.project_id, stop, async (response) => {
       const begun_at = performance.now()
       const answer = new AnswerRows(query, options, result_bytes_max)
       // Leaving the loop early ends the connection, and with it the query.
-      for await (const line of linesOf(response)) {
-        const exception = has_exceptions ? exceptionIn(line) : null
-        if (exception !== null) throw errorOf(exception, null)
-        if (!(await answer.add(line))) break
-      }
+      for await (const line of linesOf(response, form.start))
+        if (!(await answer.add(form.readRow(line)))) break
       const timings = {
         follow_ms: 0,
         execute_ms: begun_at - started_at,
@@ -291,13 +287,68 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 }
 
+/** How rows come. */
+type RowForm = {
+  readonly name: 'JSONCompactEachRow' | 'JSONEachRow'
+  /** The first character of each row. */
+  readonly start: '[' | '{'
+  /**
+   * Whether an exception comes as one more row, so that the connection ends in order: what a slow reader has not taken
+   * when it breaks is lost, and the reason with it.
+   */
+  readonly has_exceptions: boolean
+  /** The row as a JSON array. Throws a ClickHouseError for an exception in its place. */
+  readonly readRow: (line: string) => string
+}
+
+const PLAIN_ROWS: RowForm = {
+  name: 'JSONCompactEachRow',
+  start: '[',
+  has_exceptions: false,
+  readRow: (line) => line,
+}
+
+/** Streams of several columns: an exception has one value. */
+const STREAMED_ROWS: RowForm = {
+  ...PLAIN_ROWS,
+  has_exceptions: true,
+  readRow(line) {
+    if (!line.startsWith('["Code: ')) return line
+    const values: unknown = JSON.parse(line)
+    if (Array.isArray(values) && values.length === 1) throw errorOf(String(values[0]), null)
+    return line
+  },
+}
+
+/** Streams of one column: `{"name":1}` → `[1]`. An exception has a name of its own, `{"exception":"Code: …"}`. */
+const STREAMED_VALUES: RowForm = {
+  name: 'JSONEachRow',
+  start: '{',
+  has_exceptions: true,
+  readRow(line) {
+    const [key = ''] = KEY.exec(line) ?? []
+    const value = line.slice(key.length, line.lastIndexOf('}')).trimStart()
+    if (key === EXCEPTION_KEY && value.startsWith('"Code: '))
+      throw errorOf(String(JSON.parse(value)), null)
+    return `[${value}]`
+  },
+}
+
+const KEY = /^\{"(?:[^"\\]|\\.)*":/
+const EXCEPTION_KEY = '{"exception":'
+
+function rowForm({ parts, types }: WorkerQuery): RowForm {
+  if (parts === undefined) return PLAIN_ROWS
+  return types.length === 1 ? STREAMED_VALUES : STREAMED_ROWS
+}
+
 /** The rows of an answer as they arrive. Throws a ClickHouseError for an exception inside of it. */
-async function* linesOf({ body }: Response): AsyncGenerator<string> {
+async function* linesOf({ body }: Response, start: RowForm['start']): AsyncGenerator<string> {
   let exception = ''
   try {
     for await (const line of textLines(body)) {
-      // Every row is a JSON array; after the last one, other lines are an exception.
-      if (exception === '' && line.startsWith('[')) yield line
+      // After the last row, other lines are an exception.
+      if (exception === '' && line.startsWith(start)) yield line
       else if (exception.length < EXCEPTION_LENGTH_MAX) exception += `${line}\n`
     }
   } catch (error) {
@@ -305,13 +356,6 @@ async function* linesOf({ body }: Response): AsyncGenerator<string> {
     if (exception === '') throw error
   }
   if (exception !== '') throw errorOf(exception, null)
-}
-
-/** Finds an exception in the place of a row: one text, where rows have several values. */
-function exceptionIn(line: string): string | null {
-  if (!line.startsWith('["Code: ')) return null
-  const values: unknown = JSON.parse(line)
-  return Array.isArray(values) && values.length === 1 ? String(values[0]) : null
 }
 
 /** Characters of one row. */
