@@ -15,7 +15,7 @@ import { migrate, openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { takeBackup } from './backup.ts'
 import { BackupFault } from './fill-folder.ts'
 import { restoreBackup } from './restore.ts'
-import { takeInto } from './take-into.ts'
+import { type TakeFault, takeInto } from './take-into.ts'
 
 type MoveRequest = {
   /** No server runs on it, and everything of it is in ClickHouse. */
@@ -128,9 +128,13 @@ function isAllShipped(events: Database): boolean {
 
 /**
  * Makes a data folder of a sealed copy, with its one project, or brings it into a folder that has others, while no server
- * runs there. After a crash, the same call does it again.
+ * runs there. After a crash, the same call does it again. `fault` kills this process after a step, for tests.
  */
-export async function takeIn(copy: string, data_dir: string): Promise<number> {
+export async function takeIn(
+  copy: string,
+  data_dir: string,
+  fault: TakeFault | null = null,
+): Promise<number> {
   const { project_id } = readSeal(copy)
   const to = resolve(data_dir)
   const taken = readNote(copy, TAKEN)
@@ -145,7 +149,7 @@ export async function takeIn(copy: string, data_dir: string): Promise<number> {
   }
   if (!has_others) await unpack(to)
   else
-    await takeInto({ project_id, data_dir: to, unpack }).catch((error: unknown) => {
+    await takeInto({ project_id, data_dir: to, unpack, fault }).catch((error: unknown) => {
       // Nothing was changed there: it may be taken into another folder.
       if (error instanceof BackupFault) rmSync(join(copy, TAKEN), { force: true })
       throw error

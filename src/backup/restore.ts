@@ -47,6 +47,7 @@ export async function restoreFrom(
     await copyAll(source, data_dir)
     endLogins(data_dir)
     beginLogId(data_dir)
+    forgetClaim(data_dir)
     finish?.(data_dir)
   })
   return { files: checksums.files.length, made_at: checksums.made_at }
@@ -54,15 +55,27 @@ export async function restoreFrom(
 
 /** Ends sessions and login links: those that were ended since the backup must not be valid again. */
 function endLogins(data_dir: string): void {
+  for (const table of ['sessions', 'login_links'] as const)
+    changeControl(data_dir, table, `delete from ${table}`)
+}
+
+/** Lets the first start ask ClickHouse whose the projects are: some may have moved since the backup. */
+function forgetClaim(data_dir: string): void {
+  changeControl(data_dir, 'home', 'update home set claimed_log_id = null')
+}
+
+/** Runs a statement on a table; a backup of an earlier version may not have it. */
+function changeControl(
+  data_dir: string,
+  table: 'home' | 'login_links' | 'sessions',
+  sql: string,
+): void {
   const path = join(data_dir, 'control.db')
   if (!existsSync(path)) return
   try {
     using db = openWriter(path)
-    for (const table of ['sessions', 'login_links']) {
-      const its = "select 1 from sqlite_schema where type = 'table' and name = ?"
-      // A backup of an earlier version has no such table.
-      if (db.query(its).get(table) !== null) db.run(`delete from ${table}`)
-    }
+    const its = "select 1 from sqlite_schema where type = 'table' and name = ?"
+    if (db.query(its).get(table) !== null) db.run(sql)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new BackupFault(`control.db of the backup cannot be read: ${why}`)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { readLogState } from '../storage/files/manifest.ts'
 import { temporaryFolder } from '../storage/files/parquet.ts'
 import { isShipped } from '../storage/log/shipments.ts'
-import { takeLock } from '../storage/process/lock.ts'
+import { FolderInUse, type FolderLock, takeLock } from '../storage/process/lock.ts'
 import { CONTROL_MIGRATIONS, EVENTS_MIGRATIONS } from '../storage/sqlite/sql-files.ts'
 import { migrate, openWriter } from '../storage/sqlite/sqlite.ts'
 import { BackupFault } from './fill-folder.ts'
@@ -19,7 +19,13 @@ type TakenProject = {
   readonly data_dir: string
   /** Makes a folder of the project alone, which is deleted afterwards. */
   readonly unpack: (folder: string) => Promise<void>
+  /** For tests: kills this process after a step. */
+  readonly fault?: TakeFault | null
 }
+
+/** The steps after which a process can be killed, in order. */
+export const TAKE_FAULTS = ['unpacked', 'rows_copied', 'taken'] as const
+export type TakeFault = (typeof TAKE_FAULTS)[number]
 
 /** A table of control.db with rows of a project, and the condition for a row `r` of the copy. */
 type CopiedTable = {
@@ -101,14 +107,20 @@ const LEFT_ROWS: ReadonlySet<string> = new Set([
 ])
 
 /** Takes the project; at once when it is there already. Throws a BackupFault, and changes nothing, when it cannot. */
-export async function takeInto({ project_id, data_dir, unpack }: TakenProject): Promise<void> {
+export async function takeInto({
+  project_id,
+  data_dir,
+  unpack,
+  fault,
+}: TakenProject): Promise<void> {
   if (!isShipped(data_dir))
     throw new BackupFault(`${data_dir} does not hold its events in ClickHouse`)
-  const lock = takeLock(data_dir, process.pid, new Date())
+  const lock = lockStopped(data_dir)
   const folder = join(temporaryFolder(data_dir), 'taken')
   try {
     rmSync(folder, { recursive: true, force: true })
     await unpack(folder)
+    reachFault('unpacked', fault)
     migrateAll(folder)
     migrateAll(data_dir)
     using control = openAttached(data_dir, folder, 'control.db')
@@ -118,12 +130,30 @@ export async function takeInto({ project_id, data_dir, unpack }: TakenProject): 
     requireRoom(control, project_id)
     requireDelivered(control, events, project_id)
     events.transaction(() => copyRows(events, project_id)).immediate()
+    reachFault('rows_copied', fault)
     const { seq } = readLogState(events)
     control.transaction(() => copyDefinitions(control, project_id, seq)).immediate()
+    reachFault('taken', fault)
   } finally {
     rmSync(folder, { recursive: true, force: true })
     lock.release()
   }
+}
+
+/** A server holds positions and persons in memory that rows from elsewhere would contradict: it must be stopped. */
+function lockStopped(data_dir: string): FolderLock {
+  try {
+    return takeLock(data_dir, process.pid, new Date())
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error
+    throw new BackupFault(
+      `${error.message}: stop it, take the project, and start it again. Its clients are refused meanwhile, and send again`,
+    )
+  }
+}
+
+function reachFault(point: TakeFault, fault: TakeFault | null | undefined): void {
+  if (point === fault) process.kill(process.pid, 'SIGKILL')
 }
 
 function migrateAll(folder: string): void {

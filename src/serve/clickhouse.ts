@@ -1,16 +1,19 @@
 /** Opens ClickHouse as the holder of events: checks its servers, the shipper, and the engine that asks it. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { MIB } from '../bytes.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { trimLimit } from '../plugins/destinations.ts'
+import { getHome } from '../projects/settings/home.ts'
+import { leaveMoved } from '../projects/settings/moved-project.ts'
 import { listProjectIds } from '../projects/settings/project.ts'
 import { retentionMonths } from '../projects/settings/retention.ts'
 import { ClickHouseEngine } from '../query/clickhouse/clickhouse-engine.ts'
 import { FreshEngine } from '../query/clickhouse/fresh-engine.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
-import { ClaimFault, type ProjectClaims } from '../shipping/claims.ts'
+import { ClaimFault, type ProjectClaims, ProjectsMoved } from '../shipping/claims.ts'
+import { shipmentsFolder } from '../shipping/shipment-files.ts'
 import { Shipper } from '../shipping/shipper.ts'
 import { ClickHouseClient } from '../storage/clickhouse/clickhouse-client.ts'
 import { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
@@ -102,7 +105,17 @@ export async function openShipper(
       `${files} snapshot files of this folder are not in ClickHouse yet: run "tidemark clickhouse fill" first`,
     )
   const claims = openClaims(config.data_dir, nodes, control.db)
-  await fitOrWait({ nodes, claims, is_shipped, log })
+  const has_claimed = getHome(control.db).claimed_log_id !== null
+  await fitOrWait({
+    fit: async () => {
+      await nodes.fit()
+      await claimOwn(claims, (moved) =>
+        setAside(moved, { data_dir: config.data_dir, control, capture, log }),
+      )
+    },
+    may_wait: is_shipped && has_claimed,
+    log,
+  })
   const shipper = new Shipper({
     data_dir: config.data_dir,
     nodes,
@@ -118,23 +131,59 @@ export async function openShipper(
   return { shipper, nodes }
 }
 
+/** Claims the folder's projects; those that have moved to another server since are set aside first. */
+async function claimOwn(
+  claims: ProjectClaims,
+  setMovedAside: (moved: ProjectsMoved['projects']) => Promise<void>,
+): Promise<void> {
+  try {
+    await claims.claim()
+  } catch (error) {
+    if (!(error instanceof ProjectsMoved)) throw error
+    await setMovedAside(error.projects)
+    await claims.claim()
+  }
+}
+
+/**
+ * Leaves projects to the server that has them: their rows go, then their definitions. Events of theirs that the log still
+ * has were in ClickHouse before they could move. Each step is done again at the next start.
+ */
+async function setAside(
+  moved: ProjectsMoved['projects'],
+  { data_dir, control, capture, log }: AsideParts,
+): Promise<void> {
+  // Batches may have events of theirs: they are written again from the log.
+  rmSync(shipmentsFolder(data_dir), { recursive: true, force: true })
+  for (const { project_id, home_number } of moved) {
+    await capture.forgetProject(project_id)
+    const to = home_number === null ? 'another server' : `the server with number ${home_number}`
+    leaveMoved(control.db, { project_id, to }, new Date())
+    log.warn(
+      { project_id, home_number },
+      `project ${project_id} moved to ${to} after this folder was backed up: it is not served here`,
+    )
+  }
+}
+
+type AsideParts = Omit<ClickHouseParts, 'openFolding'> & { readonly data_dir: string }
+
 type FitTerms = {
-  readonly nodes: ClickHouseNodes
-  readonly claims: ProjectClaims
-  readonly is_shipped: boolean
+  readonly fit: () => Promise<void>
+  /** False for a folder that does not ship yet, and for one that was restored: its projects may be others' by now. */
+  readonly may_wait: boolean
   readonly log: Log
 }
 
 /** A folder that ships already may start while ClickHouse is away: its events wait in the log. */
-async function fitOrWait({ nodes, claims, is_shipped, log }: FitTerms): Promise<void> {
+async function fitOrWait({ fit, may_wait, log }: FitTerms): Promise<void> {
   try {
-    await nodes.fit()
-    await claims.claim()
+    await fit()
   } catch (error) {
     if (error instanceof ClickHouseUnfit || error instanceof ClaimFault)
       throw new ConfigError(error.message)
     const reason = error instanceof Error ? error.message : String(error)
-    if (!is_shipped) throw new ConfigError(`ClickHouse cannot be reached: ${reason}`)
+    if (!may_wait) throw new ConfigError(`ClickHouse cannot be reached: ${reason}`)
     log.warn({ reason }, 'ClickHouse cannot be reached: events wait in the log')
   }
 }

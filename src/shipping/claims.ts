@@ -29,6 +29,26 @@ export class ClaimFault extends Error {
   override readonly name = 'ClaimFault'
 }
 
+/** A project that this home had claimed, and that another one has taken since. */
+type LostProject = {
+  readonly project_id: number
+  /** The number of the home that has it; null where it has none yet. */
+  readonly home_number: number | null
+}
+
+/** The folder is older than the move of these projects, as one that was restored: only they are not its own. */
+export class ProjectsMoved extends ClaimFault {
+  readonly projects: readonly LostProject[]
+
+  constructor(projects: readonly LostProject[]) {
+    const ids = projects.map(({ project_id }) => project_id)
+    super(
+      `${projectsNamed(ids)} moved to another server: nothing is sent until this one is started again, without ${ids.length === 1 ? 'it' : 'them'}`,
+    )
+    this.projects = projects
+  }
+}
+
 type OwnerRow = {
   readonly project_id: number
   readonly version: number
@@ -61,7 +81,7 @@ export class ProjectClaims {
 
   /**
    * Claims every project of the folder, and numbers for the next ones. Throws a ClaimFault that names the projects of
-   * other homes, or says that another copy of this folder has taken over.
+   * other homes, or says that another copy of this folder has taken over; ProjectsMoved when all of them were its own.
    */
   async claim(): Promise<void> {
     if (performance.now() - this.#checked_at_ms >= CHECK_MS) {
@@ -146,7 +166,34 @@ export class ProjectClaims {
       this.#store.forgetGiver(project_id)
     }
     const lost = project_ids.filter((id) => !this.#owned.has(id))
-    if (lost.length > 0) throw await this.#faultOf(lost)
+    if (lost.length === 0) return
+    const moved = await this.#listMoved(lost)
+    if (moved.length === lost.length) throw new ProjectsMoved(moved)
+    const moved_ids = new Set(moved.map(({ project_id }) => project_id))
+    throw await this.#faultOf(lost.filter((id) => !moved_ids.has(id)))
+  }
+
+  /** Those that another home has claimed after this one. */
+  async #listMoved(project_ids: readonly number[]): Promise<readonly LostProject[]> {
+    const { home_id } = this.#store.getHome()
+    const rows = await this.#ask(
+      `SELECT project_id, maxIf(version, home_id = {p1:String}) AS own, argMax(home_id, version) AS owner
+FROM project_homes WHERE project_id IN (${project_ids.join(', ')}) GROUP BY project_id
+HAVING own > 0 AND own < max(version) ORDER BY project_id`,
+      [home_id],
+    )
+    return Promise.all(
+      rows.map(async ([project_id, , owner]) => {
+        const [number] = await this.#ask(
+          'SELECT max(number) FROM home_numbers WHERE home_id = {p1:String} HAVING count() > 0',
+          [String(owner)],
+        )
+        return {
+          project_id: Number(project_id),
+          home_number: number === undefined ? null : Number(number[0]),
+        }
+      }),
+    )
   }
 
   async #faultOf(project_ids: readonly number[]): Promise<ClaimFault> {
@@ -156,13 +203,9 @@ export class ProjectClaims {
       [home_id],
     )
     const free = Math.ceil((Number(row?.[0] ?? 0) + 1) / 1_000_000) * 1_000_000 + 1
-    const shown = project_ids.slice(0, LISTED_MAX).join(', ')
-    const which =
-      project_ids.length === 1
-        ? `project ${shown} belongs`
-        : `${project_ids.length} projects (${shown}${project_ids.length > LISTED_MAX ? ', …' : ''}) belong`
+    const belong = project_ids.length === 1 ? 'belongs' : 'belong'
     return new ClaimFault(
-      `${which} to another server in front of this ClickHouse: nothing of this folder is sent, everything stays here. Start with an empty folder and TIDEMARK_PROJECT_ID_MIN=${free}, and bring events over with "tidemark export" and "tidemark import"`,
+      `${projectsNamed(project_ids)} ${belong} to another server in front of this ClickHouse: nothing of this folder is sent, everything stays here. Start with an empty folder and TIDEMARK_PROJECT_ID_MIN=${free}, and bring events over with "tidemark export" and "tidemark import"`,
     )
   }
 
@@ -228,6 +271,14 @@ export class ProjectClaims {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as readonly unknown[])
   }
+}
+
+/** “project 7”, or “12 projects (1, 2, 3, 4, 5, …)”. */
+function projectsNamed(project_ids: readonly number[]): string {
+  const shown = project_ids.slice(0, LISTED_MAX).join(', ')
+  if (project_ids.length === 1) return `project ${shown}`
+  const more = project_ids.length > LISTED_MAX ? ', …' : ''
+  return `${project_ids.length} projects (${shown}${more})`
 }
 
 /** The first of AHEAD numbers in a row that others have none of; their numbers are in order. */

@@ -11,7 +11,8 @@ type MoveOptions = DataFolderOptions & { readonly project: number; readonly to: 
 const MOVE_HELP = `
 Stop the old server first; it starts again without the project, and answers 503 to its senders, who send again. The copy is
 one of the whole folder: "take" makes a data folder of it, with the project, organizations, users and keys, or brings the
-project with its organization into a data folder that has others, whose server must be stopped. Delete the copy afterwards.
+project with its organization into a data folder that has others, whose server must be stopped: it has its positions in
+memory. Delete the copy afterwards.
 Events stay in ClickHouse. A command that was cut off is run again.
 
 Examples:

@@ -178,7 +178,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     const { result_bytes_max } = this.#options.limits
     const started_at = performance.now()
     const built = this.#statement(query, query, options.timeout_ms)
-    const form = rowForm(query)
+    const form = rowLines(query)
     const statement = {
       ...built,
       sql: `${query.sql} FORMAT ${form.name}`,
@@ -287,8 +287,8 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 }
 
-/** How rows come. */
-type RowForm = {
+/** The format of the lines in which ClickHouse sends rows. */
+type RowLines = {
   readonly name: 'JSONCompactEachRow' | 'JSONEachRow'
   /** The first character of each row. */
   readonly start: '[' | '{'
@@ -301,7 +301,7 @@ type RowForm = {
   readonly readRow: (line: string) => string
 }
 
-const PLAIN_ROWS: RowForm = {
+const PLAIN_ROWS: RowLines = {
   name: 'JSONCompactEachRow',
   start: '[',
   has_exceptions: false,
@@ -309,7 +309,7 @@ const PLAIN_ROWS: RowForm = {
 }
 
 /** Streams of several columns: an exception has one value. */
-const STREAMED_ROWS: RowForm = {
+const STREAMED_ROWS: RowLines = {
   ...PLAIN_ROWS,
   has_exceptions: true,
   readRow(line) {
@@ -321,7 +321,7 @@ const STREAMED_ROWS: RowForm = {
 }
 
 /** Streams of one column: `{"name":1}` → `[1]`. An exception has a name of its own, `{"exception":"Code: …"}`. */
-const STREAMED_VALUES: RowForm = {
+const STREAMED_VALUES: RowLines = {
   name: 'JSONEachRow',
   start: '{',
   has_exceptions: true,
@@ -337,13 +337,13 @@ const STREAMED_VALUES: RowForm = {
 const KEY = /^\{"(?:[^"\\]|\\.)*":/
 const EXCEPTION_KEY = '{"exception":'
 
-function rowForm({ parts, types }: WorkerQuery): RowForm {
+function rowLines({ parts, types }: WorkerQuery): RowLines {
   if (parts === undefined) return PLAIN_ROWS
   return types.length === 1 ? STREAMED_VALUES : STREAMED_ROWS
 }
 
 /** The rows of an answer as they arrive. Throws a ClickHouseError for an exception inside of it. */
-async function* linesOf({ body }: Response, start: RowForm['start']): AsyncGenerator<string> {
+async function* linesOf({ body }: Response, start: RowLines['start']): AsyncGenerator<string> {
   let exception = ''
   try {
     for await (const line of textLines(body)) {
