@@ -355,6 +355,15 @@ describe('flags', () => {
   })
 })
 
+/** The names of the edges that have reported to the home. */
+async function edgeNames(): Promise<readonly string[]> {
+  const answer = await fetch(`${home_url}/_edge/v1/edges`, {
+    headers: { Authorization: `Bearer ${PERSONAL_API_KEY}` },
+  })
+  const { results } = (await answer.json()) as { results: { name: string }[] }
+  return results.map(({ name }) => name).toSorted()
+}
+
 describe('other requests', () => {
   test('of SDKs are answered as at home', async () => {
     for (const path of [
@@ -388,6 +397,8 @@ describe('other requests', () => {
       expect(results).toEqual([[2]])
       const answer = await fetch(`${passing.url}/api/projects/1/feature_flags/`)
       expect(answer.status).toBe(401)
+      // The first report is on its way while the edge starts.
+      await until(async () => (await edgeNames()).includes('passing'))
     } finally {
       expect(await passing.stop()).toBe(0)
     }
@@ -397,11 +408,7 @@ describe('other requests', () => {
     const metrics = await (await fetch(`${edge.url}/_metrics`)).text()
     expect(metrics).toContain('tidemark_edge_lag_seconds 0')
     expect(metrics).toMatch(/tidemark_edge_definitions_age_seconds [\d.]+/)
-    const answer = await fetch(`${home_url}/_edge/v1/edges`, {
-      headers: { Authorization: `Bearer ${PERSONAL_API_KEY}` },
-    })
-    const { results } = (await answer.json()) as { results: { name: string }[] }
-    expect(results.map(({ name }) => name).toSorted()).toEqual(['edge', 'passing'])
+    expect(await edgeNames()).toEqual(['edge', 'passing'])
     const at_home = await (await fetch(`${home_url}/_metrics`)).text()
     expect(at_home).toMatch(/tidemark_edge_lag_seconds\{edge="[0-9a-f]{32}",name="edge"\}/)
   })

@@ -230,7 +230,14 @@ export class Capture {
    */
   async forward(batch: ForwardedBatch): Promise<ForwardedOutcome> {
     if (!this.#is_open) return UNAVAILABLE
-    const outcome = await this.#request((call) => ({ kind: 'forwarded', call, batch }))
+    // A copy of a view alone: the buffer leaves this thread.
+    const { entries } = batch
+    const is_whole = entries.byteLength === entries.buffer.byteLength
+    const sent = is_whole ? batch : { ...batch, entries: entries.slice() }
+    const outcome = await this.#request(
+      (call) => ({ kind: 'forwarded', call, batch: sent }),
+      [sent.entries.buffer],
+    )
     return outcome !== null && isForwarded(outcome) ? outcome : UNAVAILABLE
   }
 
@@ -284,13 +291,16 @@ export class Capture {
     await this.#request(message)
   }
 
-  #request(message: (call: number) => ToDataThread): Promise<CallOutcome> {
+  #request(
+    message: (call: number) => ToDataThread,
+    transfer: Bun.Transferable[] = [],
+  ): Promise<CallOutcome> {
     if (!this.#is_open) return Promise.reject(new Error('ingestion is closed'))
     this.#last_id += 1
     const call = this.#last_id
     return new Promise((resolve, reject) => {
       this.#calls.set(call, { resolve, reject })
-      this.#post(message(call))
+      this.#post(message(call), transfer)
     })
   }
 

@@ -64,20 +64,24 @@ export function unpackEvents(slice: SliceTexts, project_id: number): readonly Pr
   return unpackHeads(JSON.parse(slice.heads) as PackedEventHead[], slice.texts, project_id)
 }
 
-/** The events of a slice whose heads are parsed. */
+/** The events of a slice whose heads are parsed; `makeUuid` makes those that are missing, by the event's index. */
 export function unpackHeads(
   heads: readonly PackedEventHead[],
   texts: string,
   project_id: number,
+  makeUuid: (index: number) => Uint8Array | null = makeNone,
 ): readonly PreparedEvent[] {
   let start = 0
-  return heads.map((head) => {
-    const [, , , , text_length] = head
+  return heads.map((head, index) => {
+    const [hex, , , , text_length] = head
     const text = texts.slice(start, start + text_length)
     start += text_length
-    return unpackEvent(head, text, project_id)
+    const uuid = hex === 0 ? makeUuid(index) : Uint8Array.fromHex(hex)
+    return unpackEvent(head, { uuid, text, project_id })
   })
 }
+
+const makeNone = (): null => null
 
 /** Packs events for the journal, from which they are applied later. */
 export function packEvents(events: readonly PreparedEvent[]): SliceTexts {
@@ -127,16 +131,25 @@ function isOnlyAutomatic(update: PersonUpdate): boolean {
   return true
 }
 
+/** The members of an event that its head does not contain as they are. */
+type UnpackedMembers = {
+  readonly uuid: Uint8Array | null
+  readonly text: string
+  readonly project_id: number
+}
+
 const NOTHING: readonly never[] = []
 const ONLY_AUTOMATIC = { is_about_person: false, set: {}, set_once: {}, unset: NOTHING }
 
-function unpackEvent(head: PackedEventHead, text: string, project_id: number): PreparedEvent {
-  const [uuid, event, distinct_id, timestamp, , low, high, rare] = head
+function unpackEvent(
+  [, event, distinct_id, timestamp, , low, high, rare]: PackedEventHead,
+  { uuid, text, project_id }: UnpackedMembers,
+): PreparedEvent {
   const more = rare === 0 ? null : rare
   const automatic = { low, high, properties: null, text }
   const has_update = low !== 0 || high !== 0 || more?.update !== undefined
   return {
-    uuid: uuid === 0 ? null : Uint8Array.fromHex(uuid),
+    uuid,
     event,
     distinct_id,
     id_key: `${project_id}:${distinct_id}`,

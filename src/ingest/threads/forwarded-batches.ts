@@ -38,6 +38,8 @@ const APPLYING = nameWork('edges: storing forwarded events')
 type RunningBatch = {
   readonly call: number
   readonly batch: ForwardedBatch
+  /** The entries as text, once it is the batch's turn. */
+  text: string | null
   /** The start of the next entry in the text. */
   offset: number
   entry: ForwardedEntry | null
@@ -65,7 +67,8 @@ export class ForwardedBatches {
 
   receive(call: number, batch: ForwardedBatch): void {
     const none = { accepted: 0, repeated: 0, dropped: 0 }
-    this.#waiting.push({ call, batch, offset: 0, entry: null, seq: -1, events_done: 0, ...none })
+    const unread = { text: null, offset: 0, entry: null, seq: -1, events_done: 0 }
+    this.#waiting.push({ call, batch, ...unread, ...none })
   }
 
   /** One transaction of at most `slice_ms_max`; answers the first batch if it is complete. */
@@ -120,7 +123,7 @@ export class ForwardedBatches {
           refusal = error
           break
         }
-        if (running.entry === null) is_done = running.offset >= batch.text.length
+        if (running.entry === null) is_done = running.offset >= (running.text?.length ?? 0)
         else this.#applyEntry(running, running.entry, isOver)
       } while (!is_done && !isOver() && !isFull(stores, limits))
       this.#positions.write(batch, running, batch.now)
@@ -132,7 +135,9 @@ export class ForwardedBatches {
 
   /** The next entry that is not stored; null at the end, and when the time is over before one is found. */
   #readNext(running: RunningBatch, isOver: () => boolean): ForwardedEntry | null {
-    const { text, forbidden } = running.batch
+    const { entries, forbidden } = running.batch
+    running.text ??= decodeEntries(entries)
+    const { text } = running
     for (let skipped = 0; running.offset < text.length; skipped += 1) {
       if (skipped % SKIPPED_TOGETHER === SKIPPED_TOGETHER - 1 && isOver()) return null
       const head_end = text.indexOf('\n', running.offset)
@@ -180,6 +185,14 @@ export class ForwardedBatches {
     running.seq = entry.seq
     running.events_done = 0
     running.entry = null
+  }
+}
+
+function decodeEntries(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Refusal('invalid_payload', 'A batch must be UTF-8.')
   }
 }
 

@@ -114,7 +114,10 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
   const has_heads = Array.isArray(heads) && heads.length <= EVENTS_MAX && heads.every(isHead)
   if (!isHexId(uuid_base) || !has_heads) throw refuseMalformed('an entry has malformed events')
   if (!isClean(json) || !isClean(texts)) throw refuseMalformed('it has text that cannot be stored')
-  const unpacked = unpackHeads(heads as PackedEventHead[], texts, project_id)
+  const base = Uint8Array.fromHex(uuid_base)
+  const unpacked = unpackHeads(heads as PackedEventHead[], texts, project_id, (index) =>
+    uuidAfter(base, index),
+  )
   const declared = (heads as PackedEventHead[]).reduce((sum, [, , , , length]) => sum + length, 0)
   if (declared !== texts.length) {
     throw refuseMalformed('the properties of an entry are incomplete')
@@ -124,15 +127,10 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
     // Parsed once: the person may need them.
     if (update !== null) update.automatic.properties = properties
   }
-  const base = Uint8Array.fromHex(uuid_base)
-  const events = unpacked.map((event, index) =>
-    event.uuid !== null && event.warnings.length === 0
+  const events = unpacked.map((event) =>
+    event.warnings.length === 0
       ? event
-      : {
-          ...event,
-          uuid: event.uuid ?? uuidAfter(base, index),
-          warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning),
-        },
+      : { ...event, warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning) },
   )
   return {
     seq: Number(seq_text),
@@ -152,10 +150,13 @@ export function isHexId(value: unknown): value is string {
 /** A uuid plus a number: the last six bytes, which are random, count. */
 function uuidAfter(base: Uint8Array, index: number): Uint8Array {
   const uuid = base.slice()
-  const view = new DataView(uuid.buffer, uuid.byteOffset)
-  const low = view.getUint16(10) * 2 ** 32 + view.getUint32(12) + index
-  view.setUint16(10, Math.floor(low / 2 ** 32) % 2 ** 16)
-  view.setUint32(12, low % 2 ** 32)
+  // Byte by byte: a view of the buffer costs ten times as much as the one or two bytes that change.
+  let carry = index
+  for (let at = 15; carry > 0 && at >= 10; at -= 1) {
+    const sum = (uuid[at] ?? 0) + carry
+    uuid[at] = sum % 256
+    carry = Math.floor(sum / 256)
+  }
   return uuid
 }
 

@@ -70,8 +70,8 @@ export const UNAVAILABLE: CaptureRefusal = {
 
 /** A batch as the main thread passes it on, after it has found the edge's rights. */
 export type ForwardedBatch = EdgeEpoch & {
-  /** The entries, two lines each. */
-  readonly text: string
+  /** The entries, two lines each, as UTF-8. */
+  readonly entries: Uint8Array<ArrayBuffer>
   /** The last entry of the batch before it, which may be on its way; null if that one is stored. */
   readonly after: number | null
   /** Projects that the edge may write to. */

@@ -23,7 +23,8 @@ type WaitingEntry = {
   readonly seq: number
   readonly epoch: string
   readonly event_count: number
-  readonly entry: string
+  /** As it is sent: its number, and two lines as UTF-8. */
+  readonly bytes: Uint8Array
 }
 
 const DELETE = `
@@ -93,8 +94,9 @@ export class EdgeEntries {
   }
 }
 
+/** Bytes, not text: strings would be made of them and unmade for the compression. */
 const SELECT_WAITING = `
-select seq, epoch, event_count, entry
+select seq, epoch, event_count, cast(seq || ' ' || entry as blob) as bytes
 from edge_entries
 where seq > ?
 order by seq`
@@ -114,15 +116,15 @@ export class EdgeEntryReader {
     this.#oldest = this.#db.prepare('select received_at from edge_entries order by seq limit 1')
   }
 
-  /** The entries after a number, of one epoch, in order, until they have so many characters: one at least. */
-  readBatch(after_seq: number, length_max: number): readonly WaitingEntry[] {
+  /** The entries after a number, of one epoch, in order, until they have so many bytes: one at least. */
+  readBatch(after_seq: number, bytes_max: number): readonly WaitingEntry[] {
     const batch: WaitingEntry[] = []
-    let length = 0
+    let bytes = 0
     for (const row of this.#waiting.iterate(after_seq)) {
       const is_other = batch[0] !== undefined && batch[0].epoch !== row.epoch
-      if (is_other || (batch.length > 0 && length + row.entry.length > length_max)) break
+      if (is_other || (batch.length > 0 && bytes + row.bytes.length > bytes_max)) break
       batch.push(row)
-      length += row.entry.length
+      bytes += row.bytes.length
     }
     return batch
   }

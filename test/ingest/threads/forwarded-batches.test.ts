@@ -25,7 +25,7 @@ test('a batch of entries that are stored already is skipped in slices', () => {
     user_id: 1,
     edge: 'e0'.repeat(16),
     epoch: 'a1'.repeat(16),
-    text: '0 \n\n'.repeat(10_000),
+    entries: new TextEncoder().encode('0 \n\n'.repeat(10_000)),
     after: null,
     allowed: [1],
     forbidden: [],
