@@ -35,6 +35,7 @@ test('every bench runs', async () => {
     'POST /capture/, 64 connections',
     'POST /batch/ of 100, 4 connections',
     'an edge forwards its backlog',
+    'kills of a primary after which its standby lacks',
     'import of small events from a file',
     'events with three small properties on the disk',
     'POST /decide?v=3, 50 flags, properties sent, nobody twice',

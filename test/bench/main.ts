@@ -23,6 +23,7 @@ import { handTimes } from './queries/hand-made.ts'
 import { type QuestionTimes, questionRatios } from './queries/queries.ts'
 import { QUESTION_PATH, questionBody, questionTimes } from './queries/query-endpoint.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
+import { standbyLosses } from './standby.ts'
 import { type Pauses, standstill } from './standstill.ts'
 import { timesUnderAttack } from './under-attack.ts'
 import { chartTimes } from './web.ts'
@@ -148,6 +149,23 @@ async function benchEdge(): Promise<Line> {
     bare: Math.round(times.taken_per_s),
     target: 0.7,
     note: `beside what it takes in as batches of 100; ${times.events} events, ${times.bytes_per_event.toFixed(0)} bytes each on the line, refused ${times.refused}`,
+  }
+}
+
+/** As much of the stream as a standby may lack, as the READMEs say. */
+const LOST_MS_MAX = 150
+
+/** Kills of a primary under load after which its standby lacked no more than that. */
+async function benchStandby(): Promise<Line> {
+  const losses = await standbyLosses(mkdtempSync(join(folder, 'standby-')), SIZES.kills)
+  const lost_ms = losses.map(({ ms }) => ms)
+  const events = losses.map((loss) => loss.events)
+  return {
+    name: `kills of a primary after which its standby lacks at most ${LOST_MS_MAX} ms of the stream`,
+    ours: lost_ms.filter((ms) => ms <= LOST_MS_MAX).length,
+    bare: losses.length,
+    target: 1,
+    note: `median ${median(lost_ms).toFixed(0)} ms, worst ${Math.max(...lost_ms).toFixed(0)} ms: ${median(events)} and ${Math.max(...events)} answered events, of ${median(losses.map(({ events_per_s }) => events_per_s)).toFixed(0)} events/s`,
   }
 }
 
@@ -386,6 +404,7 @@ function framesLine(name: string, { count, slow, longest_ms }: Frames): Line {
 const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly Line[]>>> = {
   capture: benchCapture,
   edge: benchEdge,
+  standby: benchStandby,
   batch: benchBatch,
   import: benchImport,
   disk: benchDisk,
