@@ -1,7 +1,15 @@
 /** `tidemark doctor` about the machine: what is wrong beside the data, and what to do. */
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test'
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { examineMachine } from '../../src/cli/monitoring/examine-machine.ts'
@@ -21,16 +29,20 @@ afterEach(() => rmSync(join(data_dir, '..'), { recursive: true, force: true }))
 const about = async (subject: string, now = new Date()) =>
   (await examineMachine(data_dir, now)).filter((finding) => finding.subject === subject)
 
-/** Serves the folder once with an event. */
-async function fill(): Promise<void> {
-  const server = await startServer({ data_dir })
+/** A folder that was served once, with an event: tests begin with a copy. */
+const served_dir = join(mkdtempSync(join(tmpdir(), 'tidemark-doctor-')), 'data')
+beforeAll(async () => {
+  const server = await startServer({ data_dir: served_dir })
   const body = JSON.stringify({ api_key: API_TOKEN, event: 'e', distinct_id: 'd' })
   expect((await fetch(`${server.url}/capture/`, { method: 'POST', body })).status).toBe(200)
   await server.stop()
-}
+})
+afterAll(() => rmSync(join(served_dir, '..'), { recursive: true, force: true }))
+
+const fill = (): void => cpSync(served_dir, data_dir, { recursive: true })
 
 test('finds nothing about a folder as a server leaves it, and says so', async () => {
-  await fill()
+  fill()
   for (const subject of ['clock', 'limits', 'permissions', 'server']) {
     expect([subject, await about(subject)]).toEqual([subject, []])
   }
@@ -39,7 +51,7 @@ test('finds nothing about a folder as a server leaves it, and says so', async ()
 })
 
 test('finds a clock that is behind the last event', async () => {
-  await fill()
+  fill()
   const hour_ago = new Date(Date.now() - 3_600_000)
   expect(await about('clock', hour_ago)).toEqual([
     {
@@ -52,7 +64,7 @@ test('finds a clock that is behind the last event', async () => {
 })
 
 test('finds files that other users may read, and names the command', async () => {
-  await fill()
+  fill()
   chmodSync(join(data_dir, 'control.db'), 0o644)
   const [finding] = await about('permissions')
   expect(finding?.fault).toBe(`let other users read 1 files, first ${join(data_dir, 'control.db')}`)
@@ -60,7 +72,7 @@ test('finds files that other users may read, and names the command', async () =>
 })
 
 test('finds that few files may be open', async () => {
-  await fill()
+  fill()
   const command = commandLine(['doctor', '--json', '--data-dir', data_dir])
   const child = Bun.spawn(['sh', '-c', 'ulimit -n 200; exec "$@"', 'sh', ...command], {
     env: ENVIRONMENT,
@@ -89,7 +101,7 @@ test('asks the server that runs on the folder, and finds one that hangs', async 
 })
 
 test('a damaged database is a finding of the data, not of the clock', async () => {
-  await fill()
+  fill()
   using db = new Database(join(data_dir, 'events.db'))
   db.run('pragma wal_checkpoint(truncate)')
   db.close()

@@ -7,7 +7,10 @@ import { PostHog } from 'posthog-node'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
 import { API_TOKEN, askHogQL, type Server, startServer } from './processes/server.ts'
 
-setDefaultTimeout(180_000)
+/** Two hundred thousand events with `EVERY_CASE=1`. */
+const BATCHES = process.env['EVERY_CASE'] === '1' ? 2000 : 250
+
+setDefaultTimeout(180_000 + BATCHES * 500)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-road-'))
 let server: Server
@@ -83,9 +86,6 @@ describe('posthog-node', () => {
     ])
   })
 })
-
-/** Two hundred thousand events with `EVERY_CASE=1`. */
-const BATCHES = process.env['EVERY_CASE'] === '1' ? 2000 : 250
 
 describe(`${BATCHES * 100} events over four connections`, () => {
   const batches = makeBatches(20_261_121, BATCHES)

@@ -1,5 +1,5 @@
 /** A power cut: what a loop-mounted disk holds at a moment, with everything lost that was not fsynced. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,6 +42,16 @@ function unmount(from: string): void {
 /** Needs root and loop devices; elsewhere the kill rounds are what is left to show. */
 const canCutPower =
   run('truncate', '-s', '512M', image) && run('mkfs.ext4', '-q', '-F', image) && mount(image, disk)
+
+/** A second attempt begins with an empty disk too. */
+beforeEach(async () => {
+  if (!canCutPower) return
+  for (const server of servers.splice(0)) await server.kill()
+  for (const from of mounted) if (from !== disk) unmount(from)
+  if (!mounted.has(disk)) mount(image, disk)
+  rmSync(join(disk, 'data'), { recursive: true, force: true })
+  rmSync(join(folder, 'home'), { recursive: true, force: true })
+})
 
 afterAll(async () => {
   for (const server of servers) await server.kill()
