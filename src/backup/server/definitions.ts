@@ -10,7 +10,7 @@ import type { DefinitionKind } from './kinds.ts'
 import type { Move } from './move.ts'
 import type { MovedItem } from './move-state.ts'
 import { isId, NestedTooDeeply, rewriteReferences } from './references.ts'
-import { ServerRefusal } from './server-api.ts'
+import { isAbsent, ServerRefusal } from './server-api.ts'
 
 /** Items that name others of their kind are sent again once those are there; chains are at most so long. */
 const ROUNDS_MAX = 20
@@ -53,7 +53,7 @@ async function tryExtra(work: () => Promise<readonly string[]>): Promise<readonl
 /** The items that can be brought over; null where the source has no such list. */
 async function listSource(move: Move, kind: DefinitionKind): Promise<readonly SourceItem[] | null> {
   const all = await move.source.listItems(`${kind.path}/`, kind.list).catch((error: unknown) => {
-    if (error instanceof ServerRefusal && error.status === 404) return null
+    if (isAbsent(error)) return null
     throw error
   })
   if (all === null) {

@@ -11,6 +11,9 @@ import { AnswerTooLarge, type QueryRow } from './server-api.ts'
 /** Events received so long before the end of the last pass are asked for again: they may have become visible later. */
 const OVERLAP_MS = 10 * 60 * 1000
 
+/** The most uuids that one query here looks for. */
+const UUIDS_AT_ONCE = 5000
+
 const COLUMNS = 'toString(uuid), event, timestamp, distinct_id, properties, elements_chain'
 const COLUMNS_OF_LARGE = "toString(uuid), event, timestamp, distinct_id, null, ''"
 
@@ -23,6 +26,14 @@ type SourceEvent = { readonly at: string; readonly uuid: string; readonly event:
 type EventPage = {
   readonly rows: readonly QueryRow[]
   readonly after: KeysetPosition | null
+}
+
+/** The events of a span of time, as far as one answer goes. */
+type EventWindow = {
+  readonly rows: readonly QueryRow[]
+  readonly until: string
+  /** The most rows that were asked for. */
+  readonly limit: number
 }
 
 /** Brings over the events that were received since the last whole pass. */
@@ -83,9 +94,7 @@ class EventPages {
   async read(cursor: KeysetPosition | null): Promise<EventPage> {
     let [from, uuid]: KeysetPosition = cursor ?? [(await this.#first(null)) ?? '', '']
     while (from !== '') {
-      const until = addMillis(from, this.#window.ms)
-      const limit = this.#limit
-      const rows = await this.#readWindow(from, uuid, until)
+      const { rows, until, limit } = await this.#readWindow(from, uuid)
       const last = rows.at(-1)
       const after = last === undefined ? null : this.#positionOf(last, [from, uuid])
       this.#window.fit(rows.length, limit)
@@ -109,17 +118,23 @@ class EventPages {
   }
 
   /** Reads fewer events at once where the answer is too large; one that is too large by itself comes without its properties. */
-  async #readWindow(from: string, uuid: string, until: string): Promise<readonly QueryRow[]> {
+  async #readWindow(from: string, uuid: string): Promise<EventWindow> {
     for (;;) {
+      const until = addMillis(from, this.#window.ms)
+      const limit = this.#limit
       try {
         const rows = await this.#query(COLUMNS, { from, uuid, until })
         const most = this.#move.page_rows
-        if (rows.length === this.#limit) this.#limit = Math.min(most, this.#limit * 2)
-        return rows
+        if (rows.length === limit) this.#limit = Math.min(most, limit * 2)
+        return { rows, until, limit }
       } catch (error) {
         if (!(error instanceof AnswerTooLarge)) throw error
-        if (this.#limit === 1) return this.#query(COLUMNS_OF_LARGE, { from, uuid, until })
-        this.#limit = Math.ceil(this.#limit / 4)
+        if (error.is_slow && this.#window.shorten()) continue
+        if (limit === 1) {
+          const rows = await this.#query(COLUMNS_OF_LARGE, { from, uuid, until })
+          return { rows, until, limit }
+        }
+        this.#limit = Math.ceil(limit / 4)
       }
     }
   }
@@ -188,11 +203,15 @@ async function withoutPresent(
 ): Promise<readonly SourceEvent[]> {
   const [from, until] = [events[0]?.at, events.at(-1)?.at]
   if (from === undefined || until === undefined) return events
-  const rows = await move.target.query(
-    `select toString(uuid) from events where timestamp >= toDateTime({from})
-and timestamp <= toDateTime({until}) and toString(uuid) in {uuids} limit ${move.page_rows}`,
-    { from, until, uuids: events.map(({ uuid }) => uuid) },
-  )
-  const present = new Set(rows.map(([uuid]) => uuid))
+  const present = new Set<unknown>()
+  for (let start = 0; start < events.length; start += UUIDS_AT_ONCE) {
+    const uuids = events.slice(start, start + UUIDS_AT_ONCE).map(({ uuid }) => uuid)
+    const rows = await move.target.query(
+      `select toString(uuid) from events where timestamp >= toDateTime({from})
+and timestamp <= toDateTime({until}) and toString(uuid) in {uuids} limit ${UUIDS_AT_ONCE}`,
+      { from, until, uuids },
+    )
+    for (const [uuid] of rows) present.add(uuid)
+  }
   return events.filter(({ uuid }) => !present.has(uuid))
 }

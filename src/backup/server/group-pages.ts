@@ -6,7 +6,7 @@ import { readInstant } from './instants.ts'
 import type { Move } from './move.ts'
 import { withUuid } from './person-pages.ts'
 import { countReason } from './report.ts'
-import { isTextAfter, type QueryRow, type ServerAPI } from './server-api.ts'
+import { isAbsent, isTextAfter, type QueryRow, type ServerAPI } from './server-api.ts'
 
 const PAGE_GROUPS = 500
 const INDEX_MAX = 4
@@ -37,7 +37,10 @@ export async function mapGroupTypes(move: Move, is_last: boolean): Promise<void>
 }
 
 async function readTypes(server: ServerAPI): Promise<TypesByNumber> {
-  const answer = await server.get('groups_types/')
+  const answer = await server.get('groups_types/').catch((error: unknown) => {
+    if (isAbsent(error)) return []
+    throw error
+  })
   const list: readonly unknown[] = Array.isArray(answer) ? answer : []
   const pairs = list.flatMap((item): [number, string][] => {
     if (!isObject(item)) return []

@@ -12,6 +12,8 @@ import { countReason } from './report.ts'
 import { AnswerTooLarge, type QueryRow, type ServerAPI } from './server-api.ts'
 
 const PAGE_PERSONS = 500
+/** Persons of one query at the source: their ids are part of the next one, whose text may have 256 KiB there. */
+const SOURCE_PERSONS = 2000
 const IDS_PAGE = 5000
 /** The most distinct ids of the persons of one page; a person whose ids do not fit is left out. */
 const IDS_MAX = 200_000
@@ -31,7 +33,7 @@ const CREATOR = '$creator_event_uuid'
 export async function movePersons(move: Move): Promise<void> {
   const [row] = await move.source.query('select count() from persons')
   const total = Number(row?.[0] ?? 0) || 0
-  const most = Math.min(PAGE_PERSONS, move.page_rows)
+  const most = Math.min(SOURCE_PERSONS, move.page_rows)
   let limit = most
   for (let after = move.state.persons.cursor?.[0] ?? ''; ; ) {
     const rows = await readPage(move, after, limit)

@@ -34,9 +34,21 @@ export class ServerRefusal extends Error {
   }
 }
 
+/** Whether a list is not there: a server of another version has none (404), or its plan does not include it (402). */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof ServerRefusal && (error.status === 404 || error.status === 402)
+}
+
 /** An answer had more bytes than are read, or took longer than is waited: ask for less. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge'
+  /** True when the time ran out: the rows that are searched count then, not those that are found. */
+  readonly is_slow: boolean
+
+  constructor(message: string, is_slow = false) {
+    super(message)
+    this.is_slow = is_slow
+  }
 }
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -163,12 +175,12 @@ export class ServerAPI {
       if (answer.kind === 'answered') return answer.value
       const may_repeat = is_read || answer.is_undone
       if (tries >= TRIES_MAX || !may_repeat) {
-        if (answer.is_slow) throw new AnswerTooLarge(answer.reason)
+        if (answer.is_slow) throw new AnswerTooLarge(answer.reason, true)
         throw new BackupFault(`${this.name} (${this.url}) does not answer: ${answer.reason}`)
       }
       // A query that the server gives up is not tried as often as one that did not reach it.
-      if (answer.is_slow && tries >= 2) throw new AnswerTooLarge(answer.reason)
-      const wait_ms = answer.asked_ms ?? Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (tries - 1))
+      if (answer.is_slow && tries >= 2) throw new AnswerTooLarge(answer.reason, true)
+      const wait_ms = pauseAfter(tries, answer.asked_ms ?? null)
       this.#access.onWait?.(wait_ms, answer.reason)
       await Bun.sleep(wait_ms)
     }
@@ -277,6 +289,12 @@ async function readText(response: Response): Promise<string | null> {
     return null
   }
   return pieces.join('') + decoder.decode()
+}
+
+/** The pause before the next try. Servers ask for whole seconds, cut down: 0 may mean most of one, so it is believed twice. */
+function pauseAfter(tries: number, asked_ms: number | null): number {
+  if (asked_ms === null) return Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (tries - 1))
+  return tries <= 2 ? asked_ms : Math.max(asked_ms, pauseAfter(tries - 2, null))
 }
 
 /** Milliseconds of a Retry-After header: seconds, or a date. */

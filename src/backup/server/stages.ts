@@ -9,7 +9,7 @@ import { KINDS } from './kinds.ts'
 import type { Move } from './move.ts'
 import { NOTHING_READ } from './move-state.ts'
 import { movePersons } from './person-pages.ts'
-import { AnswerTooLarge, printable, type ServerAPI, ServerRefusal } from './server-api.ts'
+import { AnswerTooLarge, isAbsent, printable, type ServerAPI, ServerRefusal } from './server-api.ts'
 
 type MoveStage = {
   /** Its name in the report and in `--kinds`. */
@@ -128,8 +128,7 @@ async function requireRights(move: Move, stages: readonly MoveStage[]): Promise<
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error
       if (error.status === 401) throw new BackupFault(`The key is refused: ${error.detail}`)
-      // A server of an earlier version lacks some lists, and says so with 404.
-      if (error.status === 404 && probe !== probeQuery) continue
+      if (isAbsent(error) && probe !== probeQuery) continue
       refusals.add(`${name}: ${error.detail}`)
     }
   }
