@@ -296,6 +296,21 @@ describe('flags', () => {
     )
   })
 
+  test('of a group that is deleted at home forget its properties', async () => {
+    const properties = { $group_type: 'company', $group_key: 'leaving', $group_set: { size: 9 } }
+    await capture(home, '$groupidentify', { properties })
+    const groups = { company: 'leaving' }
+    await until(async () => (await flagsOf('ann', { groups })).flags['for-large']?.enabled === true)
+    const path = `${home_url}/api/projects/1/groups/find/?group_type_index=0&group_key=leaving`
+    const headers = { Authorization: `Bearer ${PERSONAL_API_KEY}` }
+    expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(204)
+    await until(
+      async () => (await flagsOf('ann', { groups })).flags['for-large']?.enabled === false,
+    )
+    // The home said that there is no such group.
+    expect((await flagsOf('ann', { groups })).errorsWhileComputingFlags).toBe(false)
+  })
+
   describe('with experience continuity', () => {
     /** An id that half of a rollout includes, or not. */
     const idOf = (name: string, is_included: boolean): string => {
