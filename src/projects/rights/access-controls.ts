@@ -92,12 +92,14 @@ export function levelsInProjects(
             and(
               inArray(access_controls.project_id, plain),
               eq(access_controls.resource, PROJECT_RESOURCE),
+              inArray(access_controls.user_id, [EVERYBODY, user_id]),
             ),
           )
           .all()
+  const by_project = Map.groupBy(set, ({ project_id }) => project_id)
   const levels = new Map<number, MemberLevel>()
   for (const { id, level } of projects) {
-    const controls = set.filter(({ project_id }) => project_id === id)
+    const controls = by_project.get(id) ?? []
     const access = level >= ADMIN ? 'admin' : levelOf(controls, PROJECT_RESOURCE, user_id)
     if (access === 'admin') levels.set(id, level >= ADMIN ? level : ADMIN)
     else if (access !== 'none') levels.set(id, MEMBER)
@@ -108,13 +110,17 @@ export function levelsInProjects(
 /** Levels by resource; null for administrators, who have no limits. */
 export type Levels = ReadonlyMap<string, AccessLevel> | null
 
-/** The levels of a member in a project. */
+/** The levels of a member in a project. Read for each request: those of other members, who may be many, are not. */
 export function levelsOf(
   db: ControlDB,
   member: { readonly user_id: number; readonly project_id: number; readonly level: MemberLevel },
 ): Levels {
   if (member.level >= ADMIN) return null
-  const set = listAccessControls(db, member.project_id)
+  const its = and(
+    eq(access_controls.project_id, member.project_id),
+    inArray(access_controls.user_id, [EVERYBODY, member.user_id]),
+  )
+  const set = db.select().from(access_controls).where(its).all()
   return new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, member.user_id)]))
 }
 
