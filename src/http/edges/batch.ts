@@ -18,7 +18,7 @@ import { edgeEndpoint, requireEdgeProjects } from './edge-caller.ts'
 const BATCH_BYTES_MAX = 24 * MIB
 
 /** The length of ordinary batches; only one with a single long entry has more. */
-const ORDINARY_BYTES_MAX = 4 * MIB
+const ORDINARY_BYTES_MAX = 6 * MIB
 
 /** All unpacked batches that are not stored yet: a few hundred bytes unpack to the longest one. */
 const UNPACKED_BYTES_MAX = 256 * MIB
