@@ -44,9 +44,18 @@ const COUNT = 'select count(), count(distinct uuid) from events'
 /** What the server says goes to the same disk, so that saying it fails too. */
 const data_dir = join(disk, 'data')
 
+const ballast = join(disk, 'ballast')
+
+/** Begins with no server and no folder `dir`, also after an attempt that failed. */
+async function begin(dir: string): Promise<void> {
+  for (const server of servers.splice(0)) await server.kill()
+  rmSync(ballast, { force: true })
+  if (existsSync(dir)) protect(dir, '-i')
+  rmSync(dir, { recursive: true, force: true })
+}
+
 /** Leaves about so many bytes free, until the returned function is called. */
 function fill(free_bytes: number): () => void {
-  const ballast = join(disk, 'ballast')
   // Most of it is reserved at once; what the file system itself takes of that shows only then.
   const { bavail, bsize } = statfsSync(disk)
   run('fallocate', '-l', String(Math.max(0, bavail * bsize - free_bytes - 4_000_000)), ballast)
@@ -95,6 +104,7 @@ async function capture(url: string): Promise<{ status: number; code: unknown; re
 test.skipIf(!canMount)(
   'a full disk is answered with 503, questions go on, and all is well when there is room again',
   async () => {
+    await begin(data_dir)
     const server = await start({ TIDEMARK_SNAPSHOT_ROWS: '20000' })
     const batches = makeBatches(21, 50)
     await sendBatches(server.url, batches, 4)
@@ -127,6 +137,7 @@ test.skipIf(!canMount)(
   'a snapshot that finds no room leaves nothing behind and loses nothing, and is taken when there is',
   async () => {
     const fresh = join(disk, 'fresh')
+    await begin(fresh)
     const whole = { TIDEMARK_SNAPSHOT_ROWS: '100000000', TIDEMARK_SNAPSHOT_AGE_S: '100000' }
     const first = await start(whole, fresh)
     await sendBatches(first.url, makeBatches(22, 400), 4)
@@ -159,6 +170,7 @@ test.skipIf(!canMount)(
   'a folder that becomes read-only answers 503 to events, questions go on, and all is well when it is writable',
   async () => {
     const guarded = join(disk, 'guarded')
+    await begin(guarded)
     const server = await start({}, guarded)
     expect((await capture(server.url)).status).toBe(200)
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[1, 1]])
@@ -183,6 +195,7 @@ test.skipIf(!canMount)(
   'a folder that was read-only before the first question refuses it with 503, and a start in it in words',
   async () => {
     const guarded = join(disk, 'guarded-early')
+    await begin(guarded)
     const server = await start({}, guarded)
     expect((await capture(server.url)).status).toBe(200)
 

@@ -1,6 +1,6 @@
 /** Backups that a server makes by itself, into a folder and into a bucket, and what it says of those that fail. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findNextTime } from '../../src/serve/backups.ts'
@@ -8,12 +8,25 @@ import { BucketServer } from '../backup/store/bucket-server.ts'
 import { type Ran, run } from '../cli/command.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
-import { askHogQL, startServer } from './processes/server.ts'
+import { askHogQL, type Server, type StartOptions, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-scheduled-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+/** Servers that a failed attempt left. */
+const running: Server[] = []
+/** A second attempt begins with nothing too. */
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.kill()
+  for (const name of readdirSync(folder))
+    rmSync(join(folder, name), { recursive: true, force: true })
+})
+
+async function start(options: StartOptions): Promise<Server> {
+  const server = await startServer(options)
+  running.push(server)
+  return server
+}
 
 const COUNT = 'select count(), count(distinct uuid) from events'
 const EVERY_SECOND = { TIDEMARK_BACKUP_EVERY: '* * * * * *', TIDEMARK_BACKUP_KEEP: '2' }
@@ -56,7 +69,7 @@ test.each(['folder', 'bucket'])(
       TIDEMARK_BACKUP_TO: store,
       TIDEMARK_SNAPSHOT_ROWS: '500',
     }
-    const server = await startServer({ data_dir, env })
+    const server = await start({ data_dir, env })
     const batches = makeBatches(3, 10)
     await sendBatches(server.url, batches, 4)
     // The one that runs now may have begun before the events came.
@@ -88,7 +101,7 @@ test.each(['folder', 'bucket'])(
     )
     expect(restored).toMatchObject({ exit_code: 0, err: '' })
     expect(JSON.parse(restored.out).made_at).toBe(at)
-    const again = await startServer({ data_dir: restored_dir })
+    const again = await start({ data_dir: restored_dir })
     expect((await askHogQL(again.url, COUNT)).results).toEqual(results)
     expect(await again.stop()).toBe(0)
     const sound = await tidemark('doctor', '--data-dir', restored_dir)
@@ -105,7 +118,7 @@ test('a server whose backups fail serves on, counts them, and logs why without t
     TIDEMARK_BACKUP_S3_KEY_ID: 'somebody',
     TIDEMARK_BACKUP_S3_SECRET: 'the-secret-of-somebody',
   }
-  const server = await startServer({ data_dir, env })
+  const server = await start({ data_dir, env })
   await untilBackups(server.url, 'failed', 1)
   expect(/^tidemark_backup_age_seconds \d/m.test(await metricsOf(server.url))).toBe(false)
   await sendBatches(server.url, makeBatches(1, 10), 1)
