@@ -35,7 +35,7 @@ export type LiveTimes = {
 export async function scrollRows(): Promise<Frames | null> {
   if (!HAS_BROWSER) return null
   await using ui = await openInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
-  await using visit = await ui.visit()
+  await using visit = await ui.visit({ is_alone: true })
   const { page } = visit
   const query =
     "select number as n, concat('row ', toString(number)) as text, number % 7 as r from numbers(100000)"
@@ -113,7 +113,7 @@ export async function liveTimes(
     async () => void alone.push(await send()),
     async () => void with_reader.push(await readMeanwhile(ui, send)),
     async () => {
-      await using visit = await ui.visit()
+      await using visit = await ui.visit({ is_alone: true })
       await visit.page.goto('/p/1/events')
       await visit.page.getByText(/waiting|came in/).waitFor()
       // A page that was just opened compiles and tidies up for a moment.

@@ -99,7 +99,7 @@ async function firstChart(
   device: Device,
   { path, drawn }: MeasuredPage,
 ): Promise<number> {
-  await using visit = await ui.visit({ width: device.width })
+  await using visit = await ui.visit({ width: device.width, is_alone: true })
   await device.prepare(visit)
   await visit.page.addInitScript(watchFor(drawn))
   await visit.page.goto(path, { waitUntil: 'commit' })

@@ -2,13 +2,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
-  DEVICES,
+  devicesOf,
   expectFits,
   expectOpen,
   findBarriers,
   type Interface,
   openInterface,
   SCREENS,
+  schemesOf,
 } from './interface.ts'
 
 setDefaultTimeout(90_000)
@@ -17,7 +18,7 @@ let ui: Interface
 let board_id = 0
 beforeAll(async () => {
   if (!HAS_BROWSER) return
-  ui = await openInterface()
+  ui = await openInterface({ demo_persons: 20 })
   const body = JSON.stringify({ name: 'Everything', use_template: 'Product analytics' })
   const made = await ui.api('/api/projects/1/dashboards/', { method: 'POST', body })
   board_id = (made as { readonly id: number }).id
@@ -88,21 +89,18 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
     await ui.api('/api/projects/1/alerts/', { method: 'POST', body })
   })
 
-  test.each(DEVICES)('is as wide as the window: %s', async (device) => {
-    await using visit = await ui.visit({ width: SCREENS[device][0] })
-    await visit.page.goto('/p/1/alerts')
-    await visit.page.getByText('Far too many').waitFor()
-    await expectFits(visit.page, SCREENS[device])
-    expect(visit.complaints).toEqual([])
-  })
-
-  test('has no barrier, nor has its dialog', async () => {
-    await using visit = await ui.visit()
-    await visit.page.goto('/p/1/alerts')
-    await visit.page.getByText('Far too many').waitFor()
-    await expectOpen(visit.page)
-    await visit.page.getByRole('button', { name: 'New alert' }).click()
-    await visit.page.getByLabel('Trend', { exact: true }).waitFor()
-    await expectOpen(visit.page)
-  })
+  test.each(devicesOf(0))(
+    'is as wide as the window, and has no barrier, nor has its dialog: %s',
+    async (device) => {
+      await using visit = await ui.visit({ width: SCREENS[device][0], scheme: 'dark' })
+      await visit.page.goto('/p/1/alerts')
+      await visit.page.getByText('Far too many').waitFor()
+      await expectFits(visit.page)
+      await expectOpen(visit.page, schemesOf(1))
+      await visit.page.getByRole('button', { name: 'New alert' }).click()
+      await visit.page.getByLabel('Trend', { exact: true }).waitFor()
+      await expectOpen(visit.page, schemesOf(1))
+      expect(visit.complaints).toEqual([])
+    },
+  )
 })

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { shortNames } from '../../src/web/parts/charts/chart-data.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN } from '../flows/processes/server.ts'
-import { findBarriers, type Interface, openInterface } from './interface.ts'
+import { findBarriers, type Interface, openInterface, spokenBuckets } from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -54,18 +54,9 @@ async function ask(query: Query): Promise<readonly Line[]> {
 const questionIn = (page: Page): Query =>
   JSON.parse(decodeURIComponent(new URL(page.url()).hash).slice('#q='.length)).source
 
-/** The buckets of the chart, as a screen reader says them one after the other. */
-async function spokenBuckets(page: Page, count: number): Promise<readonly string[]> {
-  const chart = page.getByRole('slider', { name: 'Trend' })
-  await chart.focus()
-  await page.keyboard.press('Home')
-  const spoken: string[] = []
-  for (let index = 0; index < count; index += 1) {
-    spoken.push((await chart.getAttribute('aria-valuetext')) ?? '')
-    await page.keyboard.press('ArrowRight')
-  }
-  return spoken
-}
+/** What the chart says at each of its buckets. */
+const spokenIn = (page: Page, count: number): Promise<readonly string[]> =>
+  spokenBuckets(page.getByRole('slider', { name: 'Trend' }), count)
 
 const numberIn = (text: string): number => Number(text.split(' ').at(-1)?.replaceAll(',', ''))
 
@@ -109,7 +100,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
       expect(line?.data.some((one) => one > 0)).toBe(true)
       await page.reload()
       await page.getByRole('slider', { name: 'Trend' }).waitFor()
-      const spoken = await spokenBuckets(page, line?.data.length ?? 0)
+      const spoken = await spokenIn(page, line?.data.length ?? 0)
       expect(spoken.map(numberIn)).toEqual([...(line?.data ?? [])])
       expect(visit.complaints).toEqual([])
     },
@@ -145,7 +136,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
     await page.reload()
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
-    const spoken = await spokenBuckets(page, line?.data.length ?? 0)
+    const spoken = await spokenIn(page, line?.data.length ?? 0)
     expect(spoken.map(numberIn)).toEqual([...(line?.data ?? [])])
     expect(visit.complaints).toEqual([])
   })
@@ -206,7 +197,7 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
       await page.goto(addressOf({ ...query, trendsFilter: { display } }))
       await page.reload()
       await page.getByRole('slider', { name: 'Trend' }).waitFor()
-      const spoken = await spokenBuckets(page, line?.data.length ?? 0)
+      const spoken = await spokenIn(page, line?.data.length ?? 0)
       expect([display, ...spoken.map(numberIn)]).toEqual([display, ...(line?.data ?? [])])
     }
     await page.goto(addressOf({ ...query, trendsFilter: { display: 'BoldNumber' } }))
@@ -220,7 +211,7 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     const { page } = visit
     await page.goto(addressOf({ ...DAILY, series: [ITEM], dateRange: { date_from: 'dStart' } }))
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
-    const [spoken = ''] = await spokenBuckets(page, 1)
+    const [spoken = ''] = await spokenIn(page, 1)
     expect(numberIn(spoken)).toBe(ITEMS)
     await page.getByText(/so far/).waitFor()
     await page.goto(addressOf({ ...DAILY, dateRange: { date_from: '-7d', date_to: '-1d' } }))
@@ -250,7 +241,7 @@ describe.skipIf(!HAS_BROWSER)("the project's clock", () => {
     expect(line?.days.at(-1)?.slice(0, 10)).toBe(here(new Date()))
     await page.goto(addressOf(daily))
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
-    const spoken = await spokenBuckets(page, line?.days.length ?? 0)
+    const spoken = await spokenIn(page, line?.days.length ?? 0)
     const days = spoken.map((text) => text.split(': ')[0])
     expect(days).toEqual(
       (line?.days ?? []).map((day) =>
@@ -287,7 +278,7 @@ describe.skipIf(!HAS_BROWSER)("the project's clock", () => {
     await page.goto(addressOf(weekly))
     await page.reload()
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
-    const said = await spokenBuckets(page, weeks?.days.length ?? 0)
+    const said = await spokenIn(page, weeks?.days.length ?? 0)
     expect(said.map((text) => text.split(': ')[0])).toEqual(
       (weeks?.days ?? []).map((day) => {
         const options = {

@@ -3,7 +3,15 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN } from '../flows/processes/server.ts'
-import { expectFits, type Interface, openInterface, settle, type Visit } from './interface.ts'
+import {
+  expectFits,
+  goInside,
+  type Interface,
+  openInterface,
+  settle,
+  type Visit,
+  widthsOf,
+} from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -132,7 +140,10 @@ const QUESTIONS = {
 const addressOf = (query: object): string =>
   `/p/1/explore#q=${encodeURIComponent(JSON.stringify({ kind: 'InsightVizNode', source: query }))}`
 
-async function expectUnharmed({ page, complaints }: Visit): Promise<void> {
+async function expectUnharmed(
+  { page, complaints }: Visit,
+  widths?: readonly number[],
+): Promise<void> {
   // Scripts of an `onerror` run a moment after they are drawn.
   await page.waitForTimeout(100)
   expect(await page.evaluate<unknown>('globalThis.hacked ?? null')).toBeNull()
@@ -142,7 +153,7 @@ async function expectUnharmed({ page, complaints }: Visit): Promise<void> {
       "document.querySelectorAll('main img, main script, [onerror], [onload], a[href^=javascript], a[href^=data]').length",
     ),
   ).toBe(0)
-  await expectFits(page)
+  await expectFits(page, widths)
   expect(complaints).toEqual([])
 }
 
@@ -188,7 +199,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
   })
   afterAll(() => ui?.[Symbol.asyncDispose]())
 
-  test.each([
+  const PAGES = [
     ['Web', () => '/p/1/web', 'table th[scope=row]'],
     ['Events', () => '/p/1/events', 'tbody tr'],
     ['Persons', () => '/p/1/persons', 'tbody tr'],
@@ -196,22 +207,24 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     ['a board', () => `/p/1/boards/${ids.board}`, 'article figure, article [role=slider]'],
     ['an insight', () => `/p/1/insights/${ids.insight}`, '[aria-label=Answer] figure'],
     ['Start', () => '/p/1/start', 'h2'],
-  ] satisfies (readonly [string, () => string, string])[])(
-    'is text on the page: %s',
-    async (_, path, drawn) => {
-      await using visit = await ui.visit()
+  ] satisfies (readonly [string, () => string, string])[]
+  test('is text on every page', async () => {
+    await using visit = await ui.visit()
+    for (const [at, [, path, drawn]] of PAGES.entries()) {
       await visit.page.goto(path())
       await visit.page.locator(drawn).first().waitFor()
       await settle(visit.page)
-      await expectUnharmed(visit)
-    },
-  )
+      await expectUnharmed(visit, widthsOf(at))
+    }
+  })
 
   test('is text in every person', async () => {
     await using visit = await ui.visit()
+    await visit.page.goto('/p/1/persons')
     for (const uuid of ids.persons.slice(0, 12)) {
-      await visit.page.goto(`/p/1/persons/${uuid}`)
+      await goInside(visit.page, `/p/1/persons/${uuid}`)
       await visit.page.locator('section[aria-label=History] h2').first().waitFor()
+      await settle(visit.page)
     }
     await expectUnharmed(visit)
   })
@@ -232,22 +245,29 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     await expectUnharmed(visit)
   })
 
-  test.each(Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[])(
-    'is text in charts, their tooltips and tables: %s',
-    async (name) => {
-      await using visit = await ui.visit()
-      const { page } = visit
-      await page.goto(addressOf(QUESTIONS[name]))
+  const NAMES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]
+  test.each([
+    ['of trends', NAMES.slice(0, 4)],
+    ['of the other kinds', NAMES.slice(4)],
+  ])('is text in charts, their tooltips and tables: questions %s', async (_, names) => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/explore')
+    for (const name of names) {
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await goInside(page, '/p/1/explore')
+      await page.getByText('What do you want to know?').waitFor()
+      await goInside(page, addressOf(QUESTIONS[name]))
       const answer = page.getByRole('region', { name: 'Answer' })
       await answer.locator('figure, table, ol, ul, svg[role=img]').first().waitFor()
       await settle(page)
       await sweep(page)
-      await expectUnharmed(visit)
+      await expectUnharmed(visit, widthsOf(NAMES.indexOf(name)))
       await page.getByText('Table', { exact: true }).click()
       await answer.getByRole('table').first().waitFor()
-      await expectUnharmed(visit)
-    },
-  )
+      await expectUnharmed(visit, widthsOf(NAMES.indexOf(name) + 1))
+    }
+  })
 
   test('is text in the lists that complete events, properties and values', async () => {
     await using visit = await ui.visit()

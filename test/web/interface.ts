@@ -1,9 +1,9 @@
 /** The web interface in a real browser, before a real server with the demo product's events. */
-import { expect } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { openBrowser } from '../flows/clients/browser.ts'
 import {
   PERSONAL_API_KEY,
@@ -29,6 +29,8 @@ type VisitOptions = {
   readonly timezone?: string
   /** Without a session. */
   readonly is_out?: boolean
+  /** On a page that no other visit uses, for one that changes what cannot be put back: its clock, scripts before its own. */
+  readonly is_alone?: boolean
 }
 
 /** A page, what went wrong on it, and the checks that hold for every page. */
@@ -72,6 +74,7 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
     })
   let server = await start()
   const browser = has_browser ? await openBrowser({ is_whole: is_whole_browser }) : null
+  const tabs = browser === null ? null : new Tabs(browser, () => server.url)
   const api = (path: string, init: RequestInit = {}) => callApi(server.url, path, init)
   if (demo_persons > 0) await fillWithDemo(api, demo_persons)
   return {
@@ -80,8 +83,8 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
     },
     api,
     visit(visit = {}) {
-      if (browser === null) throw new Error('opened without a browser')
-      return openVisit(browser, server.url, visit)
+      if (tabs === null) throw new Error('opened without a browser')
+      return tabs.open(visit)
     },
     async stop() {
       await server.stop()
@@ -122,31 +125,105 @@ async function fillWithDemo(api: Interface['api'], persons: number): Promise<voi
   }
 }
 
-async function openVisit(browser: Browser, url: string, options: VisitOptions): Promise<Visit> {
-  const { width = 1440, scheme = 'light', is_out = false, timezone } = options
-  const context = await browser.newContext({
-    baseURL: url,
-    viewport: { width, height: width < 760 ? 844 : 900 },
-    colorScheme: scheme,
-    isMobile: width < 760,
-    hasTouch: width < 760,
-    ...(timezone !== undefined && { timezoneId: timezone }),
-  })
-  if (!is_out) {
+/** A page that visits of the same kind use one after the other. */
+type Tab = {
+  readonly page: Page
+  readonly context: BrowserContext
+  readonly complaints: string[]
+}
+
+/** A page of this server without a script, on which nothing of the interface runs. */
+const QUIET_PATH = '/_health'
+
+const isPhone = (width: number): boolean => width < 760
+
+/**
+ * Opens visits on pages that earlier ones have left: a load into a known page takes 0.45 s of processor time, one into a
+ * new context with a login 1.1 s. Storage, cookies, window and colours begin anew each time, and so does every script.
+ */
+class Tabs {
+  readonly #browser: Browser
+  readonly #url: () => string
+  readonly #idle = new Map<string, Tab[]>()
+  #session: Promise<StorageState> | null = null
+
+  constructor(browser: Browser, url: () => string) {
+    this.#browser = browser
+    this.#url = url
+  }
+
+  async open(options: VisitOptions): Promise<Visit> {
+    const {
+      width = 1440,
+      scheme = 'light',
+      is_out = false,
+      is_alone = false,
+      timezone = '',
+    } = options
+    const kind = `${isPhone(width)} ${timezone}`
+    const is_shared = !is_out && !is_alone
+    const tab = (is_shared && this.#idle.get(kind)?.pop()) || (await this.#openTab(options))
+    const { page, context, complaints } = tab
+    await page.setViewportSize({ width, height: isPhone(width) ? 844 : 900 })
+    await page.emulateMedia({
+      colorScheme: scheme,
+      reducedMotion: EVERY_CASE || is_alone ? 'no-preference' : 'reduce',
+    })
+    const leave = async (): Promise<void> => {
+      if (!is_shared || context.pages().length > 1) return context.close()
+      await page.unrouteAll()
+      // Ends what the page still asks for.
+      await page.goto(QUIET_PATH)
+      await page.evaluate('localStorage.clear(); sessionStorage.clear()')
+      await context.clearCookies()
+      await context.addCookies((await this.#logIn()).cookies)
+      await context.clearPermissions()
+      complaints.length = 0
+      this.#idle.set(kind, [...(this.#idle.get(kind) ?? []), tab])
+    }
+    // A server that is gone shows no page.
+    return { ...tab, [Symbol.asyncDispose]: () => leave().catch(() => context.close()) }
+  }
+
+  async #openTab({ width = 1440, is_out = false, timezone }: VisitOptions): Promise<Tab> {
+    const context = await this.#browser.newContext({
+      baseURL: this.#url(),
+      isMobile: isPhone(width),
+      hasTouch: isPhone(width),
+      ...(!is_out && { storageState: await this.#logIn() }),
+      ...(timezone !== undefined && { timezoneId: timezone }),
+    })
+    const complaints: string[] = []
+    context.on('console', (message) => {
+      complaints.push(`${message.type()}: ${message.text()} ${message.location().url}`)
+    })
+    context.on('weberror', (failure) => complaints.push(`exception: ${failure.error().message}`))
+    return { page: await context.newPage(), context, complaints }
+  }
+
+  /** The session of all visits: checking a password takes 0.1 s. */
+  #logIn(): Promise<StorageState> {
+    this.#session ??= this.#openSession().catch((error: unknown) => {
+      this.#session = null
+      throw error
+    })
+    return this.#session
+  }
+
+  async #openSession(): Promise<StorageState> {
+    const context = await this.#browser.newContext({ baseURL: this.#url() })
     const login = await context.request.post('/api/login/', {
       data: { email: EMAIL, password: PASSWORD },
       headers: { 'X-Tidemark': '1' },
     })
     expect(login.status()).toBe(200)
+    const state = await context.storageState()
+    await context.close()
+    return state
   }
-  const complaints: string[] = []
-  context.on('console', (message) => {
-    complaints.push(`${message.type()}: ${message.text()} ${message.location().url}`)
-  })
-  context.on('weberror', (failure) => complaints.push(`exception: ${failure.error().message}`))
-  const page = await context.newPage()
-  return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
 }
+
+type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>
 
 /** The only rule whose outcome depends on the colour scheme. */
 const CONTRAST = ['color-contrast'] as const
@@ -226,19 +303,58 @@ export async function expectOpen(
   }
 }
 
+/** Whether all combinations are walked, as `bun run check:long` does, and not only so many that each member is in one. */
+export const EVERY_CASE = process.env['EVERY_CASE'] === '1'
+
+/** A test of a variation of what another one covers. */
+export const longTest = test.skipIf(!EVERY_CASE)
+
 /** Pages of a test, or its widths, take turns at the schemes by their number; with `EVERY_CASE=1` each is judged in both. */
 export function schemesOf(page_number: number): readonly Scheme[] {
-  if (process.env['EVERY_CASE'] === '1') return ['light', 'dark']
+  if (EVERY_CASE) return ['light', 'dark']
   return page_number % 2 === 0 ? ['light'] : ['dark']
+}
+
+/** Pages of a test are judged at the narrowest width, and take turns at the others; with `EVERY_CASE=1` at all of them. */
+export function widthsOf(page_number: number): readonly number[] {
+  const [narrowest, ...others] = WIDTHS
+  return EVERY_CASE ? WIDTHS : [narrowest, ...others.slice(page_number % 3, (page_number % 3) + 1)]
+}
+
+/** Goes to an address as a link of the interface does: without a load, which takes three times as much processor time. */
+export async function goInside(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
+}
+
+/** What a chart over time says at each of its buckets, by keyboard. */
+export async function spokenBuckets(chart: Locator, count: number): Promise<readonly string[]> {
+  await chart.locator('canvas').waitFor()
+  await settle(chart.page())
+  const numberNow = (): Promise<string | null> => chart.getAttribute('aria-valuenow')
+  // Keys do nothing before the graph is drawn.
+  await expectSoon(async () => {
+    await chart.press('Home')
+    return numberNow()
+  }, '0')
+  const spoken: string[] = []
+  for (let index = 0; index < count; index += 1) {
+    await expectSoon(numberNow, String(index))
+    spoken.push((await chart.getAttribute('aria-valuetext')) ?? '')
+    await chart.press('ArrowRight')
+  }
+  return spoken
 }
 
 /** SCREENS: widths of windows in px, narrow ones and wide ones, by the device that a visit begins as. */
 export const SCREENS = { phone: [320, 390], desktop: [768, 1440] } as const
 
-/** A name of each device, for a test of both. */
-export const DEVICES = ['phone', 'desktop'] as const
+const WIDTHS = [...SCREENS.phone, ...SCREENS.desktop] as const
 
-const WIDTHS = [...SCREENS.phone, ...SCREENS.desktop]
+/** Pages of a test take turns at the devices by their number; with `EVERY_CASE=1` each is opened as both. */
+export function devicesOf(page_number: number): readonly (keyof typeof SCREENS)[] {
+  if (EVERY_CASE) return ['phone', 'desktop']
+  return page_number % 2 === 0 ? ['phone'] : ['desktop']
+}
 
 /** At each width of the window the page fits into it. Charts follow the window some frames later. */
 export async function expectFits(page: Page, widths: readonly number[] = WIDTHS): Promise<void> {

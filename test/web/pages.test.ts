@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
-  DEVICES,
+  devicesOf,
   expectFits,
   expectOpen,
   expectSoon,
@@ -11,6 +11,7 @@ import {
   openInterface,
   SCREENS,
   schemesOf,
+  widthsOf,
 } from './interface.ts'
 
 setDefaultTimeout(60_000)
@@ -20,7 +21,7 @@ let board_id = 0
 let person = { uuid: '', name: '' }
 beforeAll(async () => {
   if (!HAS_BROWSER) return
-  ui = await openInterface()
+  ui = await openInterface({ demo_persons: 30 })
   const body = JSON.stringify({ name: 'Everything', use_template: 'Product analytics' })
   const board = await ui.api('/api/projects/1/dashboards/', { method: 'POST', body })
   board_id = (board as { readonly id: number }).id
@@ -56,14 +57,15 @@ async function open(page: Page, path: string, drawn: string): Promise<void> {
 }
 
 describe.skipIf(!HAS_BROWSER)('every page', () => {
-  for (const [name, path, drawn] of PAGES) {
-    test.each(DEVICES)(
+  for (const [at, [name, path, drawn]] of PAGES.entries()) {
+    test.each(devicesOf(at))(
       `${name} is as wide as the window, without a barrier: %s`,
       async (device) => {
-        await using visit = await ui.visit({ width: SCREENS[device][0] })
+        const [scheme = 'light', ...others] = schemesOf(Math.floor(at / 2))
+        await using visit = await ui.visit({ width: SCREENS[device][0], scheme })
         await open(visit.page, path(), drawn)
-        await expectFits(visit.page, SCREENS[device])
-        await expectOpen(visit.page, schemesOf(DEVICES.indexOf(device)))
+        await expectOpen(visit.page, [scheme, ...others])
+        await expectFits(visit.page, widthsOf(at))
         expect(visit.complaints).toEqual([])
       },
     )

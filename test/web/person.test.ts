@@ -2,7 +2,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
+import {
+  EVERY_CASE,
+  findBarriers,
+  type Interface,
+  openInterface,
+  sidewaysScroll,
+} from './interface.ts'
 
 setDefaultTimeout(60_000)
 
@@ -100,7 +106,7 @@ describe.skipIf(!HAS_BROWSER)('the page of a person', () => {
       groups: [{ properties: [], rollout_percentage: 100 }],
       multivariate: { variants: [{ key: 'red', rollout_percentage: 100 }] },
     })
-    for (const width of [1280, 320]) {
+    for (const width of EVERY_CASE ? [1280, 320] : [320]) {
       await using visit = await ui.visit({ width, scheme: width === 320 ? 'dark' : 'light' })
       const { page } = visit
       await page.goto(`${await addressOf('vera')}?view=flags`)
@@ -144,27 +150,30 @@ describe.skipIf(!HAS_BROWSER)('what undoing a merge would change', () => {
     return page.getByRole('dialog', { name: 'Undo this merge' })
   }
 
-  test.each([320, 1280])('may come late: the dialog is there before, at %d px', async (width) => {
-    await using visit = await ui.visit({ width })
-    const { page } = visit
-    const held = Promise.withResolvers<void>()
-    await page.route(PREVIEW, async (route: Route) => {
-      await held.promise
-      await route.continue()
-    })
-    const dialog = await openPreview(page)
-    await dialog.getByText('The merge of').waitFor()
-    await dialog.locator('[aria-busy=true]').first().waitFor()
-    expect(await dialog.getByRole('table').count()).toBe(0)
-    expect(await sidewaysScroll(page)).toBe(0)
-    held.resolve()
-    await dialog.getByRole('table').waitFor()
-    expect(await sidewaysScroll(page)).toBe(0)
-    expect(await findBarriers(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    expect(visit.complaints).toEqual([])
-  })
+  test.each(EVERY_CASE ? [320, 1280] : [1280])(
+    'may come late: the dialog is there before, at %d px',
+    async (width) => {
+      await using visit = await ui.visit({ width })
+      const { page } = visit
+      const held = Promise.withResolvers<void>()
+      await page.route(PREVIEW, async (route: Route) => {
+        await held.promise
+        await route.continue()
+      })
+      const dialog = await openPreview(page)
+      await dialog.getByText('The merge of').waitFor()
+      await dialog.locator('[aria-busy=true]').first().waitFor()
+      expect(await dialog.getByRole('table').count()).toBe(0)
+      expect(await sidewaysScroll(page)).toBe(0)
+      held.resolve()
+      await dialog.getByRole('table').waitFor()
+      expect(await sidewaysScroll(page)).toBe(0)
+      expect(await findBarriers(page)).toEqual([])
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      expect(visit.complaints).toEqual([])
+    },
+  )
 
   test('that is not told says so in its place, and is asked for again', async () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
@@ -222,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     await open()
     const dialog = page.getByRole('dialog', { name: 'Delete this person' })
     expect(await sidewaysScroll(page)).toBe(0)
-    expect(await findBarriers(page)).toEqual([])
+    if (takes_events || EVERY_CASE) expect(await findBarriers(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     expect(await uuidsOf(id)).toHaveLength(1)
     await open()

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import {
-  DEVICES,
+  devicesOf,
   expectFits,
   findBarriers,
   type Interface,
+  longTest,
   openInterface,
   SCREENS,
 } from './interface.ts'
@@ -63,19 +64,16 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     expect(await cells(page)).toEqual(rows.map(([event, n]) => [event, n.toLocaleString('en-GB')]))
     await page.reload()
     await page.locator('td').first().waitFor()
-    expect(visit.complaints).toEqual([])
-  })
-
-  test('runs the selected part alone', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
-    await type(page, 'nonsense select 41 + 1 as n')
+    // The selected part alone is run.
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.insertText('nonsense select 41 + 1 as n')
     for (let step = 0; step < 'select 41 + 1 as n'.length; step += 1) {
       await page.keyboard.press('Shift+ArrowLeft')
     }
     await run(page)
     await page.locator('td').getByText('42').waitFor()
+    expect(visit.complaints).toEqual([])
   })
 
   const LIST = '.cm-tooltip-autocomplete'
@@ -137,12 +135,9 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByLabel('HogQL').getByText('select count() from events').waitFor()
     await run(page)
     await page.locator('td').first().waitFor()
-  })
-
-  test('offers the same mend of a function and of a field in the text', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
+    // The same mend of a function is offered in the text.
+    await page.getByLabel('HogQL').click()
+    await page.keyboard.press('Control+A')
     await type(page, 'select conut(), evnt from events')
     await page.locator('.cm-lintRange-error').first().hover()
     await page.getByRole('button', { name: 'Use count' }).click()
@@ -312,23 +307,25 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByText('The server has stopped working on it.').waitFor()
   })
 
-  test.each([
-    ['CSV', 'csv'],
-    ['JSON lines', 'jsonl'],
-    ['Arrow', 'arrows'],
-    ['Parquet', 'parquet'],
-  ])('saves more rows than an answer has as %s', async (name, ending) => {
+  test('saves more rows than an answer has as CSV, JSON lines, Arrow and Parquet', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page, pathOf('select number as n from numbers(60000)'))
-    await page.getByRole('button', { name: 'Export' }).click()
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: `Save as ${name}` }).click(),
-    ])
-    expect(file.suggestedFilename()).toBe(`query.${ending}`)
-    const bytes = await Bun.file(await file.path()).bytes()
-    expect(READERS[ending]?.(bytes)).toBe(true)
+    for (const [name, ending] of [
+      ['CSV', 'csv'],
+      ['JSON lines', 'jsonl'],
+      ['Arrow', 'arrows'],
+      ['Parquet', 'parquet'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Export' }).click()
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: `Save as ${name}` }).click(),
+      ])
+      expect(file.suggestedFilename()).toBe(`query.${ending}`)
+      const bytes = await Bun.file(await file.path()).bytes()
+      expect([name, READERS[ending]?.(bytes)]).toEqual([name, true])
+    }
   })
 
   const PAGEVIEW = { kind: 'EventsNode', event: '$pageview' }
@@ -336,7 +333,8 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
   const RANGE = { dateRange: { date_from: '-14d' } }
   const ENTITY = { id: '$pageview', type: 'events' }
 
-  test.each([
+  // The tests of Explore open each kind in SQL, too.
+  longTest.each([
     { kind: 'TrendsQuery', series: [PAGEVIEW, CREATED], ...RANGE },
     { kind: 'FunnelsQuery', series: [PAGEVIEW, CREATED], ...RANGE },
     {
@@ -380,10 +378,10 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     ])
   })
 
-  test.each(DEVICES)('is as wide as the window: %s', async (device) => {
+  test.each(devicesOf(0))('is as wide as the window: %s', async (device) => {
     await using visit = await ui.visit({ width: SCREENS[device][0] })
     await open(visit.page, pathOf('select {variables.x} as x, event from events'), 'main section')
-    await expectFits(visit.page, SCREENS[device])
+    await expectFits(visit.page)
   })
 })
 

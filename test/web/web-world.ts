@@ -12,11 +12,9 @@ import { makeOwnerCode } from '../../src/projects/users/login-links.ts'
 import type { Server } from '../../src/serve/listening.ts'
 import { startServer } from '../../src/serve.ts'
 import { openBrowser } from '../flows/clients/browser.ts'
+import { schemesOf, widthsOf } from './interface.ts'
 
 export const OWNER = { email: 'olga@example.com', password: 'correct horse battery' } as const
-
-/** Widths of phones, a tablet and a screen, in px. */
-const WIDTHS = [320, 390, 768, 1440] as const
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -84,16 +82,20 @@ export async function openWebWorld(env: Readonly<Record<string, string>> = {}) {
   }
 }
 
-/** Checks a page as it is shown now, in light and dark: accessible by axe's rules, no wider than the screen. */
+/** Checked pages take turns at colours and widths. */
+let pages_checked = 0
+
+/** Checks a page as it is shown now: accessible by axe's rules, no wider than the screen. */
 export async function checkPage({ page }: Tab): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
+  pages_checked += 1
+  for (const [at, colorScheme] of schemesOf(pages_checked).entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     // Colours change in a transition.
     await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
-    const rules = colorScheme === 'light' ? ALL_RULES : CONTRAST
+    const rules = at === 0 ? ALL_RULES : CONTRAST
     expect([colorScheme, await axeViolations(page, rules)]).toEqual([colorScheme, []])
   }
-  for (const width of WIDTHS) {
+  for (const width of widthsOf(pages_checked)) {
     await page.setViewportSize({ width, height: 900 })
     const shown = await page.evaluate<number>('document.documentElement.scrollWidth')
     expect([width, shown <= width ? 'fits' : `is ${shown} px wide`]).toEqual([width, 'fits'])
@@ -102,7 +104,7 @@ export async function checkPage({ page }: Tab): Promise<void> {
 }
 
 async function axeViolations(page: Page, runOnly: AxeRules): Promise<readonly string[]> {
-  await page.evaluate(AXE)
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE)
   const options = JSON.stringify({ runOnly, resultTypes: ['violations'] })
   const { violations } = await page.evaluate<AxeAnswer>(`axe.run(document, ${options})`)
   return violations.flatMap(({ id, nodes }) =>
