@@ -135,9 +135,12 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByLabel('HogQL').getByText('select count() from events').waitFor()
     await run(page)
     await page.locator('td').first().waitFor()
-    // The same mend of a function is offered in the text.
-    await page.getByLabel('HogQL').click()
-    await page.keyboard.press('Control+A')
+  })
+
+  test('offers the same mend of a function and of a field in the text', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto('/p/1/sql')
     await type(page, 'select conut(), evnt from events')
     await page.locator('.cm-lintRange-error').first().hover()
     await page.getByRole('button', { name: 'Use count' }).click()
