@@ -6,9 +6,9 @@ export type RandomRuns = { readonly numRuns: number; readonly seed?: number }
 /** Any number: the cases of `bun run check` are the same in each run, so that it does not fail by chance. */
 const SEED = 16
 /** Cases of `bun run check:long` for each of `bun run check`. */
-const TIMES = 30
+const TIMES = 60
 
-/** `count` cases, always the same ones; with `EVERY_CASE=1` thirty times as many, other ones in each run. */
+/** `count` cases, always the same ones; with `EVERY_CASE=1` sixty times as many, other ones in each run. */
 export function randomRuns(count: number): RandomRuns {
   return process.env['EVERY_CASE'] === '1'
     ? { numRuns: count * TIMES }

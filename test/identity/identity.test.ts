@@ -327,7 +327,7 @@ describe('a merge', () => {
         }
         expect(outcomes[0]).toBe(outcomes[1] ?? '')
       }),
-      randomRuns(20),
+      randomRuns(8),
     )
   })
 
@@ -343,7 +343,7 @@ describe('a merge', () => {
         expect(fresh.warnings()).toEqual([])
         await fresh.remove()
       }),
-      randomRuns(4),
+      randomRuns(2),
     )
   })
 })

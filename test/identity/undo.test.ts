@@ -262,7 +262,7 @@ describe('an undone merge', () => {
         run += 1
         await checkAgainstModel(`${run}-`, names, steps)
       }),
-      randomRuns(20),
+      randomRuns(8),
     )
   }, 120_000)
 

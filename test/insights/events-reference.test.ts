@@ -111,7 +111,7 @@ describe('events of any history', () => {
           }),
         )
       }),
-      randomRuns(25),
+      randomRuns(10),
     )
   })
 })

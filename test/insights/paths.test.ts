@@ -271,7 +271,7 @@ describe('any history', () => {
           expect(edgesOf(results)).toEqual(plainEdges(events, stepLimit))
         },
       ),
-      randomRuns(5),
+      randomRuns(3),
     )
   })
 })

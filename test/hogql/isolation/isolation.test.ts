@@ -135,7 +135,7 @@ describe('no text of a question in the SQL', () => {
         expect(compiled.sql).not.toContain('--')
         expect(compiled.sql).toMatch(/^(WITH|SELECT|\()/)
       }),
-      randomRuns(170),
+      randomRuns(60),
     )
   })
 
@@ -145,7 +145,7 @@ describe('no text of a question in the SQL', () => {
         const [row] = await world.ask(`select {text}`, { values: new Map([['text', text]]) })
         expect(row).toEqual([text])
       }),
-      randomRuns(40),
+      randomRuns(15),
     )
   })
 })

@@ -1,5 +1,5 @@
 /** Lifecycles: examples worked by hand, and any history against a plain count over rows. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { lifecycleActors } from '../../../src/insights/activity/lifecycle.ts'
 import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
 import { InsightWorld, insightContext } from '../world.ts'
@@ -13,7 +13,7 @@ const question = {
   dateRange: { date_from: '2024-03-02', date_to: '2024-03-05' },
 }
 
-async function exampleWorld(): Promise<InsightWorld> {
+function exampleWorld(): InsightWorld {
   const world = new InsightWorld()
   // 1 is new on the 2nd, comes again on the 3rd and comes back on the 5th.
   world.addPerson(1, '2024-03-02T08:00:00Z')
@@ -52,8 +52,10 @@ function result(status: string, data: readonly number[], count: number): object 
 }
 
 describe('LifecycleQuery', () => {
+  const world = exampleWorld()
+  afterAll(() => world[Symbol.asyncDispose]())
+
   test('tells new, returning, resurrecting and dormant people per day', async () => {
-    await using world = await exampleWorld()
     const { results, resolved_date_range } = await world.ask(question, NOW)
     expect(results).toEqual([
       result('new', [1, 0, 0, 0], 1),
@@ -69,7 +71,6 @@ describe('LifecycleQuery', () => {
   })
 
   test('counts its last interval whole, also what is after the end of the range', async () => {
-    await using world = await exampleWorld()
     const months = {
       ...question,
       interval: 'month' as const,
@@ -81,7 +82,6 @@ describe('LifecycleQuery', () => {
   })
 
   test('finds the people behind each number', async () => {
-    await using world = await exampleWorld()
     const context = insightContext(NOW)
     const people = async (day: string | null, status: string | null): Promise<unknown> => {
       const tree = lifecycleActors(question, { ...FIRST_POINT, day, status }, context)
@@ -102,7 +102,9 @@ describe('LifecycleQuery', () => {
       'not within the date range',
     )
   })
+})
 
+describe('LifecycleQuery of other histories', () => {
   test('tells new groups from others by when they were made', async () => {
     await using world = new InsightWorld()
     world.addGroup(0, 'acme', {}, '2024-03-03T10:00:00Z')

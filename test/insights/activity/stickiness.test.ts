@@ -1,5 +1,5 @@
 /** Stickiness: examples worked by hand. Any history: any-history.test.ts. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { stickinessActors } from '../../../src/insights/activity/stickiness.ts'
 import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
 import { InsightWorld, insightContext } from '../world.ts'
@@ -14,7 +14,7 @@ const question = {
 }
 
 /** 1 was there on three days (twice on the first), 2 on one (and once before), 3 on two, all days of the range. */
-async function exampleWorld(): Promise<InsightWorld> {
+function exampleWorld(): InsightWorld {
   const world = new InsightWorld()
   const times = {
     1: ['02T01', '02T23', '03T10', '05T23'],
@@ -30,8 +30,10 @@ async function exampleWorld(): Promise<InsightWorld> {
 const ACTION = { id: 'seen', name: 'seen', type: 'events', order: 0 }
 
 describe('StickinessQuery', () => {
+  const world = exampleWorld()
+  afterAll(() => world[Symbol.asyncDispose]())
+
   test('counts people by the number of days they were active on', async () => {
-    await using world = await exampleWorld()
     expect((await world.ask(question, NOW)).results).toEqual([
       {
         count: 3,
@@ -45,7 +47,6 @@ describe('StickinessQuery', () => {
   })
 
   test('cumulates, compares, and counts only days with enough events', async () => {
-    await using world = await exampleWorld()
     const cumulative = {
       ...question,
       stickinessFilter: { computedAs: 'cumulative' as const },
@@ -68,7 +69,6 @@ describe('StickinessQuery', () => {
   })
 
   test('counts in steps of several days', async () => {
-    await using world = await exampleWorld()
     // The 2nd with the 3rd, the 4th with the 5th.
     expect((await world.ask({ ...question, intervalCount: 2 }, NOW)).results).toMatchObject([
       { data: [2, 1], labels: ['1 2-day period', '2 2-day periods'] },
@@ -76,7 +76,6 @@ describe('StickinessQuery', () => {
   })
 
   test('finds the people behind each number', async () => {
-    await using world = await exampleWorld()
     const people = async (steps: number | null, operator: string | null): Promise<unknown> => {
       const tree = stickinessActors(
         question,
@@ -102,7 +101,6 @@ describe('StickinessQuery', () => {
   })
 
   test('an empty range is refused, and one before the first event is zero', async () => {
-    await using world = await exampleWorld()
     const early = { ...question, dateRange: { date_from: '2020-01-01', date_to: '2020-01-02' } }
     expect((await world.ask(early, NOW)).results).toMatchObject([{ count: 0, data: [0, 0] }])
     const never = { ...question, dateRange: { date_from: '2024-03-05', date_to: '2024-03-01' } }

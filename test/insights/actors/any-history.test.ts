@@ -216,7 +216,7 @@ describe('the people behind a number', () => {
         expect(results).toEqual(found.slice(offset, offset + limit).map((id) => [id]))
         expect(said['hasMore']).toBe(found.length > offset + limit)
       }),
-      randomRuns(7),
+      randomRuns(4),
     )
   })
 
@@ -245,7 +245,7 @@ describe('the people behind a number', () => {
             people.toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map((row) => [...row]),
           )
         }),
-        randomRuns(5),
+        randomRuns(3),
       )
     },
   )

@@ -148,7 +148,7 @@ test.each(Object.entries(SOURCES))('the groups behind %s', async (_, { source, i
       )
       expect(results).toEqual(found.map((group) => [keyOf(group)]))
     }),
-    randomRuns(4),
+    randomRuns(2),
   )
 })
 
@@ -239,6 +239,6 @@ test('the people behind an edge of paths, and how often they went it', async () 
         expect(results).toEqual(ordered.map((row) => [...row]))
       },
     ),
-    randomRuns(7),
+    randomRuns(4),
   )
 })

@@ -10,7 +10,7 @@ setDefaultTimeout(240_000)
 
 const NOW = '2024-03-31T12:00:00Z'
 const MINUTE_MS = 60_000
-const RUNS = randomRuns(8)
+const RUNS = randomRuns(4)
 const world = new InsightWorld()
 afterAll(() => world[Symbol.asyncDispose]())
 
@@ -160,7 +160,7 @@ describe('any history', () => {
         expect(shown).toEqual(sessionsOf(mine))
         expect(said['hasMore']).toBe(false)
       }),
-      randomRuns(14),
+      randomRuns(6),
     )
   })
 })

@@ -8,7 +8,7 @@ setDefaultTimeout(300_000)
 
 const NOW = '2026-03-10T12:00:00Z'
 const NONE = '$$_posthog_breakdown_null_$$'
-const RUNS = randomRuns(5)
+const RUNS = randomRuns(3)
 
 let histories: Histories
 beforeAll(async () => {

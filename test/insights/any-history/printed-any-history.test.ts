@@ -13,7 +13,7 @@ setDefaultTimeout(240_000)
 const NOW = '2024-03-08T12:00:00Z'
 const FIRST_MS = Date.UTC(2024, 2, 1)
 const MINUTE_MS = 60_000
-const RUNS = randomRuns(5)
+const RUNS = randomRuns(3)
 const world = new InsightWorld()
 afterAll(() => world[Symbol.asyncDispose]())
 

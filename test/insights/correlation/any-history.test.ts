@@ -166,7 +166,7 @@ async function asked(question: FunnelCorrelationQuery) {
   return { events: new Map(told), skewed }
 }
 
-const RUNS = randomRuns(8)
+const RUNS = randomRuns(4)
 
 describe('any history', () => {
   test('has the events that go along with coming through', async () => {

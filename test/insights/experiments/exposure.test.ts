@@ -161,7 +161,7 @@ describe('an ExperimentExposureQuery', () => {
           )
         }
       }),
-      randomRuns(3),
+      randomRuns(2),
     )
   })
 
@@ -368,7 +368,7 @@ describe('a retention metric', () => {
           }
         },
       ),
-      randomRuns(5),
+      randomRuns(3),
     )
   })
 

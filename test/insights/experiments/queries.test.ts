@@ -155,7 +155,7 @@ describe('an ExperimentQuery', () => {
           expect(await ask(metric)).toMatchObject(wanted)
         }
       }),
-      randomRuns(4),
+      randomRuns(2),
     )
   })
 

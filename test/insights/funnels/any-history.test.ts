@@ -125,7 +125,7 @@ const shown = (steps: unknown): unknown =>
 const results = async (question: FunnelsQuery): Promise<unknown> =>
   (await world.ask(question, NOW)).results
 
-const RUNS = randomRuns(8)
+const RUNS = randomRuns(4)
 
 describe('any history', () => {
   test('has the steps that its chains take', async () => {

@@ -346,7 +346,7 @@ describe('any history', () => {
         const line = reference[interval] ?? []
         expect(behind.results).toHaveLength(line[0] ?? 0)
       }),
-      randomRuns(40),
+      randomRuns(14),
     )
   })
 })

@@ -68,7 +68,7 @@ async function linesOf(question: Parameters<InsightWorld['ask']>[0]): Promise<re
 const rounded = (data: readonly number[] | undefined): unknown =>
   data?.map((value) => Math.round(value * 1e6) / 1e6)
 
-const RUNS = randomRuns(7)
+const RUNS = randomRuns(4)
 
 describe('any history', () => {
   test('has the steps of the calendar, whatever its clocks do', async () => {
@@ -84,7 +84,7 @@ describe('any history', () => {
         if (calendar.timezone !== 'Australia/Lord_Howe') expect(line?.days).toEqual(days)
         expect(line?.data.every((count) => count === 0)).toBe(true)
       }),
-      randomRuns(20),
+      randomRuns(8),
     )
   })
 

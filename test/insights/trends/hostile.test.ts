@@ -221,9 +221,10 @@ test('any question of a right shape is answered, or refused in words', async () 
       if (code === 'query_failed')
         expect(detail).toBe('A regular expression of the query cannot be read: missing ).')
     }),
-    randomRuns(200),
+    randomRuns(60),
   )
-  expect(outcomes.filter((code) => code === 'answered').length).toBeGreaterThan(40)
+  const answered = outcomes.filter((code) => code === 'answered')
+  expect(answered.length / outcomes.length).toBeGreaterThan(0.2)
 })
 
 type Outcome = { readonly code: string; readonly detail: string }

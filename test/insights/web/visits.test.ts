@@ -105,7 +105,7 @@ describe('visits of any history', () => {
           expect(side(1)).toEqual(tableOf(before, by).map((row) => [...row]))
         }
       }),
-      randomRuns(14),
+      randomRuns(6),
     )
   })
 })
