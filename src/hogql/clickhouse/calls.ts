@@ -194,6 +194,11 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   make_timestamptz: renamed('makeDateTime'),
   timezone: ([zone, value]) => `toTimeZone(${value}, ${zone})`,
   to_char: renamed('formatDateTime'),
+  // A second argument is a format there.
+  fromUnixTimestamp: ([seconds, zone]) =>
+    zone === undefined
+      ? `fromUnixTimestamp(${seconds})`
+      : `toTimeZone(fromUnixTimestamp(${seconds}), ${zone})`,
   to_timestamp: ([seconds], { type }, printer) =>
     `fromUnixTimestamp64Micro(toInt64(${seconds} * 1000000), ${printer.values.text(zoneOf(type))})`,
   toDate: dateOf,

@@ -167,11 +167,13 @@ class ClickHousePrinter implements ExprPrinter {
     return ` LIMIT ${this.expr(count)}${skipped} BY ${this.list(keys)}`
   }
 
-  #orders(order_by: readonly OrderBy[]): string {
+  #orders(order_by: readonly OrderBy[], in_micros = false): string {
     return order_by
       .map(({ expr, descending, nulls }) => {
+        const text = this.expr(expr)
         // The order of the type UUID is that of its halves turned round.
-        const key = expr.type.kind === 'uuid' ? `toString(${this.expr(expr)})` : this.expr(expr)
+        const ordered = expr.type.kind === 'uuid' ? `toString(${text})` : text
+        const key = in_micros ? `toUnixTimestamp64Micro(toDateTime64(${text}, 6))` : ordered
         return `${key}${descending ? ' DESC' : ''}${nulls === null ? '' : ` NULLS ${nulls}`}`
       })
       .join(', ')
@@ -373,7 +375,7 @@ class ClickHousePrinter implements ExprPrinter {
   #over({ partition_by, order_by, frame }: Over): string {
     return [
       partition_by.length === 0 ? '' : `PARTITION BY ${this.list(partition_by)}`,
-      order_by.length === 0 ? '' : `ORDER BY ${this.#orders(order_by)}`,
+      order_by.length === 0 ? '' : `ORDER BY ${this.#orders(order_by, countsSeconds(frame))}`,
       frame === null ? '' : this.#frame(frame),
     ]
       .filter((part) => part !== '')
@@ -390,9 +392,16 @@ class ClickHousePrinter implements ExprPrinter {
     return `${offset === null ? 'UNBOUNDED' : this.#frameOffset(offset)} ${direction}`
   }
 
-  /** Frames over times are counted in the unit of the order's type. */
+  /** Frames over dates are counted in days, those over instants in microseconds: see `countsSeconds`. */
   #frameOffset(offset: NonNullable<FrameBound['offset']>): string {
-    return offset.type.kind === 'interval' ? Number(offset.value).toFixed() : this.expr(offset)
+    if (offset.type.kind !== 'interval') return this.expr(offset)
+    const count = Number(offset.value)
+    if (offset.type.unit !== 'Second') return count.toFixed()
+    if (count * 1_000_000 > FRAME_OFFSET_MAX)
+      return refuseThere(
+        'RANGE over more than 2147 seconds of times with fractions (toUnixTimestamp of them has no such limit)',
+      )
+    return (count * 1_000_000).toFixed()
   }
 
   /** Prints the name, parameters and FILTER of an aggregate. */
@@ -406,6 +415,15 @@ class ClickHousePrinter implements ExprPrinter {
     return `${head}(${distinct}${args.join(', ')})${filter}`
   }
 }
+
+/** ClickHouse takes an offset of 32 bits. */
+const FRAME_OFFSET_MAX = 2 ** 31 - 1
+
+/** Whether a frame is a distance between instants: ClickHouse has none over times with fractions, so that they are ordered as µs. */
+const countsSeconds = (frame: Over['frame']): boolean =>
+  [frame?.start, frame?.end].some(
+    (bound) => bound?.offset?.type.kind === 'interval' && bound.offset.type.unit === 'Second',
+  )
 
 /** The query with other names for its columns: those by which a recursive CTE is read. */
 function withColumnIds(query: ResolvedQuery, ids: readonly number[]): ResolvedQuery {

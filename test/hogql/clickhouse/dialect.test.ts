@@ -47,3 +47,20 @@ test("weeks begin on the project's day", () => {
   expect(printed(0)).toContain('toStartOfWeek(toTimeZone(t1.`timestamp`, {p1:String})) AS')
   expect(printed(1)).toContain('toStartOfWeek(toTimeZone(t1.`timestamp`, {p1:String}), 1) AS')
 })
+
+test('frames over times are counted in microseconds, as far as an offset of 32 bits goes', () => {
+  const framed = (seconds: number): string =>
+    `select count() over (order by timestamp range between ${seconds} preceding and current row) from events`
+  expect(compileHogQL(framed(2147), CONTEXT, DIALECT).sql).toContain(
+    'ORDER BY toUnixTimestamp64Micro(toDateTime64(toTimeZone(t1.`timestamp`, {p1:String}), 6)) RANGE BETWEEN 2147000000 PRECEDING',
+  )
+  expect(detailOf(framed(2148))).toBe(
+    'RANGE over more than 2147 seconds of times with fractions (toUnixTimestamp of them has no such limit) is not available where ClickHouse answers',
+  )
+})
+
+test('the second argument of fromUnixTimestamp is a zone, not a format', () => {
+  const printed = compileHogQL("select fromUnixTimestamp(1, 'Asia/Tokyo')", CONTEXT, DIALECT).sql
+  expect(printed).toContain('toTimeZone(fromUnixTimestamp(1), {p1:String})')
+  expect(detailOf("select fromUnixTimestamp(1, '%Y')")).toBe("Unknown timezone '%Y'.")
+})

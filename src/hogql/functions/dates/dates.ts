@@ -120,11 +120,11 @@ const age: Lowering = (call, context) => {
 }
 
 const instantOfProject: TypeRule = ({ context }) => dateTimeType(context.timezone)
-/** An instant with that many sub-second digits. */
+/** An instant with that many sub-second digits, in the zone that the second argument names. */
 const instantWith =
   (precision: 0 | 3): TypeRule =>
   ({ args, context }) =>
-    nullableLike(dateTimeType(context.timezone, precision), args)
+    nullableLike(dateTimeType(zoneNamed(args[1], context), precision), args)
 const now: Lowering = (call, context) => bind(nowIn(context), call.type)
 const today =
   (days: bigint): Lowering =>
