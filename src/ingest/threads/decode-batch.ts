@@ -144,7 +144,7 @@ export class BatchDecoder {
       const { length } = job
       read = length
       if (length <= SMALL_LENGTH_MAX) this.#decodeSlice(job, answers)
-      else if (mayBegin(projectOf(job), length)) this.#beginLarge(job, answers)
+      else if (mayBegin(projectOf(job), length)) this.#beginLarge(job)
       else this.#waiting.add(projectOf(job), { capture, length })
     })
     return read
@@ -158,11 +158,12 @@ export class BatchDecoder {
     return this.#memory.isFair([project], length) && this.#memory.hasRoom(length)
   }
 
-  #beginLarge(job: DecodeJob, answers: NumberedAnswer[]): void {
+  /** Its first slice comes first in the next turn: parsing took long enough. */
+  #beginLarge(job: DecodeJob): void {
     const share = { owners: [projectOf(job)], length: job.length }
     this.#memory.take(share.owners, share.length)
     this.#decoded.set(job.id, share)
-    this.#decodeSlice(job, answers)
+    this.#jobs.push(job)
   }
 }
 

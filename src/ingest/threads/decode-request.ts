@@ -100,8 +100,11 @@ function decode(capture: NumberedCapture, context: DecodeContext): DecodedBody |
   }
 }
 
-/** Limits of a slice: number of events, and characters of their properties. */
+/** Limits of a slice: number of events, and characters of their properties, to which each property adds some. */
 export type SliceMax = { readonly events: number; readonly length: number }
+
+/** Characters that take as long as one more property: a megabyte of short ones took 60 ms, of long ones 15. */
+const PROPERTY_LENGTH = 64
 
 /** Runs the pipeline on the next slice of events; true after the last event. Throws a `Refusal`. */
 export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
@@ -115,6 +118,7 @@ export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
       case 'accepted':
         job.events.push(verdict.event)
         length += verdict.event.properties_text.length + verdict.event.elements_chain.length
+        length += PROPERTY_LENGTH * Object.keys(verdict.event.properties).length
         job.names.note(verdict.event.event, verdict.event.properties)
         break
       case 'dropped':
