@@ -63,6 +63,13 @@ describe('settings', () => {
     ])
   })
 
+  test('allow no more flags than a request may evaluate in 50 ms', () => {
+    expect(readConfig({ flags_max: '10000' }, {}).flags_max).toBe(10_000)
+    expect(faultsOf({}, { TIDEMARK_FLAGS_MAX: '20000' })).toEqual([
+      'TIDEMARK_FLAGS_MAX must be a whole number from 1 to 10000, not "20000": a request of an SDK evaluates all of them in one turn of the server',
+    ])
+  })
+
   test('that are wrong are told all at once, each with its name and reason', () => {
     const env = {
       TIDEMARK_PORT: 'tcp://10.0.0.1:8000',

@@ -86,6 +86,13 @@ const lineOf = (name: string, { main_ms, data_ms, statuses }: Measured): string 
 const questions = (): readonly object[] => [
   { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'open' }] },
   { kind: 'TrendsQuery', series: [{ kind: 'ActionsNode', id: 1 }] },
+  // By hour as far as ranges go: each step is a row of the answer.
+  ...['LifecycleQuery', 'StickinessQuery'].map((kind) => ({
+    kind,
+    series: [{ kind: 'EventsNode', event: 'open' }],
+    interval: 'hour',
+    dateRange: { date_from: '-61d' },
+  })),
   ...[
     'actions',
     'cohorts',
