@@ -10,7 +10,7 @@ import { openWorld, type World } from '../world.ts'
 
 /** The same requests in every run; another number tries others. */
 const SEED = Number(Bun.env['SEED'] ?? 1)
-const REQUESTS = Number(Bun.env['REQUESTS'] ?? 600)
+const REQUESTS = Number(Bun.env['REQUESTS'] ?? 300)
 
 setDefaultTimeout(240_000 + 100 * REQUESTS)
 

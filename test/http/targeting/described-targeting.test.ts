@@ -312,7 +312,8 @@ const FIRST: Readonly<Record<string, object>> = {
   experiments: {
     name: 'one',
     feature_flag_key: 'tried',
-    start_date: '2026-01-01T00:00:00Z',
+    // A query is asked for each day since.
+    start_date: new Date(Date.now() - 3 * 86_400_000).toISOString(),
     metrics: [METRIC],
   },
   experiment_saved_metrics: { name: 'one', query: METRIC },

@@ -17,7 +17,7 @@ import {
 } from '../../../src/storage/files/column-encodings.ts'
 import { randomRuns } from '../../random-runs.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 type Row = readonly [uuid: string, timestamp_us: bigint, created_us: bigint]
 
@@ -108,7 +108,7 @@ test('come back as they were, in whatever forms serve', async () => {
       expect(readEncodings(writeEncodings(forms))).toEqual(forms)
     }),
     {
-      ...randomRuns(12),
+      ...randomRuns(4),
       examples: [[[[timed(NOW_US / 1000n, 1n), { at: NOW_US, created: NOW_US + 7n }]]]],
     },
   )
