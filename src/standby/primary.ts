@@ -101,7 +101,9 @@ function isShippedLog(value: unknown): value is ShippedLog {
   const { boot, salts, page_bytes, header, from, until, is_end, change, manifest_version, files } =
     value
   const is_run = isHex(salts, SALTS_LENGTH) && isHex(header, header === '' ? 0 : HEADER_LENGTH)
-  const has_pages = isCount(page_bytes) && page_bytes >= 512 && page_bytes <= 64 * KIB
+  // A log that has had no frame since its first connection was opened has no page size yet.
+  const is_empty = page_bytes === 0 && until === 0
+  const has_pages = is_empty || (isCount(page_bytes) && page_bytes >= 512 && page_bytes <= 64 * KIB)
   const has_frames = isCount(from) && isCount(until) && from <= until && isCount(change)
   const has_list = files === null || (Array.isArray(files) && files.every(isShippedFile))
   return (

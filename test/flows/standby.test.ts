@@ -1,5 +1,5 @@
 /** A standby follows a primary through kills of both, and takes over: what it noted is there, whole, and nothing twice. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,6 +30,12 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-standby-'))
 const random = seeded(SEED)
 const running = new Set<Server>()
 
+/** A second attempt begins with nothing too. */
+beforeEach(async () => {
+  await Promise.all([...running].map((server) => server.kill()))
+  for (const name of readdirSync(folder))
+    rmSync(join(folder, name), { recursive: true, force: true })
+})
 afterAll(async () => {
   await Promise.all([...running].map((server) => server.kill()))
   rmSync(folder, { recursive: true, force: true })
@@ -132,10 +138,6 @@ test('a standby answers nothing but its health, takes over while it runs, and ke
 })
 
 test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has what was stored before it was equal`, async () => {
-  // A second attempt begins with empty folders too.
-  await Promise.all([...running].map((server) => server.kill()))
-  for (const name of ['primary', 'standby'])
-    rmSync(join(folder, name), { recursive: true, force: true })
   const ports = [freePort(), freePort()] as const
   let primary = await start('primary', ports[0], PRIMARY)
   let standby = await startStandby('standby', primary.url, ports[1])
