@@ -69,6 +69,7 @@ test('every bench runs', async () => {
       ? [
           'an edge forwards its backlog',
           'kills of a primary after which its standby lacks',
+          'a server for tests is ready',
           'under attack',
         ]
       : []),

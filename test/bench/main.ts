@@ -25,6 +25,7 @@ import { QUESTION_PATH, questionBody, questionTimes } from './queries/query-endp
 import { IS_SMALL, SIZES } from './sizes.ts'
 import { standbyLosses } from './standby.ts'
 import { type Pauses, standstill } from './standstill.ts'
+import { startTimes } from './start.ts'
 import { timesUnderAttack } from './under-attack.ts'
 import { chartTimes } from './web.ts'
 
@@ -149,6 +150,21 @@ async function benchEdge(): Promise<Line> {
     bare: Math.round(times.taken_per_s),
     target: 0.7,
     note: `beside what it takes in as batches of 100; ${times.events} events, ${times.bytes_per_event.toFixed(0)} bytes each on the line, refused ${times.refused}`,
+  }
+}
+
+/** As long as a test may wait for its server. */
+const START_MS_MAX = 300
+
+/** `startTidemark` from the source, in starts per second that could follow one another, beside that time. */
+async function benchStart(): Promise<Line> {
+  const times_ms = await startTimes(SIZES.starts)
+  return {
+    name: 'a server for tests is ready, starts/s',
+    ours: Math.round(100_000 / median(times_ms)) / 100,
+    bare: Math.round(100_000 / START_MS_MAX) / 100,
+    target: 1,
+    note: `median ${median(times_ms).toFixed(0)} ms, worst ${Math.max(...times_ms).toFixed(0)} ms (at most ${START_MS_MAX})`,
   }
 }
 
@@ -405,6 +421,7 @@ const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly
   capture: benchCapture,
   edge: benchEdge,
   standby: benchStandby,
+  start: benchStart,
   batch: benchBatch,
   import: benchImport,
   disk: benchDisk,

@@ -6,6 +6,8 @@ type Sizes = {
   readonly rounds: number
   /** Load on one endpoint. */
   readonly seconds: number
+  /** Starts of a server for tests. */
+  readonly starts: number
   /** Kills of a primary. */
   readonly kills: number
   /** Rows of the bare insert loop. */
@@ -31,6 +33,7 @@ export const IS_SMALL = (process.env['BENCH_SMALL'] ?? '') !== ''
 const USUAL: Sizes = {
   rounds: 3,
   seconds: Number(process.env['BENCH_SECONDS'] ?? 4),
+  starts: 20,
   kills: Number(process.env['BENCH_KILLS'] ?? 20),
   inserts: 150_000,
   imported_events: 300_000,
@@ -47,6 +50,7 @@ const USUAL: Sizes = {
 const SMALL: Sizes = {
   rounds: 1,
   seconds: 0.05,
+  starts: 1,
   kills: 1,
   inserts: 1000,
   imported_events: 1500,
