@@ -127,6 +127,14 @@ export class ClickHouseServer {
     throw new Error(`ClickHouse did not start: ${log.slice(-2000)}`)
   }
 
+  /** Starts a process that has ended by itself again. Returns how it ended; null when it still runs. */
+  async startAgain(): Promise<string | null> {
+    const ended = this.#process?.signalCode ?? this.#process?.exitCode ?? null
+    if (ended === null) return null
+    await this.start()
+    return String(ended)
+  }
+
   /** Ends the process at once, as a power cut would, and waits until it is gone. */
   async kill(): Promise<void> {
     this.#process?.kill('SIGKILL')

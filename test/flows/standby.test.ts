@@ -236,7 +236,7 @@ test('a folder that follows is served by no one else, and one with data of its o
 
 test('a standby believes no path that its primary names', async () => {
   const primary = await start('honest', freePort(), PRIMARY)
-  const stolen = { project_id: '../../stolen', id: 'a', byte_count: 1, sha256: '0'.repeat(64) }
+  const stolen = { project_id: 1, id: '../../stolen', byte_count: 1, sha256: '0'.repeat(64) }
   const liar = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -274,7 +274,9 @@ test('a standby believes no path that its primary names', async () => {
       () => follower.last_error,
       (reason) => reason !== null,
     )
-    expect(follower.last_error).toBe('the primary lists "a", which is no snapshot file')
+    expect(follower.last_error).toBe(
+      'the primary lists "../../stolen", which is no snapshot file',
+    )
     expect(follower.is_whole).toBe(false)
     expect(readdirSync(folder)).not.toContain('stolen')
   } finally {

@@ -177,9 +177,9 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('dark')
     await page.keyboard.press('Enter')
-    expect(await background()).toBe('rgb(14, 19, 24)')
+    await expectSoon(background, 'rgb(14, 19, 24)')
     await page.reload()
-    expect(await background()).toBe('rgb(14, 19, 24)')
+    await expectSoon(background, 'rgb(14, 19, 24)')
   })
 
   test('a session that ends in mid-work is begun again over the page', async () => {
