@@ -274,9 +274,7 @@ test('a standby believes no path that its primary names', async () => {
       () => follower.last_error,
       (reason) => reason !== null,
     )
-    expect(follower.last_error).toBe(
-      'the primary lists "../../stolen", which is no snapshot file',
-    )
+    expect(follower.last_error).toBe('the primary lists "../../stolen", which is no snapshot file')
     expect(follower.is_whole).toBe(false)
     expect(readdirSync(folder)).not.toContain('stolen')
   } finally {
