@@ -113,7 +113,7 @@ describe('a table of twenty thousand definitions', () => {
   test('is read between other requests', async () => {
     world.needs.control.run(sql`
       with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 20000)
-      insert into insights (project_id, short_id, name, query, created_at, last_modified_at)
+      insert or ignore into insights (project_id, short_id, name, query, created_at, last_modified_at)
       select ${other_id}, 's' || n, 'insight "' || n || '"', '{"kind":"x","text":"' || printf('%.*c', 300, 'x') || '"}', n, n from numbers`)
     const ask = async () => {
       const query = {
@@ -128,7 +128,7 @@ describe('a table of twenty thousand definitions', () => {
     const answer = [[20_000, 20_000, 322, 'insight "1"', false, '1970-01-01T00:00:00Z']]
     expect(await ask()).toEqual(answer)
     // The first time the functions were not compiled yet.
-    const { result, longest_ms } = await measureTurns(ask)
+    const { result, longest_ms } = await measureTurns(ask, 80)
     expect(result).toEqual(answer)
     // It took 150 ms at once, a fifth of that in slices: processor time, with room for a busy machine.
     expect(longest_ms).toBeLessThan(80)
