@@ -94,7 +94,8 @@ export function openShipper(options: ShipperTerms): {
 
 const NO_LOG_OF_SHIPPER = { ...NO_LOG, warn: () => undefined }
 
-const DATABASES = ['events.db', 'control.db'] as const
+/** With their logs, which stay where a process that has just ended still had a database open. */
+const DATABASES = ['events.db', 'events.db-wal', 'control.db', 'control.db-wal'] as const
 
 /** A folder that ships to a cluster. */
 export class ShippingWorld implements Disposable {
