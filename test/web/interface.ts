@@ -171,7 +171,7 @@ class Tabs {
     })
     const leave = async (): Promise<void> => {
       if (!is_shared || context.pages().length > 1) return context.close()
-      await page.unrouteAll()
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
       // Ends what the page still asks for.
       await page.goto(QUIET_PATH)
       await page.evaluate('localStorage.clear(); sessionStorage.clear()')
