@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run as tidemark } from '../cli/command.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
-import { API_TOKEN, askHogQL, type Server, startServer } from './processes/server.ts'
+import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
 
@@ -180,6 +180,7 @@ test.skipIf(!canMount)(
     expect(await capture(server.url)).toEqual(refused)
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[1, 1]])
     expect(await capture(server.url)).toEqual(refused)
+    expect(serverLog(guarded)).toContain('the storage refused events')
 
     expect(protect(guarded, '-i')).toBe(true)
     for (let tries = 0; (await capture(server.url)).status !== 200; tries++) {

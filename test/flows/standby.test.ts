@@ -1,5 +1,5 @@
 /** A standby follows a primary through kills of both, and takes over: what it noted is there, whole, and nothing twice. */
-import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import {
   freePort,
   PERSONAL_API_KEY,
   type Server,
+  serverLog,
   startServer,
 } from './processes/server.ts'
 
@@ -35,6 +36,13 @@ beforeEach(async () => {
   await Promise.all([...running].map((server) => server.kill()))
   for (const name of readdirSync(folder))
     rmSync(join(folder, name), { recursive: true, force: true })
+})
+/** Whatever a server said of its storage is shown: refused batches are sent again, and would hide it. */
+afterEach(() => {
+  for (const name of readdirSync(folder).filter((each) => each.endsWith('.log'))) {
+    const log = serverLog(join(folder, name.slice(0, -'.log'.length)))
+    if (/the storage refused|ingestion has stopped/.test(log)) console.warn(name, log)
+  }
 })
 afterAll(async () => {
   await Promise.all([...running].map((server) => server.kill()))

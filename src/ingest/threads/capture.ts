@@ -10,6 +10,7 @@ import { Checkpoints } from '../../storage/sqlite/checkpoints.ts'
 import { FairBudget } from '../../threads/fair-budget.ts'
 import { createEventLoops, type EventLoops } from '../../threads/loop-memory.ts'
 import { type CommitTimings, createTimings } from '../../threads/timings.ts'
+import { SECOND_MS } from '../../time.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { guessToken } from '../pipeline/token.ts'
 import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
@@ -77,6 +78,9 @@ export type CaptureSettings = {
 
 const DEDUP_DAYS = 30
 
+/** Faults of the storage are logged once in so long. */
+const FAULT_LOG_MS = 5 * SECOND_MS
+
 /** Smaller bodies are charged to no owner: finding it costs up to 70 µs, and connections bound their sum. */
 const OWNED_BYTES_MIN = 64 * 1024
 const NO_OWNERS: readonly string[] = []
@@ -121,6 +125,8 @@ export class Capture {
   readonly #opening = Promise.withResolvers<void>()
   #outbox: NumberedCapture[] = []
   #last_id = 0
+  /** The next fault of the storage is logged from then on, ms. */
+  #next_fault_ms = 0
   #is_open = true
 
   constructor(worker: Worker, settings: CaptureSettings) {
@@ -329,6 +335,8 @@ export class Capture {
         this.#finishCall(message.call, null, message.outcome)
         return
       case 'forwarded':
+        if (message.outcome.kind === 'refused' && message.outcome.reason !== undefined)
+          this.#noteFault(message.outcome.reason)
         this.#finishCall(message.call, null, message.outcome)
         this.#noteCommit(message)
         return
@@ -347,12 +355,21 @@ export class Capture {
       if (pending === undefined) continue
       this.#pending.delete(id)
       this.#in_flight.release(pending.owners, pending.bytes)
+      if (answer.kind === 'refused' && answer.reason !== undefined) this.#noteFault(answer.reason)
       if (answer.kind === 'failed') pending.reject(new Error(answer.message))
       else pending.resolve(answer)
       if (isLost(answer)) this.#decode_pool.forget()
     }
     if (!this.#is_open && this.#pending.size === 0) this.#answered.resolve()
     this.#noteCommit(committed)
+  }
+
+  /** Logs why the storage refuses requests, not more often than every few seconds: a full disk refuses all of them. */
+  #noteFault(reason: string): void {
+    const now_ms = performance.now()
+    if (now_ms < this.#next_fault_ms) return
+    this.#next_fault_ms = now_ms + FAULT_LOG_MS
+    this.#settings.log.error({ reason }, 'the storage refused events, clients send them again')
   }
 
   #noteCommit({ first_events, bytes_written }: CommitEffects): void {

@@ -21,6 +21,7 @@ import {
   type CommittedAnswers,
   type NumberedAnswer,
   type NumberedCapture,
+  refuseForFault,
   UNAVAILABLE,
 } from './messages.ts'
 import { RoundRobin } from './round-robin.ts'
@@ -270,7 +271,7 @@ export class Committer {
    * 500.
    */
   #recover(requests: readonly PreparedRequest[], fault: StorageFault | null, error: unknown): void {
-    if (fault !== null) this.#send(refuseAll(requests, UNAVAILABLE))
+    if (fault !== null) this.#send(refuseAll(requests, refuseForFault(error)))
     else if (requests.length > 1) for (const request of requests) this.#commitGroup([request])
     else this.#send(requests.map((request): NumberedAnswer => [request.id, failureOf(error)]))
   }

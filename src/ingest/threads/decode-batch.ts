@@ -16,7 +16,7 @@ import {
   type CaptureRefusal,
   type NumberedAnswer,
   type NumberedCapture,
-  UNAVAILABLE,
+  refuseForFault,
 } from './messages.ts'
 import { faultOf } from './storage-faults.ts'
 
@@ -182,7 +182,7 @@ function isolate(id: number, answers: NumberedAnswer[], work: () => void): void 
 
 /** The answer for a `Refusal` or an unavailable disk; null for any other error. */
 function findRefusal(error: unknown): CaptureRefusal | null {
-  if (faultOf(error) === 'unavailable') return UNAVAILABLE
+  if (faultOf(error) === 'unavailable') return refuseForFault(error)
   if (!(error instanceof Refusal)) return null
   return { kind: 'refused', code: error.code, detail: error.detail, attr: error.attr }
 }

@@ -12,7 +12,7 @@ import {
   type CaptureLimits,
   type ForwardedBatch,
   type ForwardedOutcome,
-  UNAVAILABLE,
+  refuseForFault,
 } from './messages.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { measureWork } from './work-time.ts'
@@ -96,7 +96,7 @@ export class ForwardedBatches {
     if (error instanceof Refusal) {
       const { code, detail, attr } = error
       answer(call, { kind: 'refused', code, detail, attr })
-    } else if (fault !== null) answer(call, UNAVAILABLE)
+    } else if (fault !== null) answer(call, refuseForFault(error))
     else fail(call, error)
   }
 

@@ -52,6 +52,8 @@ export type CaptureRefusal = {
   readonly code: ErrorCode
   readonly detail: string
   readonly attr: string | null
+  /** What SQLite said when the storage failed: for the log, not for the client. */
+  readonly reason?: string
 }
 
 /** A bug that this request met: answered 500, logged by the main thread. */
@@ -66,6 +68,11 @@ export const UNAVAILABLE: CaptureRefusal = {
   code: 'storage_unavailable',
   detail: 'Unable to store event. Please try again.',
   attr: null,
+}
+
+/** The refusal of a request that the storage could not take, with the error's text for the log. */
+export function refuseForFault(error: unknown): CaptureRefusal {
+  return { ...UNAVAILABLE, reason: String(error) }
 }
 
 /** A batch as the main thread passes it on, after it has found the edge's rights. */

@@ -27,7 +27,12 @@ import {
   unpackEvents,
   unpackRest,
 } from './event-packing.ts'
-import type { CaptureFailure, CaptureLimits, NumberedAnswer } from './messages.ts'
+import {
+  type CaptureFailure,
+  type CaptureLimits,
+  type NumberedAnswer,
+  refuseForFault,
+} from './messages.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { measureWork } from './work-time.ts'
@@ -232,7 +237,7 @@ export class SlicedRequests {
       })
     } catch (error) {
       const fault = this.#context.recover(error)
-      const answer = fault === null ? this.#context.failed(error) : this.#context.unavailable
+      const answer = fault === null ? this.#context.failed(error) : refuseForFault(error)
       this.#refuse(answer_id, is_last, answer)
     }
   }

@@ -7,6 +7,9 @@ export type LedgerEvent = SentEvent & { readonly uuid: string }
 export type Batch = { readonly events: readonly LedgerEvent[]; answered: boolean }
 
 const BATCH_SIZE = 100
+/** A client sends again what is refused with 503; a server that refuses for so long has stopped storing. */
+const REFUSED_MS_MAX = 15_000
+const REFUSED_AGAIN_MS = 50
 
 /** So many batches of a hundred events each, the same ones for the same seed. */
 export function makeBatches(seed: number, count: number): readonly Batch[] {
@@ -39,14 +42,24 @@ export async function sendBatches(
 ): Promise<void> {
   const waiting = batches.filter((batch) => !batch.answered)
   let next = 0
-  const sendOneByOne = async (): Promise<void> => {
-    for (let batch = waiting[next++]; batch !== undefined; batch = waiting[next++]) {
+  const sendBatch = async ({ events }: Batch): Promise<void> => {
+    const deadline_ms = Date.now() + REFUSED_MS_MAX
+    for (;;) {
       const answer = await fetch(`${url}/batch/`, {
         method: 'POST',
-        body: JSON.stringify({ api_key: API_TOKEN, batch: batch.events }),
+        body: JSON.stringify({ api_key: API_TOKEN, batch: events }),
       })
       const body = await answer.json()
-      if (answer.status !== 200) throw new Error(`a batch was refused: ${JSON.stringify(body)}`)
+      if (answer.status === 200) return
+      const refused = `a batch was refused: ${answer.status} ${JSON.stringify(body)}`
+      if (answer.status !== 503 || Date.now() > deadline_ms) throw new Error(refused)
+      console.warn(`${refused}; it is sent again`)
+      await Bun.sleep(REFUSED_AGAIN_MS)
+    }
+  }
+  const sendOneByOne = async (): Promise<void> => {
+    for (let batch = waiting[next++]; batch !== undefined; batch = waiting[next++]) {
+      await sendBatch(batch)
       batch.answered = true
     }
   }
