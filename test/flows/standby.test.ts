@@ -37,7 +37,7 @@ beforeEach(async () => {
   for (const name of readdirSync(folder))
     rmSync(join(folder, name), { recursive: true, force: true })
 })
-/** Whatever a server said of its storage is shown: refused batches are sent again, and would hide it. */
+/** Shows the log of a server whose storage failed: refused batches are sent again, and would hide it. */
 afterEach(() => {
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.log'))) {
     const log = serverLog(join(folder, name.slice(0, -'.log'.length)))

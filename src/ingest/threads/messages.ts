@@ -52,7 +52,7 @@ export type CaptureRefusal = {
   readonly code: ErrorCode
   readonly detail: string
   readonly attr: string | null
-  /** What SQLite said when the storage failed: for the log, not for the client. */
+  /** The error of the storage as text: for the log, not for the client. */
   readonly reason?: string
 }
 
