@@ -1,4 +1,6 @@
 /** A ledger of what was sent and what was answered: batches with fixed uuids, sent until each has its 200, and an independent tally of them. */
+import { statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { type SentEvent, seeded, someEvent } from '../../bench/events.ts'
 import { API_TOKEN } from '../processes/server.ts'
 
@@ -8,7 +10,7 @@ export type Batch = { readonly events: readonly LedgerEvent[]; answered: boolean
 
 const BATCH_SIZE = 100
 /** A client sends again what is refused with 503; a server that refuses for so long has stopped storing. */
-const REFUSED_MS_MAX = 15_000
+const REFUSED_MS_MAX = 60_000
 const REFUSED_AGAIN_MS = 50
 
 /** So many batches of a hundred events each, the same ones for the same seed. */
@@ -53,7 +55,8 @@ export async function sendBatches(
       if (answer.status === 200) return
       const refused = `a batch was refused: ${answer.status} ${JSON.stringify(body)}`
       if (answer.status !== 503 || Date.now() > deadline_ms) throw new Error(refused)
-      console.warn(`${refused}; it is sent again`)
+      const { bavail, bsize } = statfsSync(tmpdir())
+      console.warn(`${refused}; it is sent again, with ${bavail * bsize} bytes free on the disk`)
       await Bun.sleep(REFUSED_AGAIN_MS)
     }
   }
