@@ -201,6 +201,15 @@ export function* automaticValues(
   }
 }
 
+/** The automatic properties of an event alone, under the names that the event has. */
+export function pickAutomatic(properties: PersonProperties): PersonProperties {
+  const picked: PersonProperties = {}
+  for (const { from } of [...EVERYWHERE, ...WHERE_LOCATED]) {
+    if (properties[from] !== undefined) picked[from] = properties[from]
+  }
+  return picked
+}
+
 function locatedBit(index: number): number {
   return 1 << (index + EVERYWHERE.length - BITS)
 }

@@ -112,6 +112,25 @@ describe('a wide person', () => {
     expect(folder.events()).toHaveLength(4)
   })
 
+  test('is identified by an event that sets more than any person may have, and keeps what it has', async () => {
+    const set = { ...numbered(10_001), plan: 'lost' }
+    const named = {
+      event: '$identify',
+      distinct_id: 'u',
+      properties: { $anon_distinct_id: 'anon', $os: 'iOS', $set: set },
+    }
+    await folder.batch(seen('u', { $set: { plan: 'kept' } }), named)
+    await folder.batch(seen('u', { $unset: [...names(10_001), 'plan'] }))
+    await folder.batch(seen('u', { $set: { deep: { text: 'x'.repeat(700_000) } } }))
+    const { properties, is_identified } = folder.person('u') ?? {}
+    expect(properties).toMatchObject({ plan: 'kept', $os: 'iOS' })
+    expect(properties).not.toHaveProperty('p1')
+    expect(properties).not.toHaveProperty('deep')
+    expect(is_identified).toBe(true)
+    expect(folder.warnings()).toEqual(['person_properties_size_violation'])
+    expect(folder.events().at(-1)?.properties['$set']).toBeDefined()
+  })
+
   test('keeps its own where another does not fit beside them', async () => {
     await folder.batch(seen('a', { $set: numbered(1500) }), seen('b', { $set: { x: 1 } }))
     const other = Object.fromEntries(names(1500).map((name) => [`other ${name}`, 1]))

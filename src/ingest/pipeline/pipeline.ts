@@ -12,7 +12,14 @@ import {
   type RequestContext,
 } from './event-draft.ts'
 import { hideAddress, locateEvent } from './location.ts'
-import { readGroups, readMerge, readPersonMode, readUpdate } from './person-steps.ts'
+import {
+  LARGE_CHANGES_LENGTH,
+  limitChanges,
+  readGroups,
+  readMerge,
+  readPersonMode,
+  readUpdate,
+} from './person-steps.ts'
 import { runPlugins } from './plugins.ts'
 import type { SentObject } from './requests.ts'
 import { cutText, NAME_LENGTH_MAX, propertyText } from './text.ts'
@@ -100,6 +107,10 @@ function finishDraft(draft: EventDraft): EventDraft {
     throw tooLarge(`An event is larger than ${event_bytes_max} bytes.`)
   }
   draft.properties_text = text
+  if (text.length > LARGE_CHANGES_LENGTH) {
+    const { update, group, warnings } = limitChanges(draft, draft.request_context.limits)
+    Object.assign(draft, { update, group, warnings: [...draft.warnings, ...warnings] })
+  }
   draft.sent = NOTHING_SENT
   return draft
 }

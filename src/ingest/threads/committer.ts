@@ -14,7 +14,13 @@ import { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { IngestLane, PreparedRequest } from './batch.ts'
 import { BatchDecoder, failureOf, messageOf } from './decode-batch.ts'
 import { type DecodeContext, type DecodeJob, finishDecodeJob } from './decode-request.ts'
-import { type PackedSlice, packSlice, unpackEvents, unpackRest } from './event-packing.ts'
+import {
+  HEADS_PER_TURN_MAX,
+  type PackedSlice,
+  packSlice,
+  unpackEvents,
+  unpackRest,
+} from './event-packing.ts'
 import { FairLane } from './fair-lane.ts'
 import {
   type CaptureRefusal,
@@ -120,7 +126,8 @@ export class Committer {
   /** Enqueues a slice of a request that the decode thread decoded. */
   receivePacked(slice: PackedSlice, project_id: number): void {
     const is_whole = slice.request !== '' && !this.#sliced.isArriving(slice.id)
-    if (!is_whole) this.#sliced.receive(slice, project_id)
+    if (!is_whole || slice.heads.length > HEADS_PER_TURN_MAX)
+      this.#sliced.receive(slice, project_id)
     else {
       this.#enqueue({ ...unpackRest(slice.request), events: unpackEvents(slice, project_id) })
     }

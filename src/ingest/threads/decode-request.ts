@@ -7,7 +7,7 @@ import type { DropReason } from '../notes/counters.ts'
 import type { DefinitionTracker, NameList } from '../notes/definition-tracker.ts'
 import type { Warning } from '../notes/warnings.ts'
 import { type DecodedBody, decodeRequest } from '../pipeline/decode.ts'
-import type { RequestContext } from '../pipeline/event-draft.ts'
+import type { EventDraft, RequestContext } from '../pipeline/event-draft.ts'
 import { runPipeline } from '../pipeline/pipeline.ts'
 import type { ProjectPlugins } from '../pipeline/plugins.ts'
 import { type ParsedRequest, parseRequest, requireEventObject } from '../pipeline/requests.ts'
@@ -24,6 +24,8 @@ export type DecodeJob = {
   /** Number of events that have passed the pipeline. */
   prepared: number
   events: PreparedEvent[]
+  /** An event for which the last slice had no room. */
+  held: HeldEvent | null
   readonly dropped: Map<DropReason, number>
   /** By type and key: a warning is reported once per request, whatever number of events has it. */
   readonly warnings: Map<string, Warning>
@@ -76,6 +78,7 @@ export function startDecodeJob(capture: NumberedCapture, context: DecodeContext)
     length: decoded.length,
     prepared: 0,
     events: [],
+    held: null,
     dropped: new Map(),
     warnings: new Map(),
     names: context.names.list(project.id, now),
@@ -109,24 +112,39 @@ const PROPERTY_LENGTH = 64
 /** Runs the pipeline on the next slice of events; true after the last event. Throws a `Refusal`. */
 export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
   const { events } = job.parsed
-  const end = Math.min(events.length, job.prepared + max.events)
+  const { held } = job
   let length = 0
+  if (held !== null) {
+    job.held = null
+    job.events.push(held)
+    length = lengthOf(held)
+  }
+  const end = Math.min(events.length, job.prepared + max.events)
   for (; job.prepared < end && length < max.length; job.prepared += 1) {
     const sent = requireEventObject(events[job.prepared])
     const verdict = runPipeline(sent, job.request_context, job.parsed.is_text_clean)
     switch (verdict.kind) {
       case 'accepted':
-        job.events.push(verdict.event)
-        length += verdict.event.properties_text.length + verdict.event.elements_chain.length
-        length += PROPERTY_LENGTH * Object.keys(verdict.event.properties).length
         job.names.note(verdict.event.event, verdict.event.properties)
+        length += lengthOf(verdict.event)
+        // The next slice begins with it: two of a megabyte would be as long for those that receive them.
+        if (length > max.length && job.events.length > 0) job.held = verdict.event
+        else job.events.push(verdict.event)
         break
       case 'dropped':
         job.dropped.set(verdict.reason, (job.dropped.get(verdict.reason) ?? 0) + 1)
         for (const warning of verdict.warnings) noteWarning(job, warning)
     }
   }
-  return job.prepared === events.length
+  return job.prepared === events.length && job.held === null
+}
+
+type SizedEvent = Pick<EventDraft, 'elements_chain' | 'properties' | 'properties_text'>
+type HeldEvent = PreparedEvent & SizedEvent
+
+function lengthOf({ properties, properties_text, elements_chain }: SizedEvent): number {
+  const names = PROPERTY_LENGTH * Object.keys(properties).length
+  return properties_text.length + elements_chain.length + names
 }
 
 /** The request without its events, once all of them have passed the pipeline. */

@@ -21,6 +21,7 @@ import {
 import type { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
 import {
+  HEADS_PER_TURN_MAX,
   type PackedRequestRest,
   type PackedSlice,
   packEvents,
@@ -81,7 +82,12 @@ type SlicedRequest = Omit<JournaledRequest, 'rest'> & {
 }
 
 /** A slice of the journal, unpacked once however many transactions apply it. */
-type OpenSlice = { readonly id: number; readonly events: readonly PreparedEvent[] }
+type OpenSlice = {
+  readonly id: number
+  readonly events: readonly PreparedEvent[]
+  /** Whether unpacking it took as long as a turn may: its first event is applied in the next one. */
+  readonly is_long: boolean
+}
 
 const NEW_IN_JOURNAL = { applied: 0, open_slice: null }
 
@@ -276,7 +282,11 @@ export class SlicedRequests {
     let applied_ms = started_ms
     commit(stores, () => {
       const slice = request.open_slice ?? this.#openSlice(request)
-      const next = slice === null ? request : this.#applySome(request, slice, isOver)
+      const is_opened_late = request.open_slice === null && (slice?.is_long === true || isOver())
+      const next =
+        slice === null || is_opened_late
+          ? { ...request, open_slice: slice }
+          : this.#applySome(request, slice, isOver)
       applied_ms = performance.now()
       // Definitions are written at the end, up to 4,000: in a transaction of their own unless there is time left.
       const has_room = !isOver() && !isFull(stores, limits)
@@ -294,7 +304,9 @@ export class SlicedRequests {
 
   #openSlice({ id, project_id }: SlicedRequest): OpenSlice | null {
     const slice = this.#context.stores.journal.firstSlice(id)
-    return slice && { id: slice.id, events: unpackEvents(slice, project_id) }
+    if (slice === null) return null
+    const is_long = slice.heads.length > HEADS_PER_TURN_MAX
+    return { id: slice.id, events: unpackEvents(slice, project_id), is_long }
   }
 
   /** Applies the next events of a slice until `isOver`, and deletes the slice after its last event. */
