@@ -48,7 +48,10 @@ import {
 const PART_BYTES = MIB
 /** Parts that are copied between two questions for the log. */
 const PARTS_TOGETHER = 8
-/** The salts of a log that has had no frame since its first connection was opened. */
+/**
+ * The salts of a log that has had no frame since its first connection was opened: those of every life of the primary that
+ * has written nothing yet, so they say nothing about what an earlier one wrote.
+ */
 const NO_RUN = '0'.repeat(16)
 /** Frames that are written into the file at once. */
 const FRAMES_TOGETHER = 1024
@@ -134,7 +137,7 @@ export class DatabaseCopy {
       return this.#run !== null
     if (this.#run === null || log.salts !== this.#run.salts) {
       if (!this.#beginRun(log)) return false
-    } else if (log.from !== this.#run.frames) {
+    } else if (log.from !== this.#run.frames || this.#isOfAnotherLife(log)) {
       return false
     }
     const run = this.#run
@@ -195,6 +198,11 @@ export class DatabaseCopy {
     } finally {
       closeSync(fd)
     }
+  }
+
+  /** Whether an empty log is not the one that was asked for before: what was written between them may be missing. */
+  #isOfAnotherLife({ salts, boot }: ReceivedLog['log']): boolean {
+    return salts === NO_RUN && boot !== this.#boot
   }
 
   /** The next run of the same primary, or the first one of this copy. */
