@@ -216,9 +216,8 @@ export function createStandbyApp(
   own: readonly Endpoint[],
   others: Endpoint['answer'],
 ): Elysia {
-  const app = mountAll(needs, own)
-  for (const method of METHODS) mountTimed(app, needs, { method, path: '/*', answer: others })
-  return app
+  const rest = METHODS.map((method): Endpoint => ({ method, path: '/*', answer: others }))
+  return mountAll(needs, [...own, ...rest])
 }
 
 function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
@@ -229,14 +228,20 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
     // By default Elysia assumes hosts of at least four characters, and finds no path behind a shorter one.
     handler: { standardHostname: false },
   })
-  app.onError({ as: 'global' }, ({ code, error, request }) => {
-    if (code === 'NOT_FOUND') return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
-    return answerFault(needs, request, error)
-  })
-  const mount = (endpoint: Endpoint): void => mountTimed(app, needs, endpoint)
-  for (const endpoint of endpoints) mount(endpoint)
-  refuseOtherMethods(endpoints, mount)
+  for (const [path, endpoints_there] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
+    const answer = answerOfPath(needs, path, endpoints_there)
+    // Elysia reads the names: a handler that takes the whole context would have it filled.
+    app.all(path, ({ request, params, server }) => answer(request, params, server), UNREAD)
+  }
+  // After the routes: their handlers catch what they throw, and Elysia would merge this into each of them.
+  app.onError({ as: 'global' }, ({ code, error, request }) =>
+    code === 'NOT_FOUND' ? answerNotFound() : answerFault(needs, request, error),
+  )
   return app
+}
+
+function answerNotFound(): Response {
+  return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
 }
 
 /** Turns a thrown error into a response; bugs are logged. */
@@ -246,33 +251,52 @@ function answerFault(needs: MountContext, request: Request, error: unknown): Res
   })
 }
 
-/** Mounts an endpoint, and records how long its answers take by their status. */
-function mountTimed(app: Elysia, needs: MountContext, { method, path, answer }: Endpoint): void {
+/**
+ * Answers every method of a path. A route for each, of which two thirds would refuse, cost 110 ms of processor time at
+ * each start instead of 35.
+ */
+function answerOfPath(
+  needs: MountContext,
+  path: string,
+  endpoints: readonly Endpoint[],
+): Endpoint['answer'] {
+  const answers = new Map<string, Endpoint['answer']>(
+    endpoints.map((endpoint) => [endpoint.method, timeAnswer(needs, endpoint)]),
+  )
+  const headers = { Allow: [...answers.keys()].join(', ') }
+  return (request, params, socket) => {
+    const answer = answers.get(request.method)
+    if (answer !== undefined) return answer(request, params, socket)
+    const method = METHODS.find((known) => known === request.method)
+    if (method === undefined) return answerNotFound()
+    const refusal = new Refusal('method_not_allowed', `Method "${method}" not allowed.`)
+    const refuse = { method, path, answer: () => answerRefusal(refusal, headers) }
+    return timeAnswer(needs, refuse)(request, params, socket)
+  }
+}
+
+/** Calls an endpoint, and records how long its answers take by their status. */
+function timeAnswer(needs: MountContext, { method, path, answer }: Endpoint): Endpoint['answer'] {
   const route = `${method} ${path}`
   const work = nameWork(route)
-  app.route(
-    method,
-    path,
-    ({ request, params, server }) => {
-      const started_ms = performance.now()
-      const span = needs.timings.traces?.open(request.headers.get('traceparent')) ?? null
-      const note = (response: Response): Response => {
-        const { status } = response
-        needs.timings.requests.with(route, String(status)).record(secondsSince(started_ms))
-        if (span !== null) endSpan(span, { method, path }, status)
-        return response
-      }
-      const refuse = (error: unknown): Response => note(answerFault(needs, request, error))
-      try {
-        const answered = runWork(work, () => answer(request, params, server), span)
-        // Awaiting an answer that is there would cost a turn of the event loop.
-        return answered instanceof Promise ? answered.then(note, refuse) : note(answered)
-      } catch (error) {
-        return refuse(error)
-      }
-    },
-    UNREAD,
-  )
+  return (request, params, socket) => {
+    const started_ms = performance.now()
+    const span = needs.timings.traces?.open(request.headers.get('traceparent')) ?? null
+    const note = (response: Response): Response => {
+      const { status } = response
+      needs.timings.requests.with(route, String(status)).record(secondsSince(started_ms))
+      if (span !== null) endSpan(span, { method, path }, status)
+      return response
+    }
+    const refuse = (error: unknown): Response => note(answerFault(needs, request, error))
+    try {
+      const answered = runWork(work, () => answer(request, params, socket), span)
+      // Awaiting an answer that is there would cost a turn of the event loop.
+      return answered instanceof Promise ? answered.then(note, refuse) : note(answered)
+    } catch (error) {
+      return refuse(error)
+    }
+  }
 }
 
 /** Ends a request's span when the head of its answer is there, with the attributes that OpenTelemetry names. */
@@ -287,19 +311,4 @@ function endSpan(
     'http.response.status_code': status,
   }
   span.end(`${method} ${path}`, attributes, status >= 500)
-}
-
-function refuseOtherMethods(
-  endpoints: readonly Endpoint[],
-  mount: (endpoint: Endpoint) => void,
-): void {
-  const allowed = Map.groupBy(endpoints, ({ path }) => path)
-  for (const [path, known] of allowed) {
-    const methods = new Set<string>(known.map(({ method }) => method))
-    const headers = { Allow: [...methods].join(', ') }
-    for (const method of METHODS.filter((one) => !methods.has(one))) {
-      const refusal = new Refusal('method_not_allowed', `Method "${method}" not allowed.`)
-      mount({ method, path, answer: () => answerRefusal(refusal, headers) })
-    }
-  }
 }
