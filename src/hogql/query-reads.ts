@@ -15,6 +15,8 @@ export type EventMacro = {
   /** The name in the SQL: the form and a digest of everything below. */
   readonly name: string
   readonly form: EventForm
+  /** The names of all columns that the query reads, those of its other relations included. */
+  readonly fields: readonly string[]
   /** Property columns of events. */
   readonly columns: readonly NeededColumn[]
   /** With the JSON of properties that have no column. */
@@ -62,6 +64,7 @@ export function queryReads(statement: Statement, relations: readonly RelationNam
   })
   const all = [...columns.values()]
   const shape = {
+    fields: [...names].filter((name) => !columns.has(name)).toSorted(),
     columns: all.filter(({ owner = 'event' }) => owner === 'event'),
     has_rest: names.has(REST_COLUMN),
     has_uuid_end: names.has(UUID_END_COLUMN),
@@ -76,9 +79,9 @@ export function queryReads(statement: Statement, relations: readonly RelationNam
 
 /** Names the macro of a form; equal shapes get equal names. */
 export function eventMacro(form: EventForm, shape: Omit<EventMacro, 'form' | 'name'>): EventMacro {
-  const { columns, has_rest, has_uuid_end, days } = shape
+  const { fields, columns, has_rest, has_uuid_end, days } = shape
   const names = columns.map((column) => neededColumnName(column) ?? '').toSorted()
-  const text = JSON.stringify([names, has_rest, has_uuid_end, days])
+  const text = JSON.stringify([fields, names, has_rest, has_uuid_end, days])
   const digest = new Bun.CryptoHasher('sha256').update(text).digest('hex')
   return { name: `${form}_of_${digest.slice(0, DIGEST_DIGITS)}`, form, ...shape }
 }

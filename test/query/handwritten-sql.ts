@@ -3,6 +3,7 @@ import { type NeededColumn, REST_COLUMN, UUID_END_COLUMN } from '../../src/colum
 import type { EventDays } from '../../src/hogql/event-days.ts'
 import { type EventMacro, eventMacro, type QueryReads } from '../../src/hogql/query-reads.ts'
 import type { EventForm, RelationName } from '../../src/hogql/sql/ir.ts'
+import { EVENT_COLUMNS } from '../../src/storage/files/replication-sources.ts'
 
 const ALL_DAYS: EventDays = { from: null, until: null }
 const RELATIONS: readonly RelationName[] = [
@@ -21,6 +22,9 @@ export type HandwrittenQuery = { readonly sql: string; readonly reads: QueryRead
 export function handwritten(sql: string, days: EventDays = ALL_DAYS): HandwrittenQuery {
   const all = neededColumns(sql)
   const shape = {
+    fields: EVENT_COLUMNS.map(([name]) => name).filter(
+      (name) => STAR.test(sql) || new RegExp(`\\b${name}\\b`).test(sql),
+    ),
     columns: all.filter(({ owner }) => owner === 'event'),
     has_rest: sql.includes(REST_COLUMN),
     has_uuid_end: sql.includes(UUID_END_COLUMN),
@@ -40,6 +44,8 @@ export function handwritten(sql: string, days: EventDays = ALL_DAYS): Handwritte
   )
   return { sql: own, reads: { relations, columns, events: [...macros.values()] } }
 }
+
+const STAR = /\bselect \*|\.\*/i
 
 const FORMS: readonly EventForm[] = ['events', 'events_lean', 'events_counts']
 const FORM_OR_QUOTED = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(events_(?:counts_|lean_)?of)\(/g

@@ -67,6 +67,8 @@ export function selectStored({ relation, own, columns }: StoredFileShape): strin
 
 /** The columns to read of each event. */
 type EventReading = {
+  /** The names of the EVENT_COLUMNS to read; all by default. */
+  readonly fields?: readonly string[]
   /** Property columns. */
   readonly columns: readonly NeededColumn[]
   /** Without `properties`: reading all their parts takes longer than many queries. */
@@ -107,10 +109,12 @@ export function selectFiles(
 
 function listOf(
   shape: StoredFileShape,
-  { columns, is_lean, has_rest, has_uuid_end }: EventReading,
+  { fields, columns, is_lean, has_rest, has_uuid_end }: EventReading,
 ): string {
   const is_packed = shape.layout === 'packed'
-  const kept = EVENT_COLUMNS.filter(([name]) => !is_lean || name !== 'properties')
+  const kept = EVENT_COLUMNS.filter(
+    ([name]) => (!is_lean || name !== 'properties') && fields?.includes(name) !== false,
+  )
   const own = kept.map(([name]) =>
     is_packed && name === 'properties'
       ? `${unpackProperties(shape.columns)} as properties`
@@ -125,7 +129,7 @@ function listOf(
   const rest = has_rest ? [`${is_packed ? 'rest' : 'properties'} as ${REST_COLUMN}`] : []
   const end = has_uuid_end === true ? [`${uuidEnd(shape.own)} as ${UUID_END_COLUMN}`] : []
   // DuckDB reads the first column when none is used, as for a count: this constant is in no file.
-  const first = is_lean ? [`true as ${ANY_COLUMN}`] : []
+  const first = is_lean || own.length === 0 ? [`true as ${ANY_COLUMN}`] : []
   return [...first, ...own, ...properties, ...rest, ...end].join(', ')
 }
 

@@ -64,26 +64,32 @@ const SELECTS: Readonly<Record<EventForm, EventSelection>> = {
 /** Counts from the manifest, whose row counts were compared with the files when they were adopted. */
 function selectCounts(macro: EventMacro, sources: EventSources): string {
   if (sources.persons.removal_ids !== '')
-    return `select count(*) as row_count from (${selectStored(macro, sources, true)})`
+    return `select count(*) as row_count from (${selectStored(macro, sources, { is_lean: true, is_joined: false })})`
   const row_count = sources.files.reduce((sum, file) => sum + file.row_count, 0)
   return `select ${row_count}::bigint as row_count where p = project_id() union all
 select count(*) as row_count from tail where p = project_id()`
 }
 
+/** The columns by which removals and overrides find an event. */
+const KEY_FIELDS = ['seq', 'distinct_id', 'person_id'] as const
+
 function selectWithOverrides(macro: EventMacro, sources: EventSources, is_lean: boolean): string {
-  const stored = selectStored(macro, sources, is_lean)
-  return sources.persons.has_overrides ? joinOverrides(stored) : stored
+  const is_joined = sources.persons.has_overrides && macro.fields.includes('person_id')
+  const stored = selectStored(macro, sources, { is_lean, is_joined })
+  return is_joined ? joinOverrides(stored) : stored
 }
 
 function selectStored(
-  { columns, has_rest, has_uuid_end }: EventMacro,
+  { fields, columns, has_rest, has_uuid_end }: EventMacro,
   { files, pathOf, persons }: EventSources,
-  is_lean: boolean,
+  { is_lean, is_joined }: { readonly is_lean: boolean; readonly is_joined: boolean },
 ): string {
-  const reading = { columns, is_lean, has_rest, has_uuid_end }
+  const has_removals = persons.removal_ids !== ''
+  const needed = is_joined || has_removals ? [...fields, ...KEY_FIELDS] : fields
+  const reading = { fields: needed, columns, is_lean, has_rest, has_uuid_end }
   const legs = [...selectFiles(files, pathOf, reading), selectEvents(wholeRows('tail'), reading)]
   const all = legs.map((leg) => `${leg} where p = project_id()`).join(' union all ')
-  return persons.removal_ids === '' ? all : withoutRemoved(`(${all})`)
+  return has_removals ? withoutRemoved(`(${all})`) : all
 }
 
 /** A CASE, because DuckDB takes twice as long for a coalesce over the result of a join. */
