@@ -67,15 +67,15 @@ LIMIT $7::BIGINT
 
 -- months
 select toStartOfMonth(timestamp) as m, count() from events group by m order by m with fill from toDate('2024-04-01') to toDate('2024-08-01') step interval 1 month
-WITH q1 AS MATERIALIZED (SELECT least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06') AS c1, count(*) AS c2, least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06') AS c3
-  FROM events_lean_of($2::BIGINT) AS t1
-  GROUP BY least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06')) SELECT t8."c4" AS c18, t8."c5" AS c19
+WITH q1 AS MATERIALIZED (SELECT least(greatest(((t1."timestamp")::DATE - (day((t1."timestamp")::DATE) - 1)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06') AS c1, count(*) AS c2, least(greatest(((t1."timestamp")::DATE - (day((t1."timestamp")::DATE) - 1)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06') AS c3
+  FROM events_lean_of($1::BIGINT) AS t1
+  GROUP BY least(greatest(((t1."timestamp")::DATE - (day((t1."timestamp")::DATE) - 1)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06')) SELECT t8."c4" AS c18, t8."c5" AS c19
 FROM ((SELECT t2."c1" AS c4, t2."c2" AS c5, t2."c3" AS c6, $6::BIGINT AS c7
-  FROM q1 AS t2) UNION ALL (SELECT t6."c12" AS c14, $3::BIGINT AS c15, t6."c12" AS c16, $3::BIGINT AS c17
+  FROM q1 AS t2) UNION ALL (SELECT t6."c12" AS c14, $2::BIGINT AS c15, t6."c12" AS c16, $2::BIGINT AS c17
   FROM (SELECT t4."c9" AS c11, t5."c1" AS c12
-    FROM (SELECT $4::DATE AS c8, $5::DATE AS c9, count(*) AS c10
+    FROM (SELECT $3::DATE AS c8, $4::DATE AS c9, count(*) AS c10
       FROM q1 AS t3) AS t4
-    CROSS JOIN (SELECT unnest(list_transform([{'1': t4."c8", '2': t4."c9"}], lambda x1000005: list_transform(ch_range(0, trunc(greatest((ceil((ch_divide(date_diff($1::VARCHAR, struct_extract_at(x1000005, 1), struct_extract_at(x1000005, 2)), $6::BIGINT))::DOUBLE) + $6::BIGINT), ($3::BIGINT)::DOUBLE))::BIGINT, 1), lambda x1: ((struct_extract_at(x1000005, 1) + to_months(trunc((x1 * $6::BIGINT))::INTEGER)))::DATE))[1]) AS c1) AS t5) AS t6
+    CROSS JOIN (SELECT unnest(list_transform([{'1': t4."c8", '2': t4."c9"}], lambda x1000005: list_transform(ch_range(0, trunc(greatest((ceil((ch_divide(date_diff($5::VARCHAR, struct_extract_at(x1000005, 1), struct_extract_at(x1000005, 2)), $6::BIGINT))::DOUBLE) + $6::BIGINT), ($2::BIGINT)::DOUBLE))::BIGINT, 1), lambda x1: ((struct_extract_at(x1000005, 1) + to_months(trunc((x1 * $6::BIGINT))::INTEGER)))::DATE))[1]) AS c1) AS t5) AS t6
   WHERE ((t6."c12" < t6."c11") AND (NOT (t6."c12" IN (SELECT t7."c3" AS c13
     FROM q1 AS t7)))))) AS t8
 ORDER BY t8."c6"

@@ -18,8 +18,8 @@ LIMIT $6::BIGINT
 select count() from events where toDate('2024-06-01') <= toStartOfMonth(timestamp) and event = 'purchase'
 SELECT count(*) AS c1
 FROM events_lean_of($1::BIGINT) AS t1
-WHERE (($2::DATE <= least(greatest(date_trunc($3::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06')) AND (t1."event" = $4::VARCHAR) AND (t1."timestamp" >= $5::TIMESTAMP))
-LIMIT $6::BIGINT
+WHERE (($2::DATE <= least(greatest(((t1."timestamp")::DATE - (day((t1."timestamp")::DATE) - 1)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06')) AND (t1."event" = $3::VARCHAR) AND (t1."timestamp" >= $4::TIMESTAMP))
+LIMIT $5::BIGINT
 -- [["2"]]
 
 -- a week

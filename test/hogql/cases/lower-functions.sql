@@ -14,11 +14,11 @@ LIMIT $3::BIGINT
 
 -- a truncated time
 select toStartOfMonth(timestamp) as month, count() from events group by month order by month
-SELECT least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06') AS c1, count(*) AS c2
-FROM events_lean_of($2::BIGINT) AS t1
-GROUP BY least(greatest(date_trunc($1::VARCHAR, t1."timestamp")::DATE, DATE '1970-01-01'), DATE '2149-06-06')
+SELECT least(greatest(((t1."timestamp")::DATE - (day((t1."timestamp")::DATE) - 1)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06') AS c1, count(*) AS c2
+FROM events_lean_of($1::BIGINT) AS t1
+GROUP BY least(greatest(((t1."timestamp")::DATE - (day((t1."timestamp")::DATE) - 1)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06')
 ORDER BY 1
-LIMIT $3::BIGINT
+LIMIT $2::BIGINT
 -- [["2024-06-01","5"]]
 
 -- an aggregate with a default over no rows
