@@ -99,12 +99,25 @@ export function selectFiles(
   const lists = [...by_shape.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined) return []
-    return [{ list: listOf(shapeOfFile(first, ''), reading), paths: group.map(pathOf) }]
+    return [{ list: listOf(shapeOfFile(first, ''), reading), group }]
   })
-  return [...Map.groupBy(lists, ({ list }) => list)].map(([list, groups]) => {
-    const paths = groups.flatMap((group) => group.paths)
-    return `select ${list} from read_parquet(${textList(paths)})`
+  return [...Map.groupBy(lists, ({ list }) => list)].map(([list, alike]) => {
+    const read_files = alike.flatMap(({ group }) => group)
+    return `select ${list} from read_parquet(${textList(read_files.map(pathOf))}${options(read_files)})`
   })
+}
+
+/** Files with fewer rows on average are read without statistics, which cost 0.2 ms a file. */
+const STATISTICS_ROWS_MIN = 200_000
+
+/**
+ * DuckDB knows the least and greatest values of several files only when it unites their columns by name, which reads every
+ * footer. A count per day then has an array in place of a hash table: a fifth less for three million events in two files.
+ */
+function options(files: readonly FileRow[]): string {
+  const row_count = files.reduce((sum, file) => sum + file.row_count, 0)
+  const is_worth = files.length > 1 && row_count >= files.length * STATISTICS_ROWS_MIN
+  return is_worth ? ', union_by_name = true' : ''
 }
 
 function listOf(
