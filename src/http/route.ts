@@ -27,7 +27,7 @@ import type { AppContext } from './app-context.ts'
 import { readBody, readOptionalBody } from './bodies/body.ts'
 import { isFormType } from './bodies/form.ts'
 import type { Validator } from './bodies/shape.ts'
-import { findSessionOf } from './browser/session-cookie.ts'
+import { findSessionOf, isFromBrowser } from './browser/session-cookie.ts'
 import type { ClientSocket, Endpoint, PathParams } from './endpoint.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -210,8 +210,8 @@ function routeUnder<Subject, Schema extends TSchema>(
     body: shape,
     is_for_sdks,
     async run(app, request, params, socket) {
-      const session = is_for_sdks ? null : findRequestSession(app, request)
-      const caller = session ?? getKeyCaller(app, request, socket)
+      const getCallerOf = is_for_sdks ? getKeyCaller : getRequestCaller
+      const caller = getCallerOf(app, request, socket)
       const leave = app.call_limits.enter(caller.id)
       try {
         const subject = find(app, caller, params)
@@ -242,14 +242,12 @@ function routeUnder<Subject, Schema extends TSchema>(
  * unknown key, and too many unknown ones.
  */
 export function getRequestCaller(app: AppContext, request: Request, socket: ClientSocket): Caller {
-  return findRequestSession(app, request) ?? getKeyCaller(app, request, socket)
-}
-
-/** The caller of the request's session; null if it has a key, or no valid session. */
-function findRequestSession(app: AppContext, request: Request): Caller | null {
-  if (bearerOf(request) !== null) return null
+  // Other origins cannot send the header of our own pages, so few requests have it.
+  if (!isFromBrowser(request) || bearerOf(request) !== null) {
+    return getKeyCaller(app, request, socket)
+  }
   const session = findSessionOf(app, request)
-  return session && callerOfSession(session)
+  return session === null ? getKeyCaller(app, request, socket) : callerOfSession(session)
 }
 
 /**

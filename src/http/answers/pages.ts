@@ -62,7 +62,8 @@ export function pageAddress(
 
 /** Returns one query parameter; null when it is missing. */
 export function queryValue(request: Request, name: string): string | null {
-  return new URLSearchParams(queryOf(request.url)).get(name)
+  const query = queryOf(request.url)
+  return query === '' ? null : new URLSearchParams(query).get(name)
 }
 
 /** Returns all query parameters; the last of repeated ones counts. */

@@ -43,16 +43,24 @@ export class FailedKeys {
    * apart.
    */
   guard<Found>(request: Request, socket: ClientSocket, look: () => Found, family = ''): Found {
-    const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
-    if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return look()
-    const network = `${family}${senderNetwork(address)}`
-    this.#requireToken(network)
+    const findNetwork = (): string | null => this.#findNetwork(request, socket, family)
+    // While no bucket is charged, nearly always, the address need not be known.
+    const network = this.#buckets.size === 0 ? null : findNetwork()
+    if (network !== null) this.#requireToken(network)
     try {
       return look()
     } catch (error) {
-      if (isUnknownSecret(error)) this.#buckets.charge(network)
+      const charged = isUnknownSecret(error) ? findNetwork() : null
+      if (charged !== null) this.#buckets.charge(charged)
       throw error
     }
+  }
+
+  /** The name of the bucket of a request's network; null for a request that is not charged. */
+  #findNetwork(request: Request, socket: ClientSocket, family: string): string | null {
+    const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
+    if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return null
+    return `${family}${senderNetwork(address)}`
   }
 
   #requireToken(network: string): void {

@@ -1,5 +1,4 @@
 /** The cache key of a query: equal queries of one project have equal keys, however their JSON is ordered. */
-import { createHash } from 'node:crypto'
 import type { QueriedProject } from '../kinds/prepared-query.ts'
 
 /** Raise this when the meaning of answers changes: answers that an older version cached are then no longer found. */
@@ -10,12 +9,17 @@ export function cacheKey(project: QueriedProject, kind: string, parts: readonly 
   const { id, timezone, week_start_day, hidden_tables = [] } = project
   const visibility = hidden_tables.length === 0 ? [] : [{ hidden_tables }]
   const key_parts = [VERSION, id, timezone, week_start_day ?? 0, kind, ...parts, ...visibility]
-  return `cache_${createHash('md5').update(JSON.stringify(key_parts, sortMembers)).digest('hex')}`
+  return `cache_${Bun.MD5.hash(JSON.stringify(key_parts.map(sortMembers)), 'hex')}`
 }
 
-/** A replacer for JSON.stringify that sorts the members of objects and writes a bigint as `{integer: "…"}`. */
-function sortMembers(_key: string, value: unknown): unknown {
+/**
+ * Sorts the members of all objects in a JSON value, and makes of a bigint `{integer: "…"}`. As a replacer of
+ * JSON.stringify the same takes six times as long.
+ */
+function sortMembers(value: unknown): unknown {
   if (typeof value === 'bigint') return { integer: String(value) }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sortMembers)
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(members.map(([name, member]) => [name, sortMembers(member)]))
 }

@@ -1,7 +1,7 @@
 /** FORMATS of answers, chosen by `?format=` or the Accept header. A line adds a format. */
 import { Refusal } from '../../../errors.ts'
 import type { RowForm } from '../../../query/engine/protocol.ts'
-import { queryOf } from '../../addresses.ts'
+import { queryValue } from '../../answers/pages.ts'
 
 /** One JSON body. */
 type JsonFormat = {
@@ -80,7 +80,7 @@ const FORMATS: readonly ResultFormat[] = [
 
 /** Returns the format of a request: `?format=` first, then the first known type of Accept, else JSON. */
 export function formatOf(request: Request): ResultFormat {
-  const named = new URLSearchParams(queryOf(request.url)).get('format')
+  const named = queryValue(request, 'format')
   if (named !== null && named !== '') {
     const result = FORMATS.find(({ names }) => names.includes(named))
     if (result !== undefined) return result

@@ -174,16 +174,18 @@ async function answerQuery(
   const format = formatOf(request)
   const query = prepare(app, asks, body)
   const mode = refreshMode(body.refresh, body.async)
-  const { signal } = request
   if (isRows(format)) {
+    const { signal } = request
     const response = await answerRows(app, query, { format, mode, signal, onEnd })
     return { response, is_over: false }
   }
   const answer = await app.query_service.ask(query, {
     mode,
     client_query_id: body.client_query_id || null,
-    // The client's disconnect cancels the query.
-    signal,
+    // The client's disconnect cancels the query. Made when it is read: a cached answer does not need it.
+    get signal() {
+      return request.signal
+    },
   })
   return { response: new Response(answer, { headers: JSON_HEADERS }), is_over: true }
 }
