@@ -138,7 +138,7 @@ function listen(from_decode_thread: MessagePort): void {
     if (!(event instanceof MessageEvent)) return
     const message = event.data as DecodedSlice
     if (message.kind === 'decoded') thread?.writer.receivePacked(message.slice)
-    else thread?.writer.abandon(message.id)
+    else if (message.kind === 'abandoned') thread?.writer.abandon(message.id)
     scheduleTurn()
   })
   from_decode_thread.start()

@@ -76,6 +76,7 @@ export class EntryWriter {
     this.#bytes = context.entries.readBacklog().bytes
     this.#decoder = new BatchDecoder({
       ...context,
+      guesses_tokens: false,
       takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
       refuse: (answers) => {
         for (const [id] of answers) this.#arriving.delete(id)

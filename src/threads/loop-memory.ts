@@ -1,7 +1,9 @@
 /** Shared memory in which a thread records its heartbeat, its lag and its current work, so that others can read them while it hangs. */
 
 /** The threads that are watched, each with an event loop whose memory other threads can read. */
-export type EventLoops = Readonly<Record<'main' | 'data' | 'prepare', SharedArrayBuffer>>
+export type EventLoops = Readonly<
+  Record<'main' | 'data' | 'prepare' | 'prepare_large', SharedArrayBuffer>
+>
 
 /** Delays of a thread's timer since its start. Times in seconds. */
 type Lag = {
@@ -55,7 +57,7 @@ const BYTES = NAME_AT + NAME_BYTES_MAX
 /** Allocates the memory of every watched thread, whose heart beats every `beat_ms`. */
 export function createEventLoops(beat_ms = HEARTBEAT_MS): EventLoops {
   const create = (): SharedArrayBuffer => createMemory(beat_ms)
-  return { main: create(), data: create(), prepare: create() }
+  return { main: create(), data: create(), prepare: create(), prepare_large: create() }
 }
 
 function createMemory(beat_ms: number): SharedArrayBuffer {

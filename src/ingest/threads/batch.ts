@@ -51,3 +51,20 @@ export type NewNames = {
   /** Each with an example value, from which its type is detected. */
   readonly properties: PersonProperties
 }
+
+/** Counts, names and warnings of a request; they come with its last entry. */
+export type ForwardedRest = Pick<PreparedRequest, 'dropped' | 'names' | 'warnings'>
+
+/** An identifier that an edge hashed for a flag instead of the distinct id (experience continuity). */
+export type ForwardedOverride = readonly [distinct_id: string, flag_key: string, hash_key: string]
+
+/** An entry as the home applies it. */
+export type ForwardedEntry = {
+  readonly seq: number
+  readonly project_id: number
+  /** Time of receipt by the edge, µs since 1970 UTC by the edge's clock. */
+  readonly received_at: number
+  readonly events: readonly PreparedEvent[]
+  readonly rest: ForwardedRest | null
+  readonly overrides: readonly ForwardedOverride[]
+}

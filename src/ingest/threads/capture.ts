@@ -64,7 +64,7 @@ export type CaptureSettings = {
   /** Days after its receipt for which a repeated uuid is stored once only; default 30. */
   readonly dedup_days?: number
   /** Shared memory in which the threads of ingestion record their heartbeats; allocated here when missing. */
-  readonly event_loops?: Pick<EventLoops, 'data' | 'prepare'>
+  readonly event_loops?: Omit<EventLoops, 'main'>
   /** Shared memory in which the data thread records how long it takes; allocated here when missing. */
   readonly timings?: CommitTimings
   readonly log: CaptureLog
@@ -116,6 +116,8 @@ export class Capture {
   readonly #calls = new Map<number, PendingCall>()
   readonly #checkpoints: Checkpoints
   readonly #decode_pool: DecodePool
+  /** Parses bodies of more than `UNPACKED_BYTES_MAX`, and long entries of edges. */
+  readonly #large_pool: DecodePool
   readonly #in_flight: FairBudget
   /** Resolves when the data thread is ready; rejects when it cannot open its databases. */
   readonly opened: Promise<void>
@@ -151,11 +153,21 @@ export class Capture {
       dedup_days: settings.dedup_days ?? DEDUP_DAYS,
     }
     const event_loops = settings.event_loops ?? createEventLoops()
+    const decoding = {
+      link: (port: MessagePort) => this.#post({ kind: 'link', from_decode_thread: port }, [port]),
+      answer: (committed: CommittedAnswers) => this.#deliver(committed),
+      divert: (requests: readonly NumberedCapture[]) => this.#divert(requests),
+      breakDown: (message: string) => this.#break(message),
+    }
     this.#decode_pool = new DecodePool({
+      ...decoding,
       settings: { ...thread_settings, event_loop: event_loops.prepare },
-      link: (port) => this.#post({ kind: 'link', from_decode_thread: port }, [port]),
-      answer: (committed) => this.#deliver(committed),
-      breakDown: (message) => this.#break(message),
+      is_for_large: false,
+    })
+    this.#large_pool = new DecodePool({
+      ...decoding,
+      settings: { ...thread_settings, event_loop: event_loops.prepare_large },
+      is_for_large: true,
     })
     const timings = settings.timings ?? createTimings().commits
     this.#post({ kind: 'open', ...thread_settings, event_loop: event_loops.data, timings })
@@ -269,6 +281,7 @@ export class Capture {
     this.#flush()
     if (this.#pending.size > 0) await this.#answered.promise
     await this.#decode_pool.close()
+    await this.#large_pool.close()
     await this.#checkpoints.close()
     this.#post({ kind: 'close' })
     await this.#closed.promise
@@ -280,17 +293,29 @@ export class Capture {
   }
 
   #flush(): void {
-    const { large = [], small = [] } = Object.groupBy(this.#outbox, ({ body }) =>
-      body.length >= DECODE_THREAD_BYTES_MIN &&
-      (this.#decode_pool.ensureStarted() || body.length > UNPACKED_BYTES_MAX)
-        ? 'large'
-        : 'small',
-    )
+    const {
+      large = [],
+      ordinary = [],
+      small = [],
+    } = Object.groupBy(this.#outbox, ({ body }) => this.#classOf(body.length))
     this.#outbox = []
-    if (large.length > 0) this.#decode_pool.take(large)
+    if (large.length > 0) this.#divert(large)
+    if (ordinary.length > 0) this.#decode_pool.take(ordinary)
     if (small.length === 0) return
     const { heads, bodies } = packRequests(small)
     this.#post({ kind: 'requests', heads, bodies }, [bodies.buffer])
+  }
+
+  /** Small bodies are for the data thread; so are ordinary ones until the decode thread is ready. */
+  #classOf(bytes: number): 'large' | 'ordinary' | 'small' {
+    if (bytes > UNPACKED_BYTES_MAX) return 'large'
+    if (bytes < DECODE_THREAD_BYTES_MIN) return 'small'
+    return this.#decode_pool.ensureStarted() ? 'ordinary' : 'small'
+  }
+
+  #divert(requests: readonly NumberedCapture[]): void {
+    this.#large_pool.ensureStarted()
+    this.#large_pool.take(requests)
   }
 
   async #call(message: (call: number) => ToDataThread): Promise<void> {
@@ -325,8 +350,10 @@ export class Capture {
         this.#deliver(message)
         return
       case 'diverted':
-        this.#decode_pool.ensureStarted()
-        this.#decode_pool.take(unpackRequests(message.heads, message.bodies))
+        this.#divert(unpackRequests(message.heads, message.bodies))
+        return
+      case 'entry':
+        this.#large_pool.readEntry(message)
         return
       case 'done':
         this.#finishCall(message.call, message.error)
@@ -349,7 +376,9 @@ export class Capture {
   }
 
   #deliver(committed: CommittedAnswers): void {
-    this.#decode_pool.settle(committed.answers.map(([id]) => id))
+    const ids = committed.answers.map(([id]) => id)
+    this.#decode_pool.settle(ids)
+    this.#large_pool.settle(ids)
     for (const [id, answer] of committed.answers) {
       const pending = this.#pending.get(id)
       if (pending === undefined) continue
@@ -358,7 +387,7 @@ export class Capture {
       if (answer.kind === 'refused' && answer.reason !== undefined) this.#noteFault(answer.reason)
       if (answer.kind === 'failed') pending.reject(new Error(answer.message))
       else pending.resolve(answer)
-      if (isLost(answer)) this.#decode_pool.forget()
+      if (isLost(answer)) this.#forgetNames()
     }
     if (!this.#is_open && this.#pending.size === 0) this.#answered.resolve()
     this.#noteCommit(committed)
@@ -370,6 +399,11 @@ export class Capture {
     if (now_ms < this.#next_fault_ms) return
     this.#next_fault_ms = now_ms + FAULT_LOG_MS
     this.#settings.log.error({ reason }, 'the storage refused events, clients send them again')
+  }
+
+  #forgetNames(): void {
+    this.#decode_pool.forget()
+    this.#large_pool.forget()
   }
 
   #noteCommit({ first_events, bytes_written }: CommitEffects): void {

@@ -98,6 +98,7 @@ export class Committer {
     this.#context = context
     this.#decoder = new BatchDecoder({
       ...context,
+      guesses_tokens: false,
       takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
       refuse: (answers) => {
         for (const [id] of answers) this.#sliced.abandon(id)

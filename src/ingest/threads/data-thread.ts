@@ -124,6 +124,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       return
     case 'close':
       is_closing = true
+      thread.forwarded.giveUpReading()
       scheduleTurn(thread)
   }
 })
@@ -208,6 +209,7 @@ function openForwarded(
       sendWhenSynced({ kind: 'forwarded', call: number, outcome, first_events, bytes_written })
     },
     fail: (number, error) => send({ kind: 'done', call: number, error: messageOf(error) }),
+    readElsewhere: (lines) => send({ kind: 'entry', ...lines }),
   })
 }
 
@@ -228,6 +230,10 @@ function listen(open_thread: DataThread, from_decode_thread: MessagePort): void 
         return
       case 'abandoned':
         open_thread.committer.abandon(message.id)
+        return
+      case 'entry':
+        open_thread.forwarded.continueWith(message.call, message.outcome)
+        scheduleTurn(open_thread)
     }
   })
   from_decode_thread.start()

@@ -19,6 +19,7 @@ import {
   refuseForFault,
 } from './messages.ts'
 import { faultOf } from './storage-faults.ts'
+import { measureWork } from './work-time.ts'
 
 /** The work on one request per turn: other requests pass between the slices of a body with a million events. */
 const SLICE_MAX: SliceMax = { events: 1000, length: 1024 * 1024 }
@@ -31,11 +32,15 @@ const READ_PER_TURN_MAX = 512 * 1024
 const DECODED_LENGTH_MAX = 48 * 1024 * 1024
 const DECODING = nameWork('capture: decoding')
 const RUNNING_PIPELINE = nameWork('capture: preparing events')
+/** Processor time of slices in one turn; at least one is prepared, and new requests are read after them. */
+const SLICES_MS_MAX = 15
 /** Smaller requests never wait for others. */
 const SMALL_LENGTH_MAX = 32 * 1024
 
 /** Dependencies and callbacks of a decoder. */
 type BatchDecoderContext = DecodeContext & {
+  /** Whether requests take turns by the token that they seem to have: guessing costs as much as decoding a small one. */
+  readonly guesses_tokens: boolean
   /** Receives `job.events`, the next events of a request, and empties the list. */
   readonly takeSlice: (job: DecodeJob, is_last: boolean) => void
   /** Receives requests that are refused. */
@@ -65,10 +70,9 @@ export class BatchDecoder {
   }
 
   receive(captures: readonly NumberedCapture[]): void {
-    // The bodies that are not for the decode thread are small: guessing costs as much as decoding one.
-    const are_small = this.#context.divert !== undefined
+    const { guesses_tokens } = this.#context
     for (const capture of captures) {
-      this.#arrived.add(are_small ? null : guessToken(capture), capture)
+      this.#arrived.add(guesses_tokens ? guessToken(capture) : null, capture)
     }
   }
 
@@ -86,13 +90,19 @@ export class BatchDecoder {
     }
   }
 
-  /** One turn: a slice of every request already begun, then new ones. */
+  /** One turn: slices of requests already begun, one of each as far as time goes, then new ones. */
   turn(): void {
     this.#context.tokens.invalidate()
     const answers: NumberedAnswer[] = []
     const begun = this.#jobs
     this.#jobs = []
-    for (const job of begun) this.#decodeSlice(job, answers)
+    const isOver = measureWork(SLICES_MS_MAX)
+    do {
+      const job = begun.shift()
+      if (job === undefined) break
+      this.#decodeSlice(job, answers)
+    } while (!isOver())
+    this.#jobs.unshift(...begun)
     this.#beginRequests(answers)
     if (answers.length > 0) this.#context.refuse(answers)
   }
@@ -181,7 +191,7 @@ function isolate(id: number, answers: NumberedAnswer[], work: () => void): void 
 }
 
 /** The answer for a `Refusal` or an unavailable disk; null for any other error. */
-function findRefusal(error: unknown): CaptureRefusal | null {
+export function findRefusal(error: unknown): CaptureRefusal | null {
   if (faultOf(error) === 'unavailable') return refuseForFault(error)
   if (!(error instanceof Refusal)) return null
   return { kind: 'refused', code: error.code, detail: error.detail, attr: error.attr }

@@ -1,12 +1,14 @@
-/** The main thread's handle on the decode thread, which starts with its first request. */
+/** The main thread's handle on a decode thread, which starts with its first request. */
 import {
   type CommittedAnswers,
   type DataThreadSettings,
   type FromDecodeThread,
+  type LongEntryLines,
   type NumberedCapture,
   packRequests,
   THREAD_OPTIONS,
   type ToDecodeThread,
+  unpackRequests,
 } from './messages.ts'
 
 /** Bodies of this size and more are decoded on the decode thread; smaller ones cost less than the detour. */
@@ -15,9 +17,13 @@ export const DECODE_THREAD_BYTES_MIN = 8 * 1024
 /** Dependencies and callbacks of the handle. */
 type DecodePoolContext = {
   readonly settings: DataThreadSettings
+  /** Whether this thread takes what others pass on because it is long. */
+  readonly is_for_large: boolean
   /** Sends the data thread its port of the channel between decode thread and data thread. */
   readonly link: (from_decode_thread: MessagePort) => void
   readonly answer: (committed: CommittedAnswers) => void
+  /** Receives requests that are too large for this thread once they are unpacked. */
+  readonly divert: (requests: readonly NumberedCapture[]) => void
   readonly breakDown: (message: string) => void
 }
 
@@ -44,6 +50,12 @@ export class DecodePool {
     for (const { id } of requests) this.#unanswered.add(id)
     const { heads, bodies } = packRequests(requests)
     this.#send({ kind: 'requests', heads, bodies }, [bodies.buffer])
+  }
+
+  /** Has a long entry of an edge parsed; the data thread receives the outcome. */
+  readEntry(lines: LongEntryLines): void {
+    this.ensureStarted()
+    this.#send({ kind: 'entry', ...lines })
   }
 
   /** Reports answered requests to the decode thread, as far as it decoded them: their memory is free. */
@@ -79,8 +91,8 @@ export class DecodePool {
     this.#worker = worker
     const { port1, port2 } = new MessageChannel()
     this.#context.link(port2)
-    const { settings } = this.#context
-    this.#send({ kind: 'open', settings, to_data_thread: port1 }, [port1])
+    const { settings, is_for_large } = this.#context
+    this.#send({ kind: 'open', settings, is_for_large, to_data_thread: port1 }, [port1])
   }
 
   #send(message: ToDecodeThread, transfer: Bun.Transferable[] = []): void {
@@ -95,8 +107,16 @@ export class DecodePool {
       case 'answers':
         this.#context.answer(message)
         return
+      case 'diverted':
+        this.#divert(unpackRequests(message.heads, message.bodies))
+        return
       case 'closed':
         this.#closed.resolve()
     }
+  }
+
+  #divert(requests: readonly NumberedCapture[]): void {
+    for (const { id } of requests) this.#unanswered.delete(id)
+    this.#context.divert(requests)
   }
 }

@@ -40,11 +40,11 @@ export type DecodeContext = {
   readonly names: DefinitionTracker
   /** Compiled transformations by project. */
   readonly plugins: ProjectPlugins
-  /** Passes a request with a large decompressed body to the decode thread; missing on that thread. */
+  /** Passes a request with a large decompressed body to the decode thread for such; missing on that thread. */
   readonly divert?: (capture: NumberedCapture) => void
 }
 
-/** Decompressed bytes of a body on the data thread; larger ones go to the decode thread. */
+/** Bytes of a body, decompressed, on the data thread and the first decode thread; larger ones go to the second. */
 export const UNPACKED_BYTES_MAX = 256 * 1024
 
 /** Warnings of one request about events that were dropped. */

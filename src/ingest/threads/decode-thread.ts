@@ -1,18 +1,26 @@
 /**
- * The decode thread: a Worker that decodes large requests and runs the pipeline, while the data thread writes others.
+ * A decode thread: a Worker that decodes larger requests and runs the pipeline, while the data thread writes others. There
+ * are two, so that ordinary batches do not wait while one of megabytes is parsed, which takes a tenth of a second for
+ * each of them. The second one parses long entries of edges too.
  */
 import { openGeoip } from '../../geoip.ts'
 import { ProjectTokens } from '../../storage/control/project-tokens.ts'
-import { startHeartbeat } from '../../threads/this-thread.ts'
+import { beginWork, nameWork, startHeartbeat } from '../../threads/this-thread.ts'
 import { DefinitionTracker } from '../notes/definition-tracker.ts'
 import { memoizeLocation } from '../pipeline/location.ts'
 import { ProjectPlugins } from '../pipeline/plugins.ts'
-import { BatchDecoder } from './decode-batch.ts'
+import { BatchDecoder, failureOf, findRefusal } from './decode-batch.ts'
 import { type DecodeJob, finishDecodeJob } from './decode-request.ts'
-import { packSlice } from './event-packing.ts'
+import { packInSlices, packSlice } from './event-packing.ts'
+import { readEntry } from './forwarded-entry.ts'
 import {
+  type CaptureLimits,
   type DataThreadSettings,
   type FromDecodeThread,
+  type LongEntryLines,
+  type LongEntryOutcome,
+  type NumberedCapture,
+  packRequests,
   type ToDecodeThread,
   unpackRequests,
 } from './messages.ts'
@@ -24,7 +32,11 @@ type DecodeThread = {
   readonly names: DefinitionTracker
   readonly plugins: ProjectPlugins
   readonly preparer: BatchDecoder
+  readonly limits: CaptureLimits
+  readonly to_data_thread: MessagePort
 }
+
+const READING_ENTRY = nameWork('edges: reading a long entry')
 
 let thread: DecodeThread | null = null
 let is_turn_due = false
@@ -32,7 +44,7 @@ let is_turn_due = false
 self.addEventListener('message', (event: MessageEvent<ToDecodeThread>) => {
   const message = event.data
   if (message.kind === 'open') {
-    thread = open(message.settings, message.to_data_thread)
+    thread = open(message)
     send({ kind: 'opened' })
     return
   }
@@ -42,6 +54,12 @@ self.addEventListener('message', (event: MessageEvent<ToDecodeThread>) => {
       thread.preparer.receive(unpackRequests(message.heads, message.bodies))
       scheduleTurn(thread)
       return
+    case 'entry': {
+      beginWork(READING_ENTRY, message.call, 0)
+      const outcome = readLongEntry(message, thread.limits)
+      thread.to_data_thread.postMessage({ kind: 'entry', call: message.call, outcome }, [])
+      return
+    }
     case 'settled':
       thread.preparer.settle(message.ids)
       scheduleTurn(thread)
@@ -61,7 +79,22 @@ function send(message: FromDecodeThread): void {
   self.postMessage(message, [])
 }
 
-function open(settings: DataThreadSettings, to_data_thread: MessagePort): DecodeThread {
+function readLongEntry({ head, texts }: LongEntryLines, limits: CaptureLimits): LongEntryOutcome {
+  try {
+    const { events, ...entry } = readEntry(head, texts, limits)
+    return { kind: 'read', entry: { ...entry, slices: packInSlices(events) } }
+  } catch (error) {
+    return findRefusal(error) ?? failureOf(error)
+  }
+}
+
+type Opening = {
+  readonly settings: DataThreadSettings
+  readonly is_for_large: boolean
+  readonly to_data_thread: MessagePort
+}
+
+function open({ settings, is_for_large, to_data_thread }: Opening): DecodeThread {
   const tokens = new ProjectTokens(settings.data_dir)
   const names = new DefinitionTracker()
   const plugins = new ProjectPlugins(settings.data_dir)
@@ -69,7 +102,9 @@ function open(settings: DataThreadSettings, to_data_thread: MessagePort): Decode
     tokens,
     names,
     plugins,
+    guesses_tokens: true,
     limits: settings.limits,
+    ...(is_for_large ? {} : { divert }),
     locate: memoizeLocation(openGeoip(settings.geoip_files).lookup),
     takeSlice: (job, is_last) => postSlice(to_data_thread, job, is_last),
     refuse: (answers) => {
@@ -79,7 +114,12 @@ function open(settings: DataThreadSettings, to_data_thread: MessagePort): Decode
     },
   })
   startHeartbeat(settings.event_loop)
-  return { tokens, names, plugins, preparer }
+  return { tokens, names, plugins, preparer, limits: settings.limits, to_data_thread }
+}
+
+/** Sends a request back to the main thread, which posts it to the decode thread for large ones. */
+function divert(capture: NumberedCapture): void {
+  send({ kind: 'diverted', ...packRequests([capture]) })
 }
 
 function postSlice(to_data_thread: MessagePort, job: DecodeJob, is_last: boolean): void {

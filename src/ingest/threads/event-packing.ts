@@ -28,6 +28,9 @@ export type PackedSlice = {
  */
 export const HEADS_PER_TURN_MAX = 128 * KIB
 
+/** Events as texts, and their number. */
+export type PackedEvents = SliceTexts & { readonly count: number }
+
 /** A request without its events. */
 export type PackedRequestRest = Omit<PreparedRequest, 'events'>
 
@@ -73,6 +76,30 @@ export function packSlice(
     texts: events.map((event) => event.properties_text).join(''),
     request: rest === null ? '' : JSON.stringify(rest),
   }
+}
+
+/** Packs events in slices of as many characters as are unpacked in one turn; a longer event has one alone. */
+export function packInSlices(events: readonly PreparedEvent[]): readonly PackedEvents[] {
+  const slices: PackedEvents[] = []
+  let heads: string[] = []
+  let texts: string[] = []
+  let length = 0
+  const close = (): void => {
+    if (heads.length === 0) return
+    slices.push({ heads: `[${heads.join(',')}]`, texts: texts.join(''), count: heads.length })
+    heads = []
+    texts = []
+    length = 0
+  }
+  for (const event of events) {
+    const head = JSON.stringify(packHead(event))
+    if (length + head.length > HEADS_PER_TURN_MAX) close()
+    heads.push(head)
+    texts.push(event.properties_text)
+    length += head.length
+  }
+  close()
+  return slices
 }
 
 /** The events of a slice. */

@@ -7,12 +7,18 @@ import { EdgePositions } from '../../storage/log/edge-positions.ts'
 import { insertOverrides } from '../../storage/persons/flag-rows.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { applyEvents, commit, finishRequest, type IngestStores, isFull } from '../write/apply.ts'
-import { type ForwardedEntry, readEntry } from './forwarded-entry.ts'
+import type { ForwardedEntry, PreparedEvent } from './batch.ts'
+import { HEADS_PER_TURN_MAX, type PackedEvents, unpackEvents } from './event-packing.ts'
+import { isLong, readEntry } from './forwarded-entry.ts'
 import {
   type CaptureLimits,
   type ForwardedBatch,
   type ForwardedOutcome,
+  type LongEntry,
+  type LongEntryLines,
+  type LongEntryOutcome,
   refuseForFault,
+  UNAVAILABLE,
 } from './messages.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { measureWork } from './work-time.ts'
@@ -28,6 +34,8 @@ type ForwardingContext = {
   readonly answer: (call: number, outcome: ForwardedOutcome) => void
   /** Answers a bug. */
   readonly fail: (call: number, error: unknown) => void
+  /** Has a long entry parsed by another thread; `continueWith` receives the outcome. */
+  readonly readElsewhere: (lines: LongEntryLines) => void
 }
 
 /** Entries that are stored already are skipped without being parsed, so many between two looks at the clock. */
@@ -42,12 +50,27 @@ type RunningBatch = {
   text: string | null
   /** The start of the next entry in the text. */
   offset: number
-  entry: ForwardedEntry | null
+  entry: OpenEntry | null
+  /** Whether its next entry is parsed by another thread. */
+  is_reading: boolean
+  /** The entry that it has parsed. */
+  read: LongEntry | null
+  /** The error that it ended with there. */
+  failure: Refusal | Error | null
   seq: number
   events_done: number
   accepted: number
   repeated: number
   dropped: number
+}
+
+/** An entry that is applied; of a long one a slice of events is unpacked at a time. */
+type OpenEntry = {
+  readonly entry: Omit<ForwardedEntry, 'events'>
+  events: readonly PreparedEvent[]
+  /** Events of the slices before. */
+  first: number
+  readonly slices: PackedEvents[]
 }
 
 /** The batches that are not stored yet, in the order of their arrival. */
@@ -62,29 +85,63 @@ export class ForwardedBatches {
   }
 
   get has_work(): boolean {
-    return this.#waiting.length > 0
+    return this.#next() !== null
   }
 
   receive(call: number, batch: ForwardedBatch): void {
     const none = { accepted: 0, repeated: 0, dropped: 0 }
     const unread = { text: null, offset: 0, entry: null, seq: -1, events_done: 0 }
-    this.#waiting.push({ call, batch, ...unread, ...none })
+    const reading = { is_reading: false, read: null, failure: null }
+    this.#waiting.push({ call, batch, ...unread, ...reading, ...none })
   }
 
-  /** One transaction of at most `slice_ms_max`; answers the first batch if it is complete. */
-  turn(): void {
-    const [running] = this.#waiting
+  /** Receives the entry for which a batch has waited. */
+  continueWith(call: number, outcome: LongEntryOutcome): void {
+    const running = this.#waiting.find((one) => one.call === call)
     if (running === undefined) return
+    running.is_reading = false
+    if (outcome.kind === 'read') running.read = outcome.entry
+    else running.failure = errorOf(outcome)
+  }
+
+  /** Answers those that wait for another thread, which is closed. */
+  giveUpReading(): void {
+    for (const running of this.#waiting.filter((one) => one.is_reading)) {
+      this.#remove(running)
+      this.#context.answer(running.call, UNAVAILABLE)
+    }
+  }
+
+  /** The first batch that does not wait, nor comes after one of its edge that does. */
+  #next(): RunningBatch | null {
+    const reading = new Set<string>()
+    for (const running of this.#waiting) {
+      const { user_id, edge } = running.batch
+      const sender = `${user_id} ${edge}`
+      if (running.is_reading) reading.add(sender)
+      else if (!reading.has(sender)) return running
+    }
+    return null
+  }
+
+  #remove(running: RunningBatch): void {
+    this.#waiting.splice(this.#waiting.indexOf(running), 1)
+  }
+
+  /** One transaction of at most `slice_ms_max`; answers its batch if that is complete. */
+  turn(): void {
+    const running = this.#next()
+    if (running === null) return
     const { call } = running
     beginWork(APPLYING, call, 0)
     try {
       const is_done = this.#applySlice(running)
       if (!is_done) return
-      this.#waiting.shift()
+      this.#remove(running)
       const { seq, accepted, repeated, dropped } = running
       this.#context.answer(call, { kind: 'forwarded', seq, accepted, repeated, dropped })
     } catch (error) {
-      this.#waiting.shift()
+      this.#remove(running)
       this.#refuse(running, error)
     }
   }
@@ -114,6 +171,7 @@ export class ForwardedBatches {
         is_done = true
         return
       }
+      let may_go_on = true
       do {
         try {
           running.entry ??= this.#readNext(running, isOver)
@@ -123,9 +181,12 @@ export class ForwardedBatches {
           refusal = error
           break
         }
-        if (running.entry === null) is_done = running.offset >= (running.text?.length ?? 0)
-        else this.#applyEntry(running, running.entry, isOver)
-      } while (!is_done && !isOver() && !isFull(stores, limits))
+        if (running.entry !== null) may_go_on = this.#applyEntry(running, running.entry, isOver)
+        else {
+          may_go_on = false
+          is_done = !running.is_reading && running.offset >= (running.text?.length ?? 0)
+        }
+      } while (may_go_on && !isOver() && !isFull(stores, limits))
       this.#positions.write(batch, running, batch.now)
       if (is_done) this.#positions.writeReport(batch, batch.report, batch.now)
     })
@@ -133,10 +194,17 @@ export class ForwardedBatches {
     return is_done
   }
 
-  /** The next entry that is not stored; null at the end, and when the time is over before one is found. */
-  #readNext(running: RunningBatch, isOver: () => boolean): ForwardedEntry | null {
-    const { entries, forbidden } = running.batch
-    running.text ??= decodeEntries(entries)
+  /** The next entry that is not stored; null at the end, when the time is over, and while another thread parses it. */
+  #readNext(running: RunningBatch, isOver: () => boolean): OpenEntry | null {
+    const { batch, failure, read } = running
+    if (failure !== null) throw failure
+    if (read !== null) {
+      running.read = null
+      requireAllowed(read, batch)
+      const { slices, ...entry } = read
+      return { entry, events: [], first: 0, slices: [...slices] }
+    }
+    running.text ??= decodeEntries(batch.entries)
     const { text } = running
     for (let skipped = 0; running.offset < text.length; skipped += 1) {
       if (skipped % SKIPPED_TOGETHER === SKIPPED_TOGETHER - 1 && isOver()) return null
@@ -149,24 +217,31 @@ export class ForwardedBatches {
       running.offset = end + 1
       // A batch is repeated when the network is bad.
       if (Number.parseInt(head, 10) <= running.seq) continue
-      const entry = readEntry(head, text.slice(head_end + 1, end), this.#context.limits)
-      if (forbidden.includes(entry.project_id)) {
-        const detail = `The key of this edge must not write to project ${entry.project_id}.`
-        throw new Refusal('permission_denied', detail)
+      const texts = text.slice(head_end + 1, end)
+      if (!isLong(head, texts)) {
+        const { events, ...entry } = readEntry(head, texts, this.#context.limits)
+        requireAllowed(entry, batch)
+        return { entry, events, first: 0, slices: [] }
       }
-      return entry
+      running.is_reading = true
+      this.#context.readElsewhere({ call: running.call, head, texts })
+      return null
     }
     return null
   }
 
-  #applyEntry(running: RunningBatch, entry: ForwardedEntry, isOver: () => boolean): void {
+  /** Applies events of an entry. False if this was as much as a turn may do. */
+  #applyEntry(running: RunningBatch, open: OpenEntry, isOver: () => boolean): boolean {
     const { stores, limits, isDeleted } = this.#context
+    const { entry } = open
     const { project_id, received_at: now, rest } = entry
     const { allowed, now: stored_at } = running.batch
-    const events = entry.events.slice(running.events_done)
+    const events = open.events.slice(Math.max(0, running.events_done - open.first))
     const is_gone = !allowed.includes(project_id) || isDeleted(project_id)
-    if (is_gone) running.dropped += events.length
-    else {
+    if (is_gone) {
+      running.dropped += events.length
+      running.events_done += events.length
+    } else {
       const head = { project_id, now, stored_at }
       const progress = applyEvents(stores, head, events, limits, isOver)
       const repeated = progress.applied - progress.accepted
@@ -174,10 +249,16 @@ export class ForwardedBatches {
       if (repeated > 0) stores.counters.count(project_id, 'duplicate', repeated)
       running.accepted += progress.accepted
       running.repeated += repeated
-      if (progress.applied < events.length) {
-        running.events_done += progress.applied
-        return
-      }
+      running.events_done += progress.applied
+      if (progress.applied < events.length) return false
+    }
+    const next = open.slices.shift()
+    if (next !== undefined) {
+      open.first += open.events.length
+      open.events = unpackEvents(next, project_id)
+      return next.heads.length <= HEADS_PER_TURN_MAX
+    }
+    if (!is_gone) {
       const request = { id: 0, project_id, now, is_historical: false }
       if (rest !== null) finishRequest(stores, { ...request, ...rest }, NOTHING_APPLIED)
       storeOverrides(stores, entry)
@@ -185,7 +266,23 @@ export class ForwardedBatches {
     running.seq = entry.seq
     running.events_done = 0
     running.entry = null
+    return true
   }
+}
+
+function requireAllowed(
+  { project_id }: { readonly project_id: number },
+  { forbidden }: ForwardedBatch,
+): void {
+  if (!forbidden.includes(project_id)) return
+  const detail = `The key of this edge must not write to project ${project_id}.`
+  throw new Refusal('permission_denied', detail)
+}
+
+function errorOf(outcome: Exclude<LongEntryOutcome, { readonly kind: 'read' }>): Error | Refusal {
+  if (outcome.kind === 'failed') return new Error(outcome.message)
+  const { code, detail, attr } = outcome
+  return new Refusal(code, detail, { attr })
 }
 
 function decodeEntries(bytes: Uint8Array): string {
@@ -199,7 +296,7 @@ function decodeEntries(bytes: Uint8Array): string {
 /** Stores the overrides of ids that have a person; one that the person has already stays. */
 function storeOverrides(
   { log, persons }: IngestStores,
-  { project_id, overrides }: ForwardedEntry,
+  { project_id, overrides }: OpenEntry['entry'],
 ): void {
   const rows = overrides.flatMap(([distinct_id, flag_key, hash_key]) => {
     const person = persons.find(project_id, distinct_id)

@@ -10,28 +10,11 @@ import { DROP_REASONS } from '../notes/counters.ts'
 import { LISTED_MAX } from '../notes/definition-tracker.ts'
 import type { Warning } from '../notes/warnings.ts'
 import { CHAIN_LENGTH_MAX } from '../pipeline/elements.ts'
-import { GROUP_LENGTH_MAX } from '../pipeline/person-steps.ts'
+import { GROUP_LENGTH_MAX, LARGE_CHANGES_LENGTH, limitChanges } from '../pipeline/person-steps.ts'
 import { cutText, NAME_LENGTH_MAX, propertyText } from '../pipeline/text.ts'
-import type { PreparedEvent, PreparedRequest } from './batch.ts'
+import type { ForwardedEntry, ForwardedOverride, ForwardedRest, PreparedEvent } from './batch.ts'
 import { type PackedEventHead, unpackHeads } from './event-packing.ts'
 import type { CaptureLimits } from './messages.ts'
-
-/** Counts, names and warnings of a request; they come with its last entry. */
-type ForwardedRest = Pick<PreparedRequest, 'dropped' | 'names' | 'warnings'>
-
-/** An identifier that an edge hashed for a flag instead of the distinct id (experience continuity). */
-type ForwardedOverride = readonly [distinct_id: string, flag_key: string, hash_key: string]
-
-/** An entry as the home applies it. */
-export type ForwardedEntry = {
-  readonly seq: number
-  readonly project_id: number
-  /** Time of receipt by the edge, µs since 1970 UTC by the edge's clock. */
-  readonly received_at: number
-  readonly events: readonly PreparedEvent[]
-  readonly rest: ForwardedRest | null
-  readonly overrides: readonly ForwardedOverride[]
-}
 
 /** The events of a request as an edge stores them; `heads` and `texts` come from `packSlice`. */
 type EntryTexts = {
@@ -59,6 +42,8 @@ const LENGTH_MAX = 6 * MIB
 const CONTAINERS_MAX = 250_000
 /** Shorter entries cannot have too many. */
 const SMALL_LENGTH = 128 * KIB
+/** First lines up to this length are parsed in a turn: each event in them may change its person. */
+const SHORT_HEAD_LENGTH = 64 * KIB
 /** Events of an entry: an edge cuts requests into slices of a thousand. */
 const EVENTS_MAX = 10_000
 /** Warnings of one event, and of a request; those beyond it are dropped. */
@@ -88,6 +73,14 @@ export function isTooLarge(entry: string): boolean {
 
 const OPENING_BRACKET = 0x5b
 const OPENING_BRACE = 0x7b
+
+/**
+ * Whether parsing an entry may take more of a turn than it should: 6 MiB of short names took more than a second. It is
+ * parsed on the second decode thread.
+ */
+export function isLong(head: string, texts: string): boolean {
+  return head.length > SHORT_HEAD_LENGTH || head.length + texts.length > SMALL_LENGTH
+}
 
 /** Prints an entry without its number: two lines. */
 export function printEntry(entry: EntryTexts): string {
@@ -127,11 +120,14 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
     // Parsed once: the person may need them.
     if (update !== null) update.automatic.properties = properties
   }
-  const events = unpacked.map((event) =>
-    event.warnings.length === 0
-      ? event
-      : { ...event, warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning) },
-  )
+  const may_change_much = json.length > LARGE_CHANGES_LENGTH
+  const events = unpacked
+    .map((event) => (may_change_much ? limitEvent(event, limits) : event))
+    .map((event) =>
+      event.warnings.length === 0
+        ? event
+        : { ...event, warnings: event.warnings.slice(0, EVENT_WARNINGS_MAX).map(cutWarning) },
+    )
   return {
     seq: Number(seq_text),
     project_id,
@@ -140,6 +136,12 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
     rest: readRest(rest),
     overrides: readOverrides(value['overrides']),
   }
+}
+
+/** An event without changes that are too large; its edge leaves them out, too. */
+function limitEvent(event: PreparedEvent, limits: CaptureLimits): PreparedEvent {
+  const { update, group, warnings } = limitChanges(event, limits)
+  return { ...event, update, group, warnings: [...warnings, ...event.warnings] }
 }
 
 /** Whether a text is an id as edges make them: 16 bytes in hexadecimal digits. */

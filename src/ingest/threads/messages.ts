@@ -9,7 +9,8 @@ import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { CommitTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
-import type { PackedSlice } from './event-packing.ts'
+import type { ForwardedEntry } from './batch.ts'
+import type { PackedEvents, PackedSlice } from './event-packing.ts'
 
 export type {
   CohortChange,
@@ -102,6 +103,23 @@ export type ForwardedOutcome =
     }
   | CaptureRefusal
 
+/** The two lines of an entry, and the call of its batch. */
+export type LongEntryLines = {
+  readonly call: number
+  readonly head: string
+  readonly texts: string
+}
+
+/** A long entry as the decode thread has parsed and checked it: its events are packed in slices. */
+export type LongEntry = Omit<ForwardedEntry, 'events'> & {
+  readonly slices: readonly PackedEvents[]
+}
+
+export type LongEntryOutcome =
+  | { readonly kind: 'read'; readonly entry: LongEntry }
+  | CaptureFailure
+  | CaptureRefusal
+
 /** Limits of ingestion. */
 export type CaptureLimits = {
   /** A body, as sent and after decompression. */
@@ -186,9 +204,11 @@ export type ToDecodeThread =
   | {
       readonly kind: 'open'
       readonly settings: DataThreadSettings
+      readonly is_for_large: boolean
       readonly to_data_thread: MessagePort
     }
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
+  | (LongEntryLines & { readonly kind: 'entry' })
   /** These requests are answered: their share of the memory limit is free. */
   | { readonly kind: 'settled'; readonly ids: readonly number[] }
   | { readonly kind: 'forget' }
@@ -197,6 +217,8 @@ export type ToDecodeThread =
 /** Decode thread → main thread. */
 export type FromDecodeThread =
   | { readonly kind: 'opened' }
+  /** Requests that decompress to much: the main thread posts them to the decode thread for large ones. */
+  | { readonly kind: 'diverted'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | CommittedAnswers
   | { readonly kind: 'closed' }
 
@@ -204,14 +226,17 @@ export type FromDecodeThread =
 export type DecodedSlice =
   | { readonly kind: 'decoded'; readonly slice: PackedSlice; readonly project_id: number }
   | { readonly kind: 'abandoned'; readonly id: number }
+  | { readonly kind: 'entry'; readonly call: number; readonly outcome: LongEntryOutcome }
 
 /** Data thread → main thread. */
 export type FromDataThread =
   | { readonly kind: 'opened'; readonly projects_with_events: readonly number[] }
   | { readonly kind: 'open_failed'; readonly message: string }
   | CommittedAnswers
-  /** Requests that decompress to much more than was sent: the main thread posts them to the decode thread. */
+  /** Requests that decompress to much more than was sent: the main thread posts them to the decode thread for large ones. */
   | { readonly kind: 'diverted'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
+  /** An entry that takes too long to parse here: the main thread posts it there too. */
+  | (LongEntryLines & { readonly kind: 'entry' })
   | { readonly kind: 'done'; readonly call: number; readonly error: string | null }
   | { readonly kind: 'person_changed'; readonly call: number; readonly outcome: PersonChanged }
   | (ForwardedCommit & { readonly kind: 'forwarded' })

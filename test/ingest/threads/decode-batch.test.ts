@@ -46,6 +46,7 @@ test('few are begun before others are answered, and small ones wait for none of 
   const plugins = new ProjectPlugins(folder.path)
   const prepared: number[] = []
   const preparer = new BatchDecoder({
+    guesses_tokens: true,
     tokens,
     plugins,
     names: new DefinitionTracker(),
@@ -90,6 +91,7 @@ test('what is prepared of one is passed on before the next one is read', () => {
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
   const preparer = new BatchDecoder({
+    guesses_tokens: true,
     tokens,
     plugins,
     names: new Names(),
@@ -111,6 +113,7 @@ test('projects take turns, whoever sends more', () => {
   const plugins = new ProjectPlugins(folder.path)
   const begun: number[] = []
   const decoder = new BatchDecoder({
+    guesses_tokens: true,
     tokens,
     plugins,
     names: new DefinitionTracker(),
@@ -142,6 +145,7 @@ test('a project that has taken most of the memory waits, and others do not', () 
   const plugins = new ProjectPlugins(folder.path)
   const begun = new Set<number>()
   const decoder = new BatchDecoder({
+    guesses_tokens: true,
     tokens,
     plugins,
     names: new DefinitionTracker(),

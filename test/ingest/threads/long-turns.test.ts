@@ -4,7 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { KIB, MIB } from '../../../src/bytes.ts'
+import type { ForwardedOutcome } from '../../../src/ingest/threads/messages.ts'
 import { createEventLoops, takeLongestTurn } from '../../../src/threads/loop-memory.ts'
+import { entryOf, RECEIVED_AT, type WireEvent } from '../../http/edges/wire.ts'
 import { Folder, TOKEN } from '../folder.ts'
 
 setDefaultTimeout(60_000)
@@ -82,4 +84,92 @@ describe('the data thread is not held by', () => {
       expect(turn_ms).toBeLessThan(TURN_MS_MAX)
     },
   )
+})
+
+let last_epoch = 0
+
+/** Sends entries as an edge does, each time as after another start of it. */
+function forward(text: string): Promise<ForwardedOutcome> {
+  last_epoch += 1
+  return folder.capture.forward({
+    user_id: 1,
+    edge: 'e0'.repeat(16),
+    epoch: last_epoch.toString(16).padStart(32, '0'),
+    entries: new TextEncoder().encode(text),
+    after: null,
+    allowed: [1],
+    forbidden: [],
+    report: '{}',
+    now: RECEIVED_AT,
+  })
+}
+
+/** Nearly as much as an entry may have. */
+const LONGEST_ENTRY = 6 * MIB - 4 * KIB
+
+/** An entry whose first line has this text in the place of the event's changes. */
+function changing(changes: string): string {
+  const [line = ''] = entryOf(1, [], {
+    events: [[0, 'seen', 'wired', RECEIVED_AT, 2, 0, 0, 'CHANGES']],
+  }).split('\n')
+  return `${line.replace('"CHANGES"', changes)}\n{}\n`
+}
+
+const update = (set: string): string =>
+  `{"update":{"is_about_person":true,"set":${set},"set_once":{},"unset":[]}}`
+
+const propertyNames = (length: number): string =>
+  `{"dropped":[],"warnings":[],"names":{"events":[],"properties":{${shortNames(length)}}}}`
+
+const wide = (length: number): WireEvent => ({
+  event: 'seen',
+  distinct_id: 'wired',
+  properties: { a: JSON.parse(`{${shortNames(length)}}`) as object },
+})
+
+const ENTRIES: readonly (readonly [what: string, text: () => string])[] = [
+  [
+    'names of properties',
+    () =>
+      entryOf(
+        1,
+        Array.from({ length: 5 }, () => wide(LONGEST)),
+      ),
+  ],
+  ['names that it sets', () => changing(update(`{${shortNames(LONGEST_ENTRY)}}`))],
+  ['names in what it sets', () => changing(update(`{"a":{${shortNames(600 * KIB)}}}`))],
+  [
+    'names that it sets of a group',
+    () =>
+      changing(`{"group":{"group_type":"a","group_key":"b","set":{${shortNames(LONGEST_ENTRY)}}}}`),
+  ],
+  [
+    'names to define',
+    () => entryOf(1, [], { rest: 'REST' }).replace('"REST"', propertyNames(LONGEST_ENTRY)),
+  ],
+]
+
+test.each(ENTRIES)(
+  'the data thread is not held by an entry of an edge with megabytes of %s',
+  async (_what, text) => {
+    const entry = text()
+    const turn_ms = await leastTurn(async () => {
+      expect(await forward(entry)).toMatchObject({ kind: 'forwarded', seq: 1 })
+    })
+    expect(turn_ms).toBeLessThan(TURN_MS_MAX)
+  },
+)
+
+test('an ordinary batch is answered before one of megabytes that came first', async () => {
+  const seen = { event: 'seen', distinct_id: 'u', properties: { text: 'x'.repeat(20 * KIB) } }
+  await folder.batch(seen)
+  const answered: string[] = []
+  const large = `{"api_key":"${TOKEN}","x":{${shortNames(12 * MIB)}},"batch":[]}`
+  await Promise.all([
+    folder.send(large).then(() => answered.push('large')),
+    folder.batch(seen).then(() => answered.push('ordinary')),
+    folder.send(Bun.gzipSync(large)).then(() => answered.push('packed')),
+    folder.batch(seen).then(() => answered.push('ordinary')),
+  ])
+  expect(answered.slice(0, 2)).toEqual(['ordinary', 'ordinary'])
 })
