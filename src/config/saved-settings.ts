@@ -2,7 +2,7 @@
 import { MIB } from '../bytes.ts'
 import { type SettingValue, wholeNumber } from './readings.ts'
 
-/** More are evaluated for more than 50 ms: 20,000 take up to 66 ms. */
+/** No more are evaluated (`FLAGS_EVALUATED_MAX`): 20,000 take up to 66 ms. */
 const FLAGS_MAX = 10_000
 
 function readFlagsMax(text: string): SettingValue<number> {

@@ -44,6 +44,11 @@ export type CompiledFlags = {
   readonly pattern_instructions: number
   /** Number of active flags. */
   readonly active_count: number
+  /**
+   * Keys of the first `FLAGS_EVALUATED_MAX` active flags in stored order, where there are more: a project of an older
+   * version may have 20,000. Null where there are not.
+   */
+  readonly first_keys: readonly string[] | null
   /** Whether an active flag is for one runtime alone, so that it counts where a caller runs. */
   readonly has_runtimes: boolean
   /** Null disables the decision cache: every flag is evaluated separately. Tests compare both ways. */
@@ -55,6 +60,9 @@ export type CompiledFlags = {
 }
 
 const GROUP_TYPES_MAX = 5
+
+/** Flags evaluated for one request: 20,000 take up to 66 ms of one turn of the event loop. No project can add more. */
+export const FLAGS_EVALUATED_MAX = 10_000
 
 /**
  * Compiles the definitions of a project. An invalid flag does not throw: it gets a failed plan. With a `result_cache`,
@@ -108,6 +116,7 @@ export function* compileInSteps(
   const tables = new DecisionTables(flags, off, shared.size)
   yield
   const covered = tables.positions()
+  const active = flags.filter(({ flag }) => flag.active)
   return {
     stored,
     flags,
@@ -118,7 +127,11 @@ export function* compileInSteps(
     off,
     filter_count: shared.size,
     pattern_instructions: shared.instructions,
-    active_count: flags.filter(({ flag }) => flag.active).length,
+    active_count: active.length,
+    first_keys:
+      active.length > FLAGS_EVALUATED_MAX
+        ? active.slice(0, FLAGS_EVALUATED_MAX).map(({ flag }) => flag.key)
+        : null,
     has_runtimes: flags.some(({ flag }) => flag.active && isOneRuntime(flag.evaluation_runtime)),
     decision_tables: tables,
     result_cache,

@@ -6,6 +6,7 @@ import {
   type CompiledFlag,
   type CompiledFlags,
   dependenciesOf,
+  FLAGS_EVALUATED_MAX,
   isOneRuntime,
 } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
@@ -51,7 +52,8 @@ export function evaluateFlags(
   person: FlagPerson,
   selection: Selection = EVERYTHING,
 ): Evaluation {
-  const { decision_tables: tables } = definitions
+  const { decision_tables: tables, first_keys } = definitions
+  if (first_keys !== null) return evaluateFirst(definitions, first_keys, person, selection)
   // A table takes a property that an edge does not know for one that is not there.
   if (tables === null || person.unknown?.person || !isForEverything(selection)) {
     return evaluateEach(definitions, person, selection)
@@ -70,6 +72,23 @@ export function evaluateFlags(
   const codes = outcomeCodes(table, BUCKETS)
   result_cache?.keep(distinct_id, table, codes)
   return new TableEvaluation(table, codes)
+}
+
+/**
+ * Evaluates the selected flags of a project with too many, or the first ones. Those that are left out count as errors,
+ * so that clients keep the values that they have.
+ */
+function evaluateFirst(
+  definitions: CompiledFlags,
+  first_keys: readonly string[],
+  person: FlagPerson,
+  selection: Selection,
+): Evaluation {
+  const { flag_keys } = selection
+  const evaluated = flag_keys?.slice(0, FLAGS_EVALUATED_MAX) ?? first_keys
+  const is_cut = flag_keys === null || flag_keys.length > FLAGS_EVALUATED_MAX
+  const evaluation = evaluateEach(definitions, person, { ...selection, flag_keys: evaluated })
+  return { ...evaluation, has_errors: evaluation.has_errors || is_cut }
 }
 
 /** Scratch memory: `setIdentifier` comes before every use. */

@@ -44,6 +44,37 @@ describe('a project', () => {
     expect(JSON.stringify(sent.flags.at(-50)?.filters)).not.toContain('server_only')
   })
 
+  test('with more is answered for the first 10,000 active ones, and says so; the others can be named', () => {
+    const flags = Array.from({ length: 10_003 }, (_, index) =>
+      makeFlag({
+        id: index + 1,
+        key: `flag-${index}`,
+        active: index > 0,
+        // The last of those evaluated depends on one that is not among them.
+        filters: {
+          groups: [
+            {
+              properties:
+                index === 10_000 ? [{ key: 'flag-10002', type: 'flag', value: true }] : [],
+            },
+          ],
+        },
+      }),
+    )
+    const definitions = makeDefinitions(flags)
+    const all = evaluateFlags(definitions, makePerson())
+    expect(all.has_errors).toBe(true)
+    expect(all.results.map(({ flag }) => flag.key)).toEqual(
+      flags.slice(1, 10_001).map(({ key }) => key),
+    )
+    expect(all.results.at(-1)?.enabled).toBe(true)
+    const named = { flag_keys: ['flag-10001'], evaluation_runtime: null, evaluation_contexts: null }
+    expect(evaluateFlags(definitions, makePerson(), named)).toMatchObject({
+      results: [{ flag: { key: 'flag-10001' }, enabled: true }],
+      has_errors: false,
+    })
+  })
+
   test('may have a flag with a megabyte of filters', () => {
     const words = Array.from({ length: 100_000 }, (_, index) => `word-${index}`)
     const filters = {
@@ -59,21 +90,21 @@ describe('a project', () => {
     })
   })
 
-  test('may have a circle of 10,000 flags, and another flag that is answered', () => {
-    const circle = Array.from({ length: 10_000 }, (_, index) =>
+  test('may have a circle of 9,999 flags, and another flag that is answered', () => {
+    const circle = Array.from({ length: 9999 }, (_, index) =>
       makeFlag({
         id: index + 1,
         key: `flag-${index}`,
         filters: {
           groups: [
-            { properties: [{ key: `flag-${(index + 1) % 10_000}`, type: 'flag', value: true }] },
+            { properties: [{ key: `flag-${(index + 1) % 9999}`, type: 'flag', value: true }] },
           ],
         },
       }),
     )
     const definitions = makeDefinitions([...circle, makeFlag({ id: 20_000, key: 'free' })])
     const evaluation = evaluateFlags(definitions, makePerson())
-    expect(evaluation.results.filter((result) => result.is_failed)).toHaveLength(10_000)
+    expect(evaluation.results.filter((result) => result.is_failed)).toHaveLength(9999)
     expect(evaluation.results.at(-1)).toMatchObject({ enabled: true })
   })
 
