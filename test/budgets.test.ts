@@ -60,7 +60,7 @@ function countIn(pattern: RegExp, files: ReadonlyMap<string, string> = code): re
  * `head`: Bun refuses requests whose head has more than 16 KiB. */
 type Place = readonly [file: string, count: number, limit: string]
 
-const listed = (places: readonly Place[]): readonly string[] =>
+const listed = (places: readonly Place[]): string[] =>
   places.map(([file, count]) => `${file} ${count}`).toSorted()
 
 /** Limits that no source declares. */
