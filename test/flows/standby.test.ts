@@ -105,6 +105,18 @@ test('a standby answers nothing but its health, takes over while it runs, and ke
       filters: { groups: [{ rollout_percentage: 100 }] },
     }),
   })
+  for (const group_key of ['stays', 'goes']) {
+    const properties = { $group_type: 'company', $group_key: group_key, $group_set: { size: 9 } }
+    const event = { event: '$groupidentify', distinct_id: 'ada', properties }
+    const body = JSON.stringify({ api_key: API_TOKEN, ...event })
+    expect((await fetch(`${primary.url}/capture/`, { method: 'POST', body })).status).toBe(200)
+  }
+  await catchUp(standby)
+  const deleted = await fetch(
+    `${primary.url}/api/projects/1/groups/find/?group_type_index=0&group_key=goes`,
+    { method: 'DELETE', headers: { Authorization: `Bearer ${PERSONAL_API_KEY}` } },
+  )
+  expect(deleted.status).toBe(204)
   await catchUp(standby)
   const metrics = await (await fetch(`${primary.url}/_metrics`)).text()
   expect(metrics).toMatch(/^tidemark_standby_seen_seconds\{standby="[\w-]+"\} \d/m)
@@ -117,8 +129,10 @@ test('a standby answers nothing but its health, takes over while it runs, and ke
     () => fetch(`${standby.url}/_readiness`).catch(() => null),
     (answer) => answer?.ok === true,
   )
-  expect(await countStored(standby)).toEqual([3000, 3000])
-  const per_event = 'select event, count() from events group by event order by event'
+  expect((await askHogQL(standby.url, 'select key from groups')).results).toEqual([['stays']])
+  expect(await countStored(standby)).toEqual([3002, 3002])
+  const per_event =
+    "select event, count() from events where event != '$groupidentify' group by event order by event"
   expect((await askHogQL(standby.url, per_event)).results).toEqual(
     tally(batches, (event) => event.event),
   )
@@ -129,20 +143,20 @@ test('a standby answers nothing but its health, takes over while it runs, and ke
   expect(await flags.json()).toMatchObject({ flags: { copied: { enabled: true } } })
   // What was answered is not stored again, what is new is.
   await sendBatches(standby.url, [...makeBatches(SEED, 10), ...makeBatches(SEED + 1, 10)], 2)
-  expect(await countStored(standby)).toEqual([4000, 4000])
+  expect(await countStored(standby)).toEqual([4002, 4002])
   expect(await standby.stop()).toBe(0)
   const sound = await run(['doctor', '--json', '--data-dir', join(folder, 'second')])
   expect(JSON.parse(sound.out)).toMatchObject({ is_sound: true, findings: [] })
 
   // With its old settings it stays a server, and has a standby itself.
   const again = await startStandby('second', primary.url)
-  expect(await countStored(again)).toEqual([4000, 4000])
+  expect(await countStored(again)).toEqual([4002, 4002])
   const third = await startStandby('third', again.url)
   await catchUp(third)
   expect(await third.stop()).toBe(0)
   expect(await takeover('third')).toMatchObject({ exit_code: 0, err: '' })
   const last = await start('third', freePort(), {})
-  expect(await countStored(last)).toEqual([4000, 4000])
+  expect(await countStored(last)).toEqual([4002, 4002])
 })
 
 test(`${ROUNDS} rounds of kill -9 of either side (SEED=${SEED}): the standby has what was stored before it was equal`, async () => {
