@@ -76,6 +76,7 @@ type StoreState = {
   readonly change: number
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
+  readonly has_tail: boolean
   readonly persons: PersonOverridesState
   readonly column_set: ColumnSet
   readonly replica_states: ReplicaStates
@@ -89,6 +90,7 @@ const EMPTY_STATE: StoreState = {
   change: 0,
   flushed_seq: 0,
   files: [],
+  has_tail: false,
   persons: NO_OVERRIDES,
   column_set: { columns: [], events: [], version: 0, request: 0 },
   replica_states: NO_REPLICAS,
@@ -261,12 +263,13 @@ export class ProjectStore {
       columns: this.#person_columns,
     })
     const persons = await readPersonOverrides(this.#db, connection, project_id, this.#state.persons)
+    const has_tail = (await connection.runAndReadAll('select 1 from tail limit 1')).currentRowCount > 0
     const { version, seq, change, flushed_seq } = state
     const replica_macros = replicaMacros(replica_states, this.#person_columns, (file) =>
       this.#slots.pathOf(file),
     )
     if (replica_macros !== this.#state.replica_macros) await connection.run(replica_macros)
-    const counts = { version, seq, change, flushed_seq }
+    const counts = { version, seq, change, flushed_seq, has_tail }
     const next = { ...counts, files, persons, column_set, replica_states, replica_macros }
     await this.#updateEventMacros(next)
     return next
@@ -307,6 +310,12 @@ export class ProjectStore {
 }
 
 /** Selects the part of the state that event macros depend on. */
-function relationState({ version, files, persons, column_set }: StoreState): MacroState {
-  return { version, files, persons, macros: column_set.events }
+function relationState({
+  version,
+  files,
+  has_tail,
+  persons,
+  column_set,
+}: StoreState): MacroState {
+  return { version, files, has_tail, persons, macros: column_set.events }
 }

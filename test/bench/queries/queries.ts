@@ -179,8 +179,8 @@ async function createMacros(
   path: string,
   { sql, reads }: HandwrittenQuery,
 ): Promise<string> {
-  const nothing = { version: 0, files: [], persons: NO_OVERRIDES, macros: [] }
-  const all = { version: 1, files: [FILE], persons: NO_OVERRIDES, macros: reads.events }
+  const nothing = { version: 0, files: [], has_tail: true, persons: NO_OVERRIDES, macros: [] }
+  const all = { version: 1, files: [FILE], has_tail: true, persons: NO_OVERRIDES, macros: reads.events }
   await connection.run(updateEventMacros(nothing, all, () => path))
   return sql
 }

@@ -15,6 +15,8 @@ export type MacroState = {
   /** The version of the manifest. */
   readonly version: number
   readonly files: readonly FileRow[]
+  /** False when all events are in files: a union with no rows has no least and greatest values. */
+  readonly has_tail: boolean
   readonly persons: PersonOverridesState
   readonly macros: readonly EventMacro[]
 }
@@ -25,6 +27,7 @@ type PathOf = (file: FileRow) => string
 export function updateEventMacros(before: MacroState, after: MacroState, pathOf: PathOf): string {
   const is_same =
     before.version === after.version &&
+    before.has_tail === after.has_tail &&
     before.persons.has_overrides === after.persons.has_overrides &&
     before.persons.removal_ids === after.persons.removal_ids
   const names_before = new Set(before.macros.map(({ name }) => name))
@@ -37,7 +40,7 @@ export function updateEventMacros(before: MacroState, after: MacroState, pathOf:
   ].join(';\n')
 }
 
-type EventSources = Pick<MacroState, 'files' | 'persons'> & { readonly pathOf: PathOf }
+type EventSources = Pick<MacroState, 'files' | 'has_tail' | 'persons'> & { readonly pathOf: PathOf }
 
 /** Lists the files in the macro, so that a change of files and tail becomes visible in one transaction. */
 function createMacro(macro: EventMacro, sources: EventSources): string {
@@ -81,13 +84,14 @@ function selectWithOverrides(macro: EventMacro, sources: EventSources, is_lean: 
 
 function selectStored(
   { fields, columns, has_rest, has_uuid_end }: EventMacro,
-  { files, pathOf, persons }: EventSources,
+  { files, has_tail, pathOf, persons }: EventSources,
   { is_lean, is_joined }: { readonly is_lean: boolean; readonly is_joined: boolean },
 ): string {
   const has_removals = persons.removal_ids !== ''
   const needed = is_joined || has_removals ? [...fields, ...KEY_FIELDS] : fields
   const reading = { fields: needed, columns, is_lean, has_rest, has_uuid_end }
-  const legs = [...selectFiles(files, pathOf, reading), selectEvents(wholeRows('tail'), reading)]
+  const legs = [...selectFiles(files, pathOf, reading)]
+  if (has_tail || legs.length === 0) legs.push(selectEvents(wholeRows('tail'), reading))
   const all = legs.map((leg) => `${leg} where p = project_id()`).join(' union all ')
   return has_removals ? withoutRemoved(`(${all})`) : all
 }

@@ -49,7 +49,13 @@ describe('names', () => {
       (name) => handwritten(`"p_t_${Buffer.from(name).toString('hex')}" events_of(`).reads.events,
     )
     if (a === undefined || b === undefined || c === undefined) throw new Error('no relations')
-    const before = { version: 1, files: [], persons: NO_OVERRIDES, macros: [...a, ...b] }
+    const before = {
+      version: 1,
+      files: [],
+      has_tail: false,
+      persons: NO_OVERRIDES,
+      macros: [...a, ...b],
+    }
     const path = (): string => ''
     const change = updateEventMacros(before, { ...before, macros: [...b, ...c] }, path)
     expect(change.split(';\n').map((text) => text.slice(0, 17))).toEqual([
@@ -62,6 +68,7 @@ describe('names', () => {
     expect(made({ version: 2 })).toBe(2)
     expect(made({ persons: { has_overrides: true, removal_ids: '' } })).toBe(2)
     expect(made({ persons: { has_overrides: false, removal_ids: '1' } })).toBe(2)
+    expect(made({ has_tail: true })).toBe(2)
   })
 })
 
