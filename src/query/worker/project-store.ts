@@ -263,7 +263,8 @@ export class ProjectStore {
       columns: this.#person_columns,
     })
     const persons = await readPersonOverrides(this.#db, connection, project_id, this.#state.persons)
-    const has_tail = (await connection.runAndReadAll('select 1 from tail limit 1')).currentRowCount > 0
+    const has_tail =
+      (await connection.runAndReadAll('select 1 from tail limit 1')).currentRowCount > 0
     const { version, seq, change, flushed_seq } = state
     const replica_macros = replicaMacros(replica_states, this.#person_columns, (file) =>
       this.#slots.pathOf(file),
@@ -310,12 +311,6 @@ export class ProjectStore {
 }
 
 /** Selects the part of the state that event macros depend on. */
-function relationState({
-  version,
-  files,
-  has_tail,
-  persons,
-  column_set,
-}: StoreState): MacroState {
+function relationState({ version, files, has_tail, persons, column_set }: StoreState): MacroState {
   return { version, files, has_tail, persons, macros: column_set.events }
 }

@@ -180,7 +180,13 @@ async function createMacros(
   { sql, reads }: HandwrittenQuery,
 ): Promise<string> {
   const nothing = { version: 0, files: [], has_tail: true, persons: NO_OVERRIDES, macros: [] }
-  const all = { version: 1, files: [FILE], has_tail: true, persons: NO_OVERRIDES, macros: reads.events }
+  const all = {
+    version: 1,
+    files: [FILE],
+    has_tail: true,
+    persons: NO_OVERRIDES,
+    macros: reads.events,
+  }
   await connection.run(updateEventMacros(nothing, all, () => path))
   return sql
 }

@@ -26,7 +26,7 @@ LIMIT $5::BIGINT
 select count() from events where toStartOfWeek(timestamp) = '2024-06-09'
 SELECT count(*) AS c1
 FROM events_lean_of($1::BIGINT) AS t1
-WHERE ((least(greatest((t1."timestamp"::DATE - dayofweek(t1."timestamp")::INTEGER), DATE '1970-01-01'), DATE '2149-06-06') = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP))
+WHERE ((least(greatest((t1."timestamp"::DATE - dayofweek(t1."timestamp"::DATE)::INTEGER), DATE '1970-01-01'), DATE '2149-06-06') = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP))
 LIMIT $5::BIGINT
 -- [["2"]]
 

@@ -102,7 +102,7 @@ const weekStart: Lowering = (call, context) => {
       return bind(monday.value - 1n, call.type)
     }
   }
-  return sql`(${local}::DATE - dayofweek(${local})::INTEGER)`(call.type)
+  return sql`(${local}::DATE - dayofweek(${local}::DATE)::INTEGER)`(call.type)
 }
 
 export const lastDayOfWeek: Lowering = (call, context) => {

@@ -40,8 +40,29 @@ describe('names', () => {
       nameOf(`select "${PLAN}", "${PRICE}" from events_of($1)`),
       nameOf(`select "${PLAN}", "${PRICE}" from events_lean_of($1)`, 3),
       nameOf(`select "${PLAN}", "${PRICE}", p_rest from events_lean_of($1)`),
+      nameOf(`select "${PLAN}", "${PRICE}", event from events_lean_of($1)`),
     ]
-    expect(new Set([one, ...others]).size).toBe(5)
+    expect(new Set([one, ...others]).size).toBe(6)
+  })
+
+  test('a relation has the columns that its question reads, and those by which its events are found', () => {
+    const { events } = compileHogQL(
+      'select event, count() from events group by event',
+      CONTEXT,
+    ).reads
+    const empty = { version: 1, files: [], has_tail: true, persons: NO_OVERRIDES, macros: [] }
+    const made = (persons: typeof NO_OVERRIDES): string =>
+      updateEventMacros(empty, { ...empty, persons, macros: events }, () => '').replace(
+        /.* as table /,
+        '',
+      )
+    expect(made(NO_OVERRIDES)).toBe(
+      'select true as p_any, "event" from tail where p = project_id()',
+    )
+    expect(made({ has_overrides: true, removal_ids: '' })).toBe(made(NO_OVERRIDES))
+    expect(made({ has_overrides: false, removal_ids: '1' })).toContain(
+      '(select true as p_any, "seq", "event", "distinct_id", "person_id" from tail where p = project_id())',
+    )
   })
 
   test('of two states the difference is made, and all of it when files or people differ', () => {
