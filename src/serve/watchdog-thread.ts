@@ -31,6 +31,10 @@ type Watch = {
 
 const LOOK_MS = 20
 
+const FREE = 'the event loop is free again'
+/** Much less processor time than time held: the machine was busy, not the thread. */
+const FREE_AFTER_WAITING = `${FREE}: it waited for a processor or for the disk`
+
 self.addEventListener('message', ({ data }: MessageEvent<WatchdogOptions>) => {
   const log = openLog(data.log_level)
   const watches = Object.entries(data.event_loops).map(
@@ -52,9 +56,9 @@ function look(watch: Watch, passed_ms: number, stall_log_ms: number, log: Log): 
   if (beats === 0) return
   if (beats !== watch.beats) {
     if (watch.is_logged) {
-      // Much less processor time than the time held: the machine was busy, not the thread.
       const cpu_ms = Math.round(readTurnCpu(watch.memory))
-      log.warn({ ...fieldsOf(watch), cpu_ms }, 'the event loop is free again')
+      const is_waiting = cpu_ms < watch.held_ms / 2
+      log.warn({ ...fieldsOf(watch), cpu_ms }, is_waiting ? FREE_AFTER_WAITING : FREE)
     }
     watch.beats = beats
     watch.held_ms = 0

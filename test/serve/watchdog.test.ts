@@ -42,7 +42,7 @@ test('a thread that was kept from running is told from one that worked, by its p
     thread: 'main',
     held_ms: expect.any(Number),
     cpu_ms: expect.any(Number),
-    msg: 'the event loop is free again',
+    msg: 'the event loop is free again: it waited for a processor or for the disk',
   })
   expect(Number(line?.['cpu_ms'])).toBeLessThan(Number(line?.['held_ms']) / 2)
 })
