@@ -3,8 +3,15 @@ import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 
 export type Ran = { readonly exit_code: number; readonly out: string; readonly err: string }
 
+/** How late scripts are optimized in processes of `bun run check`. */
+const OPTIMIZATION = Object.entries(process.env).filter(([name]) => name.startsWith('BUN_JSC_'))
+
 /** Only what a program needs to start: no setting of the machine that runs the tests. */
-export const ENVIRONMENT = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/' }
+export const ENVIRONMENT = {
+  ...Object.fromEntries(OPTIMIZATION.map(([name, value]) => [name, value ?? ''])),
+  PATH: process.env['PATH'] ?? '',
+  HOME: process.env['HOME'] ?? '/',
+}
 
 /** The arguments that run one command of ours. */
 export const commandLine = (args: readonly string[]): string[] => [...ownCommand(args)]
