@@ -4,25 +4,12 @@ import { join } from 'node:path'
 import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 
 setDefaultTimeout(400_000)
 
-const EVERY_CASE = process.env['EVERY_CASE'] === '1'
-
 /** `bun run check` leaves out those of whole flows and pages, which other tests walk; `check:long` runs all. */
-const SHORT = [
-  'capture',
-  'batch',
-  'import',
-  'disk',
-  'flags',
-  'evaluation',
-  'question',
-  'cached',
-  'compiled',
-  'by_hand',
-  'insights',
-] as const
+const SHORT = ['capture', 'import', 'flags', 'question', 'insights'] as const
 
 /** Runs a bench with its small round. Gives what it printed. */
 async function runSmall(path: string, names: readonly string[] = []): Promise<string> {
@@ -55,18 +42,18 @@ test('every bench runs', async () => {
   expect(out).not.toMatch(/refused [1-9]/)
   for (const name of [
     'POST /capture/, 64 connections',
-    'POST /batch/ of 100, 4 connections',
     'import of small events from a file',
-    'events with three small properties on the disk',
     'POST /decide?v=3, 50 flags, properties sent, nobody twice',
-    '50 flags evaluated in process',
     'POST …/query/ computed',
-    'POST …/query/ cached',
-    'typical HogQL questions in the engine',
-    'HogQL, beside hand-made Parquet',
     'insight, ',
     ...(EVERY_CASE
       ? [
+          'POST /batch/ of 100, 4 connections',
+          'events with three small properties on the disk',
+          '50 flags evaluated in process',
+          'POST …/query/ cached',
+          'typical HogQL questions in the engine',
+          'HogQL, beside hand-made Parquet',
           'an edge forwards its backlog',
           'kills of a primary after which its standby lacks',
           'a server for tests is ready',
@@ -81,7 +68,7 @@ test('every bench runs', async () => {
   }
 })
 
-test.skipIf(!hasClickHouse())(
+longTest.skipIf(!hasClickHouse())(
   'the bench of ClickHouse runs, and it answers each kind of insight',
   async () => {
     const out = await runSmall('clickhouse/main.ts')

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { longTest } from '../long-tests.ts'
 import { commandLine, run } from './command.ts'
 
 /** These start processes, which a busy machine takes its time for. */
@@ -99,25 +100,29 @@ describe('the command line', () => {
     expect([again.exit_code, again.err]).toEqual([1, 'error: There is no such key.\n'])
   })
 
-  test('fills a project with demo data without a server', async () => {
-    const id = String((await made('organization', 'create', 'Acme'))['id'])
-    await made('project', 'create', '--organization', id, 'Demo')
-    const args = ['demo', '--project', '1', '--persons', '20', '--days', '7']
-    const first = await made(...args)
-    expect(first).toEqual({ project: 1, events: expect.any(Number) })
-    expect(Number(first['events'])).toBeGreaterThan(20)
-    // The same seed: everything is there already.
-    expect(await made(...args)).toEqual(first)
-    const wrong = await run(['demo', '--project', '9', '--data-dir', data_dir])
-    expect([wrong.exit_code, wrong.err]).toEqual([1, 'error: There is no such project.\n'])
-    // The server of a moment logs errors only: what holds its threads concerns the reader of no command.
-    const held = await run([...args, '--json', '--data-dir', data_dir], {
-      TIDEMARK_STALL_LOG_MS: '1',
-    })
-    expect([held.exit_code, held.err]).toEqual([0, ''])
-    const many = await run(['demo', '--project', '1', '--persons', 'x', '--data-dir', data_dir])
-    expect(many.err).toBe('error: persons: Ensure this value is from 1 to 100000.\n')
-  }, 60_000)
+  longTest(
+    'fills a project with demo data without a server',
+    async () => {
+      const id = String((await made('organization', 'create', 'Acme'))['id'])
+      await made('project', 'create', '--organization', id, 'Demo')
+      const args = ['demo', '--project', '1', '--persons', '20', '--days', '7']
+      const first = await made(...args)
+      expect(first).toEqual({ project: 1, events: expect.any(Number) })
+      expect(Number(first['events'])).toBeGreaterThan(20)
+      // The same seed: everything is there already.
+      expect(await made(...args)).toEqual(first)
+      const wrong = await run(['demo', '--project', '9', '--data-dir', data_dir])
+      expect([wrong.exit_code, wrong.err]).toEqual([1, 'error: There is no such project.\n'])
+      // The server of a moment logs errors only: what holds its threads concerns the reader of no command.
+      const held = await run([...args, '--json', '--data-dir', data_dir], {
+        TIDEMARK_STALL_LOG_MS: '1',
+      })
+      expect([held.exit_code, held.err]).toEqual([0, ''])
+      const many = await run(['demo', '--project', '1', '--persons', 'x', '--data-dir', data_dir])
+      expect(many.err).toBe('error: persons: Ensure this value is from 1 to 100000.\n')
+    },
+    60_000,
+  )
 
   test('finds the data folder in the environment too', async () => {
     const env = { TIDEMARK_DATA_DIR: data_dir }

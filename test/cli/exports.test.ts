@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { startTidemark } from '../../src/testing/start.ts'
+import { longTest } from '../long-tests.ts'
 import { commandLine, ENVIRONMENT, run } from './command.ts'
 
 /** These start servers, which a busy machine takes its time for. */
@@ -237,42 +238,45 @@ test("another tool's file comes in with --from, and what was left out is counted
   ])
 })
 
-test("another server's project comes in with --url, with the key from a file or a variable; a new run adds nothing", async () => {
-  await using source = await startTidemark()
-  const data_dir = makeFolder('data')
-  const batch = SENT.map((event, index) => ({
-    ...event,
-    uuid: `7e3b8f0a-52c6-4b29-9c31-${String(index).padStart(12, '0')}`,
-  }))
-  const body = { api_key: source.project_token, historical_migration: true, batch }
-  await fetch(`${source.url}/batch/`, { method: 'POST', body: JSON.stringify(body) })
-  const key_file = join(folder, 'key.txt')
-  writeFileSync(key_file, `${source.personal_api_key}\n`)
-  const args = ['import', '--project', '1', '--from', 'posthog', '--url', source.url]
-  const of_project = ['--source-project', String(source.project_id)]
-  const report = await made(data_dir, ...args, ...of_project, '--key-file', key_file)
-  expect(report).toMatchObject({ is_whole: true, events: { brought: 40 }, left_out: [] })
-  expect((await made(data_dir, 'key', 'list'))['results']).toEqual([])
-  const all = [...args, ...of_project, '--data-dir', data_dir]
-  const again = await run(all, { TIDEMARK_SOURCE_KEY: source.personal_api_key })
-  expect([again.exit_code, again.err]).toEqual([0, ''])
-  expect(again.out).toContain('events: 40 read, 0 brought over')
-  const to = join(folder, 'out')
-  expect(await made(data_dir, 'export', '--project', '1', to)).toMatchObject({ events: 40 })
-  for (const [more, words] of [
-    [[...of_project], /key of the other server is missing/],
-    [[...of_project, '--key', 'phx_wrong'], /The key is refused/],
-    [[...of_project, '--key', 'a', '--kinds', 'recordings'], /There is no kind recordings/],
-    [['--key', 'a'], /needs --source-project/],
-    [[...of_project, '--key', 'a', '--url', 'ftp://example.org'], /not the address of a server/],
-    [[...of_project, '--key', 'a', '--url', 'http://u:p@example.org'], /must not have a user/],
-    [[...of_project, '--key', 'a', '--from', 'umami'], /--url needs --from posthog/],
-    [[...of_project, '--key', 'a', 'input.jsonl'], /either files or a server/],
-  ] as const) {
-    const ran = await run([...args, ...more, '--data-dir', data_dir])
-    expect([ran.exit_code, ran.err]).toEqual([1, expect.stringMatching(words)])
-  }
-})
+longTest(
+  "another server's project comes in with --url, with the key from a file or a variable; a new run adds nothing",
+  async () => {
+    await using source = await startTidemark()
+    const data_dir = makeFolder('data')
+    const batch = SENT.map((event, index) => ({
+      ...event,
+      uuid: `7e3b8f0a-52c6-4b29-9c31-${String(index).padStart(12, '0')}`,
+    }))
+    const body = { api_key: source.project_token, historical_migration: true, batch }
+    await fetch(`${source.url}/batch/`, { method: 'POST', body: JSON.stringify(body) })
+    const key_file = join(folder, 'key.txt')
+    writeFileSync(key_file, `${source.personal_api_key}\n`)
+    const args = ['import', '--project', '1', '--from', 'posthog', '--url', source.url]
+    const of_project = ['--source-project', String(source.project_id)]
+    const report = await made(data_dir, ...args, ...of_project, '--key-file', key_file)
+    expect(report).toMatchObject({ is_whole: true, events: { brought: 40 }, left_out: [] })
+    expect((await made(data_dir, 'key', 'list'))['results']).toEqual([])
+    const all = [...args, ...of_project, '--data-dir', data_dir]
+    const again = await run(all, { TIDEMARK_SOURCE_KEY: source.personal_api_key })
+    expect([again.exit_code, again.err]).toEqual([0, ''])
+    expect(again.out).toContain('events: 40 read, 0 brought over')
+    const to = join(folder, 'out')
+    expect(await made(data_dir, 'export', '--project', '1', to)).toMatchObject({ events: 40 })
+    for (const [more, words] of [
+      [[...of_project], /key of the other server is missing/],
+      [[...of_project, '--key', 'phx_wrong'], /The key is refused/],
+      [[...of_project, '--key', 'a', '--kinds', 'recordings'], /There is no kind recordings/],
+      [['--key', 'a'], /needs --source-project/],
+      [[...of_project, '--key', 'a', '--url', 'ftp://example.org'], /not the address of a server/],
+      [[...of_project, '--key', 'a', '--url', 'http://u:p@example.org'], /must not have a user/],
+      [[...of_project, '--key', 'a', '--from', 'umami'], /--url needs --from posthog/],
+      [[...of_project, '--key', 'a', 'input.jsonl'], /either files or a server/],
+    ] as const) {
+      const ran = await run([...args, ...more, '--data-dir', data_dir])
+      expect([ran.exit_code, ran.err]).toEqual([1, expect.stringMatching(words)])
+    }
+  },
+)
 
 test('what cannot be imported or exported is said by name', async () => {
   const data_dir = makeFolder('data')

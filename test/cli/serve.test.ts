@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { longTest } from '../long-tests.ts'
 import { commandLine, ENVIRONMENT, run } from './command.ts'
 
 /** These start processes, which a busy machine takes its time for. */
@@ -182,23 +183,26 @@ describe('tidemark user', () => {
 })
 
 describe('tidemark serve', () => {
-  test('sets the password of the owner from its settings, once, and prints no link', async () => {
-    const presets = {
-      TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
-      TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
-    }
-    const served = await start('serve', presets)
-    expect((await post(served, '/api/login/', OWNER)).status).toBe(200)
-    expect(await stop(served)).toBe(0)
-    expect(served.out()).toBe('')
-    const changed = { ...presets, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: 'another good one' }
-    const again = await start('serve', changed)
-    expect((await post(again, '/api/login/', OWNER)).status).toBe(200)
-    expect(await stop(again)).toBe(0)
-    expect(readLog()).not.toContain(OWNER.password)
-    const half = { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email }
-    expect(await start('serve', half).catch(String)).toContain('only of use together')
-  })
+  longTest(
+    'sets the password of the owner from its settings, once, and prints no link',
+    async () => {
+      const presets = {
+        TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+        TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+      }
+      const served = await start('serve', presets)
+      expect((await post(served, '/api/login/', OWNER)).status).toBe(200)
+      expect(await stop(served)).toBe(0)
+      expect(served.out()).toBe('')
+      const changed = { ...presets, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: 'another good one' }
+      const again = await start('serve', changed)
+      expect((await post(again, '/api/login/', OWNER)).status).toBe(200)
+      expect(await stop(again)).toBe(0)
+      expect(readLog()).not.toContain(OWNER.password)
+      const half = { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email }
+      expect(await start('serve', half).catch(String)).toContain('only of use together')
+    },
+  )
 
   test('takes preset keys on an empty folder, prints and logs neither, and ends with 0 on SIGTERM, sent twice', async () => {
     const presets = {

@@ -22,7 +22,7 @@ const QUESTIONS = Object.entries(INSIGHT_QUESTIONS).filter(
 )
 
 describe.skipIf(!hasClickHouse())('insights over any history', () => {
-  test.each([1, 2])(
+  test.each(IS_LONG ? [1, 2] : [2])(
     'answer the same from %p servers as from one machine',
     async (shard_count) => {
       await using cluster = await startCluster(shard_count)

@@ -12,7 +12,7 @@ import { OWN_ROWS, REFUSED } from '../hogql/isolation/hostile.ts'
 import { REWRITTEN } from '../hogql/isolation/hostile-rewrites.ts'
 import { MISTAKES } from '../query/mistaken-statements.ts'
 import { World } from '../query/world.ts'
-import { randomRuns } from '../random-runs.ts'
+import { isTried, randomRuns } from '../random-runs.ts'
 import { type ClickHouseCluster, startCluster } from './cluster.ts'
 import { hasClickHouse } from './library.ts'
 import { clientOf, eventRow, insertRows, makeTables } from './rows.ts'
@@ -128,6 +128,8 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
   test('are refused, or answered, where texts are hostile', async () => {
     const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
     const hostile = [...OWN_ROWS, ...REWRITTEN, ...Object.values(REFUSED).flat()]
-    for (const text of [...once, ...REWRITES, ...hostile]) await outcomeOf(text)
+    // Every third of the hostile texts, which the walls' tests ask too; with `EVERY_CASE=1` all.
+    const tried = hostile.filter((_, index) => isTried(index, 3))
+    for (const text of [...once, ...REWRITES, ...tried]) await outcomeOf(text)
   }, 300_000)
 })

@@ -7,7 +7,7 @@ import { ATTACKS } from '../attack/attacks.ts'
 import { ownMs, runAttack, textOfStalls } from '../attack/run-attack.ts'
 
 /** An hour: ATTACK_S=3600 ATTACK_REQUESTS=1000 bun test test/flows/attack.test.ts */
-const SECONDS = Number(process.env['ATTACK_S'] ?? 6)
+const SECONDS = Number(process.env['ATTACK_S'] ?? 4)
 const REQUESTS = Number(process.env['ATTACK_REQUESTS'] ?? 1)
 const SEED = Number(process.env['SEED'] ?? 20_261_123)
 /** Longer than any machine hiccup that a timer beside the server would not see too; `bench` measures the promise itself. */

@@ -17,6 +17,7 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import { startTidemark } from '../../src/testing/start.ts'
 import { THOROUGHLY } from '../../src/web-build.ts'
 import { unpackWeb } from '../../src/web-pack.ts'
+import { longTest } from '../long-tests.ts'
 import { EVERY_PAGE, fillPages } from '../web/every-page.ts'
 import { openInterface, sidewaysScroll } from '../web/interface.ts'
 import { HAS_BROWSER } from './clients/browser.ts'
@@ -85,7 +86,7 @@ test('tidemark is an edge of another one', async () => {
   expect(await edge.stop()).toBe(0)
 })
 
-test.skipIf(NO_AUTHORITY !== null)('tidemark gets a certificate by itself', async () => {
+longTest.skipIf(NO_AUTHORITY !== null)('tidemark gets a certificate by itself', async () => {
   const cwd = join(folder, 'authority')
   mkdirSync(cwd, { recursive: true })
   const host = newAddress()
@@ -183,7 +184,7 @@ test('tidemark serve --ephemeral answers from a folder that goes, and unpacks it
   expect(second).toEqual(first ?? [])
 })
 
-test('tidemark can be what startTidemark starts', async () => {
+longTest('tidemark can be what startTidemark starts', async () => {
   await using server = await startTidemark({ executable, env: { HOME: folder } })
   const body = JSON.stringify({ api_key: server.project_token, event: 'one', distinct_id: 'ada' })
   expect((await fetch(`${server.url}/capture/`, { method: 'POST', body })).status).toBe(200)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { findNextTime } from '../../src/serve/backups.ts'
 import { BucketServer } from '../backup/store/bucket-server.ts'
 import { type Ran, run } from '../cli/command.ts'
+import { EVERY_CASE } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
 import { askHogQL, type Server, type StartOptions, startServer } from './processes/server.ts'
@@ -49,7 +50,7 @@ const untilBackups = (url: string, outcome: 'done' | 'failed', more: number): Pr
     (count) => count >= more,
   )
 
-test.each(['folder', 'bucket'])(
+test.each(EVERY_CASE ? ['folder', 'bucket'] : ['folder'])(
   'a server keeps backups in a %s by itself, and one is restored',
   async (kind) => {
     await using bucket = new BucketServer()

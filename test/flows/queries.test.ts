@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { longTest } from '../long-tests.ts'
 import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 const LONG = `SELECT count() FROM numbers(10000000) a CROSS JOIN numbers(10000000) b
@@ -89,7 +90,7 @@ describe('the server', () => {
     TEST_MS,
   )
 
-  test(
+  longTest(
     'stopped under a background question says so too, and stops at once',
     async () => {
       await post(LONG, { refresh: 'force_async', client_query_id: 'stopped' })
@@ -101,7 +102,7 @@ describe('the server', () => {
     TEST_MS,
   )
 
-  test(
+  longTest(
     'begins anew when its cache is damaged',
     async () => {
       await server.stop()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { longTest } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askHogQL, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
@@ -62,7 +63,7 @@ test(
   TIMEOUT_MS,
 )
 
-test(
+longTest(
   'more runaway questions than may run leave nothing behind',
   async () => {
     const refused = await Promise.all([1, 2, 3].map((n) => ask(`${RUNAWAY} and ${n} = ${n}`)))

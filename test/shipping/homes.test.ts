@@ -23,6 +23,7 @@ import {
   serverLog,
   startServer,
 } from '../flows/processes/server.ts'
+import { longTest } from '../long-tests.ts'
 import { rejectionOf } from '../rejection.ts'
 import { nodesAt } from './shipping-world.ts'
 
@@ -104,30 +105,33 @@ describe.skipIf(!hasClickHouse())('homes before two shards', () => {
     ).toBe('0\n')
   })
 
-  test('without projects get numbers that no other has, and more when they are used up', async () => {
-    const homes = manyHomes(5)
-    await Promise.all(homes.map(({ claims }) => claims.claim()))
-    const made: number[] = []
-    for (const { db, claims } of homes) {
-      made.push(makeFirst({ db, claims }))
-      const organization_id = db.all<{ id: string }>('select id from organizations')[0]?.id ?? ''
-      const makeMore = () => createProject(db, { organization_id, name: 'More' }, NOW).id
-      for (let count = 1; count < 10; count += 1) made.push(makeMore())
-      expect(makeMore).toThrow('Numbers of projects are claimed in ClickHouse')
-      await claims.claim()
-      made.push(makeMore())
-    }
-    expect(new Set(made).size).toBe(homes.length * 11)
-    // Definitions and users of each are numbered in a block of its own.
-    const blocks = homes.map(({ db }) => getHome(db).number)
-    expect(new Set(blocks).size).toBe(homes.length)
-    for (const [index, { db }] of homes.entries()) {
-      const [board] = db.all<{ id: number }>('select min(id) as id from dashboards')
-      expect(Math.floor((board?.id ?? 0) / 10_000_000)).toBe(blocks[index] ?? -1)
-    }
-    for (const { db, claims } of homes)
-      for (const id of listProjectIds(db)) expect(await claims.owns(id)).toBe(true)
-  })
+  longTest(
+    'without projects get numbers that no other has, and more when they are used up',
+    async () => {
+      const homes = manyHomes(5)
+      await Promise.all(homes.map(({ claims }) => claims.claim()))
+      const made: number[] = []
+      for (const { db, claims } of homes) {
+        made.push(makeFirst({ db, claims }))
+        const organization_id = db.all<{ id: string }>('select id from organizations')[0]?.id ?? ''
+        const makeMore = () => createProject(db, { organization_id, name: 'More' }, NOW).id
+        for (let count = 1; count < 10; count += 1) made.push(makeMore())
+        expect(makeMore).toThrow('Numbers of projects are claimed in ClickHouse')
+        await claims.claim()
+        made.push(makeMore())
+      }
+      expect(new Set(made).size).toBe(homes.length * 11)
+      // Definitions and users of each are numbered in a block of its own.
+      const blocks = homes.map(({ db }) => getHome(db).number)
+      expect(new Set(blocks).size).toBe(homes.length)
+      for (const [index, { db }] of homes.entries()) {
+        const [board] = db.all<{ id: number }>('select min(id) as id from dashboards')
+        expect(Math.floor((board?.id ?? 0) / 10_000_000)).toBe(blocks[index] ?? -1)
+      }
+      for (const { db, claims } of homes)
+        for (const id of listProjectIds(db)) expect(await claims.owns(id)).toBe(true)
+    },
+  )
 
   test('a restored copy takes over, and its original sends no more', async () => {
     const original_dir = makeFolder()
@@ -341,45 +345,50 @@ describe.skipIf(!hasClickHouse())('two servers before one ClickHouse', () => {
     expect((await request(left, '1/')).status).not.toBe(200)
   })
 
-  test('one that is restored from a backup of before a move serves its other projects, and leaves that one alone', async () => {
-    const both = servers.at(-2)
-    if (both === undefined) throw new Error('no server')
-    await servers.at(-1)?.stop()
-    const restored_dir = join(folder, 'restored')
-    const restore = ['restore', join(folder, 'backup'), '--data-dir', restored_dir]
-    expect(await run(restore)).toMatchObject({ exit_code: 0, err: '' })
-    // Its projects may be others’ by now: it must be able to ask.
-    const away = { env: { ...clickhouseEnvironment(cluster), TIDEMARK_CLICKHOUSE_URL: AWAY } }
-    expect(await rejectionOf(start('restored', away))).toMatchObject({
-      message: expect.stringContaining('ClickHouse cannot be reached'),
-    })
-    const rows = async (): Promise<unknown> => [
-      await cluster.run(
-        'SELECT log_id, event, uuid FROM events WHERE project_id = 1 ORDER BY uuid FORMAT TSV',
-      ),
-      await cluster.run('SELECT * FROM persons FINAL WHERE project_id = 1 ORDER BY id FORMAT TSV'),
-    ]
-    const before = await rows()
-    const restored = await start('restored')
-    expect(serverLog(restored_dir)).toMatch(/project 1 moved to the server with number 3 after/)
-    expect((await request(restored, '1/')).status).not.toBe(200)
-    const sent = await fetch(`${restored.url}/batch/`, {
-      method: 'POST',
-      body: JSON.stringify({ api_key: API_TOKEN, batch: [{ event: 'e', distinct_id: 'ann' }] }),
-    })
-    expect(sent.status).toBe(503)
-    const events = 'select event, count() from events group by event order by event'
-    await capture(restored, beside_token, [{ event: 'later', distinct_id: 'ann' }])
-    expect(await ask(restored, 2, events)).toEqual([
-      ['beside', 1],
-      ['later', 1],
-    ])
-    expect(await rows()).toEqual(before)
-    const known = "select count(distinct person_id) from events where distinct_id = 'known'"
-    expect(await ask(both, 1, known)).toEqual([[1]])
-    // Nothing is left that a later start would have to set aside.
-    await restored.stop()
-    await (await start('restored')).stop()
-    expect(await rows()).toEqual(before)
-  })
+  longTest(
+    'one that is restored from a backup of before a move serves its other projects, and leaves that one alone',
+    async () => {
+      const both = servers.at(-2)
+      if (both === undefined) throw new Error('no server')
+      await servers.at(-1)?.stop()
+      const restored_dir = join(folder, 'restored')
+      const restore = ['restore', join(folder, 'backup'), '--data-dir', restored_dir]
+      expect(await run(restore)).toMatchObject({ exit_code: 0, err: '' })
+      // Its projects may be others’ by now: it must be able to ask.
+      const away = { env: { ...clickhouseEnvironment(cluster), TIDEMARK_CLICKHOUSE_URL: AWAY } }
+      expect(await rejectionOf(start('restored', away))).toMatchObject({
+        message: expect.stringContaining('ClickHouse cannot be reached'),
+      })
+      const rows = async (): Promise<unknown> => [
+        await cluster.run(
+          'SELECT log_id, event, uuid FROM events WHERE project_id = 1 ORDER BY uuid FORMAT TSV',
+        ),
+        await cluster.run(
+          'SELECT * FROM persons FINAL WHERE project_id = 1 ORDER BY id FORMAT TSV',
+        ),
+      ]
+      const before = await rows()
+      const restored = await start('restored')
+      expect(serverLog(restored_dir)).toMatch(/project 1 moved to the server with number 3 after/)
+      expect((await request(restored, '1/')).status).not.toBe(200)
+      const sent = await fetch(`${restored.url}/batch/`, {
+        method: 'POST',
+        body: JSON.stringify({ api_key: API_TOKEN, batch: [{ event: 'e', distinct_id: 'ann' }] }),
+      })
+      expect(sent.status).toBe(503)
+      const events = 'select event, count() from events group by event order by event'
+      await capture(restored, beside_token, [{ event: 'later', distinct_id: 'ann' }])
+      expect(await ask(restored, 2, events)).toEqual([
+        ['beside', 1],
+        ['later', 1],
+      ])
+      expect(await rows()).toEqual(before)
+      const known = "select count(distinct person_id) from events where distinct_id = 'known'"
+      expect(await ask(both, 1, known)).toEqual([[1]])
+      // Nothing is left that a later start would have to set aside.
+      await restored.stop()
+      await (await start('restored')).stop()
+      expect(await rows()).toEqual(before)
+    },
+  )
 })

@@ -4,6 +4,7 @@ import type { EventLog } from '../../src/storage/log/event-log.ts'
 import { GroupStore } from '../../src/storage/persons/group-store.ts'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
+import { longTest } from '../long-tests.ts'
 import { idOf, MARCH_US } from '../query/world.ts'
 import { rejectionOf } from '../rejection.ts'
 import { expireNothing, openShipper, ShippingWorld } from './shipping-world.ts'
@@ -203,22 +204,25 @@ describe.skipIf(!hasClickHouse())('on two shards', () => {
     )
   })
 
-  test('a restored folder sends its persons again, and those it does not know are gone', async () => {
-    const backup = world.backUp()
-    world.write((log) =>
-      log.transact(() => {
-        log.db.query(PERSON).run(idOf(9), MARCH_US, '{}', 0, log.nextChange())
-        log.db.query(PERSON).run(idOf(1), MARCH_US, '{"plan":"lost"}', 0, log.nextChange())
-      }),
-    )
-    await ship()
-    expect(await onEach('SELECT count() FROM persons FINAL')).toEqual([[2]])
-    world.restore(backup)
-    await ship()
-    expect(await onEach("SELECT JSONExtractString(properties, 'plan') FROM persons FINAL")).toEqual(
-      [['pro']],
-    )
-  })
+  longTest(
+    'a restored folder sends its persons again, and those it does not know are gone',
+    async () => {
+      const backup = world.backUp()
+      world.write((log) =>
+        log.transact(() => {
+          log.db.query(PERSON).run(idOf(9), MARCH_US, '{}', 0, log.nextChange())
+          log.db.query(PERSON).run(idOf(1), MARCH_US, '{"plan":"lost"}', 0, log.nextChange())
+        }),
+      )
+      await ship()
+      expect(await onEach('SELECT count() FROM persons FINAL')).toEqual([[2]])
+      world.restore(backup)
+      await ship()
+      expect(
+        await onEach("SELECT JSONExtractString(properties, 'plan') FROM persons FINAL"),
+      ).toEqual([['pro']])
+    },
+  )
 
   test('everything of a deleted project leaves', async () => {
     world.send(3, { project_id: 1 })

@@ -7,6 +7,7 @@ import { readLogState } from '../../src/storage/files/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/files/parquet.ts'
 import type { NewFiles } from '../../src/storage/log/event-log.ts'
 import { childrenOf } from '../flows/processes/processes.ts'
+import { longTest } from '../long-tests.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
 import {
   createJob,
@@ -210,28 +211,31 @@ describe('the snapshot job', () => {
     await job.close()
   })
 
-  test('takes a log that does not fit into memory in pieces, each whole by itself', async () => {
-    await using world = new World()
-    sendMixed(world, 16_500)
-    const engine = world.openEngine()
-    const before = await fingerprints(engine)
-    const steps: number[] = []
-    const capture = {
-      ...world.capture,
-      commitFiles: async (added: NewFiles) => {
-        await world.capture.commitFiles(added)
-        expect(await fingerprints(engine)).toEqual(before)
-        steps.push(added.flushed_seq ?? 0)
-      },
-      trim: world.capture.trim,
-    }
-    const job = createJob(world, { readers: engine, capture, length_max: 1_000_000 })
-    await job.run()
-    expect(steps).toEqual([8192, 16_384, 16_500])
-    expect(await fingerprints(engine)).toEqual(before)
-    expect(rowsInLog(world)).toBe(0)
-    await job.close()
-  })
+  longTest(
+    'takes a log that does not fit into memory in pieces, each whole by itself',
+    async () => {
+      await using world = new World()
+      sendMixed(world, 16_500)
+      const engine = world.openEngine()
+      const before = await fingerprints(engine)
+      const steps: number[] = []
+      const capture = {
+        ...world.capture,
+        commitFiles: async (added: NewFiles) => {
+          await world.capture.commitFiles(added)
+          expect(await fingerprints(engine)).toEqual(before)
+          steps.push(added.flushed_seq ?? 0)
+        },
+        trim: world.capture.trim,
+      }
+      const job = createJob(world, { readers: engine, capture, length_max: 1_000_000 })
+      await job.run()
+      expect(steps).toEqual([8192, 16_384, 16_500])
+      expect(await fingerprints(engine)).toEqual(before)
+      expect(rowsInLog(world)).toBe(0)
+      await job.close()
+    },
+  )
 
   test('does nothing when there is nothing, and nothing twice when asked twice at once', async () => {
     await using world = new World()

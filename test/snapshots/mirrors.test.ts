@@ -13,6 +13,7 @@ import {
   listMirrorMarks,
   type ReplicaFile,
 } from '../../src/storage/files/replica-files.ts'
+import { longTest } from '../long-tests.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import { randomRuns } from '../random-runs.ts'
 import { createJob, FAULT_CHAINS, failure, filesOnDisk, type JobOptions } from './snapshot-world.ts'
@@ -245,37 +246,40 @@ test('a deleted person leaves the files: nothing of what they hold has its prope
   expect(await held()).toBe(0)
 })
 
-test('a damaged, a short or a missing file is not believed, and is written anew from events.db', async () => {
-  const damages: ((path: string) => void)[] = [
-    (path) => truncateSync(path, statSync(path).size - 1),
-    (path) => rmSync(path),
-    (path) => writeFileSync(`${path}.damaged`, ''),
-    (path) => {
-      const bytes = readFileSync(path)
-      bytes.fill(0, bytes.length - 40, bytes.length - 8)
-      chmodSync(path, 0o640)
-      writeFileSync(path, bytes)
-    },
-  ]
-  await using intact = new World()
-  fill(intact, 20, ['person', 'group'])
-  await keep(intact, {})
-  const before = mirrorFiles(intact)
-  for (const damage of damages) {
-    await using world = new World(intact)
-    const file = before.find(({ relation }) => relation === 'persons')
-    if (file === undefined) throw new Error('no file of persons')
-    damage(filePath(world.data_dir, file))
-    const engine = world.openEngine()
-    await expectTruth(world, engine)
-    change(world, { kind: 'person', number: 7 })
-    await keep(world, { readers: engine }).catch(() => undefined)
-    await keep(world, { readers: engine })
-    expect(mirrorFiles(world).map(({ id }) => id)).not.toContain(file.id)
-    await expectTruth(world, engine)
-    await expectTruth(world, world.openEngine())
-  }
-})
+longTest(
+  'a damaged, a short or a missing file is not believed, and is written anew from events.db',
+  async () => {
+    const damages: ((path: string) => void)[] = [
+      (path) => truncateSync(path, statSync(path).size - 1),
+      (path) => rmSync(path),
+      (path) => writeFileSync(`${path}.damaged`, ''),
+      (path) => {
+        const bytes = readFileSync(path)
+        bytes.fill(0, bytes.length - 40, bytes.length - 8)
+        chmodSync(path, 0o640)
+        writeFileSync(path, bytes)
+      },
+    ]
+    await using intact = new World()
+    fill(intact, 20, ['person', 'group'])
+    await keep(intact, {})
+    const before = mirrorFiles(intact)
+    for (const damage of damages) {
+      await using world = new World(intact)
+      const file = before.find(({ relation }) => relation === 'persons')
+      if (file === undefined) throw new Error('no file of persons')
+      damage(filePath(world.data_dir, file))
+      const engine = world.openEngine()
+      await expectTruth(world, engine)
+      change(world, { kind: 'person', number: 7 })
+      await keep(world, { readers: engine }).catch(() => undefined)
+      await keep(world, { readers: engine })
+      expect(mirrorFiles(world).map(({ id }) => id)).not.toContain(file.id)
+      await expectTruth(world, engine)
+      await expectTruth(world, world.openEngine())
+    }
+  },
+)
 
 test('a flipped byte is found by its checksum before anything is made of the file', async () => {
   await using world = new World()

@@ -7,6 +7,7 @@ import { type CompactionRule, planCompaction } from '../../src/snapshots/plan-co
 import { firstMonthOf, hasMonth, isShared } from '../../src/storage/files/file-months.ts'
 import type { FileRow } from '../../src/storage/log/event-log.ts'
 import { EventRemovalList } from '../../src/storage/log/event-removals.ts'
+import { longTest } from '../long-tests.ts'
 import { ask, MARCH_US, World } from '../query/world.ts'
 import { createJob, DAY_US, files, fingerprints, sendMixed } from './snapshot-world.ts'
 
@@ -140,37 +141,40 @@ test('late events, deleted persons and exports find their months in a file that 
   expect(await ask(engine, MONTHS)).toEqual(by_month)
 })
 
-test('a project that begins to delete its months gets them apart again, and others do not', async () => {
-  await using world = new World()
-  const engine = world.openEngine()
-  const first = createJob(world, { readers: engine, compaction: EAGER })
-  sendMixed(world, 900)
-  await first.run()
-  await first.compact()
-  await first.close()
-  const before = await fingerprints(engine)
-  const months = await ask(engine, MONTHS)
+longTest(
+  'a project that begins to delete its months gets them apart again, and others do not',
+  async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    const first = createJob(world, { readers: engine, compaction: EAGER })
+    sendMixed(world, 900)
+    await first.run()
+    await first.compact()
+    await first.close()
+    const before = await fingerprints(engine)
+    const months = await ask(engine, MONTHS)
 
-  const now = new Date()
-  const kept = (now.getUTCFullYear() - 2024) * 12 + now.getUTCMonth() - 3
-  const monthsKept = (project_id: number): number | null => (project_id === 1 ? kept : null)
-  const job = createJob(world, { readers: engine, compaction: EAGER, monthsKept })
-  await job.expire()
-  expect(await fingerprints(engine)).toEqual(before)
-  await job.compact()
-  expect(files(world).map(({ project_id, month }) => `${project_id} ${month}`)).toEqual([
-    '1 2024-03',
-    '1 2024-04',
-    '1 2024-05',
-    '2 2024-05',
-  ])
-  expect(await fingerprints(engine)).toEqual(before)
-  await job.expire()
-  await job.compact()
-  expect(await ask(engine, MONTHS)).toEqual(months.slice(1))
-  expect((await fingerprints(engine))[1]).toEqual(before[1])
-  await job.close()
-})
+    const now = new Date()
+    const kept = (now.getUTCFullYear() - 2024) * 12 + now.getUTCMonth() - 3
+    const monthsKept = (project_id: number): number | null => (project_id === 1 ? kept : null)
+    const job = createJob(world, { readers: engine, compaction: EAGER, monthsKept })
+    await job.expire()
+    expect(await fingerprints(engine)).toEqual(before)
+    await job.compact()
+    expect(files(world).map(({ project_id, month }) => `${project_id} ${month}`)).toEqual([
+      '1 2024-03',
+      '1 2024-04',
+      '1 2024-05',
+      '2 2024-05',
+    ])
+    expect(await fingerprints(engine)).toEqual(before)
+    await job.expire()
+    await job.compact()
+    expect(await ask(engine, MONTHS)).toEqual(months.slice(1))
+    expect((await fingerprints(engine))[1]).toEqual(before[1])
+    await job.close()
+  },
+)
 
 const COUNTS = 'select distinct_id, count(*) from events_of($1) group by all order by all'
 const MONTHS = `select strftime("timestamp", '%Y-%m'), count(*) from events_of($1) group by all order by all`

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ENVIRONMENT } from '../cli/command.ts'
+import { longTest } from '../long-tests.ts'
 
 setDefaultTimeout(300_000)
 
@@ -74,10 +75,13 @@ async function expectSampleToPass(project: string): Promise<void> {
   expect(exit_code).toBe(0)
 }
 
-test('the folder can be added to a project, and the sample of the README passes there', async () => {
-  const project = await makeProject('with-folder', ROOT)
-  if (project !== null) await expectSampleToPass(project)
-})
+longTest(
+  'the folder can be added to a project, and the sample of the README passes there',
+  async () => {
+    const project = await makeProject('with-folder', ROOT)
+    if (project !== null) await expectSampleToPass(project)
+  },
+)
 
 test('so can what npm packs; the program is there as a command', async () => {
   const npm = ['npm', 'pack', '--silent', '--pack-destination', temporary]

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
   devicesOf,
-  EVERY_CASE,
   expectFits,
   expectOpen,
   findBarriers,
@@ -122,7 +122,7 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('tiles', () => {
-  test('move and grow by arrow keys, with the focus on them', async () => {
+  longTest('move and grow by arrow keys, with the focus on them', async () => {
     const id = await makeBoard()
     await using visit = await ui.visit()
     const { page } = visit
@@ -169,7 +169,7 @@ describe.skipIf(!HAS_BROWSER)('tiles', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('of text are written, and written again', async () => {
+  longTest('of text are written, and written again', async () => {
     const id = await makeSmallBoard()
     await using visit = await ui.visit()
     const { page } = visit
@@ -227,7 +227,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('stays inside of the window where it fits neither below nor above', async () => {
+  longTest('stays inside of the window where it fits neither below nor above', async () => {
     const id = await makeSmallBoard()
     await using visit = await ui.visit()
     const { page } = visit
@@ -248,7 +248,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('of SQL shows it as it was saved, also by the public link', async () => {
+  longTest('of SQL shows it as it was saved, also by the public link', async () => {
     const source = {
       kind: 'HogQLQuery',
       query: "select toDate('2026-01-01') + number as day, number as n from numbers(9)",
@@ -298,7 +298,7 @@ describe.skipIf(!HAS_BROWSER)('a range for all tiles', () => {
     await page.getByText('Only you see it so').waitFor({ state: 'detached' })
   })
 
-  test('goes with conditions, which narrow every insight', async () => {
+  longTest('goes with conditions, which narrow every insight', async () => {
     const id = await makeSmallBoard()
     const filter = [{ type: 'event', key: '$browser', value: ['Firefox'], operator: 'exact' }]
     const filters = encodeURIComponent(JSON.stringify(filter))
@@ -342,7 +342,7 @@ describe.skipIf(!HAS_BROWSER)('answers', () => {
     await expectSoon(async () => asked, count)
   })
 
-  test('show their age, and are computed again when that is asked for', async () => {
+  longTest('show their age, and are computed again when that is asked for', async () => {
     const id = await makeSmallBoard()
     await using visit = await ui.visit()
     const { page } = visit
@@ -385,7 +385,7 @@ describe.skipIf(!HAS_BROWSER)('a screen on the wall', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('asks as often as the address says', async () => {
+  longTest('asks as often as the address says', async () => {
     const id = await makeSmallBoard()
     await using visit = await ui.visit({ is_alone: true })
     const { page } = visit
@@ -401,7 +401,7 @@ describe.skipIf(!HAS_BROWSER)('a screen on the wall', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('a subscription', () => {
-  test('is made, refused for private addresses, and ended', async () => {
+  longTest('is made, refused for private addresses, and ended', async () => {
     const id = await makeSmallBoard()
     await using visit = await ui.visit()
     const { page } = visit
@@ -453,7 +453,7 @@ describe.skipIf(!HAS_BROWSER)('the public link', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test.each(devicesOf(0))('is as wide as the window, without a barrier: %s', async (device) => {
+  longTest.each(devicesOf(0))('is as wide as the window, without a barrier: %s', async (device) => {
     await using visit = await ui.visit({ width: SCREENS[device][0], is_out: true })
     await visit.page.goto(await openLink())
     await visit.page.locator('article figure').first().waitFor()

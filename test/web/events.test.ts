@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -53,7 +54,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('go on after the server was away, with what came meanwhile', async () => {
+  longTest('go on after the server was away, with what came meanwhile', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page)
@@ -67,7 +68,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     expect(await page.getByText('before the stop').count()).toBe(1)
   })
 
-  test('of a flood are a sample, and the page says so and stays quick', async () => {
+  longTest('of a flood are a sample, and the page says so and stays quick', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page)
@@ -94,7 +95,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     expect(await page.getByText('other', { exact: true }).count()).toBe(0)
   })
 
-  test('are followed with conditions too', async () => {
+  longTest('are followed with conditions too', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     const filter = [{ type: 'event', key: 'plan', value: ['pro'], operator: 'exact' }]
@@ -171,7 +172,7 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('is saved as a file, with the filters', async () => {
+  longTest('is saved as a file, with the filters', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     const properties = { size: 'big' }
@@ -214,7 +215,7 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
     expect(await findBarriers(page)).toEqual([])
   })
 
-  test.each(devicesOf(0))(
+  longTest.each(devicesOf(0))(
     'is as wide as the window, and has no barrier in the dark: %s',
     async (device) => {
       await using visit = await ui.visit({ width: SCREENS[device][0], scheme: 'dark' })

@@ -1,5 +1,6 @@
 /** The main road in Firefox: logging in, Start, Web, a chart in Explore, a SQL query. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { longTest } from '../long-tests.ts'
 import { ENTER, ESCAPE, type Firefox, HAS_FIREFOX, openFirefox } from './firefox.ts'
 import { EMAIL, type Interface, openInterface, PASSWORD } from './interface.ts'
 
@@ -87,7 +88,7 @@ describe.skipIf(!HAS_FIREFOX)('Firefox', () => {
     expect(spoken).toEndWith(`Page view ${results[0]?.data[0]}`)
   })
 
-  test('runs what is typed into the SQL editor', async () => {
+  longTest('runs what is typed into the SQL editor', async () => {
     await firefox.click({ role: 'link', name: 'SQL' })
     await heading('SQL')
     await firefox.waitFor(`${EDITOR} !== undefined`)

@@ -1,5 +1,5 @@
 /** The web interface in a real browser, before a real server with the demo product's events. */
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import {
   type StartOptions,
   startServer,
 } from '../flows/processes/server.ts'
+import { EVERY_CASE } from '../long-tests.ts'
 
 export const EMAIL = 'olga@example.com'
 export const PASSWORD = 'correct horse battery'
@@ -302,12 +303,6 @@ export async function expectOpen(
     expect([colorScheme, await findBarriers(page, rules)]).toEqual([colorScheme, []])
   }
 }
-
-/** Whether all combinations are walked, as `bun run check:long` does, and not only so many that each member is in one. */
-export const EVERY_CASE = process.env['EVERY_CASE'] === '1'
-
-/** A test of a variation of what another one covers. */
-export const longTest = test.skipIf(!EVERY_CASE)
 
 /** Pages of a test, or its widths, take turns at the schemes by their number; with `EVERY_CASE=1` each is judged in both. */
 export function schemesOf(page_number: number): readonly Scheme[] {

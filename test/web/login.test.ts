@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { makeLoginLink } from '../../src/projects/users/login-links.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { longTest } from '../long-tests.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type WebWorld } from './web-world.ts'
 
 setDefaultTimeout(120_000)
@@ -84,7 +85,7 @@ describe.skipIf(!HAS_BROWSER)('logging in', () => {
     await context.close()
   })
 
-  test('takes a new password from a link, once', async () => {
+  longTest('takes a new password from a link, once', async () => {
     const link = `${web.url}/reset#${makeLoginLink(web.db, 1, new Date())}`
     const tab = await web.openTab()
     const { page } = tab

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -125,7 +126,7 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
     expect(new URL(page.url()).searchParams.get('metric')).toBe('sessions')
   })
 
-  test('says in place what failed, and asks again', async () => {
+  longTest('says in place what failed, and asks again', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.route('**/query/', (route) =>
@@ -149,7 +150,7 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('a person', () => {
-  test('is found by name, and shows flags; a property is added and kept', async () => {
+  longTest('is found by name, and shows flags; a property is added and kept', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto('/p/1/persons')
@@ -172,32 +173,35 @@ describe.skipIf(!HAS_BROWSER)('a person', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('a board', () => {
-  test('is made from a template, and its tiles move, grow and go, with a way back', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/boards')
-    await page.getByRole('button', { name: 'New board' }).first().click()
-    await page.getByRole('button', { name: /Product analytics/ }).click()
-    await page.getByRole('heading', { level: 1, name: 'Product analytics' }).waitFor()
-    const titles = (): Promise<string[]> => page.locator('main article header a').allInnerTexts()
-    const [first = '', second = '', ...others] = await titles()
-    const act = async (tile: string, action: string): Promise<void> => {
-      await page.getByRole('button', { name: `Actions of ${tile}` }).click()
-      await page
-        .getByRole('menuitem', { name: action })
-        .or(page.getByRole('menuitemradio', { name: action }))
-        .click()
-    }
-    await act(first, 'Move later')
-    await expectSoon(titles, [second, first, ...others])
-    await act(second, 'Whole width')
-    await act(first, 'Take off the board')
-    await expectSoon(titles, [second, ...others])
-    await page.getByRole('button', { name: 'Undo' }).click()
-    await expectSoon(titles, [second, first, ...others])
-    await page.reload()
-    await page.locator('main article header a').first().waitFor()
-    await expectSoon(titles, [second, first, ...others])
-    expect(visit.complaints).toEqual([])
-  })
+  longTest(
+    'is made from a template, and its tiles move, grow and go, with a way back',
+    async () => {
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.goto('/p/1/boards')
+      await page.getByRole('button', { name: 'New board' }).first().click()
+      await page.getByRole('button', { name: /Product analytics/ }).click()
+      await page.getByRole('heading', { level: 1, name: 'Product analytics' }).waitFor()
+      const titles = (): Promise<string[]> => page.locator('main article header a').allInnerTexts()
+      const [first = '', second = '', ...others] = await titles()
+      const act = async (tile: string, action: string): Promise<void> => {
+        await page.getByRole('button', { name: `Actions of ${tile}` }).click()
+        await page
+          .getByRole('menuitem', { name: action })
+          .or(page.getByRole('menuitemradio', { name: action }))
+          .click()
+      }
+      await act(first, 'Move later')
+      await expectSoon(titles, [second, first, ...others])
+      await act(second, 'Whole width')
+      await act(first, 'Take off the board')
+      await expectSoon(titles, [second, ...others])
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await expectSoon(titles, [second, first, ...others])
+      await page.reload()
+      await page.locator('main article header a').first().waitFor()
+      await expectSoon(titles, [second, first, ...others])
+      expect(visit.complaints).toEqual([])
+    },
+  )
 })

@@ -2,13 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import {
-  EVERY_CASE,
-  findBarriers,
-  type Interface,
-  openInterface,
-  sidewaysScroll,
-} from './interface.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
 
 setDefaultTimeout(60_000)
 
@@ -125,7 +120,7 @@ describe.skipIf(!HAS_BROWSER)('the page of a person', () => {
     }
   })
 
-  test('names the cohorts that the person is in, and only those', async () => {
+  longTest('names the cohorts that the person is in, and only those', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`${await addressOf('vera')}?view=cohorts`)
@@ -150,7 +145,7 @@ describe.skipIf(!HAS_BROWSER)('what undoing a merge would change', () => {
     return page.getByRole('dialog', { name: 'Undo this merge' })
   }
 
-  test.each(EVERY_CASE ? [320, 1280] : [1280])(
+  longTest.each(EVERY_CASE ? [320, 1280] : [1280])(
     'may come late: the dialog is there before, at %d px',
     async (width) => {
       await using visit = await ui.visit({ width })
@@ -175,7 +170,7 @@ describe.skipIf(!HAS_BROWSER)('what undoing a merge would change', () => {
     },
   )
 
-  test('that is not told says so in its place, and is asked for again', async () => {
+  longTest('that is not told says so in its place, and is asked for again', async () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
     const { page } = visit
     const error = { type: 'server_error', code: 'error', detail: 'Out of order.', attr: null }
@@ -214,10 +209,11 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     return results
   }
 
-  test.each([
-    ['keeps the events', 'kept-1', false, [[2]]],
+  const CHOICES = [
     ['takes the events too when that is chosen', 'gone-1', true, [[0]]],
-  ] as const)('%s', async (_, id, takes_events, left) => {
+    ['keeps the events', 'kept-1', false, [[2]]],
+  ] as const
+  test.each(EVERY_CASE ? CHOICES : CHOICES.slice(0, 1))('%s', async (_, id, takes_events, left) => {
     await send({ event: 'seen', distinct_id: id }, { event: 'seen', distinct_id: id })
     expect(await countOf(id)).toEqual([[2]])
     await using visit = await ui.visit({ width: takes_events ? 320 : 1280 })

@@ -1,9 +1,9 @@
 /** Persons and groups: lists, one group with its persons, and what undoing a merge would change. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
   devicesOf,
-  EVERY_CASE,
   expectFits,
   expectSoon,
   findBarriers,
@@ -153,7 +153,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test.each(devicesOf(0))(
+  longTest.each(devicesOf(0))(
     'are as wide as the window, and have no barrier in the dark: %s',
     async (device) => {
       await using visit = await ui.visit({ width: SCREENS[device][0], scheme: 'dark' })
@@ -209,7 +209,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('that the server refuses stays in the dialog, with the reason', async () => {
+  longTest('that the server refuses stays in the dialog, with the reason', async () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
     const { page } = visit
     await page.route('**/groups/update_property/**', (route) =>
@@ -236,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('a group', () => {
-  test('is deleted after a question, by keyboard, and is no longer in the list', async () => {
+  longTest('is deleted after a question, by keyboard, and is no longer in the list', async () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
     const { page } = visit
     await page.goto('/p/1/persons?groups=1')
@@ -321,7 +321,7 @@ describe.skipIf(!HAS_BROWSER)('a property', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test.each(EVERY_CASE ? [320, 390] : [320])(
+  longTest.each(EVERY_CASE ? [320, 390] : [320])(
     'has its history in a window of %d px, in the dark',
     async (width) => {
       await using visit = await ui.visit({ width, scheme: 'dark' })

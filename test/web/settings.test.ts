@@ -1,6 +1,7 @@
 /** Settings in Chromium: the project, people, keys, the account. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { longTest } from '../long-tests.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
 setDefaultTimeout(120_000)
@@ -90,21 +91,24 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
     expect(owner.complaints).toEqual([])
   })
 
-  test('change the password, which ends other sessions, and list those that are left', async () => {
-    const phone = await web.browser.newContext({ userAgent: 'Mozilla/5.0 (iPhone) Safari/605' })
-    const headers = { 'X-Tidemark': '1' }
-    await phone.request.post(`${web.url}/api/login/`, { headers, data: OWNER })
-    const page = await open('account')
-    await page.getByText('Safari on iPhone').waitFor()
-    await checkPage(owner)
-    await shoot(owner, 'settings-account')
-    await page.getByLabel('Current password').fill(OWNER.password)
-    await page.getByLabel('New password').fill('another good one')
-    await page.getByRole('button', { name: 'Change password' }).click()
-    await page.getByText('Password changed.').waitFor()
-    await page.getByText('Safari on iPhone').waitFor({ state: 'detached' })
-    const session = await phone.request.get(`${web.url}/api/session/`, { headers })
-    expect(await session.json()).toEqual({ state: 'out' })
-    expect(owner.complaints).toEqual([])
-  })
+  longTest(
+    'change the password, which ends other sessions, and list those that are left',
+    async () => {
+      const phone = await web.browser.newContext({ userAgent: 'Mozilla/5.0 (iPhone) Safari/605' })
+      const headers = { 'X-Tidemark': '1' }
+      await phone.request.post(`${web.url}/api/login/`, { headers, data: OWNER })
+      const page = await open('account')
+      await page.getByText('Safari on iPhone').waitFor()
+      await checkPage(owner)
+      await shoot(owner, 'settings-account')
+      await page.getByLabel('Current password').fill(OWNER.password)
+      await page.getByLabel('New password').fill('another good one')
+      await page.getByRole('button', { name: 'Change password' }).click()
+      await page.getByText('Password changed.').waitFor()
+      await page.getByText('Safari on iPhone').waitFor({ state: 'detached' })
+      const session = await phone.request.get(`${web.url}/api/session/`, { headers })
+      expect(await session.json()).toEqual({ state: 'out' })
+      expect(owner.complaints).toEqual([])
+    },
+  )
 })

@@ -1,9 +1,9 @@
 /** What is around every page: menu, palette, keys, help, themes, errors that pass, on all widths. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
   devicesOf,
-  EVERY_CASE,
   expectFits,
   expectSoon,
   findBarriers,
@@ -33,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('a link of the old interface arrives with its fragment', async () => {
+  longTest('a link of the old interface arrives with its fragment', async () => {
     await using visit = await ui.visit()
     await visit.page.goto('/project/1/events#q=1')
     await visit.page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
@@ -76,34 +76,40 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
 
   for (const [at, width] of [390, 1440].entries()) {
     for (const scheme of at === 0 || EVERY_CASE ? schemesOf(at + 1) : []) {
-      test(`there is no barrier: ${scheme}, ${width} px, with everything open once`, async () => {
-        await using visit = await ui.visit({ scheme, width })
-        const { page } = visit
-        await page.goto('/p/1/events')
-        await page.locator('tbody tr').first().waitFor()
-        expect(await findBarriers(page)).toEqual([])
-        await page.getByRole('button', { name: 'Filter' }).click()
-        await page.getByRole('option').first().waitFor()
-        expect(await findBarriers(page)).toEqual([])
-        await page.getByRole('combobox').fill('browser')
-        await page.getByRole('option', { name: 'Browser $browser', exact: true }).first().waitFor()
-        await page.keyboard.press('Enter')
-        await page.getByRole('option', { name: /Chrome/ }).waitFor()
-        expect(await findBarriers(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('Control+k')
-        await page.getByRole('dialog').waitFor()
-        expect(await findBarriers(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('?')
-        await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-        expect(await findBarriers(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.getByRole('button', { name: 'Owner' }).filter({ visible: true }).click()
-        await page.getByRole('menuitem', { name: 'Log out' }).waitFor()
-        expect(await findBarriers(page)).toEqual([])
-        expect(visit.complaints).toEqual([])
-      })
+      longTest(
+        `there is no barrier: ${scheme}, ${width} px, with everything open once`,
+        async () => {
+          await using visit = await ui.visit({ scheme, width })
+          const { page } = visit
+          await page.goto('/p/1/events')
+          await page.locator('tbody tr').first().waitFor()
+          expect(await findBarriers(page)).toEqual([])
+          await page.getByRole('button', { name: 'Filter' }).click()
+          await page.getByRole('option').first().waitFor()
+          expect(await findBarriers(page)).toEqual([])
+          await page.getByRole('combobox').fill('browser')
+          await page
+            .getByRole('option', { name: 'Browser $browser', exact: true })
+            .first()
+            .waitFor()
+          await page.keyboard.press('Enter')
+          await page.getByRole('option', { name: /Chrome/ }).waitFor()
+          expect(await findBarriers(page)).toEqual([])
+          await page.keyboard.press('Escape')
+          await page.keyboard.press('Control+k')
+          await page.getByRole('dialog').waitFor()
+          expect(await findBarriers(page)).toEqual([])
+          await page.keyboard.press('Escape')
+          await page.keyboard.press('?')
+          await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+          expect(await findBarriers(page)).toEqual([])
+          await page.keyboard.press('Escape')
+          await page.getByRole('button', { name: 'Owner' }).filter({ visible: true }).click()
+          await page.getByRole('menuitem', { name: 'Log out' }).waitFor()
+          expect(await findBarriers(page)).toEqual([])
+          expect(visit.complaints).toEqual([])
+        },
+      )
     }
   }
 
@@ -148,7 +154,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await expectSoon(() => page.getByRole('combobox').inputValue(), 'g w')
   })
 
-  test('the menu of the user follows arrows, and Escape gives the focus back', async () => {
+  longTest('the menu of the user follows arrows, and Escape gives the focus back', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto('/p/1/events')
@@ -182,7 +188,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await expectSoon(background, 'rgb(14, 19, 24)')
   })
 
-  test('a session that ends in mid-work is begun again over the page', async () => {
+  longTest('a session that ends in mid-work is begun again over the page', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
     await page.goto('/p/1/web')

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
   findBarriers,
   type Interface,
-  longTest,
   openInterface,
   SCREENS,
 } from './interface.ts'
@@ -98,29 +98,32 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByLabel('HogQL').getByText('where distinct_id').waitFor()
   })
 
-  test('completes the word that is typed while the names for the one before are slow to come', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
-    await page.getByLabel('HogQL').click()
-    await page.keyboard.type('select ')
-    const asked = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<void>()
-    await page.route('**/query/', async (route) => {
-      if (/HogQLAutocomplete.*zzzz/.test(route.request().postData() ?? '')) {
-        asked.resolve()
-        await held.promise
-      }
-      await route.continue()
-    })
-    // No name begins like this.
-    await page.keyboard.type('zzzz')
-    await asked.promise
-    await page.keyboard.type(', nne')
-    held.resolve()
-    await page.getByRole('option', { name: 'windowFunnel', exact: true }).waitFor()
-    expect(visit.complaints).toEqual([])
-  })
+  longTest(
+    'completes the word that is typed while the names for the one before are slow to come',
+    async () => {
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.goto('/p/1/sql')
+      await page.getByLabel('HogQL').click()
+      await page.keyboard.type('select ')
+      const asked = Promise.withResolvers<void>()
+      const held = Promise.withResolvers<void>()
+      await page.route('**/query/', async (route) => {
+        if (/HogQLAutocomplete.*zzzz/.test(route.request().postData() ?? '')) {
+          asked.resolve()
+          await held.promise
+        }
+        await route.continue()
+      })
+      // No name begins like this.
+      await page.keyboard.type('zzzz')
+      await asked.promise
+      await page.keyboard.type(', nne')
+      held.resolve()
+      await page.getByRole('option', { name: 'windowFunnel', exact: true }).waitFor()
+      expect(visit.complaints).toEqual([])
+    },
+  )
 
   test('marks what is wrong, says where it stands, and takes the name that was meant', async () => {
     await using visit = await ui.visit()
@@ -137,7 +140,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.locator('td').first().waitFor()
   })
 
-  test('offers the same mend of a function and of a field in the text', async () => {
+  longTest('offers the same mend of a function and of a field in the text', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto('/p/1/sql')
@@ -147,42 +150,50 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByLabel('HogQL').getByText('select count(), evnt from events').waitFor()
   })
 
-  test('shows tables with types and example values, which a click puts into the text', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto('/p/1/sql')
-    const tree = page.getByRole('navigation', { name: 'Tables' })
-    await tree.getByText('events', { exact: true }).click()
-    await tree.getByRole('button', { name: 'Properties in properties' }).first().click()
-    await tree.getByRole('button', { name: 'Example values of $browser', exact: true }).click()
-    await page.getByLabel('HogQL').click()
-    await page.keyboard.type('select ')
-    await tree.getByRole('button', { name: 'Chrome' }).click()
-    await page.getByLabel('HogQL').getByText("select 'Chrome'").waitFor()
-    expect(await findBarriers(page)).toEqual([])
-  })
+  longTest(
+    'shows tables with types and example values, which a click puts into the text',
+    async () => {
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.goto('/p/1/sql')
+      const tree = page.getByRole('navigation', { name: 'Tables' })
+      await tree.getByText('events', { exact: true }).click()
+      await tree.getByRole('button', { name: 'Properties in properties' }).first().click()
+      await tree.getByRole('button', { name: 'Example values of $browser', exact: true }).click()
+      await page.getByLabel('HogQL').click()
+      await page.keyboard.type('select ')
+      await tree.getByRole('button', { name: 'Chrome' }).click()
+      await page.getByLabel('HogQL').getByText("select 'Chrome'").waitFor()
+      expect(await findBarriers(page)).toEqual([])
+    },
+  )
 
-  test('keeps every text: when the page is left, when a tab is closed, in two windows at once', async () => {
-    await using visit = await ui.visit()
-    const { page, context } = visit
-    await page.goto('/p/1/sql')
-    await type(page, 'select 1')
-    const other = await context.newPage()
-    await other.goto('/p/1/sql')
-    await other.getByRole('button', { name: 'New tab' }).click()
-    await type(other, 'select 2')
-    await page.bringToFront()
-    await type(page, ' + 1')
-    await page.goto('/p/1/web')
-    await page.goto('/p/1/sql')
-    for (const text of ['select 1 + 1', 'select 2']) {
-      await page.getByRole('button', { name: text, exact: true }).waitFor()
-    }
-    await page.getByRole('button', { name: 'Close select 2' }).click()
-    await page.getByRole('button', { name: 'select 2', exact: true }).waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByRole('button', { name: 'select 2', exact: true }).waitFor()
-  })
+  longTest(
+    'keeps every text: when the page is left, when a tab is closed, in two windows at once',
+    async () => {
+      await using visit = await ui.visit()
+      const { page, context } = visit
+      await page.goto('/p/1/sql')
+      await type(page, 'select 1')
+      const other = await context.newPage()
+      await other.goto('/p/1/sql')
+      await other.getByRole('button', { name: 'New tab' }).click()
+      await type(other, 'select 2')
+      await page.bringToFront()
+      await type(page, ' + 1')
+      await page.goto('/p/1/web')
+      await page.goto('/p/1/sql')
+      for (const text of ['select 1 + 1', 'select 2']) {
+        await page.getByRole('button', { name: text, exact: true }).waitFor()
+      }
+      await page.getByRole('button', { name: 'Close select 2' }).click()
+      await page
+        .getByRole('button', { name: 'select 2', exact: true })
+        .waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.getByRole('button', { name: 'select 2', exact: true }).waitFor()
+    },
+  )
 
   test('filters and sorts rows', async () => {
     await using visit = await ui.visit()
@@ -197,7 +208,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByText('11 of 30 rows').waitFor()
   })
 
-  test('loads a hundred thousand rows, of which it draws those in sight', async () => {
+  longTest('loads a hundred thousand rows, of which it draws those in sight', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page, pathOf('select number as n, number % 7 as r from numbers(100000)'))
@@ -217,7 +228,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('draws lines, bars and numbers, in an address that a reload keeps', async () => {
+  longTest('draws lines, bars and numbers, in an address that a reload keeps', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     const by_day =
@@ -237,7 +248,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('asks for variables, and saves them with their value as the default', async () => {
+  longTest('asks for variables, and saves them with their value as the default', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto('/p/1/sql')
@@ -358,7 +369,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('copies programs that ask the same', async () => {
+  longTest('copies programs that ask the same', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])

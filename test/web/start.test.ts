@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { sessions } from '../../src/projects/tables.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { longTest } from '../long-tests.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
 setDefaultTimeout(120_000)
@@ -46,7 +47,7 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
     expect(owner.complaints).toEqual([])
   })
 
-  test('shows what the snippet of the page sends', async () => {
+  longTest('shows what the snippet of the page sends', async () => {
     const { page } = owner
     await page.goto(`${web.url}/p/${web.first.project_id}/start`)
     const snippet = await page.getByRole('region', { name: 'Code' }).innerText()
@@ -69,6 +70,7 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
 
   test('makes a demo project beside real events, tells its progress, and leads on', async () => {
     const { page } = owner
+    await page.goto(`${web.url}/p/${web.first.project_id}/start`)
     await page.getByRole('button', { name: 'Make a demo project' }).click()
     await page.waitForURL((url) => !url.pathname.startsWith(`/p/${web.first.project_id}/`))
     await page.getByRole('progressbar', { name: 'Demo data' }).waitFor()
@@ -84,30 +86,33 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
     expect(owner.complaints).toEqual([])
   })
 
-  test('a session that ends in mid-work is begun again over the page, and nothing typed is lost', async () => {
-    const { page } = owner
-    await page.goto(`${web.url}/p/${web.first.project_id}/sql`)
-    const editor = page.locator('.cm-content')
-    await editor.click()
-    await page.keyboard.press('Control+A')
-    await page.keyboard.type("select 'typed before the end'")
-    web.db.delete(sessions).run()
-    await page.keyboard.press('Control+Enter')
-    await page.getByRole('heading', { name: 'Log in to go on' }).waitFor()
-    await checkPage(owner)
-    await shoot(owner, 'login-again')
-    expect(await page.getByLabel('Email').inputValue()).toBe(OWNER.email)
-    await page.getByLabel('Password', { exact: true }).fill(OWNER.password)
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Log in to go on' }).waitFor({ state: 'detached' })
-    expect(page.url()).toStartWith(`${web.url}/p/${web.first.project_id}/sql`)
-    await editor.getByText('typed before the end').waitFor()
-    await editor.click()
-    await page.keyboard.press('Control+Enter')
-    await page.getByText('typed before the end').nth(1).waitFor()
-  })
+  longTest(
+    'a session that ends in mid-work is begun again over the page, and nothing typed is lost',
+    async () => {
+      const { page } = owner
+      await page.goto(`${web.url}/p/${web.first.project_id}/sql`)
+      const editor = page.locator('.cm-content')
+      await editor.click()
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type("select 'typed before the end'")
+      web.db.delete(sessions).run()
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('heading', { name: 'Log in to go on' }).waitFor()
+      await checkPage(owner)
+      await shoot(owner, 'login-again')
+      expect(await page.getByLabel('Email').inputValue()).toBe(OWNER.email)
+      await page.getByLabel('Password', { exact: true }).fill(OWNER.password)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Log in to go on' }).waitFor({ state: 'detached' })
+      expect(page.url()).toStartWith(`${web.url}/p/${web.first.project_id}/sql`)
+      await editor.getByText('typed before the end').waitFor()
+      await editor.click()
+      await page.keyboard.press('Control+Enter')
+      await page.getByText('typed before the end').nth(1).waitFor()
+    },
+  )
 
-  test('two tabs log out and in together', async () => {
+  longTest('two tabs log out and in together', async () => {
     const other = await web.openTab({ context: owner.context })
     await other.page.goto(`${web.url}/p/${web.first.project_id}/start`)
     await other.page.getByRole('heading', { name: 'Start', exact: true }).waitFor()

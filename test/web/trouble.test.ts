@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN } from '../flows/processes/server.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
-  EVERY_CASE,
   findBarriers,
   type Interface,
   openInterface,
@@ -98,7 +98,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     expect(faultsOf(visit)).toEqual([])
   })
 
-  test('a proxy that answers for a server that is gone is understood', async () => {
+  longTest('a proxy that answers for a server that is gone is understood', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto('/p/1/web')
@@ -112,42 +112,45 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     await page.locator('tbody tr').first().waitFor()
   })
 
-  test('after an update of the server a reload is offered, and nothing typed is lost', async () => {
-    const newer = newerVersion()
-    // With the files of the version before in no cache.
-    await using visit = await ui.visit({ is_alone: true })
-    const { page } = visit
-    let loads = 0
-    page.on('load', () => {
-      loads += 1
-    })
-    await page.goto('/p/1/sql')
-    await typeSql(page, "select 'typed before the update'")
-    await ui.stop()
-    await ui.start([process.execPath, join(newer, 'src/main.ts')])
-    // Running the question finds the new server.
-    await page.keyboard.press('Control+Enter')
-    await page.locator('td').first().waitFor()
-    // The files of the version before are gone: the page that is opened now brings the new one by itself.
-    await page.getByRole('link', { name: 'Events' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Events of the next version' }).waitFor()
-    expect(loads).toBe(2)
-    await page.getByRole('link', { name: 'SQL' }).click()
-    await expectSql(page, "select 'typed before the update'")
-    // A tab that notices the server's absence offers the reload, and leaves the time to the user.
-    await ui.stop()
-    await editorOf(page).click()
-    await page.keyboard.press('Control+Enter')
-    await page.getByText('The server does not answer. Trying again').waitFor()
-    await ui.start()
-    await page.getByText('The server was updated.').waitFor()
-    await typeSql(page, "select 'typed after the update'")
-    expect(await findBarriers(page)).toEqual([])
-    await page.getByRole('button', { name: 'Reload' }).click()
-    await expectSql(page, "select 'typed after the update'")
-    expect(faultsOf(visit)).toEqual([])
-    rmSync(newer, { recursive: true })
-  })
+  longTest(
+    'after an update of the server a reload is offered, and nothing typed is lost',
+    async () => {
+      const newer = newerVersion()
+      // With the files of the version before in no cache.
+      await using visit = await ui.visit({ is_alone: true })
+      const { page } = visit
+      let loads = 0
+      page.on('load', () => {
+        loads += 1
+      })
+      await page.goto('/p/1/sql')
+      await typeSql(page, "select 'typed before the update'")
+      await ui.stop()
+      await ui.start([process.execPath, join(newer, 'src/main.ts')])
+      // Running the question finds the new server.
+      await page.keyboard.press('Control+Enter')
+      await page.locator('td').first().waitFor()
+      // The files of the version before are gone: the page that is opened now brings the new one by itself.
+      await page.getByRole('link', { name: 'Events' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Events of the next version' }).waitFor()
+      expect(loads).toBe(2)
+      await page.getByRole('link', { name: 'SQL' }).click()
+      await expectSql(page, "select 'typed before the update'")
+      // A tab that notices the server's absence offers the reload, and leaves the time to the user.
+      await ui.stop()
+      await editorOf(page).click()
+      await page.keyboard.press('Control+Enter')
+      await page.getByText('The server does not answer. Trying again').waitFor()
+      await ui.start()
+      await page.getByText('The server was updated.').waitFor()
+      await typeSql(page, "select 'typed after the update'")
+      expect(await findBarriers(page)).toEqual([])
+      await page.getByRole('button', { name: 'Reload' }).click()
+      await expectSql(page, "select 'typed after the update'")
+      expect(faultsOf(visit)).toEqual([])
+      rmSync(newer, { recursive: true })
+    },
+  )
 
   test('a page whose script cannot be loaded says so, and Retry brings it', async () => {
     await using visit = await ui.visit()
@@ -183,7 +186,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     expect(faultsOf(visit)).toEqual([])
   })
 
-  test('two windows keep what was typed in either', async () => {
+  longTest('two windows keep what was typed in either', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
     await page.goto('/p/1/sql')
@@ -211,7 +214,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     ['a day ahead', DAY_MS],
     ['a day behind', -DAY_MS],
   ] as const
-  test.each(EVERY_CASE ? CLOCKS : CLOCKS.slice(0, 1))(
+  longTest.each(EVERY_CASE ? CLOCKS : CLOCKS.slice(0, 1))(
     'a clock that is %s changes nothing on the page',
     async (_, difference_ms) => {
       await using visit = await ui.visit({ is_alone: true })
@@ -288,31 +291,34 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     },
   )
 
-  test('a project that is deleted under the page is said over it, and what was typed can be copied', async () => {
-    const organizations = (await ui.api('/api/organizations/')) as {
-      readonly results: readonly { readonly id: string }[]
-    }
-    const projects = `/api/organizations/${organizations.results[0]?.id}/projects/`
-    const body = JSON.stringify({ name: 'Short-lived' })
-    const { id } = (await ui.api(projects, { method: 'POST', body })) as { readonly id: number }
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto(`/p/${id}/sql`)
-    await typeSql(page, "select 'typed in vain'")
-    await ui.api(`${projects}${id}/`, { method: 'DELETE' })
-    await page.keyboard.press('Control+Enter')
-    const dialog = page.getByRole('dialog', { name: 'This project is gone' })
-    await dialog.getByText('Short-lived').waitFor()
-    expect(await findBarriers(page)).toEqual([])
-    await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'detached' })
-    expect(await editorOf(page).innerText()).toContain('typed in vain')
-    await page.goto(`/p/${id}/sql`)
-    await page.getByText('There is no such page').waitFor()
-    await page.getByRole('link', { name: 'Go on' }).click()
-    await page.waitForURL('**/p/1/web')
-    expect(faultsOf(visit)).toEqual([])
-  })
+  longTest(
+    'a project that is deleted under the page is said over it, and what was typed can be copied',
+    async () => {
+      const organizations = (await ui.api('/api/organizations/')) as {
+        readonly results: readonly { readonly id: string }[]
+      }
+      const projects = `/api/organizations/${organizations.results[0]?.id}/projects/`
+      const body = JSON.stringify({ name: 'Short-lived' })
+      const { id } = (await ui.api(projects, { method: 'POST', body })) as { readonly id: number }
+      await using visit = await ui.visit()
+      const { page } = visit
+      await page.goto(`/p/${id}/sql`)
+      await typeSql(page, "select 'typed in vain'")
+      await ui.api(`${projects}${id}/`, { method: 'DELETE' })
+      await page.keyboard.press('Control+Enter')
+      const dialog = page.getByRole('dialog', { name: 'This project is gone' })
+      await dialog.getByText('Short-lived').waitFor()
+      expect(await findBarriers(page)).toEqual([])
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      expect(await editorOf(page).innerText()).toContain('typed in vain')
+      await page.goto(`/p/${id}/sql`)
+      await page.getByText('There is no such page').waitFor()
+      await page.getByRole('link', { name: 'Go on' }).click()
+      await page.waitForURL('**/p/1/web')
+      expect(faultsOf(visit)).toEqual([])
+    },
+  )
 
   const LARGE = [
     ['large cells', "select repeat('<b>x</b>', 100000) from numbers(13)"],
@@ -323,7 +329,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     // The tests of SQL load more rows than this.
     ['many rows', "select number, repeat('y', 190) from numbers(50000) limit 50000"],
   ] as const
-  test.each(EVERY_CASE ? LARGE : LARGE.slice(0, 2))(
+  longTest.each(EVERY_CASE ? LARGE : LARGE.slice(0, 2))(
     'an answer of 10 MB is shown, and the page goes on working: %s',
     async (_, query) => {
       await using visit = await ui.visit()

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core'
 import { countryShapes } from '../../src/web/parts/charts/map/world-shapes.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN } from '../flows/processes/server.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
-  EVERY_CASE,
   expectSoon,
   findBarriers,
   goInside,
@@ -74,7 +74,7 @@ describe.skipIf(!HAS_BROWSER)('a tile', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('of the graph saves a row per day', async () => {
+  longTest('of the graph saves a row per day', async () => {
     await using visit = await ui.visit()
     await open(visit.page)
     const csv = (await download(visit.page, 'Visitors', 'Download CSV')).toString().split('\r\n')
@@ -89,7 +89,7 @@ describe.skipIf(!HAS_BROWSER)('a tile', () => {
     ])
   })
 
-  test('is copied as a command that asks the same', async () => {
+  longTest('is copied as a command that asks the same', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -187,7 +187,7 @@ describe.skipIf(!HAS_BROWSER)('every number', () => {
     }
   })
 
-  test('of the graph opens who is behind it, and so does the figure', async () => {
+  longTest('of the graph opens who is behind it, and so does the figure', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page)
@@ -238,7 +238,7 @@ describe.skipIf(!HAS_BROWSER)('nothing to show', () => {
   const filtersOf = (...filters: readonly object[]): string =>
     `?filters=${encodeURIComponent(JSON.stringify(filters))}`
 
-  test('because all visits are tests is said, and a button shows them', async () => {
+  longTest('because all visits are tests is said, and a button shows them', async () => {
     const { url } = ui.server
     await fetch(`${url}/capture/`, {
       method: 'POST',
@@ -266,7 +266,7 @@ describe.skipIf(!HAS_BROWSER)('nothing to show', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('is no reason to refuse a filter on persons', async () => {
+  longTest('is no reason to refuse a filter on persons', async () => {
     await using visit = await ui.visit()
     const filter = { type: 'person', key: 'email', operator: 'icontains', value: '@' }
     await visit.page.goto(`/p/1/web${filtersOf(filter)}`)

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { moveIn } from '../../../src/backup/server/move-in.ts'
 import { startTidemark, type TestServer } from '../../../src/testing/start.ts'
+import { longTest } from '../../long-tests.ts'
 import {
   at,
   COUNTS,
@@ -128,7 +129,7 @@ test('what came or changed at the source since is brought over by the next run',
   expect(await flagsOf(ends[1], 'unknown')).toMatchObject({ 'for-pro': true })
 })
 
-test('persons alone are the same persons, and later events find them', async () => {
+longTest('persons alone are the same persons, and later events find them', async () => {
   const end = await makeProject(target)
   const options = moveOptions(source, end, join(folder, 'persons'))
   await moveIn({ ...options, kinds: ['persons'], page_rows: 7 })
@@ -158,22 +159,25 @@ test('persons alone are the same persons, and later events find them', async () 
   expect(await rowsOf(end, 'select count() from events')).toEqual(count)
 })
 
-test('a busy source that also cuts connections is waited for, page by page, whatever its time zone', async () => {
-  const end = await makeProject(target)
-  for (const one of [source, end]) await call(one, 'PATCH', '', { timezone: 'America/New_York' })
-  const waits: string[] = []
-  await using line = await openBusyLine(source)
-  const { url } = line
-  const options = { ...moveOptions(source, end, join(folder, 'busy')), url }
-  const onWait = (wait_ms: number, reason: string): void => {
-    waits.push(`${wait_ms} ${reason}`)
-  }
-  await moveIn({ ...options, onWait, page_rows: 60 })
-  expect(waits).toEqual(expect.arrayContaining(['0 status 429', '0 status 503']))
-  expect(waits.filter((words) => words.startsWith('500 ')).length).toBeGreaterThan(0)
-  await requireEqual(source, end)
-  for (const one of [source, end]) await call(one, 'PATCH', '', { timezone: 'UTC' })
-})
+longTest(
+  'a busy source that also cuts connections is waited for, page by page, whatever its time zone',
+  async () => {
+    const end = await makeProject(target)
+    for (const one of [source, end]) await call(one, 'PATCH', '', { timezone: 'America/New_York' })
+    const waits: string[] = []
+    await using line = await openBusyLine(source)
+    const { url } = line
+    const options = { ...moveOptions(source, end, join(folder, 'busy')), url }
+    const onWait = (wait_ms: number, reason: string): void => {
+      waits.push(`${wait_ms} ${reason}`)
+    }
+    await moveIn({ ...options, onWait, page_rows: 60 })
+    expect(waits).toEqual(expect.arrayContaining(['0 status 429', '0 status 503']))
+    expect(waits.filter((words) => words.startsWith('500 ')).length).toBeGreaterThan(0)
+    await requireEqual(source, end)
+    for (const one of [source, end]) await call(one, 'PATCH', '', { timezone: 'UTC' })
+  },
+)
 
 test('groups that no event has made come with what they lack, and keep what is newer here', async () => {
   const end = await makeProject(target)

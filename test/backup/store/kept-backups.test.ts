@@ -29,6 +29,7 @@ import { openStore } from '../../../src/backup/store/open-store.ts'
 import type { BackupStore } from '../../../src/backup/store/store.ts'
 import { QueryEngine } from '../../../src/query/engine/engine.ts'
 import { openControl } from '../../../src/storage/control/control-db.ts'
+import { longTest } from '../../long-tests.ts'
 import { ask, World } from '../../query/world.ts'
 import { createJob, FINGERPRINT, IS_EVERY_CELL, sendMixed } from '../../snapshots/snapshot-world.ts'
 import { BucketServer } from './bucket-server.ts'
@@ -264,7 +265,7 @@ describe('a bucket', () => {
     expect(() => bucket.open({ secret: null })).toThrow('needs a key')
   })
 
-  test('is listed over all pages of a thousand keys', async () => {
+  longTest('is listed over all pages of a thousand keys', async () => {
     const store = bucket.open()
     const path = join(folder, 'empty')
     writeFileSync(path, 'x')

@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ProjectBackoff } from '../../../src/query/engine/backoff.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
+import { longTest } from '../../long-tests.ts'
 import { fewOrMany } from '../../random-runs.ts'
 import { ask, question, refusal, World } from '../world.ts'
 
@@ -31,14 +32,17 @@ describe('a query process whose address space is used up', () => {
     expect(unready).toBeNull()
   })
 
-  test('is replaced under projects that are opened at the same time, and each is answered', async () => {
-    await using world = new World()
-    const engine = world.openEngine({ memory_mb: 64, threads: 8, running_max: 8 })
-    const asked = Array.from({ length: fewOrMany(6, 8) }, (_, index) =>
-      refusal(ask(engine, ONE, { project_id: index + 1 })),
-    )
-    expect(await Promise.all(asked)).toEqual(asked.map(() => 'answered'))
-  })
+  longTest(
+    'is replaced under projects that are opened at the same time, and each is answered',
+    async () => {
+      await using world = new World()
+      const engine = world.openEngine({ memory_mb: 64, threads: 8, running_max: 8 })
+      const asked = Array.from({ length: fewOrMany(6, 8) }, (_, index) =>
+        refusal(ask(engine, ONE, { project_id: index + 1 })),
+      )
+      expect(await Promise.all(asked)).toEqual(asked.map(() => 'answered'))
+    },
+  )
 
   test('does not excuse a query that needs too much memory by itself', async () => {
     await using world = new World()

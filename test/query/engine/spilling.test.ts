@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { longTest } from '../../long-tests.ts'
 import { ask, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
@@ -20,19 +21,22 @@ const spillFiles = (data_dir: string): readonly string[] =>
     .map(String)
     .filter((name) => name.includes('duckdb_temp'))
 
-test('two projects never spill into one folder, where each would overwrite what the other spilled', async () => {
-  await using world = new World()
-  const engine = world.openEngine({ memory_mb: 160, threads: 1 })
-  const folders = new Set<string>()
-  const look = setInterval(() => {
-    for (const file of spillFiles(world.data_dir)) folders.add(dirname(file))
-  }, 20)
-  const asked = [ask(engine, SORTING), ask(engine, SORTING, { project_id: 2 })]
-  const answers = await Promise.all(asked).finally(() => clearInterval(look))
-  expect(answers).toEqual([[[1500]], [[1500]]])
-  const projects = [...folders].map((folder) => basename(folder).split('-', 1)[0])
-  expect(new Set(projects)).toEqual(new Set(['1', '2']))
-})
+longTest(
+  'two projects never spill into one folder, where each would overwrite what the other spilled',
+  async () => {
+    await using world = new World()
+    const engine = world.openEngine({ memory_mb: 160, threads: 1 })
+    const folders = new Set<string>()
+    const look = setInterval(() => {
+      for (const file of spillFiles(world.data_dir)) folders.add(dirname(file))
+    }, 20)
+    const asked = [ask(engine, SORTING), ask(engine, SORTING, { project_id: 2 })]
+    const answers = await Promise.all(asked).finally(() => clearInterval(look))
+    expect(answers).toEqual([[[1500]], [[1500]]])
+    const projects = [...folders].map((folder) => basename(folder).split('-', 1)[0])
+    expect(new Set(projects)).toEqual(new Set(['1', '2']))
+  },
+)
 
 test('queries that spill more than all may together are refused in words, and leave nothing on disk', async () => {
   await using world = new World()
@@ -45,16 +49,21 @@ test('queries that spill more than all may together are refused in words, and le
   expect(engine.state.processes_started).toBe(1)
 })
 
-test('projects that stay within the limit alone, but not together, are stopped by the sum', async () => {
-  await using world = new World()
-  const engine = world.openEngine({ memory_mb: 160, threads: 1, spill_mb: 150 })
-  // On a busy machine they may run one after the other, and then each has all of the room.
-  for (let round = 0; round < 10; round += 1) {
-    const queries = [1, 2, 3].map((project_id) => refusal(ask(engine, SORTING, { project_id })))
-    const outcomes = await Promise.all(queries)
-    // Three at once may also be too much for the memory.
-    expect(outcomes.filter((it) => !/^(answered|query_(too_large|memory): )/.test(it))).toEqual([])
-    if (outcomes.some((it) => it.startsWith('query_too_large: '))) return
-  }
-  throw new Error('no query was stopped by the sum')
-})
+longTest(
+  'projects that stay within the limit alone, but not together, are stopped by the sum',
+  async () => {
+    await using world = new World()
+    const engine = world.openEngine({ memory_mb: 160, threads: 1, spill_mb: 150 })
+    // On a busy machine they may run one after the other, and then each has all of the room.
+    for (let round = 0; round < 10; round += 1) {
+      const queries = [1, 2, 3].map((project_id) => refusal(ask(engine, SORTING, { project_id })))
+      const outcomes = await Promise.all(queries)
+      // Three at once may also be too much for the memory.
+      expect(outcomes.filter((it) => !/^(answered|query_(too_large|memory): )/.test(it))).toEqual(
+        [],
+      )
+      if (outcomes.some((it) => it.startsWith('query_too_large: '))) return
+    }
+    throw new Error('no query was stopped by the sum')
+  },
+)
