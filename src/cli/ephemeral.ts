@@ -26,7 +26,9 @@ export async function serveEphemerally(
     shareNativeFolder(data_dir)
     const { serve } = await import('../serve.ts')
     const options = { is_clock_settable: true, ended: endOfInput() }
-    return await serve(config, openLog(config), (server) => printKeys(server, config), options)
+    // The server would make the first project with the given keys itself, and hand none of them back.
+    const served = { ...config, bootstrap_api_token: null, bootstrap_personal_api_key: null }
+    return await serve(served, openLog(config), (server) => printKeys(server, config), options)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
   }
