@@ -49,8 +49,15 @@ describe('startTidemark', () => {
     await Promise.all(servers.map((server) => server.stop()))
   })
 
-  test('has a clock that can be set with the key only, for received events and for now()', async () => {
-    await using server = await startTidemark()
+  test('has the keys it is given, and a clock that they can set, for received events and for now()', async () => {
+    const keys = { project_token: 'phc_of_a_test', personal_api_key: 'phx_key_of_a_test_only' }
+    await using server = await startTidemark({
+      env: {
+        TIDEMARK_BOOTSTRAP_API_TOKEN: keys.project_token,
+        TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: keys.personal_api_key,
+      },
+    })
+    expect(server).toMatchObject(keys)
     const body = JSON.stringify({ now: null })
     expect((await fetch(`${server.url}/_clock`, { method: 'PUT', body })).status).toBe(401)
     await server.setClock('2031-05-06T07:08:09Z')
