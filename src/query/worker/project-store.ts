@@ -263,8 +263,7 @@ export class ProjectStore {
       columns: this.#person_columns,
     })
     const persons = await readPersonOverrides(this.#db, connection, project_id, this.#state.persons)
-    const has_tail =
-      (await connection.runAndReadAll('select 1 from tail limit 1')).currentRowCount > 0
+    const has_tail = await this.#hasTail(state)
     const { version, seq, change, flushed_seq } = state
     const replica_macros = replicaMacros(replica_states, this.#person_columns, (file) =>
       this.#slots.pathOf(file),
@@ -290,6 +289,13 @@ export class ProjectStore {
       `create or replace table tail as select * from tail where seq > ${flushed_seq}`,
     )
     return files
+  }
+
+  /** The tail loses rows to files; between two manifests it may be called full although removals have emptied it. */
+  async #hasTail({ version }: LogState): Promise<boolean> {
+    if (version === this.#state.version && this.#state.has_tail) return true
+    const reader = await this.#writer.connection.runAndReadAll('select 1 from tail limit 1')
+    return reader.currentRowCount > 0
   }
 
   async #updateEventMacros(next: StoreState): Promise<void> {
