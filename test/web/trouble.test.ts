@@ -30,11 +30,11 @@ const EXPLORE = `/p/1/explore#q=${encodeURIComponent(JSON.stringify(DAILY))}`
 
 const editorOf = (page: Page) => page.locator('.cm-content')
 
-/** Replaces the text of the open SQL tab by the keyboard. */
+/** Replaces the text of the open SQL tab at once. */
 async function typeSql(page: Page, text: string): Promise<void> {
   await editorOf(page).click()
   await page.keyboard.press('Control+A')
-  await page.keyboard.type(text)
+  await page.keyboard.insertText(text)
   await page.keyboard.press('Escape')
 }
 
