@@ -118,6 +118,12 @@ export function afterEditOf(
   return lacks(author, own) ? 'ends' : 'moves'
 }
 
+/** Whether no member can see more in insights and dashboards than the editor. */
+export function maySeeAll({ control, project, user_id }: BoardEditor): boolean {
+  const own = rightsOfUser(control, user_id, project)
+  return hiddenTables(own).length === 0 && READ_BY_ALL.every((need) => hasRight(own, need))
+}
+
 function findRights(
   control: ControlDB,
   user_id: number,

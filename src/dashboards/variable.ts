@@ -4,6 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { readOneByOne } from '../threads/sliced-json.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { narrowReaders } from './readers.ts'
 import { insight_variables } from './tables.ts'
 
 export type Variable = typeof insight_variables.$inferSelect
@@ -58,6 +59,7 @@ export function updateVariable(
       .returning()
       .get()
     recordBoardEdit(tx, editor, editOf(before, changed), now)
+    narrowReaders({ ...editor, control: tx }, { variable_id: before.id })
     return changed
   })
 }
@@ -66,6 +68,7 @@ export function updateVariable(
 export function deleteVariable(editor: BoardEditor, variable: Variable, now: Date): void {
   editor.control.transaction((tx) => {
     tx.delete(insight_variables).where(eq(insight_variables.id, variable.id)).run()
+    narrowReaders({ ...editor, control: tx }, { variable_id: variable.id })
     const after = { ...loggedVariable(variable), deleted: true }
     recordBoardEdit(
       tx,

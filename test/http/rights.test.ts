@@ -887,6 +887,67 @@ describe('a public link', () => {
     }
   })
 
+  /** A dashboard whose insight reads persons by another definition, and an edit of that which selects a person. */
+  const readers: readonly (readonly [
+    what: string,
+    made: (name: string) => readonly [line: string, body: object],
+    query: (name: string, id: string) => object,
+    edit: (id: string) => readonly [line: string, body: object],
+  ])[] = [
+    [
+      'a variable',
+      (name) => ['POST insight_variables/', { name, type: 'String', default_value: 'nobody' }],
+      (name, id) => ({
+        ...HOGQL(
+          `select properties.email from persons where properties.email = {variables.${name}}`,
+        ),
+        variables: { [id]: { variableId: id, code_name: name } },
+      }),
+      (id) => [`PATCH insight_variables/${id}/`, { default_value: SECRET }],
+    ],
+    [
+      'an action',
+      (name) => ['POST actions/', { name, steps: [{ event: 'nothing' }] }],
+      (name) => HOGQL(`select person.properties.email from events where matchesAction('${name}')`),
+      (id) => [`PATCH actions/${id}/`, { steps: [{ event: '$identify' }] }],
+    ],
+    [
+      'a cohort',
+      (name) => ['POST cohorts/', { name, is_static: true }],
+      (name) => HOGQL(`select properties.email from persons where id in cohort '${name}'`),
+      (id) => [`PATCH cohorts/${id}/`, { name: 'renamed' }],
+    ],
+    [
+      'the members of a cohort',
+      (name) => ['POST cohorts/', { name, is_static: true }],
+      (name) => HOGQL(`select properties.email from persons where id in cohort '${name}'`),
+      (id) => [`PATCH cohorts/${id}/add_persons_to_static_cohort/`, { distinct_ids: ['ann'] }],
+    ],
+  ]
+  test.each(readers)(
+    'tells no persons to a member without the right who changes %s',
+    async (...args) => {
+      const [what, made, query, edit] = args
+      const { member, make, send, setLevel } = rights
+      const name = `reader_${what.replace(/\W/g, '_')}`
+      const board = number(await make('POST dashboards/', { name }))
+      const definition = await make(...made(name))
+      const id = String(definition['id'])
+      await make('POST insights/', { name, query: query(name, id), dashboards: [board] })
+      const link = await make(`PATCH dashboards/${board}/sharing/`, { enabled: true })
+      expect(await shown(link['access_token'])).not.toContain('You do not have access')
+      setLevel('person', 'none')
+      try {
+        expect((await send(member, ...edit(id))).status).toBe(200)
+        const text = await shown(link['access_token'])
+        expect(text).not.toContain(SECRET)
+        expect(text).toContain('You do not have access to what this query reads: persons')
+      } finally {
+        setLevel('person', null)
+      }
+    },
+  )
+
   test('goes on in the name of its opener when a member with the same rights changes it', async () => {
     const { member, send } = rights
     const { counted, token } = await open()

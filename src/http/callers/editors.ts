@@ -1,5 +1,6 @@
 /** Makes the editor of a definition: the caller, their rights in the project, and the limits of stored things. */
 import type { BoardEditor } from '../../dashboards/board-editor.ts'
+import { narrowReaders } from '../../dashboards/readers.ts'
 import type { Caller } from '../../projects/rights/access.ts'
 import { rightsIn } from '../../projects/rights/rights.ts'
 import type { Project } from '../../projects/settings/project.ts'
@@ -24,12 +25,14 @@ export function targetingEditor(
   project: Project,
   caller: Caller,
 ): TargetingEditor {
+  const editor = boardEditor(app, project, caller)
   return {
-    ...boardEditor(app, project, caller),
+    ...editor,
     flags_max: app.flags_max,
     get definitions() {
       return app.flags.flagsOf(project.id).definitions
     },
     expectChange: () => app.flags.expectChange(),
+    narrowReaders: (scope) => narrowReaders(editor, scope),
   }
 }

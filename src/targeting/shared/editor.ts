@@ -43,6 +43,8 @@ export type TargetingEditor = {
   readonly definitions: CompiledFlags
   /** Called after every edit: the rest of this turn of the event loop must see it. */
   readonly expectChange: () => void
+  /** Called in the transaction of an edit of an action or a cohort: open links and alerts may show more by it. */
+  readonly narrowReaders: (scope: 'Action' | 'Cohort') => void
 }
 
 /** Creates an editor for the program's own changes, on behalf of a user or else of the organization's owner. */
@@ -64,6 +66,7 @@ export async function editorFor(
     flags_max: 0,
     saved_bytes_max: 0,
     expectChange: () => flags.expectChange(),
+    narrowReaders: () => undefined,
   }
 }
 
@@ -132,6 +135,7 @@ export function recordEdit<Item extends object>(
   requireSize(db, table, quota, { before, after })
   editor.expectChange()
   if (!is_edit) return
+  if (scope === 'Action' || scope === 'Cohort') editor.narrowReaders(scope)
   const is_deleted = isDeleted(after) && !isDeleted(before)
   recordActivity(
     db,

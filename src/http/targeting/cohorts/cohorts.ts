@@ -64,7 +64,9 @@ const MEMBER_ROUTES = [
       const { params, project, caller } = call
       const before = getCohort(app.control, project.id, parseNumberId(params))
       const { body, named } = await readCohort(app, call)
-      const cohort = updateCohort(targetingEditor(app, project, caller), before, body, app.now())
+      const editor = targetingEditor(app, project, caller)
+      editor.narrowReaders('Cohort')
+      const cohort = updateCohort(editor, before, body, app.now())
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
       return answerJson(serializeNow(app, cohort))
     },
@@ -86,8 +88,9 @@ const MEMBER_ROUTES = [
     summary: 'Add people to a list.',
     answers: { 200: CohortAnswer },
     body: COHORT_PEOPLE,
-    answer: async (app, { body, params, project }) => {
+    answer: async (app, { body, caller, params, project }) => {
       const cohort = getList(app, project, parseNumberId(params))
+      targetingEditor(app, project, caller).narrowReaders('Cohort')
       const names = [...(body.person_ids ?? []), ...(body.distinct_ids ?? [])]
       requireNames(names, 'person_ids')
       await addMembers(membersOf(app), cohort, names)
@@ -101,8 +104,9 @@ const MEMBER_ROUTES = [
     summary: 'Take people out of a list.',
     answers: { 200: CohortAnswer },
     body: COHORT_PEOPLE,
-    answer: async (app, { body, params, project }) => {
+    answer: async (app, { body, caller, params, project }) => {
       const cohort = getList(app, project, parseNumberId(params))
+      targetingEditor(app, project, caller).narrowReaders('Cohort')
       const { person_ids = [], distinct_ids = [], person_id } = body
       const names = [
         ...person_ids,

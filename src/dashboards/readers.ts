@@ -1,0 +1,41 @@
+/**
+ * Insights that read a definition beside their query: a cohort, an action, a variable. An edit of it changes the answers of
+ * open links and alerts, which are computed in the name of others.
+ */
+import { and, eq, or, sql } from 'drizzle-orm'
+import { narrowAlertsOf } from './alert.ts'
+import { type BoardEditor, maySeeAll } from './board-editor.ts'
+import { narrowLinksWith } from './sharing.ts'
+import { insights } from './tables.ts'
+
+/** The kinds of definitions that queries name, or the id of a variable. */
+export type ReadDefinition = 'Action' | 'Cohort' | { readonly variable_id: string }
+
+/**
+ * Narrows the open links and alerts with an insight that may read the definition, as an edit of the insight does. A query
+ * names it by its id or its name, or by another one that names it, so each query that may is taken for one that does:
+ * its links then show what the editor may see.
+ */
+export function narrowReaders(editor: BoardEditor, definition: ReadDefinition): void {
+  if (maySeeAll(editor)) return
+  const { control, project } = editor
+  const query = sql`lower(${insights.query})`
+  const names = wordsOf(definition).map((word) => sql`instr(${query}, ${word}) > 0`)
+  const { id } = insights
+  const is_read = sql`${id} in (
+    select insight_id from alerts
+    union select t.insight_id from dashboard_tiles t
+      join shared_dashboards s on s.dashboard_id = t.dashboard_id and s.enabled
+    where t.insight_id is not null)`
+  const its = and(eq(insights.project_id, project.id), is_read, or(...names))
+  for (const reader of control.select({ id }).from(insights).where(its).all()) {
+    narrowLinksWith(editor, reader.id)
+    narrowAlertsOf(editor, reader.id)
+  }
+}
+
+/** Words of which a query that reads the definition has one. Actions have cohorts, and so have filters of test accounts. */
+function wordsOf(definition: ReadDefinition): readonly string[] {
+  if (typeof definition === 'object') return [definition.variable_id.toLowerCase()]
+  return definition === 'Action' ? ['action'] : ['cohort', 'action', 'filtertestaccounts']
+}
