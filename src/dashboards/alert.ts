@@ -1,5 +1,5 @@
 /** Alerts: rules on one series of an insight, their state, and the history of their checks. */
-import { and, asc, desc, eq, inArray, lt, lte } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, lt, lte, sql } from 'drizzle-orm'
 import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
@@ -253,7 +253,7 @@ export function narrowAlertsOf(editor: BoardEditor, insight_id: number): void {
   }
 }
 
-/** Lists enabled alerts whose time has come, the longest due first. */
+/** Lists enabled alerts whose time has come: the longest due of each project, then the second of each. */
 export function listDueAlerts(db: ControlDB, now: Date, limit: number): readonly Alert[] {
   return db
     .select({ alert: alerts })
@@ -262,7 +262,11 @@ export function listDueAlerts(db: ControlDB, now: Date, limit: number): readonly
     .where(
       and(eq(alerts.enabled, true), lte(alerts.next_check_at, now), eq(insights.deleted, false)),
     )
-    .orderBy(asc(alerts.next_check_at), asc(alerts.id))
+    .orderBy(
+      sql`row_number() over (partition by ${alerts.project_id} order by ${alerts.next_check_at})`,
+      asc(alerts.next_check_at),
+      asc(alerts.id),
+    )
     .limit(limit)
     .all()
     .map(({ alert }) => alert)

@@ -9,7 +9,7 @@ import { narrowLinksWith } from './sharing.ts'
 import { insights } from './tables.ts'
 
 /** The kinds of definitions that queries name, or the id of a variable. */
-export type ReadDefinition = 'Action' | 'Cohort' | { readonly variable_id: string }
+type ReadDefinition = 'Action' | 'Cohort' | { readonly variable_id: string }
 
 /**
  * Narrows the open links and alerts with an insight that may read the definition, as an edit of the insight does. A query

@@ -1,5 +1,5 @@
 /** Subscriptions: dashboards that are posted to a webhook every day, week or month. */
-import { and, asc, desc, eq, lte } from 'drizzle-orm'
+import { and, asc, desc, eq, lte, sql } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
@@ -155,7 +155,7 @@ export function getSubscription(db: ControlDB, project_id: number, id: number): 
   return found
 }
 
-/** Lists subscriptions whose time has come, of dashboards that are not deleted, the longest due first. */
+/** Lists subscriptions whose time has come, of dashboards that are not deleted: the longest due of each project first. */
 export function listDueSubscriptions(
   db: ControlDB,
   now: Date,
@@ -171,7 +171,11 @@ export function listDueSubscriptions(
     .from(subscriptions)
     .innerJoin(dashboards, eq(dashboards.id, subscriptions.dashboard_id))
     .where(due)
-    .orderBy(asc(subscriptions.next_delivery_date), asc(subscriptions.id))
+    .orderBy(
+      sql`row_number() over (partition by ${subscriptions.project_id} order by ${subscriptions.next_delivery_date})`,
+      asc(subscriptions.next_delivery_date),
+      asc(subscriptions.id),
+    )
     .limit(limit)
     .all()
     .map(({ subscription }) => subscription)

@@ -31,11 +31,12 @@ export function actForMember(
 
 const READ_SCOPES: Scopes = ['dashboard:read', 'insight:read', 'query:read']
 
-/** Returns a call that computes insights for a member in the background. Refuses as `actForMember` does. */
+/** Returns a call that computes insights for a member in the background, until `signal`. Refuses as `actForMember` does. */
 export function backgroundCall(
   app: Pick<AppContext, 'control' | 'publicUrl'>,
   { id, user_id, project_id }: Omit<ActingMember, 'scopes'> & { readonly project_id: number },
+  signal: AbortSignal | null = null,
 ): InsightCall {
   const member = actForMember(app.control, { id, user_id, scopes: READ_SCOPES }, project_id)
-  return { ...member, request: new Request(app.publicUrl()), socket: null }
+  return { ...member, request: new Request(app.publicUrl(), { signal }), socket: null }
 }

@@ -188,7 +188,7 @@ export class ForwardedBatches {
         }
       } while (may_go_on && !isOver() && !isFull(stores, limits))
       this.#positions.write(batch, running, batch.now)
-      if (is_done) this.#positions.writeReport(batch, batch.report, batch.now)
+      if (is_done || refusal !== null) this.#positions.writeReport(batch, batch.report, batch.now)
     })
     if (refusal !== null) throw refusal as Refusal
     return is_done

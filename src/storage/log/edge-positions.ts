@@ -41,6 +41,12 @@ where user_id = ?1 and edge in (
   limit -1 offset ${EDGES_MAX}
 )`
 
+/** Each edge of a stored position has a report: a key could name any number of edges. */
+const FORGET_POSITIONS = `
+delete from edge_positions
+where user_id = ?1 and edge <> ?2
+  and edge not in (select edge from edge_reports where user_id = ?1)`
+
 const UPSERT_REPORT = `
 insert into edge_reports (user_id, edge, report, seen_at)
 values (?, ?, ?, ?)
@@ -55,6 +61,7 @@ export class EdgePositions {
   readonly #forget: Statement
   readonly #report: Statement
   readonly #forget_edges: Statement
+  readonly #forget_positions: Statement
 
   constructor(db: Database) {
     this.#select = db.prepare(
@@ -64,6 +71,7 @@ export class EdgePositions {
     this.#forget = db.prepare(FORGET_EPOCHS)
     this.#report = db.prepare(UPSERT_REPORT)
     this.#forget_edges = db.prepare(FORGET_EDGES)
+    this.#forget_positions = db.prepare(FORGET_POSITIONS)
   }
 
   /** The position of an epoch; zero for one that is new. */
@@ -80,10 +88,10 @@ export class EdgePositions {
     this.#upsert.run(user_id, edge, epoch, seq, events_done, now)
   }
 
-  /** Stores an edge's report (JSON), and forgets its oldest epochs, and reports of other edges beyond their number. */
+  /** Stores an edge's report (JSON), and forgets its oldest epochs, and other edges beyond their number. */
   writeReport({ user_id, edge }: EdgeEpoch, report: string, now: number): void {
     this.#report.run(user_id, edge, report, now)
-    this.#forget_edges.run(user_id)
+    if (this.#forget_edges.run(user_id).changes > 0) this.#forget_positions.run(user_id, edge)
     this.#forget.run(user_id, edge)
   }
 }

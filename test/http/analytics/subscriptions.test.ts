@@ -101,6 +101,22 @@ describe('a subscription', () => {
     expect((await manage(world, 'GET', path)).status).toBe(404)
   }, 60_000)
 
+  test('of a dashboard whose figures take too long is left until the next day', async () => {
+    clock = START
+    const made = await manage(world, 'POST', SUBSCRIPTIONS, body())
+    const path = `${SUBSCRIPTIONS}${String(made.body['id'])}/`
+    const count = messages.length
+    const hasty = new Deliveries(world.needs, 0)
+    await hasty.look()
+    await hasty.close()
+    expect((await manage(world, 'GET', path)).body).toMatchObject({
+      last_error: 'The figures of the dashboard took too long.',
+      next_delivery_date: '2026-05-03T08:00:00.000Z',
+    })
+    expect(messages).toHaveLength(count)
+    await manage(world, 'PATCH', path, { deleted: true })
+  })
+
   test('of a deleted dashboard posts nothing', async () => {
     const made = await manage(world, 'POST', '/api/projects/1/dashboards/', { name: 'Gone' })
     const dashboard = Number(made.body['id'])

@@ -481,7 +481,12 @@ test('an edge reports only projects of its key, and a user has so many edges', a
     { report: JSON.stringify({ ...REPORT, projects: [1] }) },
   ])
   for (let number = 0; number < 110; number += 1) {
-    await send('', { ...epoch(202), 'Tidemark-Edge': number.toString(16).padStart(32, '0') })
+    // Also one whose batch is refused after its first entry has a position.
+    const text = number % 2 === 0 ? '' : `${entryOf(1, [seen('many edges')])}2 x\n{}\n`
+    const edge = { 'Tidemark-Edge': number.toString(16).padStart(32, '0') }
+    expect((await send(text, { ...epoch(202), ...edge })).status).toBe(text === '' ? 200 : 400)
   }
   expect(rows('select report from edge_reports').length).toBe(100)
+  const [positions] = rows('select count(distinct edge) as edges from edge_positions')
+  expect(Number(positions?.['edges'])).toBeLessThanOrEqual(101)
 })

@@ -20,6 +20,7 @@ import type { AppContext } from '../../app-context.ts'
 import { computeInsight, type InsightCall } from '../insights/insight-results.ts'
 import { backgroundCall } from '../member-calls.ts'
 import { queryEvents } from '../queries/event-queries.ts'
+import { FairRounds } from './fair-round.ts'
 import { postMessage } from './webhook-messages.ts'
 
 const LOOK_MS = 15_000
@@ -45,8 +46,8 @@ type AlertReading =
 type JudgedReading = Exclude<AlertReading, { readonly kind: 'later' }>
 
 /**
- * Checks due alerts from `start` to `close`, one after the other, so that all of them occupy one query slot. A server that
- * was off for a week checks each alert once. Messages are sent when a state changes, not with every check.
+ * Checks due alerts from `start` to `close`, those of a project one after the other (`fair-round.ts`). A server that was
+ * off for a week checks each alert once. Messages are sent when a state changes, not with every check.
  */
 export class AlertChecks extends PeriodicTask {
   readonly #app: AppContext
@@ -54,8 +55,14 @@ export class AlertChecks extends PeriodicTask {
   readonly #stops = new Set<() => void>()
 
   constructor(app: AppContext) {
+    const rounds = new FairRounds<Alert>({
+      listDue: () => listDueAlerts(app.control, app.now(), ALERTS_PER_ROUND),
+      serve: (alert) => this.#check(alert),
+      isOpen: () => this.is_open,
+      log: app.log,
+    })
     super({ every_ms: LOOK_MS, failure: 'alerts cannot be checked', log: app.log }, () =>
-      this.#checkDue(),
+      rounds.run(ALERTS_PER_ROUND),
     )
     this.#app = app
   }
@@ -65,14 +72,6 @@ export class AlertChecks extends PeriodicTask {
     const closed = super.close()
     for (const stop of this.#stops) stop()
     return closed
-  }
-
-  async #checkDue(): Promise<void> {
-    const { control, now } = this.#app
-    for (const alert of listDueAlerts(control, now(), ALERTS_PER_ROUND)) {
-      if (!this.is_open) return
-      await this.#check(alert)
-    }
   }
 
   async #check(alert: Alert): Promise<void> {
