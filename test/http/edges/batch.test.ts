@@ -474,6 +474,16 @@ test('edges are listed with what they reported last', async () => {
   })
 })
 
+test('what batches unpack to is charged before: further ones of the same user are to be sent again', async () => {
+  const bomb = batchRequest(key, 'x'.repeat(16 * 1024 * 1024), epoch(203))
+  const answers = await Promise.all(Array.from({ length: 64 }, () => post(bomb)))
+  const statuses = new Set(answers.map(({ status }) => status))
+  expect([...statuses].toSorted()).toEqual([400, 503])
+  const busy = answers.find(({ status }) => status === 503)
+  expect(busy?.json['detail']).toStartWith('Too many batches are waiting to be stored.')
+  expect((await send(entryOf(1, [seen('after bombs')]), epoch(204))).status).toBe(200)
+})
+
 test('an edge reports only projects of its key, and a user has so many edges', async () => {
   const report = (projects: readonly number[]) => JSON.stringify({ ...REPORT, projects })
   await send('', { ...epoch(201), 'Tidemark-Report': report([1, 4711]) })
