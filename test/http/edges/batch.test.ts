@@ -478,7 +478,7 @@ test('what batches unpack to is charged before: further ones of the same user ar
   const bomb = batchRequest(key, 'x'.repeat(16 * 1024 * 1024), epoch(203))
   const answers = await Promise.all(Array.from({ length: 64 }, () => post(bomb)))
   const statuses = new Set(answers.map(({ status }) => status))
-  expect([...statuses].toSorted()).toEqual([400, 503])
+  expect(statuses).toEqual(new Set([400, 503]))
   const busy = answers.find(({ status }) => status === 503)
   expect(busy?.json['detail']).toStartWith('Too many batches are waiting to be stored.')
   expect((await send(entryOf(1, [seen('after bombs')]), epoch(204))).status).toBe(200)
