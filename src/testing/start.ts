@@ -98,9 +98,12 @@ export async function startTidemark({
 const BUNDLED_MAIN = join(import.meta.dir, '../../dist/package/main.js')
 const SOURCE_MAIN = join(import.meta.dir, '../main.ts')
 
+/** A clone starts its source: a bundle that is there is only about to be packed. */
+const IS_BUNDLED = BUNDLED_MAIN.includes('/node_modules/') && existsSync(BUNDLED_MAIN)
+
 function programOf(executable: string | undefined): readonly string[] {
   if (executable !== undefined) return [executable]
-  return [process.execPath, existsSync(BUNDLED_MAIN) ? BUNDLED_MAIN : SOURCE_MAIN]
+  return [process.execPath, IS_BUNDLED ? BUNDLED_MAIN : SOURCE_MAIN]
 }
 
 function environmentOfOthers(): Record<string, string | undefined> {
