@@ -68,7 +68,8 @@ export class SnapshotChildren {
   }
 }
 
-const LAST_WORDS_LENGTH = 500
+/** A stack of the bundle names its whole path in each line; the reason stands before it. */
+const LAST_WORDS_LENGTH = 2000
 
 function readLines(sent: string, exit_code: number, last_words: string): SnapshotReport {
   const lines = sent
