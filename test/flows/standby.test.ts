@@ -21,7 +21,7 @@ import {
 } from './processes/server.ts'
 
 /** Many: STANDBY_ROUNDS=200 bun test test/flows/standby.test.ts */
-const ROUNDS = Number(process.env['STANDBY_ROUNDS'] ?? 2)
+const ROUNDS = Number(process.env['STANDBY_ROUNDS'] ?? 3)
 const SEED = Number(process.env['SEED'] ?? 20_261_126)
 const BATCHES_PER_ROUND = 20
 
