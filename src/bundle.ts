@@ -46,7 +46,7 @@ function placeModules(folder: string): Bun.BunPlugin {
   return {
     name: 'place-modules',
     setup(build) {
-      build.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+      build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const text = readFileSync(path, 'utf8')
         if (!path.startsWith(SOURCE) || !text.includes('import.meta')) return undefined
         const contents = text
