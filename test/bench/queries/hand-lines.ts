@@ -72,12 +72,13 @@ export const LINES: readonly HandLine[] = [
       from events where event = '$pageview' group by p, c order by n desc, p, c limit 50`,
   },
   {
+    // Sums of cents, whose last digits depend on the order of addition: half a cent keeps whole ones whole.
     name: 'revenue by plan and month',
     hogql: `select toStartOfMonth(timestamp) as month, properties.plan as plan,
-        toInt64(sum(properties.price * properties.quantity)) as revenue
+        toInt64(sum(properties.price * properties.quantity) + 0.005) as revenue
       from events where event = 'order placed' group by month, plan order by month, plan limit 200`,
     sql: `select date_trunc('month', timestamp)::date as month, plan,
-        trunc(sum(price * quantity))::bigint as revenue
+        trunc(sum(price * quantity) + 0.005)::bigint as revenue
       from events where event = 'order placed' group by month, plan order by month, plan limit 200`,
   },
   {
