@@ -1,4 +1,4 @@
-/** Texts and charts without a browser: ages, buckets in the project's zone, stacked values, queries broken into lines. */
+/** Texts and charts without a browser: ages, names of properties, buckets in the project's zone, stacked values, queries broken into lines. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
 import { brokenIntoLines } from '../../src/web/parts/answer/hogql-lines.ts'
@@ -9,6 +9,7 @@ import {
   timeBuckets,
 } from '../../src/web/parts/charts/chart-data.ts'
 import { formatAgo } from '../../src/web/parts/format.ts'
+import { propertyTitle } from '../../src/web/parts/names.ts'
 
 test.each([
   ['2026-11-23T22:30:01.5Z', 'now'],
@@ -21,6 +22,17 @@ test.each([
   ['2025-08-14T12:00:00Z', 'last year'],
 ])('the age of %s is said as %s', (iso, text) => {
   expect(formatAgo(iso, new Date('2026-11-23T22:30:00Z'))).toBe(text)
+})
+
+test.each([
+  ['$browser', 'Browser'],
+  ['$initial_browser', 'First browser'],
+  ['$initial_current_url', 'First URL'],
+  ['$initial_utm_source', 'First UTM source'],
+  ['$initial_constructor', '$initial_constructor'],
+  ['plan', 'plan'],
+])('the property %s is called %s', (name, title) => {
+  expect(propertyTitle(name)).toBe(title)
 })
 
 describe('a bucket', () => {

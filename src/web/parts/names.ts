@@ -41,16 +41,17 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   $feature_flag: 'Flag',
   $feature_flag_response: 'Flag answer',
   $geoip_city_name: 'City',
+  $geoip_continent_code: 'Continent code',
   $geoip_continent_name: 'Continent',
   $geoip_country_code: 'Country code',
   $geoip_country_name: 'Country',
   $geoip_latitude: 'Latitude',
   $geoip_longitude: 'Longitude',
+  $geoip_postal_code: 'Postal code',
+  $geoip_subdivision_1_code: 'Region code',
   $geoip_subdivision_1_name: 'Region',
   $geoip_time_zone: 'Time zone (by address)',
   $host: 'Host',
-  $initial_current_url: 'First URL',
-  $initial_referring_domain: 'First referring domain',
   $ip: 'IP address',
   $lib: 'Library',
   $lib_version: 'Library version',
@@ -85,10 +86,24 @@ export function eventTitle(name: string | null): string {
   return (Object.hasOwn(EVENTS, name) ? EVENTS[name] : undefined) ?? name
 }
 
-/** `$browser` → `Browser`; names of a project's own stay. */
+/** `$browser` → `Browser`, `$initial_browser` → `First browser`; names of a project's own stay. */
 export function propertyTitle(name: string): string {
-  return (Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name] : undefined) ?? name
+  const title = titleIn(name)
+  if (title !== undefined || !name.startsWith(INITIAL)) return title ?? name
+  // Of a person's first visit; `$initial_utm_source` is that of `utm_source`.
+  const rest = name.slice(INITIAL.length)
+  const later = titleIn(`$${rest}`) ?? titleIn(rest)
+  return later === undefined ? name : `First ${beginSmall(later)}`
 }
+
+const INITIAL = '$initial_'
+
+const titleIn = (name: string): string | undefined =>
+  Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name] : undefined
+
+/** `Browser` → `browser`; `URL` stays. */
+const beginSmall = (title: string): string =>
+  title.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
 
 /** SESSION_PROPERTIES: the properties of an event's session that filters and breakdowns offer. */
 export const SESSION_PROPERTIES: readonly {
