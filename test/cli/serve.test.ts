@@ -90,7 +90,30 @@ function isAlive(pid: number): boolean {
 async function paste(text: string, part: string): Promise<string> {
   const line =
     text.split('\n').find((one) => one.includes('curl -X POST') && one.includes(part)) ?? ''
-  const child = Bun.spawn(['sh', '-c', `${line} --silent`], { stdout: 'pipe', stderr: 'ignore' })
+  return runInShell(`${line} --silent`)
+}
+
+/** The README's command line for a path, with this server and its keys in place of the example's. */
+function readmeLine(path: string, { url, out }: Served): string {
+  const keyOf = (kind: 'phc' | 'phx'): string =>
+    new RegExp(`${kind}_[0-9A-Za-z]+`).exec(out())?.[0] ?? ''
+  return blockOf('sh', path)
+    .replaceAll('http://127.0.0.1:8000', url)
+    .replaceAll('phc_…', keyOf('phc'))
+    .replaceAll('phx_…', keyOf('phx'))
+}
+
+/** The README's block in a language that names something. */
+function blockOf(language: string, part: string): string {
+  const readme = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8')
+  const blocks = readme.split(`\`\`\`${language}\n`).slice(1)
+  const block = blocks.find((one) => (one.split('```')[0] ?? '').includes(part))
+  if (block === undefined) throw new Error(`the README has no ${language} with ${part}`)
+  return block.split('```')[0] ?? ''
+}
+
+async function runInShell(line: string): Promise<string> {
+  const child = Bun.spawn(['sh', '-c', line], { stdout: 'pipe', stderr: 'ignore' })
   return new Response(child.stdout).text()
 }
 
@@ -148,6 +171,16 @@ describe('tidemark up', () => {
     )
     expect(await stop(third)).toBe(0)
     for (const one of [key, old, code, OWNER.password]) expect(readLog()).not.toContain(one)
+  })
+})
+
+describe('the README', () => {
+  test('sends an event with curl, and its first question is answered as printed', async () => {
+    const served = await start('up')
+    expect(await runInShell(readmeLine('/capture/', served))).toBe('{"status":1}')
+    const answer = await runInShell(readmeLine('/query/', served))
+    for (const part of blockOf('json', '"columns"').trim().split('…'))
+      expect(answer).toContain(part)
   })
 })
 
