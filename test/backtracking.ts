@@ -11,7 +11,7 @@ export type Attack = { readonly before: string; readonly pumped: string; readonl
 type Continue = (at: number) => boolean
 type Matcher = (at: number, next: Continue) => boolean
 
-/** A repetition of so many is taken for one without an end. */
+/** A repetition of this many or more is taken for one without an end. */
 const LONG_REPETITION_MIN = 50
 /** Lengths at which growth is measured: twice as long must not take much more than twice as many steps. */
 const [SHORT, LONG] = [40, 80]

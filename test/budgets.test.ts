@@ -47,7 +47,7 @@ const allSource = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .map((file) => codeOf(readFileSync(join(SRC, file), 'utf8')))
   .join('\n')
 
-/** Files with so many matches, one line each. */
+/** Files with their number of matches, one line each. */
 function countIn(pattern: RegExp, files: ReadonlyMap<string, string> = code): readonly string[] {
   return [...files].flatMap(([file, text]) => {
     const count = text.matchAll(pattern).toArray().length

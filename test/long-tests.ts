@@ -1,7 +1,7 @@
 /** Tests that only `bun run check:long` runs: those of variations, and those whose subject another test touches too. */
 import { test } from 'bun:test'
 
-/** Whether all combinations are walked, as `bun run check:long` does, and not only so many that each member is in one. */
+/** Whether all combinations are walked, as `bun run check:long` does, or just enough that each member is in one. */
 export const EVERY_CASE = process.env['EVERY_CASE'] === '1'
 
 /** A test of a variation of what another one covers. */

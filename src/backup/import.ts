@@ -144,7 +144,7 @@ async function* batchesOfFile(
   yield { file, events, place, bytes_read: file.bytes, records_skipped }
 }
 
-/** Values of a file are part of some reasons: there are at most so many. */
+/** The most reasons that are kept: some contain values of the file, so each may differ. */
 const REASONS_MAX = 100
 
 function countReason(left_out: Map<string, number>, reason: string): void {

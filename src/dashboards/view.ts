@@ -27,7 +27,7 @@ export function recordViews(
   })
 }
 
-/** Lists the insights that a user viewed, the latest first, at most so many. */
+/** Lists the insights that a user viewed, the latest first, up to a limit. */
 export function listViewed(
   db: ControlDB,
   project_id: number,

@@ -13,7 +13,7 @@ import {
 import { SECOND_MS } from '../time.ts'
 import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
 
-/** The status with which the home refuses to tell of so many persons at once. */
+/** The status with which the home refuses a request that names too many persons. */
 const TOO_LARGE = 413
 /** Bytes of the home's answer. */
 const ANSWER_BYTES_MAX = 64 * MIB

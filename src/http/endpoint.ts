@@ -6,12 +6,12 @@ export type PathParams = Readonly<Record<string, string | null>>
 /** The part of Bun's server that endpoints use; null where a request came without a socket, as in tests. */
 export type ClientSocket = {
   requestIP(request: Request): { readonly address: string } | null
-  /** Closes the request's connection after so many idle seconds; 0 for never. */
+  /** Closes the request's connection after a number of idle seconds; 0 for never. */
   timeout(request: Request, seconds: number): void
 } | null
 
 /**
- * Connections are closed after so many idle seconds, and so are bodies that arrive drop by drop: Bun counts
+ * Connections are closed after this number of idle seconds, and so are bodies that arrive drop by drop: Bun counts
  * less than some 16 KB a second as idle. It closes a connection whose head is incomplete after some 12 s, and
  * answers 431 to heads of more than 16 KB or of too many fields.
  */

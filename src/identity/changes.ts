@@ -47,7 +47,7 @@ export type PersonChanged =
 /** A person after the undo of a merge. */
 export type PersonAfterUndo = {
   readonly id: Uint8Array
-  /** The first ones, so many as one query may name. */
+  /** The first ones, up to the number that one query may name. */
   readonly distinct_ids: readonly string[]
   readonly distinct_id_count: number
   readonly property_count: number

@@ -59,7 +59,7 @@ const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 /** A page that is lower than the window is as high as the window. */
 const VIEW_HEIGHT = 200
 
-/** The page is drawn when its document has not changed for so many frames, its fonts included. */
+/** The frames without a change of the document or its fonts after which a page counts as drawn. */
 const QUIET_FRAMES = 12
 
 /** Evaluated in the page by the debugger, which the content policy does not bind. */

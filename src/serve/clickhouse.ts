@@ -26,7 +26,7 @@ import { openClaims } from './home-store.ts'
 /** The part of an engine that the rest of the server uses. */
 type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state'>
 
-/** A question waits at most so long until ClickHouse has the events captured before it. */
+/** The longest time that a question waits for ClickHouse to have the events captured before it. */
 const FRESH_MS_MAX = 2000
 /** Rows that one question may read there. */
 const ROWS_READ_MAX = 10_000_000_000

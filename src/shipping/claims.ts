@@ -55,12 +55,13 @@ type OwnerRow = {
   readonly home_id: string
 }
 
-/** Numbers that are claimed ahead: so many projects are made while ClickHouse is away. */
+/** The numbers that are claimed ahead, which new projects get while ClickHouse is away. */
 const AHEAD = 10
-/** Looks for that many free numbers in a row among so many, and tries again when others are faster. */
+/** The range in which AHEAD free numbers in a row are looked for … */
 const LOOKED_THROUGH_MAX = 100_000
+/** … and how often, where other homes claim the same ones faster. */
 const TRIES_MAX = 20
-/** The living copy is asked for again after this time. */
+/** The time after which a home asks again whether it is still the living copy. */
 const CHECK_MS = 1000
 const LISTED_MAX = 5
 

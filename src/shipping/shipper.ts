@@ -487,7 +487,7 @@ async function expireMonths({ context, expiry }: ShippingRound): Promise<void> {
   expiry.at_ms = performance.now() + EXPIRY_MS
 }
 
-/** The month, as `2026-11`, so many months before the one of this moment. */
+/** The month a number of months before an instant's, as `2026-11`. */
 function monthBefore(now_ms: number, months: number): string {
   const at = new Date(now_ms)
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months))

@@ -11,7 +11,7 @@ import type { CompactionRule } from './plan-compaction.ts'
 export type ReplicaRule = {
   /** Fewer rows stay in the database only, where reading them is fast. */
   readonly rows: number
-  /** Files are written again at most so often per row that they have: about a hundredth of one core. */
+  /** The shortest time between two writings of a file, per row that it has: about a hundredth of one core. */
   readonly pause_us_per_row: number
   /** After this time one changed row suffices, so that deleted data leaves the files. */
   readonly age_s: number

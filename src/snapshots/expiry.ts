@@ -88,7 +88,7 @@ export function findExpired(
   })
 }
 
-/** The month, as `2026-11`, so many months before the one of this moment. */
+/** The month a number of months before an instant's, as `2026-11`. */
 function monthsBefore(at_us: number, months: number): string {
   const at = new Date(at_us / 1000)
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months))

@@ -33,7 +33,7 @@ import { copiedLogPath, copiesFolder, copyPath, type StandbyState, writeState } 
 const ASK_EVERY_MS = 50
 const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 5 * SECOND_MS
-/** Files that no noted state names are removed so often. */
+/** The time between two removals of files that no noted state names. */
 const SWEEP_EVERY_MS = 60 * SECOND_MS
 
 type FollowerContext = {

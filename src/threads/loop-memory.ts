@@ -78,7 +78,7 @@ export class LoopRecorder {
     this.#name = new Uint8Array(memory, NAME_AT, NAME_BYTES_MAX)
   }
 
-  /** Counts a heartbeat that came so many milliseconds late; `cpu_ms` is the thread's processor time since the one before. */
+  /** Counts a heartbeat that came `late_ms` late; `cpu_ms` is the thread's processor time since the one before. */
   beat(late_ms: number, cpu_ms: number): void {
     const late_s = late_ms / 1000
     const bucket = LAG_BUCKETS_S.findIndex((bound_s) => late_s <= bound_s)

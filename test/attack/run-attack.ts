@@ -47,7 +47,7 @@ export type AttackResult = {
 const ANSWER_MS_MAX = 60_000
 /** Fewer show little; a busy machine takes longer for them. */
 const ATTACKS_MIN = 12
-/** After so many refused sizes only the largest is tried. */
+/** The refused sizes after which only the largest one is tried. */
 const REFUSED_SIZES_MAX = 2
 const STOP_MS_MAX = 15_000
 const HELD = 'the event loop is held'

@@ -64,7 +64,7 @@ function capture(distinctId: () => string) {
 
 type Fed = { readonly rate: number; readonly cpu_us: number; readonly longest_ms: number }
 
-/** Feeds so many events; answers how many the committer took per second, what each took of the processor, and the longest turn. */
+/** Feeds a number of events; answers how many the committer took per second, what each took of the processor, and the longest turn. */
 function feed(count: number, distinctId: () => string): Fed {
   const before = answered
   let took_ms = 0

@@ -3,7 +3,7 @@ import { PERSONAL_API_KEY } from '../flows/processes/server.ts'
 import { someDefinitions, somePerson } from './flags.ts'
 import { SIZES } from './sizes.ts'
 
-/** Whom flags are asked about: so many people, in turn. */
+/** The people that flags are asked about, in turn. */
 export type Askers = {
   readonly name: string
   readonly people: number

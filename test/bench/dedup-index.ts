@@ -1,4 +1,4 @@
-/** What exactly-once costs: claims of new and of known uuids while so many millions are known (`bun test/bench/dedup-index.ts 50`). */
+/** The cost of exactly-once: claims of new and of known uuids beside millions of known ones (`bun test/bench/dedup-index.ts 50`). */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -14,7 +14,7 @@ export type ForwardingTimes = {
 
 const POLL_MS = 20
 
-/** Fills an edge without its home by `load`, whose batches have so many events; then lets it forward. */
+/** Fills an edge without its home by `load`, whose batches have a given number of events; then lets it forward. */
 export async function forwardingTimes(
   folder: string,
   api_token: string,

@@ -21,7 +21,7 @@ export type SentEvent = {
   readonly properties: Readonly<Record<string, string | number | boolean>>
 }
 
-/** One event of one of so many persons, some time in the thirty days before 2026-11-01. */
+/** One event of one of the given number of persons, some time in the thirty days before 2026-11-01. */
 export function someEvent(random: () => number, persons: number): SentEvent {
   const plan = pick(random, ['free', 'basic', 'pro', 'enterprise'])
   const path = pick(random, ['/', '/pricing', '/docs', '/blog/one', '/checkout', '/account'])

@@ -82,7 +82,7 @@ export function somePerson(number: number): FlagPerson & { readonly distinct_id:
   }
 }
 
-/** Measures both, one after the other, for so many seconds each. */
+/** Measures both, one after the other, for a number of seconds each. */
 export async function flagRates(seconds: number): Promise<FlagRates> {
   const definitions = compileDefinitions(someDefinitions())
   const body = localDefinitions(definitions, { project_id: 1, send_cohorts: true })

@@ -36,7 +36,7 @@ export function httpRequest(path: string, body: string, key?: string): Uint8Arra
   return new Uint8Array(Buffer.concat([new TextEncoder().encode(head), bytes]))
 }
 
-/** Sends as fast as the server answers, for so many seconds, and says how it went. */
+/** Sends as fast as the server answers, for a number of seconds, and says how it went. */
 export async function applyLoad(load: Load): Promise<LoadResult> {
   const latencies_ms: number[] = []
   let refused = 0

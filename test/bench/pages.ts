@@ -55,7 +55,7 @@ const SCROLL = `{
   else box.scrollBy(0, 400)
 }`
 
-/** Watches so many frames of a page; `work` is what the page does in each, by its number `step`. */
+/** Watches a number of frames of a page; `work` is what the page does in each, by its number `step`. */
 async function framesOf(page: Page, count: number, work = ''): Promise<Frames> {
   const gaps = await page.evaluate<number[]>(`new Promise((resolve) => {
     const gaps = []
@@ -128,7 +128,7 @@ export async function liveTimes(
       frames.push(watched)
     },
   ]
-  // Each comes first, second and third: snapshots are made in between, after so many events.
+  // Each comes first, second and third: snapshots are made in between, after a number of events.
   for (let round = 0; round < SIZES.rounds; round += 1) {
     for (const at of measure.keys()) {
       // The page of the one before is gone, and its snapshots are made.

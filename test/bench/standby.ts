@@ -16,17 +16,17 @@ export type StandbyLoss = {
   readonly events_per_s: number
 }
 
-/** The stream: so many senders, each with a request of so many events at this interval. */
+/** The stream: senders, the events of each request, and the interval between two requests of one sender. */
 const SENDERS = 4
 const BATCH_SIZE = 50
 const SEND_EVERY_MS = 20
 const PERSONS = 10_000
-/** It lasts so long before the kill, and up to a second more, so that kills meet every moment of a round. */
+/** The time that it lasts before the kill; up to a second more, so that kills meet every moment of a round. */
 const STREAM_MS = 1500
 
 const KEY = { TIDEMARK_REPLICA_KEY: 'a-secret-of-both-servers' }
 
-/** The losses of so many kills, each of a primary and a standby of its own. */
+/** The losses of a number of kills, each of a primary and a standby of its own. */
 export async function standbyLosses(folder: string, kills: number): Promise<StandbyLoss[]> {
   const losses: StandbyLoss[] = []
   for (let kill = 0; kill < kills; kill += 1) {

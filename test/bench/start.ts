@@ -6,7 +6,7 @@ type Start = typeof startTidemark
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** The times of so many starts, ms; from the source, or as another project starts it. */
+/** The times of a number of starts, ms; from the source, or as another project starts it. */
 export async function startTimes(count: number, start: Start = startTidemark): Promise<number[]> {
   const times_ms: number[] = []
   for (let done = 0; done < count; done += 1) {

@@ -55,7 +55,7 @@ async function begin(dir: string): Promise<void> {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** Leaves about so many bytes free, until the returned function is called. */
+/** Leaves about a number of bytes free, until the returned function is called. */
 function fill(free_bytes: number): () => void {
   // Most of it is reserved at once; what the file system itself takes of that shows only then.
   const { bavail, bsize } = statfsSync(disk)

@@ -26,7 +26,7 @@ let site: Site
 
 const ask = async (query: string) => (await askHogQL(server.url, query)).results
 
-/** Asks until so many rows are there. */
+/** Asks until a number of rows is there. */
 const askForRows = (query: string, count: number) =>
   askUntil(
     () => ask(query),

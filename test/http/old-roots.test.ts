@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { capture, manage } from './targeting/flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
-/** The clock stands still: some answers have tokens that end so many seconds from now. */
+/** The clock stands still: some answers have tokens that end some seconds from now. */
 const NOW = new Date()
 
 let world: World

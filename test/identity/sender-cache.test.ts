@@ -79,7 +79,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-senders-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A log of its own with persons, of which so many have room in memory. */
+/** A log of its own with persons, of which a given number has room in memory. */
 class World {
   readonly log: EventLog
   readonly persons: PersonStore

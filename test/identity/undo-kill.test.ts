@@ -5,7 +5,7 @@ import { Folder } from '../ingest/folder.ts'
 import { fewOrMany } from '../random-runs.ts'
 
 const ROUNDS = fewOrMany(4, 12)
-/** A round ends at some moment within so many milliseconds. */
+/** A round ends at some moment within this time. */
 const ROUND_MS = 60
 
 const seen = (distinct_id: string, $set: object) => ({

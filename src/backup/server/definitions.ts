@@ -12,7 +12,7 @@ import type { MovedItem } from './move-state.ts'
 import { isId, NestedTooDeeply, rewriteReferences } from './references.ts'
 import { isAbsent, ServerRefusal } from './server-api.ts'
 
-/** Items that name others of their kind are sent again once those are there; chains are at most so long. */
+/** The longest chain of items that name others of their kind: each round sends those whose others are there. */
 const ROUNDS_MAX = 20
 const SAVED_EVERY = 50
 

@@ -8,7 +8,7 @@ import type { KeysetPosition } from './move-state.ts'
 import { countReason } from './report.ts'
 import { AnswerTooLarge, type QueryRow } from './server-api.ts'
 
-/** Events received so long before the end of the last pass are asked for again: they may have become visible later. */
+/** The last part of a pass that the next one asks for again: some of its events may have become visible later. */
 const OVERLAP_MS = 10 * 60 * 1000
 
 /** The most uuids that one query here looks for. */

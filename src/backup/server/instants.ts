@@ -21,7 +21,7 @@ export function readInstant(value: unknown): string | null {
     : null
 }
 
-/** The instant so many milliseconds later, at most the end of the year 9999. */
+/** The instant `ms` milliseconds later, at most the end of the year 9999. */
 export function addMillis(instant: string, ms: number): string {
   const END_MS = Date.UTC(9999, 11, 31)
   return new Date(Math.min(END_MS, Date.parse(instant) + ms)).toISOString().replace('Z', '000Z')

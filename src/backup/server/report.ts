@@ -22,7 +22,7 @@ type KindCounts = {
 const NAMED_MAX = 10_000
 const PRINTED_MAX = 50
 const NAME_LENGTH_MAX = 200
-/** Texts of the other server are part of some reasons: there are at most so many of a kind. */
+/** The most reasons kept of a kind: some contain texts of the other server, so each may differ. */
 const REASONS_MAX = 100
 
 export class MoveReport {

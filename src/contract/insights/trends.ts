@@ -22,7 +22,7 @@ const TrendsFilter = t.Object(
     formula: optionally(Formula),
     formulas: optionally(t.Array(Formula, { maxItems: 20 })),
     formulaNodes: optionally(t.Array(FormulaNode, { maxItems: 20 })),
-    /** Every number becomes the mean of so many, itself the last. */
+    /** Every number becomes the mean of this many numbers, of which it is the last. */
     smoothingIntervals: optionally(t.Number({ multipleOf: 1, minimum: 1, maximum: 1000 })),
   },
   // The rest is how editors show it.

@@ -29,8 +29,9 @@ const LOWERED_PER_NODE_MAX = 10
 export const EXPANSIONS_MAX = 2_000
 
 /**
- * Maximum nodes of a statement after the engine has put its macros in, which copy their arguments: so many, and so many for
- * each node. Some 3,000 copies in one nested expression take it 2 to 10 s; the statements of insights have a tenth of that.
+ * Maximum nodes of a statement after the engine has put its macros in, which copy their arguments: a fixed number, and a
+ * number for each node. Some 3,000 copies in one nested expression take it 2 to 10 s; the statements of insights have a
+ * tenth of that.
  */
 const COPIES_MAX = 3_000
 const COPIES_PER_NODE_MAX = 6

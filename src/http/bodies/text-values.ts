@@ -6,7 +6,7 @@ import type { TSchema } from 'elysia'
 
 const YES = /^(?:true|t|yes|y|on|1)$/i
 const NO = /^(?:false|f|no|n|off|0)$/i
-/** At most so many characters, so that reading is cheap; a double has 25 at most. */
+/** A number as text. Each part has a longest length, so that reading is cheap; a double has 25 characters at most. */
 const NUMBER = /^\s{0,9}[+-]?\d{1,400}(?:\.\d{0,400})?(?:e[+-]?\d{1,4})?\s{0,9}$/i
 
 type MemberSchema = {

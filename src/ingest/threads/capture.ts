@@ -78,7 +78,7 @@ export type CaptureSettings = {
 
 const DEDUP_DAYS = 30
 
-/** Faults of the storage are logged once in so long. */
+/** The shortest time between two log lines about faults of the storage. */
 const FAULT_LOG_MS = 5 * SECOND_MS
 
 /** Smaller bodies are charged to no owner: finding it costs up to 70 µs, and connections bound their sum. */

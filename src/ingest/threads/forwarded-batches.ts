@@ -38,7 +38,7 @@ type ForwardingContext = {
   readonly readElsewhere: (lines: LongEntryLines) => void
 }
 
-/** Entries that are stored already are skipped without being parsed, so many between two looks at the clock. */
+/** The entries skipped between two looks at the clock: those stored already are not parsed. */
 const SKIPPED_TOGETHER = 500
 
 const APPLYING = nameWork('edges: storing forwarded events')

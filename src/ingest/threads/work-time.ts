@@ -1,4 +1,4 @@
-/** By the clock, work ends at the latest after so many times its processor time: others wait by the clock. */
+/** The most time by the clock that work gets, in times its processor time: others wait by the clock. */
 const CLOCK_FACTOR = 3
 
 /**

@@ -182,7 +182,7 @@ function conditionOf({ query, context, series, span }: StickinessRequest): Expr 
   )
 }
 
-/** Actors active in that many buckets (`exact`, `gte`, `lte`); without an operator as the answer counts. */
+/** Actors by their number of active buckets (`exact`, `gte`, `lte`); without an operator as the answer counts. */
 export const stickinessActors: ActorsTree<StickinessQuery> = (query, point, context) => {
   const range = readRange(query, context)
   const series = getSeries(query.series, point.series)

@@ -11,11 +11,11 @@ import { sessions } from '../tables.ts'
 
 export type LoginSession = typeof sessions.$inferSelect
 
-/** A session ends so long after its last use … */
+/** The time after its last use at which a session ends … */
 const IDLE_MS = 14 * DAY_MS
-/** … and so long after the login at the latest. */
+/** … and the longest time after the login. */
 export const SESSION_AGE_MAX_MS = 90 * DAY_MS
-/** Uses are recorded at most so often: a write per request would cost more than the request. */
+/** The shortest time between two recorded uses: a write per request would cost more than the request. */
 const SEEN_STEP_MS = 60 * 60 * 1000
 /** Sessions of one user; a login beyond them ends the oldest. */
 const SESSIONS_MAX = 50

@@ -11,7 +11,7 @@ import { findSpillRefusal, type SpillLimits } from '../engine/spill-watch.ts'
 
 /** Events that one query may fold: 20 million take about 15 s of one core. */
 const FOLDED_EVENTS_MAX = 20_000_000
-/** The lists of so many events with their actors, in memory of ClickHouse: 8 or 16 bytes an event, 40 an actor. */
+/** The memory of ClickHouse for the lists of all folded events: 8 or 16 bytes an event, 40 an actor. */
 const FOLDED_BYTES_MAX = 32 * FOLDED_EVENTS_MAX
 
 /** The settings that refuse more. */
@@ -34,7 +34,7 @@ const MAGIC = 'PAR1'
 /** An exception and the text around it are shorter. */
 const END_BYTES = 16_384
 
-/** The disk is looked at after so many bytes. */
+/** The bytes written between two looks at the free disk. */
 const LOOK_BYTES = 8 * MIB
 
 /** Counts the bytes of all gathered files: a project's whole table may be asked for, and the log needs the disk too. */

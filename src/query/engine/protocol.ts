@@ -140,7 +140,7 @@ export function encodeFrame(head: object, rest: readonly Uint8Array[] = []): rea
 /** Texts from this length on follow the head as bytes: as JSON, 8 MB of them took 20 ms more of the server's thread. */
 const BESIDE_LENGTH_MIN = 64 * KIB
 
-/** A value whose text is so many of the bytes after the head, in the order of values. */
+/** A value whose text follows the head, as `bytes` bytes; the texts are in the order of the values. */
 type ValueBeside = { readonly type: string; readonly bytes: number }
 type SentMessage =
   | Exclude<ToQueryProcess, { kind: 'ask' }>

@@ -33,7 +33,7 @@ export function findSpillFault(spill_dir: string, limits: SpillLimits): SpillFau
   return { project_id, refusal }
 }
 
-/** The refusal of queries that have so many bytes on disk together; null below the limits. */
+/** The refusal of queries that have `total` bytes on disk together; null below the limits. */
 export function findSpillRefusal(
   total: number,
   { data_dir, spill_mb }: SpillLimits,

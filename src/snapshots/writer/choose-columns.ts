@@ -12,7 +12,7 @@ import {
 const SAMPLE_ROWS = 5000
 /** A property in less than one of this many rows gets no column. */
 const RARE = 200
-/** A project may change its mind about so many columns per column of the budget; each stays offered for ever. */
+/** The columns a project may ever be offered, per column of its budget: each stays offered for ever. */
 const OFFERED_PER_COLUMN = 4
 /** Names that can be columns: at most 200 characters, no control characters, at which the engine's texts end. */
 const FIT_NAME = /^\P{Cc}{1,200}$/u
@@ -64,7 +64,7 @@ export async function chooseColumns(
 
 const key = ({ kind, name }: PropertyColumn): string => `${kind}:${name}`
 
-/** The columns that may stay beside one with so many rows; null when it may not come in. */
+/** The columns that may stay beside a new one, given its number of rows; null when it may not come in. */
 function makeRoom(
   chosen: readonly PropertyColumn[],
   counts: ReadonlyMap<string, number>,

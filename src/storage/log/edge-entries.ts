@@ -116,7 +116,7 @@ export class EdgeEntryReader {
     this.#oldest = this.#db.prepare('select received_at from edge_entries order by seq limit 1')
   }
 
-  /** The entries after a number, of one epoch, in order, until they have so many bytes: one at least. */
+  /** The entries after a number, of one epoch, in order: as many as fit into `bytes_max`, but at least one. */
   readBatch(after_seq: number, bytes_max: number): readonly WaitingEntry[] {
     const batch: WaitingEntry[] = []
     let bytes = 0

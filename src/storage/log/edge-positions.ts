@@ -10,7 +10,7 @@ export type EdgeEpoch = {
   readonly epoch: string
 }
 
-/** Entries up to `seq` are stored, and so many events of the next one. */
+/** Entries up to `seq` are stored, and `events_done` events of the next one. */
 type EdgePosition = { readonly seq: number; readonly events_done: number }
 
 /** Starts of one edge that are remembered; an entry of an older one is only recognized by the uuids of its events. */

@@ -69,7 +69,7 @@ export type ShippedLog = {
 
 /** Bytes of frames in one answer. */
 const ANSWER_BYTES_MAX = 4 * MIB
-/** A standby that has not asked for so long holds nothing. */
+/** The time without a request after which a standby no longer holds the log back. */
 const SILENT_MS = 10_000
 /** Commits go on while a reading transaction begins: it is begun again until it is at a known frame. */
 const HOLD_ATTEMPTS_MAX = 50

@@ -31,7 +31,7 @@ function propertiesOf(properties: unknown): object {
   return { type: 'AND', values }
 }
 
-/** `{event_id, days, count, count_operator}`: an event or action of the last days, at least once or so often. */
+/** `{event_id, days, count, count_operator}`: an event or action of the last days, at least once or `count` times. */
 function behaviorOf(group: Readonly<Record<string, unknown>>): object {
   const { event_id, action_id, days, count, count_operator } = group
   return {

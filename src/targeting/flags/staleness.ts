@@ -10,7 +10,7 @@ type FlagStatus = {
 /** A younger flag is never stale. */
 const STALE_AFTER_MS = 30 * 86_400_000
 
-/** A flag without `$feature_flag_called` in so many days is not in use. */
+/** The days without `$feature_flag_called` after which a flag is not in use. */
 export const USAGE_DAYS = 30
 
 /**

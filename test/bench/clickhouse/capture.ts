@@ -23,7 +23,7 @@ const RATES = [2000, 10_000]
 const BATCH = 100
 const CONNECTIONS = 32
 const PERSONS = 10_000
-/** The p99 beside shipping may be so much of the one without. */
+/** The most that the p99 beside shipping may be of the one without. */
 const RATIO_MAX = 1.1
 
 /** A load, with the processor time of the server for an event, and the events that ClickHouse got meanwhile. */

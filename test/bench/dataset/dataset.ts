@@ -39,7 +39,7 @@ export type Dataset = { readonly data_dir: string; readonly extent: Extent }
 type Made = { readonly version: number; readonly events: number }
 
 /**
- * The data set of so many events in `data_dir`, which is made when it is not there and left as it is when it is.
+ * The data set of a number of events in `data_dir`, which is made when it is not there and left as it is when it is.
  * Deterministic; about 40,000 events/s. Throws when the folder holds anything else.
  */
 export async function ensureDataset(

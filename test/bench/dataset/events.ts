@@ -44,9 +44,9 @@ export const oldPersonId = (number: string): string => `md5('visitor ' || ${numb
 export const userName = (number: string): string => `'user-' || ${number}`
 /** The distinct id of a browser whose visitor has not said who they are. */
 export const visitorName = (number: string): string => `md5('browser ' || ${number})::uuid::varchar`
-/** Every so many persons began as somebody else, and were merged. */
+/** One person in this many began as somebody else, and was merged. */
 export const MERGED_EVERY = 20
-/** Every so many persons were visitors before they were users. */
+/** One person in this many was a visitor before being a user. */
 export const VISITOR_EVERY = 3
 export const COMPANIES = 2000
 export const TEAMS = 300

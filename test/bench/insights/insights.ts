@@ -44,7 +44,7 @@ const MEASURED =
 
 const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Measures every line whose name contains `wanted`, on a data set of so many events. */
+/** Measures every line whose name contains `wanted`, on a data set of a number of events. */
 export async function insightTimes(
   data_dir: string,
   events: number,

@@ -30,7 +30,7 @@ const AMPLE_MS = 600_000
 const SLICE = EVENTS_PER_BLOCK * 15_000
 const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Asks every question both ways on so many events. Throws when the answers differ. */
+/** Asks every question both ways on a number of events. Throws when the answers differ. */
 export async function handTimes(
   data_dir: string,
   events: number,

@@ -9,7 +9,7 @@ export type LedgerEvent = SentEvent & { readonly uuid: string }
 export type Batch = { readonly events: readonly LedgerEvent[]; answered: boolean }
 
 const BATCH_SIZE = 100
-/** A client sends again what is refused with 503; a server that refuses for so long has stopped storing. */
+/** The time of refusals with 503 after which a server counts as one that stores no more; until then clients send again. */
 const REFUSED_MS_MAX = 60_000
 const REFUSED_AGAIN_MS = 50
 
@@ -34,7 +34,7 @@ export function makeBatches(seed: number, count: number): readonly Batch[] {
 }
 
 /**
- * Sends the batches that have no answer yet over so many connections, until all are answered or the
+ * Sends the batches that have no answer yet over a number of connections, until all are answered or the
  * server stops answering. A batch counts as answered only when its 200 arrived whole.
  */
 export async function sendBatches(

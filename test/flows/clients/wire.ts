@@ -15,7 +15,7 @@ export type Wire = {
   /** What clients are told to talk to. */
   readonly url: string
   readonly passed: readonly Passed[]
-  /** Of the next so many requests whose text contains a word, the answers never arrive: the connections break. */
+  /** The answers to the next `count` requests whose text contains a word never arrive: the connections break. */
   loseReplies(count: number, word: string): void
   close(): void
 }

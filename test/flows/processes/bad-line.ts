@@ -18,7 +18,7 @@ type Link = {
   bytes: number
 }
 
-/** On a slow line, so many bytes pass every so many ms. */
+/** The bytes that pass a slow line at once, and the ms between them. */
 const SLOW_BYTES = 4096
 const SLOW_MS = 5
 

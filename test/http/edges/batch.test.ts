@@ -330,7 +330,7 @@ const nested = (entry: string, depth: number): string => {
   return `${line.replace(/"events":\[\[.*\]\]/, `"events":${JSON.stringify([head])}`)}\n${text}\n`
 }
 
-/** An entry whose event changes its person; D in the JSON is a list of lists, so many levels deep. */
+/** An entry whose event changes its person; D in the JSON is a list of lists, `depth` levels deep. */
 function changing(set: string, depth = 1): string {
   const update = { is_about_person: true, set: 'S', set_once: {}, unset: [] }
   const entry = entryOf(1, [], {

@@ -56,7 +56,7 @@ const subscribe = (resource_id: unknown, more: object = {}) =>
     ...more,
   })
 
-/** Waits until so many bodies have come. */
+/** Waits until a number of bodies has come. */
 async function received(count: number): Promise<readonly Posted[]> {
   while (posted.length < count) await Bun.sleep(20)
   return posted.splice(0)

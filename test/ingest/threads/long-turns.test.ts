@@ -37,7 +37,7 @@ async function leastTurn(work: () => Promise<void>): Promise<number> {
   return least_ms
 }
 
-/** Items with commas between them, so many characters of it. */
+/** Items with commas between them, up to a number of characters. */
 function fill(length: number, item: (index: number) => string): string {
   const items: string[] = []
   for (let index = 0, size = 0; size < length; index += 1) {

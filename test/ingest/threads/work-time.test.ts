@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { measureWork } from '../../../src/ingest/threads/work-time.ts'
 
-/** Keeps this thread busy until it has used so much processor time. */
+/** Keeps this thread busy until it has used an amount of processor time. */
 function work(cpu_ms: number): void {
   const used = process.threadCpuUsage()
   for (;;) {

@@ -157,7 +157,7 @@ const BREAK_S = 1800
 
 type View = { readonly person: number; readonly gap: number; readonly page: string }
 
-/** The visits of one person: pages in order, the same one in a row told once, no more than so many. */
+/** The visits of one person: pages in order, the same one in a row told once, up to a limit. */
 function visitsOf(views: readonly View[], person: number): readonly (readonly string[])[] {
   const visits: string[][] = []
   let since_s = 0

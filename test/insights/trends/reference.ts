@@ -103,7 +103,7 @@ export function recentPeopleByPlan(
   return new Map(lines.filter(([, data]) => data.some((count) => count > 0)))
 }
 
-/** How many people were active within so many days before the end of each step. */
+/** The number of people active within a number of days before the end of each step. */
 export function recentPeople(
   history: History,
   calendar: Calendar,

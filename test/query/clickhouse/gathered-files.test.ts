@@ -24,7 +24,7 @@ const query = {
   gathers: [{ sql: 'select 1', values: [] }],
 }
 
-/** A file of so many megabytes. */
+/** A file of a number of megabytes. */
 const fileOf = (megabytes: number): Response => {
   let sent = 0
   return new Response(

@@ -16,7 +16,7 @@ const elsewhere = Bun.serve({
     return new Response('1')
   },
 })
-/** Sends megabytes until its client goes away, at most so many. */
+/** Sends megabytes until its client goes away, up to a limit. */
 const endless = (status: number): Response => {
   let sent = 0
   const body = new ReadableStream({

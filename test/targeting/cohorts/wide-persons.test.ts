@@ -1,4 +1,4 @@
-/** Walks over persons with large properties: a list reads so many bytes at once, and walks end where nobody is left. */
+/** Walks over persons with large properties: a list reads a limited number of bytes at once, and walks end where nobody is left. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { openWorld, type World } from '../../http/world.ts'
 

@@ -120,7 +120,7 @@ const age: Lowering = (call, context) => {
 }
 
 const instantOfProject: TypeRule = ({ context }) => dateTimeType(context.timezone)
-/** An instant with that many sub-second digits, in the zone that the second argument names. */
+/** An instant with `precision` sub-second digits, in the zone that the second argument names. */
 const instantWith =
   (precision: 0 | 3): TypeRule =>
   ({ args, context }) =>

@@ -156,7 +156,7 @@ function findPresentInsight(app: AppContext, project_id: number, id: number) {
   }
 }
 
-/** Returns a function that serializes alerts during one request, with at most so many checks each. */
+/** Returns a function that serializes alerts during one request, with at most `checks_max` checks each. */
 function alertSerializer(app: AppContext, checks_max: number): (alert: Alert) => object {
   const nameAuthor = authorFinder(app)
   return (alert) => {

@@ -34,7 +34,7 @@ import { runTree, type TreeCall } from '../queries/run-tree.ts'
 /** Chains per page. */
 const PAGE_DEFAULT = 250
 const PAGE_MAX = 10_000
-/** Values are taken from so many of the most frequent chains. */
+/** The number of most frequent chains that values are taken from. */
 const CHAINS_MAX = 1000
 const VALUES_MAX = 20
 

@@ -12,7 +12,7 @@ const QUERY_TICK_MS = 1000
 const QUERIES_MAX = 4
 /** A silent connection is closed by proxies, and by this server. */
 const SILENCE_MS = 15_000
-/** A reader gets nothing while so much waits for it. */
+/** The bytes that wait for a reader at most; beyond them it gets nothing more until it has read. */
 const BUFFER_BYTES = 256 * 1024
 /** Then the reader connects again, and its rights are checked again. */
 const AGE_MS = 5 * 60_000

@@ -69,7 +69,7 @@ type ReadEvent =
   | { readonly kind: 'stored'; readonly text: string }
   | { readonly kind: 'dropped'; readonly details: string }
 
-/** Reads a batch of at most so many bytes, unpacked. Its time grows with them, up to 100 ms for each MiB. */
+/** Reads a batch of at most `bytes_max` unpacked bytes, in up to 100 ms for each MiB of them. */
 export function readBatch(sent: SentBatch, bytes_max: number = BATCH_BYTES_MAX): BatchReading {
   try {
     const bytes = unpack(sent, bytes_max)

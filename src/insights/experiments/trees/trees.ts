@@ -123,7 +123,7 @@ function anyOrderTree(
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** Actors who took that many steps. */
+/** Actors who took at least `steps` steps. */
 function tookSteps(steps: number): Expr {
   return expr`countIf(level >= ${constant(BigInt(steps))})`
 }

@@ -229,7 +229,7 @@ async function complete(id: string): Promise<void> {
   }
 }
 
-/** Waits until so many ask. */
+/** Waits until a number of questions is asked. */
 async function untilAsked(count: number): Promise<void> {
   while (world.service.state.requests < count) await Bun.sleep(0)
 }
