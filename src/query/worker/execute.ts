@@ -57,7 +57,7 @@ export async function sendParts(
     if (chunk === null || chunk.rowCount === 0) break
     const room = rows_max - row_count
     row_count += Math.min(room, chunk.rowCount)
-    const parts = sink.add(chunk, Math.min(room, chunk.rowCount))
+    const parts = await sink.add(chunk, Math.min(room, chunk.rowCount))
     if (chunk.rowCount > room) throw tooLarge(`${rows_max} rows`)
     for (const part of parts) await send(part)
   }
@@ -102,11 +102,13 @@ async function readRows(
     const chunk = await result.fetchChunk()
     if (chunk === null || chunk.rowCount === 0) break
     const room = query.rows_max - row_count
-    const text = writer.writeChunk(chunk, room)
-    const part = Buffer.from(row_count > 0 && text !== '' ? ROW_END + text : text)
-    byte_count += part.length
-    if (byte_count > bytes_max) throw tooLarge(`${bytes_max} bytes`)
-    bytes.push(part)
+    if (row_count > 0 && room > 0) bytes.push(BETWEEN)
+    for await (const text of writer.writeChunk(chunk, room)) {
+      const part = Buffer.from(text)
+      byte_count += part.length
+      if (byte_count > bytes_max) throw tooLarge(`${bytes_max} bytes`)
+      bytes.push(part)
+    }
     row_count += Math.min(room, chunk.rowCount)
     if (chunk.rowCount <= room) continue
     if (query.more_is_too_many) throw tooLarge(`${query.rows_max} rows`)
@@ -117,6 +119,7 @@ async function readRows(
 
 const OPEN = Buffer.from('[')
 const CLOSE = Buffer.from(']')
+const BETWEEN = Buffer.from(ROW_END)
 
 function tooLarge(limit: string): Refusal {
   return new Refusal(

@@ -14,6 +14,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { Refusal } from '../../../errors.ts'
+import { Slices } from '../../../threads/slices.ts'
 import { saturateDay, saturateInstant } from '../../../time.ts'
 import { type ColumnType, DECIMAL_WIDTH_MAX } from './column-types.ts'
 
@@ -56,15 +57,17 @@ export class ColumnBatch {
     return this.#row_count >= this.#rows_max || this.#byte_count >= this.#bytes_max
   }
 
-  /** Adds the first rows of a chunk; refuses (`query_failed`) numbers beyond the range of a decimal. */
-  add(chunk: DuckDBDataChunk, row_count: number): void {
+  /** Adds the first rows of a chunk, in slices; refuses (`query_failed`) numbers beyond the range of a decimal. */
+  async add(chunk: DuckDBDataChunk, row_count: number): Promise<void> {
+    const slices = new Slices()
     for (const [index, type] of this.#types.entries()) {
       const column = this.#columns[index] ?? []
-      const values = chunk.getColumnValues(index)
+      const vector = chunk.getColumnVector(index)
       for (let row = 0; row < row_count; row++) {
-        const value = plainValue(values[row] ?? null, type)
+        const value = plainValue(vector.getItem(row), type)
         this.#byte_count += sizeOf(value)
         column.push(value)
+        if (row % CLOCK_VALUES === 0 && slices.isOver()) await slices.end()
       }
     }
     this.#row_count += row_count
@@ -81,6 +84,8 @@ export class ColumnBatch {
 }
 
 const VALUE_BYTES = 16
+/** Values between two looks at the clock. */
+const CLOCK_VALUES = 256
 
 function sizeOf(value: PlainValue): number {
   if (typeof value === 'string') return VALUE_BYTES + value.length

@@ -12,8 +12,8 @@ export type RowsHead = {
 }
 
 export type RowSink = {
-  /** Adds the first rows of a chunk; returns the bytes that are ready. */
-  readonly add: (chunk: DuckDBDataChunk, row_count: number) => readonly Uint8Array[]
+  /** Adds the first rows of a chunk, in slices; returns the bytes that are ready. */
+  readonly add: (chunk: DuckDBDataChunk, row_count: number) => Promise<readonly Uint8Array[]>
   /** Returns the remaining bytes; call it once, after the last row. */
   readonly end: () => readonly Uint8Array[]
 }

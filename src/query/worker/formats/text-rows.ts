@@ -18,9 +18,13 @@ export function textSink(form: (columns: readonly string[]) => TextRows): OpenSi
       return [bytes]
     }
     return {
-      add: (chunk, row_count) => {
-        part += writer.writeRows(chunk, row_count, rows.row)
-        return part.length < PART_LENGTH ? [] : end()
+      add: async (chunk, row_count) => {
+        const parts: Uint8Array[] = []
+        for await (const text of writer.writeRows(chunk, row_count, rows.row)) {
+          part += text
+          if (part.length >= PART_LENGTH) parts.push(...end())
+        }
+        return parts
       },
       end,
     }

@@ -70,8 +70,8 @@ export function xlsxSink(options: XlsxOptions): ReturnType<OpenSink> {
   }
   beginSheet()
   return {
-    add: (chunk, row_count) => {
-      writer.writeRows(chunk, row_count, addRow)
+    add: async (chunk, row_count) => {
+      await Array.fromAsync(writer.writeRows(chunk, row_count, addRow))
       return file.take()
     },
     end: () => {

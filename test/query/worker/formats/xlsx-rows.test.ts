@@ -21,7 +21,7 @@ async function bookOf(
   const columns = result.columnNames()
   const sink = xlsxSink({ ...LIMITS, columns, types, timezone: 'UTC', sheet_rows_max })
   const parts: Uint8Array[] = []
-  for await (const chunk of result) parts.push(...sink.add(chunk, chunk.rowCount))
+  for await (const chunk of result) parts.push(...(await sink.add(chunk, chunk.rowCount)))
   parts.push(...sink.end())
   const files = Object.entries(unzipSync(Buffer.concat(parts)))
   return Object.fromEntries(files.map(([name, bytes]) => [name, strFromU8(bytes)]))
@@ -94,8 +94,8 @@ describe('a workbook', () => {
     const sink = xlsxSink({ ...head, sheet_rows_max: 100, bytes_max: 300_000 })
     const chunk = await result.fetchChunk()
     if (chunk === null) throw new Error('no rows')
-    const write = (): unknown => [sink.add(chunk, chunk.rowCount), sink.end()]
-    expect(write).toThrow('A workbook holds at most 4 GB.')
+    const write = async (): Promise<unknown> => [await sink.add(chunk, chunk.rowCount), sink.end()]
+    expect(write()).rejects.toThrow('A workbook holds at most 4 GB.')
   })
 
   test('gives any texts back, and is XML whatever they are', async () => {
@@ -110,7 +110,7 @@ describe('a workbook', () => {
         ])
         const sink = xlsxSink({ ...LIMITS, columns: ['t'], types: ['String'], timezone: 'UTC' })
         const parts: Uint8Array[] = []
-        for await (const chunk of result) parts.push(...sink.add(chunk, chunk.rowCount))
+        for await (const chunk of result) parts.push(...(await sink.add(chunk, chunk.rowCount)))
         const book = unzipSync(Buffer.concat([...parts, ...sink.end()]))
         const sheet = strFromU8(book['xl/worksheets/sheet1.xml'] ?? new Uint8Array())
         expect(cellsOf(sheet).slice(1)).toEqual(rows.map((text) => [text]))
