@@ -6,11 +6,14 @@
 /** The owners of properties with columns. */
 export type ColumnOwner = 'event' | 'group' | 'person'
 
-/** A column that a query needs: a property's value, or JSON with at least this property of an event. */
+/**
+ * A column that a query needs: a property's value, or JSON with at least this property of an event. Numbers that are
+ * `whole_or_real` are BIGINT where all of them are whole and in files, else DOUBLE as those of `number` always are.
+ */
 export type NeededColumn = {
   /** By default `event`. */
   readonly owner?: ColumnOwner
-  readonly kind: 'boolean' | 'json' | 'number' | 'text'
+  readonly kind: 'boolean' | 'json' | 'number' | 'text' | 'whole_or_real'
   readonly name: string
 }
 

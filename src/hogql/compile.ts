@@ -26,6 +26,7 @@ import { narrowJsonReads } from './passes/read-less/narrow-json-reads.ts'
 import { prefilterUuids } from './passes/read-less/prefilter-uuids.ts'
 import { propagateTimeRanges } from './passes/read-less/propagate-time-ranges.ts'
 import { pruneProperties } from './passes/read-less/prune-properties.ts'
+import { readWholeNumbers } from './passes/read-less/read-whole-numbers.ts'
 import type { Pass } from './passes/walk.ts'
 import { printHogQL } from './print-hogql/print-hogql.ts'
 import { type QueryReads, queryReads } from './query-reads.ts'
@@ -54,6 +55,7 @@ const PASSES: readonly Pass[] = [
   prefilterUuids,
   lowerNullSafety,
   narrowJsonReads,
+  readWholeNumbers,
   lowerFunctions,
   lowerProperties,
   lowerTimeZones,

@@ -40,6 +40,11 @@ const COLUMN_VALUES = {
     value: (at) => `try_cast(json_extract_string(properties, ${at}) as double)`,
   },
   text: { type: 'varchar', value: (at) => `json_extract_string(properties, ${at})` },
+  // As in a file whose numbers are not all whole.
+  whole_or_real: {
+    type: 'double',
+    value: (at) => `try_cast(json_extract_string(properties, ${at}) as double)`,
+  },
 } as const satisfies Record<
   NeededColumn['kind'],
   { readonly type: string; readonly value: (at: string) => string }
@@ -50,6 +55,7 @@ const WITH_COLUMNS: ReadonlySet<string> = new Set([
   'materialize-late',
   'narrow-json-reads',
   'prefilter-uuids',
+  'read-whole-numbers',
 ])
 
 /** One file per pass and per line of REWRITES, and some for names and joins. */
@@ -62,6 +68,7 @@ const FILES = [
   'prefilter-uuids',
   'propagate-time-ranges',
   'prune-properties',
+  'read-whole-numbers',
   'cast-output',
   'lift-lambda-captures',
   'lower-time-zones',

@@ -52,12 +52,26 @@ const QUESTIONS = [
   "select seq_of from EVENTS where properties.when > '2024-01-01'",
   'select properties.text as t, count() as n, sum(properties.num) as s from events group by t order by n desc, t',
   'select properties.flag as f, max(properties.num), uniq(properties.Text) from events group by f order by f',
+  'select min(properties.num), maxIf(properties.num, properties.num < 1e6), quantileExact(0.9)(properties.num) from events',
+  'select countIf(properties.num >= 1), countIf(properties.num = 1.5), countIf(properties.num != 12) from events',
   'select a.distinct_id, b.properties.text from events a join events b on a.distinct_id = b.distinct_id order by 1, 2',
   'select t, count() from (select properties.text as t, properties as p from events) group by t order by 1',
   'select distinct_id, p.num from (select distinct_id, properties as p from events) order by 1, 2',
 ].map((text) =>
   text.replace('seq_of', 'distinct_id').replace(/EVENTS(.*)$/, 'events$1 order by distinct_id'),
 )
+
+/** Every way a number is read that may be an integer in some files, beside others. */
+const OF_NUMBERS = [
+  'select min(properties.num), max(properties.num), sum(properties.num) from events',
+  'select avg(properties.num), quantileExact(0.5)(properties.num), quantile(0.3)(properties.num) from events',
+  'select sumIf(properties.num, properties.num > 6), countIf(properties.num = 12), countIf(properties.num < 1.7) from events',
+  'select min(properties.num) / 4, max(properties.num) * max(properties.num) * 1000000, toString(sum(properties.num)) from events',
+  'select distinct_id, properties.num / 2, sum(properties.num) over (order by distinct_id), properties from events order by distinct_id',
+  'select distinct_id, toString(properties.num), properties.num from events where properties.num >= 5 order by properties.num, distinct_id',
+  'select count(), sum(properties.num) from events where properties.num != 5.0 and properties.num <= 120.5',
+  'select properties.num as n, count() from events where n > 2 group by n having n != 5 order by n',
+]
 
 function define(world: World): void {
   for (const [key, type] of TYPES) {
@@ -228,6 +242,53 @@ describe('property columns', () => {
     await job.close()
     expect(await askHogQL(engine, read)).toEqual(before)
     expect(await askHogQL(engine, read, true)).toEqual(before)
+  })
+
+  test('are integers in a file whose numbers are all whole: no answer changes, whatever the other files have', async () => {
+    await using world = new World()
+    define(world)
+    const engine = world.openEngine()
+    const job = createJob(world, { readers: engine })
+    const wholes = (): boolean[] =>
+      listAllFiles(world.log.db).map((file) =>
+        readColumns(file.columns).some(({ name, is_whole }) => name === 'num' && is_whole === true),
+      )
+    const found: (readonly boolean[])[] = []
+    for (const nums of [
+      [7, -3, 120],
+      [null, 12, 1e14],
+      ['text', 5, 0],
+      [1.5, 2, 6],
+      [1e15, 2, 2, 2, 2, 2],
+    ]) {
+      world.send(
+        ...Array.from({ length: 30 }, (_, index) => ({
+          distinct_id: `user ${wholes().length} ${index + 10}`,
+          properties: JSON.stringify({ num: nums[index % nums.length] }),
+        })),
+      )
+      const before: unknown[] = []
+      for (const text of OF_NUMBERS) before.push(await askHogQL(engine, text))
+      await job.run()
+      for (const [index, text] of OF_NUMBERS.entries()) {
+        expect([text, await askHogQL(engine, text)]).toEqual([text, before[index]])
+        expect([text, await askHogQL(engine, text, true)]).toEqual([text, before[index]])
+      }
+      found.push(wholes())
+    }
+    await job.close()
+    expect(found.at(-1)).toEqual([true, true, true, false, false])
+
+    const expected: unknown[] = []
+    for (const text of OF_NUMBERS) expected.push(await askHogQL(engine, text))
+    const compaction = { fan_in: 5, bytes_max: 1e9, quiet_us: 0 }
+    const compacting = createJob(world, { readers: engine, compaction })
+    await compacting.compact()
+    await compacting.close()
+    expect(wholes()).toEqual([false])
+    for (const [index, text] of OF_NUMBERS.entries()) {
+      expect([text, await askHogQL(engine, text, true)]).toEqual([text, expected[index]])
+    }
   })
 
   test('are those of frequent properties, typed as defined, and stay the same from file to file', async () => {

@@ -68,9 +68,9 @@ async function packAndUnpack(sent: readonly string[]): Promise<{ read: string[];
   for (const [seq, text] of sent.entries()) {
     await connection.run('insert into log (seq, properties) values ($1, $2)', [seq, text])
   }
-  const select = await prepareContent({ source: 'log', columns: COLUMNS }, connection)
+  const content = await prepareContent({ source: 'log', columns: COLUMNS }, connection)
   const rows = await connection.runAndReadAll(
-    `select ${unpackProperties(COLUMNS)}, shape is not null from (${select}) order by seq`,
+    `select ${unpackProperties(content.columns)}, shape is not null from (${content.select}) order by seq`,
   )
   const all = rows.getRows()
   return {
@@ -95,7 +95,7 @@ test('have in their columns what their JSON says, and nothing where it says noth
     ),
   ]
   await packAndUnpack(sent)
-  const select = await prepareContent({ source: 'log', columns: COLUMNS }, connection)
+  const { select } = await prepareContent({ source: 'log', columns: COLUMNS }, connection)
   for (const column of COLUMNS) {
     const found = await connection.runAndReadAll(`
 select count(*), count(said) from (

@@ -56,6 +56,8 @@ export type Property = {
   readonly of: ResolvedExpr
   readonly path: readonly (string | number)[]
   readonly type: Type
+  /** A number that may be read as BIGINT: what reads it answers the same for both types. */
+  readonly may_be_whole?: true
 }
 /** The instant whose local time in the type's zone is `local`. GROUP BY uses `local` itself. */
 export type InstantExpr = {

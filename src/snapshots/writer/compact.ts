@@ -4,7 +4,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { textLiteral } from '../../storage/duckdb/duckdb-text.ts'
 import { isShared } from '../../storage/files/file-months.ts'
 import { filePath } from '../../storage/files/parquet.ts'
-import { sortColumns, writeColumns } from '../../storage/files/property-columns.ts'
+import { haveSameNames, readColumns, sortColumns } from '../../storage/files/property-columns.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { selectEvents, selectStored, storedShape } from '../../storage/log/event-select.ts'
 import { reachFaultPoint } from '../fault-injection.ts'
@@ -50,7 +50,7 @@ export async function compactFiles(
     }),
   )
   const is_packed = files.every(
-    (file) => file.layout === 'packed' && file.columns === writeColumns(columns),
+    (file) => file.layout === 'packed' && haveSameNames(readColumns(file.columns), columns),
   )
   const rows = is_packed ? relation(groups.map(selectStored)) : whole
   const source = (await hasRepeated(connection, rows))

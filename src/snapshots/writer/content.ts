@@ -1,6 +1,11 @@
 /** The content of a file: whole rows, or rows packed into property columns, a shape and a rest. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { columnName, type PropertyColumn } from '../../storage/files/property-columns.ts'
+import {
+  areWhole,
+  columnName,
+  type FileColumn,
+  type PropertyColumn,
+} from '../../storage/files/property-columns.ts'
 import {
   type FileLayout,
   PACKING_COLUMNS,
@@ -30,17 +35,60 @@ export function layoutOf({ columns }: FileContent): FileLayout {
   return columns.length === 0 ? 'whole' : 'packed'
 }
 
-/** Prepares the SELECT of a file's rows, unordered; its temporary tables exist until `FORGET_CONTENT` is run. */
+/** The SELECT of a file's rows, unordered, and the columns that it has. */
+type PreparedContent = { readonly select: string; readonly columns: readonly FileColumn[] }
+
+/** Prepares the rows of a file; their temporary tables exist until `FORGET_CONTENT` is run. */
 export async function prepareContent(
   content: FileContent,
   connection: DuckDBConnection,
-): Promise<string> {
-  const { source, columns, is_packed = false } = content
-  if (layoutOf(content) === 'whole') return `select ${OWN}, properties from ${source}`
-  if (is_packed) {
-    const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
-    return `select ${OWN}, ${kept.join(', ')} from ${source}`
-  }
+): Promise<PreparedContent> {
+  const { source, is_packed = false } = content
+  if (layoutOf(content) === 'whole')
+    return { select: `select ${OWN}, properties from ${source}`, columns: [] }
+  if (!is_packed) await cutProperties(content, connection)
+  const columns = await findWhole(content.columns, connection, is_packed ? source : 'cut')
+  const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
+  const select = is_packed
+    ? `select ${OWN}, ${kept.join(', ')} from ${source}`
+    : selectPacked('(cut left join shapes using (signature))', OWN, columns)
+  return { select: `select ${replaceWhole(columns)} from (${select})`, columns }
+}
+
+/** Marks the columns of numbers that are all whole: aggregates over integers take a third of the time. */
+async function findWhole(
+  columns: readonly PropertyColumn[],
+  connection: DuckDBConnection,
+  rows: string,
+): Promise<readonly FileColumn[]> {
+  const numbers = columns.filter(({ kind }) => kind === 'number')
+  if (numbers.length === 0) return columns
+  const reader = await connection.runAndReadAll(
+    `select ${numbers.map(areWhole).join(', ')} from ${rows}`,
+  )
+  const are_whole = reader.getRows()[0] ?? []
+  const whole_names = new Set(
+    numbers.filter((_, index) => are_whole[index] === true).map(columnName),
+  )
+  return columns.map(({ kind, name }) => ({
+    kind,
+    name,
+    is_whole: whole_names.has(columnName({ kind, name })),
+  }))
+}
+
+function replaceWhole(columns: readonly FileColumn[]): string {
+  const whole = columns
+    .filter(({ is_whole }) => is_whole)
+    .map((column) => `"${columnName(column)}"::bigint as "${columnName(column)}"`)
+  return whole.length === 0 ? '*' : `* replace (${whole.join(', ')})`
+}
+
+/** Makes the tables `cut` and `shapes` of the rows' properties. */
+async function cutProperties(
+  { source, columns }: FileContent,
+  connection: DuckDBConnection,
+): Promise<void> {
   await connection.run(
     `create or replace temp table cut as ${selectUnpackable(source, OWN, columns)}`,
   )
@@ -52,7 +100,6 @@ export async function prepareContent(
   )
   const signatures = found.getRows().map(([signature]) => String(signature))
   await appendShapes(connection, signatures, columns)
-  return selectPacked('(cut left join shapes using (signature))', OWN, columns)
 }
 
 /** Drops the tables of `prepareContent`. */

@@ -8,7 +8,7 @@ import { MIB } from '../../bytes.ts'
 import { textLiteral } from '../../storage/duckdb/duckdb-text.ts'
 import { writeEncodings } from '../../storage/files/column-encodings.ts'
 import { filePath, projectFolder, sha256Of, syncPath } from '../../storage/files/parquet.ts'
-import { sortColumns, writeColumns } from '../../storage/files/property-columns.ts'
+import { type FileColumn, sortColumns, writeColumns } from '../../storage/files/property-columns.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { type FaultPoint, reachFaultPoint } from '../fault-injection.ts'
 import { type FileContent, FORGET_CONTENT, layoutOf, prepareContent } from './content.ts'
@@ -149,10 +149,13 @@ export async function publishRows(
 ): Promise<FileRow> {
   const content = { ...sent, columns: sortColumns(sent.columns) }
   const spelling = await chooseEncoding(content.source, connection)
+  let columns: readonly FileColumn[] = []
   const placed = await publishFile(
     {
       project_id: part.project_id,
-      write: (path) => copyContent(content, spelling, connection, path),
+      write: async (path) => {
+        columns = await copyContent(content, spelling, connection, path)
+      },
       readBack: (path) => readBackRows(part, connection, path),
     },
     options,
@@ -161,7 +164,7 @@ export async function publishRows(
     ...part,
     ...placed,
     created_at: Date.now() * 1000,
-    columns: writeColumns(content.columns),
+    columns: writeColumns(columns),
     layout: layoutOf(content),
     own: writeEncodings(spelling.own),
   }
@@ -174,16 +177,18 @@ export async function publishRows(
 export const FILE_FORMAT =
   'format parquet, parquet_version v2, compression zstd, bloom_filter_false_positive_ratio 0.1'
 
+/** Writes the content, and returns the columns as the file has them. */
 async function copyContent(
   content: FileContent,
   spelling: FileEncoding,
   connection: DuckDBConnection,
   path: string,
-): Promise<void> {
-  const select = await prepareContent(content, connection)
+): Promise<readonly FileColumn[]> {
+  const { select, columns } = await prepareContent(content, connection)
   const rows = orderRows(select, content.source, spelling)
   await connection.run(`copy (${rows}) to ${textLiteral(path)} (${FILE_FORMAT})`)
   await connection.run(FORGET_CONTENT)
+  return columns
 }
 
 /** Compares the written file with its rows; a file that differs is never published. */

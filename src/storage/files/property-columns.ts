@@ -7,6 +7,12 @@ export type ColumnKind = 'boolean' | 'number' | 'text'
 
 export type PropertyColumn = { readonly kind: ColumnKind; readonly name: string }
 
+/** A column of one file. */
+export type FileColumn = PropertyColumn & {
+  /** True when the file stores the numbers as BIGINT, since all of them are whole. */
+  readonly is_whole?: boolean
+}
+
 /** The column's name in files. It depends on the property alone, so that all processes and files use the same. */
 export function columnName({ kind, name }: PropertyColumn): `p_${string}` {
   const digest = new Bun.CryptoHasher('sha256').update(`${kind}:${name}`).digest('hex')
@@ -16,19 +22,36 @@ export function columnName({ kind, name }: PropertyColumn): `p_${string}` {
 const NAME_DIGITS = 32
 
 /** Reads the columns of a file from the manifest's text; files of older versions have none. */
-export function readColumns(text: string): readonly PropertyColumn[] {
+export function readColumns(text: string): readonly FileColumn[] {
   if (text === '') return []
-  return (JSON.parse(text) as [ColumnKind, string][]).map(([kind, name]) => ({ kind, name }))
+  return (JSON.parse(text) as [ColumnKind, string, true?][]).map(
+    ([kind, name, is_whole = false]) => (is_whole ? { kind, name, is_whole } : { kind, name }),
+  )
+}
+
+/** True for columns of the same properties, whether or not their numbers are whole. */
+export function haveSameNames(
+  some: readonly PropertyColumn[],
+  others: readonly PropertyColumn[],
+): boolean {
+  const names = new Set(some.map(columnName))
+  return some.length === others.length && others.every((column) => names.has(columnName(column)))
 }
 
 /** Sorts columns into the order of files, which depends on the columns alone. */
-export function sortColumns(columns: readonly PropertyColumn[]): readonly PropertyColumn[] {
+export function sortColumns<Column extends PropertyColumn>(
+  columns: readonly Column[],
+): readonly Column[] {
   return columns.toSorted((one, other) => (columnName(one) < columnName(other) ? -1 : 1))
 }
 
 /** Writes the manifest's text; equal columns give equal texts. */
-export function writeColumns(columns: readonly PropertyColumn[]): string {
-  return JSON.stringify(sortColumns(columns).map(({ kind, name }) => [kind, name]))
+export function writeColumns(columns: readonly FileColumn[]): string {
+  return JSON.stringify(
+    sortColumns(columns).map(({ kind, name, is_whole = false }) =>
+      is_whole ? [kind, name, is_whole] : [kind, name],
+    ),
+  )
 }
 
 /** Lists every column that a file of the project has ever had. */
@@ -71,7 +94,25 @@ const PRINT_JSON: Readonly<Record<ColumnKind, (value: string) => string>> = {
   boolean: (value) => `${value}::varchar`,
 }
 
-/** Prints the JSON of a column's value. */
+/** An aggregate over a column of numbers: true when it can be stored as BIGINT, and is printed as before. */
+export function areWhole(column: PropertyColumn): string {
+  const value = `"${columnName(column)}"`
+  return `coalesce(bool_and(${value} = trunc(${value}) and abs(${value}) < ${WHOLE_MAX}), true)`
+}
+
+/** Prints the value of a file's column, of the type of its kind. */
+export function storedValue(column: FileColumn): string {
+  const name = `"${columnName(column)}"`
+  return column.is_whole === true ? `${name}::double` : name
+}
+
+/** Prints the JSON of the value of a file's column. */
+export function printedValue(column: FileColumn): string {
+  const name = `"${columnName(column)}"`
+  return column.is_whole === true ? `${name}::varchar` : printedKind(column, name)
+}
+
+/** Prints the JSON of a value of this kind. */
 export function printedKind({ kind }: Pick<PropertyColumn, 'kind'>, value: string): string {
   return PRINT_JSON[kind](value)
 }

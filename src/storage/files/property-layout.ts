@@ -7,7 +7,14 @@
  * 10 µs per row that reads whole `properties`. `test/snapshots/property-layout.test.ts` compares packed with whole files.
  */
 import { textLiteral } from '../duckdb/duckdb-text.ts'
-import { columnName, type PropertyColumn, printedKind, valueOf } from './property-columns.ts'
+import {
+  columnName,
+  type FileColumn,
+  type PropertyColumn,
+  printedKind,
+  printedValue,
+  valueOf,
+} from './property-columns.ts'
 
 /** A file's layout of properties, as the manifest has it. */
 export type FileLayout = 'packed' | 'whole'
@@ -176,10 +183,9 @@ const REST_MEMBERS = `list_transform(
 )`
 
 /** Prints the JSON of a packed row's properties as sent, from its columns, `shape` and `rest`. */
-export function unpackProperties(columns: readonly PropertyColumn[]): string {
+export function unpackProperties(columns: readonly FileColumn[]): string {
   const members = columns.map(
-    (column) =>
-      `${textLiteral(`${JSON.stringify(column.name)}:`)} || ${printedKind(column, `"${columnName(column)}"`)}`,
+    (column) => `${textLiteral(`${JSON.stringify(column.name)}:`)} || ${printedValue(column)}`,
   )
   const held = `[${members.join(', ')}]::varchar[]`
   // Concatenating lists is slow, and most rows have no rest.

@@ -10,11 +10,13 @@ import { textList, textLiteral } from '../duckdb/duckdb-text.ts'
 import { type ColumnEncoding, readEncodings, readOwn, uuidEnd } from '../files/column-encodings.ts'
 import {
   columnName,
+  type FileColumn,
   fromJson,
   type PropertyColumn,
   pointerOf,
-  printedKind,
+  printedValue,
   readColumns,
+  storedValue,
   valueOf,
 } from '../files/property-columns.ts'
 import { PACKING_COLUMNS, unpackProperties } from '../files/property-layout.ts'
@@ -26,7 +28,7 @@ type StoredFileShape = {
   readonly relation: string
   readonly layout: FileRow['layout']
   readonly own: readonly ColumnEncoding[]
-  readonly columns: readonly PropertyColumn[]
+  readonly columns: readonly FileColumn[]
 }
 
 /** The shape of rows with properties as JSON only. */
@@ -60,9 +62,10 @@ const shapeOfFile = ({ layout, own, columns }: FileRow, relation: string): Store
 
 /** Prints a SELECT of packed files that keeps properties packed, and decodes the event columns. */
 export function selectStored({ relation, own, columns }: StoredFileShape): string {
-  const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
   const names = EVENT_COLUMNS.map(([name]) => name).filter((name) => name !== 'properties')
-  return `select ${[...names.map((name) => readOwn(own, name)), ...kept].join(', ')} from ${relation}`
+  const values = columns.map((column) => `${storedValue(column)} as "${columnName(column)}"`)
+  const list = [...names.map((name) => readOwn(own, name)), ...PACKING_COLUMNS, ...values]
+  return `select ${list.join(', ')} from ${relation}`
 }
 
 /** The columns to read of each event. */
@@ -150,7 +153,15 @@ const ANY_COLUMN = 'p_any'
 
 function readFrom(shape: StoredFileShape, request: NeededColumn): string {
   const { kind, name } = request
-  return kind === 'json' ? memberFrom(shape, name) : valueFrom(shape, { kind, name })
+  if (kind === 'json') return memberFrom(shape, name)
+  return kind === 'whole_or_real' ? numberFrom(shape, name) : valueFrom(shape, { kind, name })
+}
+
+/** Prints a number as its file stores it. The cast keeps files with other types out of one list. */
+function numberFrom(shape: StoredFileShape, name: string): string {
+  const column = shape.columns.find((other) => other.name === name && other.is_whole === true)
+  if (column === undefined) return valueFrom(shape, { kind: 'number', name })
+  return `"${columnName(column)}"::bigint`
 }
 
 /** Prints JSON that contains the property exactly as `properties` does. */
@@ -159,7 +170,7 @@ function memberFrom({ layout, columns }: StoredFileShape, name: string): string 
   const column = columns.find((other) => other.name === name)
   if (column === undefined) return `coalesce(rest, '{}')`
   const in_rest = `json_extract(rest, ${textLiteral(pointerOf(name))})::varchar`
-  const spelled = printedKind(column, quoted(column))
+  const spelled = printedValue(column)
   const value = `case when rest is null then ${spelled} else coalesce(${in_rest}, ${spelled}) end`
   return `'{' || coalesce(${textLiteral(`${JSON.stringify(name)}:`)} || ${value}, '') || '}'`
 }
@@ -167,19 +178,17 @@ function memberFrom({ layout, columns }: StoredFileShape, name: string): string 
 function valueFrom({ layout, columns }: StoredFileShape, needed: PropertyColumn): string {
   const same_name = columns.filter(({ name }) => name === needed.name)
   const same_kind = same_name.find(({ kind }) => kind === needed.kind)
-  if (same_kind !== undefined) return quoted(same_kind)
+  if (same_kind !== undefined) return storedValue(same_kind)
   if (layout !== 'packed') return fromJson(needed)
   const text = same_name.find(({ kind }) => kind === 'text')
-  if (text !== undefined) return valueOf(needed, quoted(text))
+  if (text !== undefined) return valueOf(needed, storedValue(text))
   const [other] = same_name
   if (other === undefined) return fromJson(needed, 'rest')
   // Values that the column cannot restore exactly are in `rest`, which is null for most rows.
   const exact = fromJson({ kind: 'text', name: needed.name }, 'rest')
-  const spelled = printedKind(other, quoted(other))
+  const spelled = printedValue(other)
   return valueOf(
     needed,
     `case when rest is null then ${spelled} else coalesce(${exact}, ${spelled}) end`,
   )
 }
-
-const quoted = (column: PropertyColumn): string => `"${columnName(column)}"`

@@ -6,7 +6,12 @@
  *   → t1.p_n_7072696365, or try_cast(json_extract_string(t1.properties, 'price') AS DOUBLE)
  */
 
-import { type ColumnOwner, neededColumnName, REST_COLUMN } from '../../../column-names.ts'
+import {
+  type ColumnOwner,
+  type NeededColumn,
+  neededColumnName,
+  REST_COLUMN,
+} from '../../../column-names.ts'
 import type { CompileContext } from '../../context.ts'
 import { lowerProperty } from '../../functions/text/json.ts'
 import type { ColumnExpr, Property, ResolvedExpr } from '../../sql/ir.ts'
@@ -40,7 +45,7 @@ function readsOf(
   readonly bool: ResolvedExpr | null
   readonly text: ResolvedExpr
 } {
-  const { path, type } = property
+  const { path, type, may_be_whole = false } = property
   const [name, ...deeper] = path
   const stored = has_property_columns ? storedColumnOf(property) : null
   if (stored === null || typeof name !== 'string')
@@ -51,7 +56,7 @@ function readsOf(
       stored.owner === 'event' ? { ...stored.column, name: REST_COLUMN } : stored.column
     return { float: null, bool: null, text: lowerProperty({ ...property, of }) }
   }
-  const find = (kind: 'boolean' | 'number' | 'text', as: Type): ResolvedExpr | null => {
+  const find = (kind: Exclude<NeededColumn['kind'], 'json'>, as: Type): ResolvedExpr | null => {
     const column = { owner: stored.owner, kind, name }
     const column_name = neededColumnName(column)
     if (column_name === undefined) return null
@@ -59,7 +64,7 @@ function readsOf(
     return { kind: 'column', relation, name: column_name, type: as, property: column }
   }
   return {
-    float: find('number', type),
+    float: find(may_be_whole && stored.owner === 'event' ? 'whole_or_real' : 'number', type),
     bool: find('boolean', type),
     text: find('text', withNull(STRING)) ?? lowerProperty(property),
   }

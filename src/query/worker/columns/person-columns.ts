@@ -72,7 +72,7 @@ export class PersonColumns {
 function columnOf(column: NeededColumn): readonly PersonTableColumn[] {
   const name = neededColumnName(column)
   const { kind } = column
-  if (name === undefined || kind === 'json') return []
+  if (name === undefined || kind === 'json' || kind === 'whole_or_real') return []
   const property = { kind, name: column.name }
   return [{ name, property, value: fromJson(property), type: TYPES[kind] }]
 }
