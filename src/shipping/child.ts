@@ -1,6 +1,6 @@
 /** Keeps a shipping process for pieces of work, one after the other; it starts with the first one. */
 
-import { ignoreClosedPipe, ownCommand } from '../storage/process/spawn-self.ts'
+import { childCommand, ignoreClosedPipe } from '../storage/process/spawn-self.ts'
 import { linesOf } from './lines.ts'
 import type { ShippingAnswer, ShippingWork } from './protocol.ts'
 
@@ -62,7 +62,7 @@ export class ShippingChild {
 
   #start(): RunningProcess {
     const child = Bun.spawn({
-      cmd: [...ownCommand(this.#args)],
+      cmd: [...childCommand(this.#args)],
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',

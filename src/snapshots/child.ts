@@ -1,7 +1,7 @@
 /** Starts a snapshot process for one piece of work, and reads its results. */
 
 import type { FileRow } from '../storage/log/event-log.ts'
-import { ignoreClosedPipe, ownCommand } from '../storage/process/spawn-self.ts'
+import { childCommand, ignoreClosedPipe } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
 import type { ReplicaChange } from './writer/write-mirror.ts'
 
@@ -33,7 +33,7 @@ export class SnapshotChildren {
     if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
       cmd: [
-        ...ownCommand([
+        ...childCommand([
           'snapshot-process',
           ...(this.#confined_dir === null ? [] : [this.#confined_dir]),
         ]),

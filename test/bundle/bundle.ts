@@ -26,7 +26,7 @@ const THREAD_URL = /new URL\('\.\/([\w-]+-thread\.ts)', import\.meta\.url\)/g
 /** The script beside a test that is started as a process: `ship-once.ts`, `move-process.ts`. */
 const SCRIPT_PATH = /join\(import\.meta\.dir, '([\w-]+-(?:once|process)\.ts)'\)/g
 /** The file that a process is started from. */
-const MAIN_PATH = /join\(import\.meta\.dir, '(?:\.\.\/)+main\.ts'\)/g
+const ENTRY_PATH = /join\(import\.meta\.dir, '(?:\.\.\/)+((?:main|child)\.ts)'\)/g
 
 /** Texts of modules by path: those that start something, changed to start it from the bundle. */
 type ModuleTexts = Readonly<Record<string, string>>
@@ -85,7 +85,7 @@ function replaceModules(modules: ModuleTexts): Bun.BunPlugin {
 function startFromBundle(path: string, text: string): string {
   return text
     .replaceAll(THREAD_URL, (_, name: string) => `new URL('file://${bundled(name)}')`)
-    .replaceAll(MAIN_PATH, `'${bundled('main.ts')}'`)
+    .replaceAll(ENTRY_PATH, (_, name: string) => `'${bundled(name)}'`)
     .replaceAll('import.meta.dir', `'${dirname(path)}'`)
 }
 

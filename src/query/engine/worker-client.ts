@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { MIB } from '../../bytes.ts'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
-import { ignoreClosedPipe, ownCommand } from '../../storage/process/spawn-self.ts'
+import { childCommand, ignoreClosedPipe } from '../../storage/process/spawn-self.ts'
 import {
   encodeMessage,
   type FromQueryProcess,
@@ -60,7 +60,7 @@ export class QueryChild {
     this.#work_dir = join(temporaryFolder(options.data_dir), `query-${process.pid}-${number}`)
     const process_options: ProcessOptions = { ...options, work_dir: this.#work_dir }
     this.#process = Bun.spawn({
-      cmd: [...ownCommand(['query-process', JSON.stringify(process_options)])],
+      cmd: [...childCommand(['query-process', JSON.stringify(process_options)])],
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',

@@ -15,11 +15,17 @@ export function sourceFolder(): string | null {
 }
 
 /**
- * The command line of a child of ourselves: `args` begin with a command, which may be a hidden one such as `query-process`.
- * Compiled, the executable is its own entry; from source Bun must be told which file to run.
+ * The command line of this program with `args`, which begin with a command. Compiled, the executable is its own entry; from
+ * source Bun must be told which file to run.
  */
 export function ownCommand(args: readonly string[]): readonly string[] {
   const entry = isCompiled() ? [] : [join(import.meta.dir, '../../main.ts')]
+  return [process.execPath, ...entry, ...args]
+}
+
+/** The command line of a child process: `args` begin with a hidden command, such as `query-process`. */
+export function childCommand(args: readonly string[]): readonly string[] {
+  const entry = isCompiled() ? [] : [join(import.meta.dir, '../../child.ts')]
   return [process.execPath, ...entry, ...args]
 }
 

@@ -16,7 +16,7 @@ import { openReader } from '../../../storage/sqlite/sqlite.ts'
 import { findMacroFile, macroFolders } from '../macro-file.ts'
 import { enterConfinement } from '../main.ts'
 
-/** Its hidden command in `main.ts`. */
+/** Its hidden command in `children.ts`. */
 const COMMAND = 'query-confinement-probe'
 
 /** The options, given as one JSON text. */

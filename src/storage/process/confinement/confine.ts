@@ -1,7 +1,7 @@
 /** Confines a process of ours: files by Landlock, which lasts through a new start of the same program, calls by seccomp. */
 import { existsSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ownCommand, sourceFolder } from '../spawn-self.ts'
+import { childCommand, sourceFolder } from '../spawn-self.ts'
 import { landlockVersion, type PathRule, type Right, restrictThread } from './landlock.ts'
 import { replaceProgram, systemCall } from './libc.ts'
 import { refuseSystemCalls } from './seccomp.ts'
@@ -57,7 +57,7 @@ export function restartConfined(
     const version = landlockVersion()
     if (version === 0 || !refuseNewPrivileges()) return
     if (!restrictThread(version, [...rules, ...systemRules()])) return
-    const [program = '', ...rest] = ownCommand([command, ...args, `landlock=${version}`])
+    const [program = '', ...rest] = childCommand([command, ...args, `landlock=${version}`])
     const reason = replaceProgram(program, [program, ...rest])
     // The main thread is restricted, the others are not: nothing sensible runs like this.
     throw new Error(`a confined process cannot be started: ${reason}`)
