@@ -1,6 +1,8 @@
-/** Copies committed rows from events.db into DuckDB tables, in batches, in commit order. */
+/** Copies committed rows from events.db into DuckDB tables, in batches, in slices, in commit order. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBAppender } from '@duckdb/node-api'
+import { KIB, MIB } from '../../bytes.ts'
+import { Slices } from '../../threads/slices.ts'
 import type { StatementWriter } from '../duckdb/duckdb.ts'
 
 /**
@@ -15,6 +17,8 @@ export type CopySource = {
   readonly select: string
   /** Statements that move the rows of `staged` into the table, after deleting their older versions. */
   readonly move: readonly string[]
+  /** Positions that one read may pass over; required where rows of other projects lie between those of one. */
+  readonly positions_max?: number
 }
 
 /** The range of rows; `after` (exclusive) and `up_to` are sequence or change numbers. */
@@ -27,14 +31,20 @@ type CopyRange = {
   readonly length_max?: number
 }
 
-/** Rows per batch; the event loop runs between batches (about 40 ms of work). */
-const BATCH_ROWS = 8192
+/**
+ * Rows per batch; between batches, others have their turn when 8 ms are over. Neither reading from SQLite nor appending to
+ * DuckDB lets the event loop run: 30,000 rows, and up to 32 MiB of wide ones, were one turn of 130 ms.
+ */
+const BATCH_ROWS = 512
 
 /** Characters per batch, since rows may be large. */
-const BATCH_LENGTH_MAX = 8 * 1024 * 1024
+const BATCH_LENGTH_MAX = 512 * KIB
+
+/** Rows that an appender takes: opening one costs 0.4 ms, closing one writes its rows. */
+const APPENDER_ROWS_MAX = 8192
 
 /** Characters in `staged` before its rows are moved. */
-const STAGED_LENGTH_MAX = 32 * 1024 * 1024
+const STAGED_LENGTH_MAX = 32 * MIB
 
 type CopiedRow = { readonly position: number; readonly fields: string; readonly properties: string }
 
@@ -42,8 +52,8 @@ type CopyBatch = {
   readonly rows: readonly CopiedRow[]
   /** Characters. */
   readonly length: number
-  /** No row of the range follows. */
-  readonly is_last: boolean
+  /** The position up to which all rows of the range are read. */
+  readonly up_to: number
 }
 
 /**
@@ -57,53 +67,80 @@ export async function copyRows(
   source: CopySource,
   { length_max = Number.POSITIVE_INFINITY, ...range }: CopyRange,
 ): Promise<number> {
+  const slices = new Slices()
+  const staged = new StagedRows(writer)
   let length = 0
-  let staged_length = 0
-  for (let after = range.after; ; ) {
-    const batch = readBatch(db, source, { ...range, after })
-    await stageRows(writer, batch.rows)
-    length += batch.length
-    staged_length += batch.length
-    const is_last = batch.is_last || length >= length_max
-    if (staged_length > 0 && (is_last || staged_length >= STAGED_LENGTH_MAX)) {
-      await moveStaged(writer, source)
-      staged_length = 0
+  try {
+    for (let after = range.after; ; ) {
+      const batch = readBatch(db, source, { ...range, after })
+      await staged.add(batch)
+      length += batch.length
+      const is_last = batch.up_to >= range.up_to || length >= length_max
+      if (is_last || staged.length >= STAGED_LENGTH_MAX) await staged.move(source)
+      after = batch.up_to
+      if (is_last) return after
+      if (slices.isOver()) await slices.end()
     }
-    after = batch.rows.at(-1)?.position ?? range.up_to
-    if (is_last) return batch.is_last ? range.up_to : after
+  } finally {
+    staged.close()
   }
 }
 
 /** Reads the next rows; those of one position are in one batch, since a copy continues after a position. */
 function readBatch(db: Database, source: CopySource, range: CopyRange): CopyBatch {
+  const { positions_max = Number.POSITIVE_INFINITY } = source
+  const up_to = Math.min(range.up_to, range.after + positions_max)
   const rows: CopiedRow[] = []
   let length = 0
-  for (const row of db.query<CopiedRow, CopyRange>(source.select).iterate(range)) {
+  for (const row of db.query<CopiedRow, CopyRange>(source.select).iterate({ ...range, up_to })) {
     const is_full = rows.length >= BATCH_ROWS || length >= BATCH_LENGTH_MAX
-    if (is_full && row.position !== rows.at(-1)?.position) return { rows, length, is_last: false }
+    const last = rows.at(-1)?.position
+    if (is_full && last !== undefined && row.position !== last) return { rows, length, up_to: last }
     rows.push(row)
     length += row.fields.length + row.properties.length
   }
-  return { rows, length, is_last: true }
+  return { rows, length, up_to }
 }
 
-async function stageRows(
-  { connection }: StatementWriter,
-  rows: readonly CopiedRow[],
-): Promise<void> {
-  if (rows.length === 0) return
-  const appender = await connection.createAppender('staged')
-  for (const row of rows) appendRow(appender, row)
-  appender.closeSync()
-}
+/** The rows in the table `staged`. */
+class StagedRows {
+  readonly #writer: StatementWriter
+  #appender: DuckDBAppender | null = null
+  #appended = 0
+  /** Characters. */
+  length = 0
 
-function appendRow(appender: DuckDBAppender, { fields, properties }: CopiedRow): void {
-  appender.appendVarchar(fields)
-  appender.appendVarchar(properties)
-  appender.endRow()
-}
+  constructor(writer: StatementWriter) {
+    this.#writer = writer
+  }
 
-async function moveStaged(writer: StatementWriter, source: CopySource): Promise<void> {
-  for (const statement of source.move) await writer.repeat(statement)
-  await writer.repeat('truncate staged')
+  async add({ rows, length }: CopyBatch): Promise<void> {
+    if (rows.length === 0) return
+    this.#appender ??= await this.#writer.connection.createAppender('staged')
+    for (const { fields, properties } of rows) {
+      this.#appender.appendVarchar(fields)
+      this.#appender.appendVarchar(properties)
+      this.#appender.endRow()
+    }
+    this.length += length
+    this.#appended += rows.length
+    if (this.#appended >= APPENDER_ROWS_MAX) this.close()
+  }
+
+  /** Moves the rows into the table of their source. */
+  async move({ move }: CopySource): Promise<void> {
+    this.close()
+    if (this.length === 0) return
+    for (const statement of move) await this.#writer.repeat(statement)
+    await this.#writer.repeat('truncate staged')
+    this.length = 0
+  }
+
+  /** Writes what was appended. An appender that stayed open would write it when it is collected, into a later transaction. */
+  close(): void {
+    const appender = this.#appender
+    this.#appender = null
+    this.#appended = 0
+    appender?.closeSync()
+  }
 }

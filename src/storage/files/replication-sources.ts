@@ -90,6 +90,8 @@ from events
 where seq > $after and seq <= $up_to and project_id = $project_id
 order by seq`,
   move: [`insert into tail select ${EVENT_VALUES} from ${STAGED}`],
+  // The log has no index by project.
+  positions_max: 4096,
 }
 
 /** The events of every project, into the table `log`, with project and month. */
