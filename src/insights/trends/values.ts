@@ -31,10 +31,11 @@ export function linesOfRows(
 
 function totalsOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): readonly TrendsLine[] {
   const count_tree = rows.length === 0 && plan.split.length === 0 ? [[0]] : rows
+  const scale = scaleOf(plan)
   return count_tree.map((row) => ({
     values: row.slice(0, -1).map(String),
     data: [],
-    total: scaledValue(plan, numberOf(row.at(-1))),
+    total: scale(numberOf(row.at(-1))),
   }))
 }
 
@@ -53,11 +54,9 @@ function seriesOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): read
     const step = find(row[0])
     if (step !== null) line.data[step] = (line.data[step] ?? 0) + numberOf(row.at(-1))
   }
+  const scale = scaleOf(plan)
   return [...match.values()].map(({ values, data }) => {
-    const shown = shownData(
-      plan,
-      data.map((value) => scaledValue(plan, value)),
-    )
+    const shown = shownData(plan, data.map(scale))
     const total = isCumulative(plan.query) ? (shown.at(-1) ?? 0) : sumOf(shown)
     return { values, data: shown, total }
   })
@@ -90,8 +89,10 @@ function movingAverage(data: readonly number[], count: number): readonly number[
   })
 }
 
-function scaledValue({ query, series, range }: TrendsPlan, value: number): number {
-  return isScaled(mathOf(series, range.interval)) ? scaleSample(value, query) : value
+/** The scaling of a plan's values. Finding a math parses templates, 40 µs, which for each value took most of an answer. */
+function scaleOf({ query, series, range }: TrendsPlan): (value: number) => number {
+  if (!isScaled(mathOf(series, range.interval))) return (value) => value
+  return (value) => scaleSample(value, query)
 }
 
 export function sumOf(values: readonly number[]): number {
