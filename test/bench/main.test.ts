@@ -9,7 +9,7 @@ import { EVERY_CASE, longTest } from '../long-tests.ts'
 setDefaultTimeout(400_000)
 
 /** `bun run check` leaves out those of whole flows and pages, which other tests walk; `check:long` runs all. */
-const SHORT = ['capture', 'import', 'flags', 'question', 'insights'] as const
+const SHORT = ['capture', 'import', 'decide', 'question', 'insights'] as const
 
 /** Runs a bench with its small round. Gives what it printed. */
 async function runSmall(path: string, names: readonly string[] = []): Promise<string> {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { memoizeValue } from '../../src/memoize.ts'
 import { PERSONAL_API_KEY, startServer } from '../flows/processes/server.ts'
 import { bareInsertRate } from './bare-inserts.ts'
 import { type Askers, FEW, fillServer, MANY, NEVER_TWICE, someQuestion } from './decide.ts'
@@ -260,15 +261,15 @@ async function benchDecide(port: number, asked: Askers, has_properties: boolean)
   }
 }
 
-async function benchFlags(port: number): Promise<readonly Line[]> {
-  await fillServer(`http://127.0.0.1:${port}`, TOKEN, NEVER_TWICE.people * ROUNDS)
-  const lines: Line[] = []
-  for (const asked of [FEW, MANY, NEVER_TWICE]) {
-    for (const has_properties of [false, true]) {
-      lines.push(await benchDecide(port, asked, has_properties))
-    }
+/** The server gets its flags and people once, for whichever of these benches is first. */
+const fillOnce = memoizeValue(() => fillServer(server.url, TOKEN, NEVER_TWICE.people * ROUNDS))
+
+/** The bench of people who are asked about. It gives its lines one by one: each takes half a minute and more. */
+function benchDecideOf(asked: Askers): (port: number) => AsyncIterable<Line> {
+  return async function* bench(port) {
+    await fillOnce()
+    for (const has_properties of [false, true]) yield benchDecide(port, asked, has_properties)
   }
-  return lines
 }
 
 /** Evaluations in process, beside those of posthog-node. */
@@ -425,8 +426,16 @@ function framesLine(name: string, { count, slow, longest_ms }: Frames): Line {
   }
 }
 
+/** Gives its lines together, or one by one. */
+type Bench = (port: number) => AsyncIterable<Line> | Promise<Line | readonly Line[]>
+
+async function* linesOf(measured: ReturnType<Bench>): AsyncIterable<Line> {
+  if (measured instanceof Promise) yield* [await measured].flat()
+  else yield* measured
+}
+
 /** What is measured, in order: all of it, or what the command line names. A new promise is a new line here. */
-const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly Line[]>>> = {
+const BENCHES: Readonly<Record<string, Bench>> = {
   capture: benchCapture,
   edge: benchEdge,
   standby: benchStandby,
@@ -434,7 +443,9 @@ const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly
   batch: benchBatch,
   import: benchImport,
   disk: benchDisk,
-  flags: benchFlags,
+  decide: benchDecideOf(NEVER_TWICE),
+  decide_few: benchDecideOf(FEW),
+  decide_many: benchDecideOf(MANY),
   evaluation: benchEvaluation,
   question: benchQuestion,
   cached: benchCachedQuestion,
@@ -459,7 +470,7 @@ function textOfPauses({ watched_ms, lost_ms, longest_ms }: Pauses): string {
 }
 
 /** The benches to run. Throws for a name that no bench has. */
-function chosenBenches(names: readonly string[]): (typeof BENCHES)[string][] {
+function chosenBenches(names: readonly string[]): Bench[] {
   return (names.length === 0 ? Object.keys(BENCHES) : names).map((name) => {
     const bench = BENCHES[name]
     if (bench !== undefined) return bench
@@ -472,8 +483,8 @@ process.stdout.write(`${textOfPauses(await standstill(SECONDS))}\n`)
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
 try {
   for (const bench of benches) {
-    const measured = [await bench(Number(new URL(server.url).port))].flat()
-    for (const line of measured) process.stdout.write(`${textOf(line)}\n`)
+    const lines = linesOf(bench(Number(new URL(server.url).port)))
+    for await (const line of lines) process.stdout.write(`${textOf(line)}\n`)
   }
 } finally {
   await server.stop()
