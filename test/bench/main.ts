@@ -73,8 +73,11 @@ async function applyAtRate(
   return spawnLoad([...args, PERSONAL_API_KEY, ...rate])
 }
 
-async function startBareServer(): Promise<{ port: number; stop: () => void }> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'bare-server.ts')])
+async function startBareServer(
+  file = 'bare-server.ts',
+  ...args: readonly string[]
+): Promise<{ port: number; stop: () => void }> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, file), ...args])
   const { value } = await child.stdout.getReader().read()
   return { port: Number(new TextDecoder().decode(value)), stop: () => child.kill() }
 }
@@ -87,20 +90,23 @@ async function benchCapture(port: number): Promise<Line> {
     ...someEvent(random, PERSONS),
   }))
   const bare = await startBareServer()
-  const rounds: { ours: LoadResult; bare: LoadResult }[] = []
+  const durable = await startBareServer('durable-server.ts', mkdtempSync(join(folder, 'durable-')))
+  const rounds: { ours: LoadResult; bare: LoadResult; durable: LoadResult }[] = []
   for (let round = 0; round < ROUNDS; round++) {
     rounds.push({
       bare: await load(bare.port, 64, '/capture/', file),
+      durable: await load(durable.port, 64, '/capture/', file),
       ours: await load(port, 64, '/capture/', file),
     })
   }
   bare.stop()
+  durable.stop()
   return {
     name: 'POST /capture/, 64 connections, requests/s',
     ours: median(rounds.map((round) => round.ours.requests_per_s)),
     bare: median(rounds.map((round) => round.bare.requests_per_s)),
     target: 0.45,
-    note: `p99 ${median(rounds.map((round) => round.ours.p99_ms)).toFixed(1)} ms (at most 1.5 × bare: ${median(rounds.map((round) => round.bare.p99_ms)).toFixed(1)}), refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+    note: `p99 ${median(rounds.map((round) => round.ours.p99_ms)).toFixed(1)} ms (at most 1.5 × bare: ${median(rounds.map((round) => round.bare.p99_ms)).toFixed(1)}), bare and durable ${median(rounds.map((round) => round.durable.requests_per_s))} with p99 ${median(rounds.map((round) => round.durable.p99_ms)).toFixed(1)} ms, refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
   }
 }
 

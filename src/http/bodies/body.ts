@@ -27,12 +27,16 @@ export type Bodies = {
    * announced, and a large one while too many others are being received. Small bodies that arrive in one turn
    * of the event loop are returned together. `bytes_max` is the limit of a route that takes less than others.
    */
-  read(
-    request: Request,
-    bytes_max?: number,
-    socket?: ClientSocket,
-  ): Promise<Uint8Array<ArrayBuffer>>
+  readonly read: ReadBytes
+  /** Reads alike, and returns each body at once: another thread begins with it while this one receives the next. */
+  readonly readForThread: ReadBytes
 }
+
+type ReadBytes = (
+  request: Request,
+  bytes_max?: number,
+  socket?: ClientSocket,
+) => Promise<Uint8Array<ArrayBuffer>>
 
 /**
  * Deepest nesting of a management body. Checks and the rooms behind recurse over it; real bodies are far
@@ -57,7 +61,6 @@ export function limitBodies(limits: BodyLimits): Bodies {
   const { body_bytes_max, receiving_bytes_max, trusted_proxies = [] } = limits
   const budget = new FairBudget(receiving_bytes_max)
   const findClientIp = clientIpFinder(trusted_proxies)
-  const allReceived = turnEndWaiter()
   const chargeOf = (request: Request, socket: ClientSocket): Charge => {
     const ip = findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
     const senders = [senderNetwork(ip)]
@@ -71,8 +74,9 @@ export function limitBodies(limits: BodyLimits): Bodies {
       release: () => budget.release(senders, taken),
     }
   }
-  return {
-    async read(request, limit = body_bytes_max, socket = null) {
+  const readThen =
+    (wait: (() => Promise<void>) | null): ReadBytes =>
+    async (request, limit = body_bytes_max, socket = null) => {
       const bytes_max = Math.min(limit, body_bytes_max)
       const announced = request.headers.get('content-length')
       if (announced === null) {
@@ -84,10 +88,10 @@ export function limitBodies(limits: BodyLimits): Bodies {
       if (length > bytes_max) throw tooLarge()
       if (length > SMALL_BYTES_MAX) return readLarge(request, length, chargeOf(request, socket))
       const buffer = await request.arrayBuffer().catch(refuseBroken)
-      await allReceived()
+      if (wait !== null) await wait()
       return new Uint8Array(buffer)
-    },
-  }
+    }
+  return { read: readThen(turnEndWaiter()), readForThread: readThen(null) }
 }
 
 async function readLarge(

@@ -60,7 +60,10 @@ function captureHandler(app: PublicContext, path: string): Endpoint['answer'] {
         content_encoding: headers.get('content-encoding') ?? '',
         client_ip: findClientIp(socket_ip, headers),
         received_at_ms,
-        body: request.method === 'GET' ? EMPTY : await app.bodies.read(request, undefined, socket),
+        body:
+          request.method === 'GET'
+            ? EMPTY
+            : await app.bodies.readForThread(request, undefined, socket),
       })
       if (answer.kind === 'stored') return answerStored(request)
       const { code, detail, attr } = answer

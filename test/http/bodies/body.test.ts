@@ -73,17 +73,23 @@ describe('bodies', () => {
     expect((await reading).length).toBe(15 * MIB)
   })
 
-  test('that come in at one turn are handed on one after the other once it is over', async () => {
+  test('that come in at one turn are handed on once it is over, those for another thread at once', async () => {
     const bodies = limitBodies(LIMITS)
     const seen: string[] = []
-    const read = async (name: string): Promise<void> => {
+    const read = async (method: 'read' | 'readForThread', name: string): Promise<void> => {
       const headers = { 'content-length': String(name.length) }
-      await bodies.read(new Request('http://localhost/', { method: 'POST', body: name, headers }))
+      await bodies[method](
+        new Request('http://localhost/', { method: 'POST', body: name, headers }),
+      )
       seen.push(name)
     }
     setImmediate(() => seen.push('turn is over'))
-    await Promise.all([read('first'), read('second')])
-    expect(seen).toEqual(['turn is over', 'first', 'second'])
+    await Promise.all([
+      read('read', 'first'),
+      read('read', 'second'),
+      read('readForThread', 'for a thread'),
+    ])
+    expect(seen).toEqual(['for a thread', 'turn is over', 'first', 'second'])
   })
 
   test('give back what they held when they are too large or break off', async () => {
