@@ -6,7 +6,7 @@ import { requireRoom } from '../projects/quota.ts'
 import { flag, type Json, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import type { AlertCondition, AlertThreshold } from './alert-verdict.ts'
-import { afterEditOf, type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { afterEditOf, type BoardEditor, isOneOf, recordBoardEdit } from './board-editor.ts'
 import { insights } from './tables.ts'
 
 /** INTERVALS: how often an alert may be checked, in ms. */
@@ -236,19 +236,20 @@ export function listChecks(db: ControlDB, alert_id: string, limit: number): read
 }
 
 /**
- * Narrows the alerts of an insight that a member has changed, who reads their values: they go on in the editor's name, or
+ * Narrows the alerts of insights that a member has changed, who reads their values: they go on in the editor's name, or
  * end, as `afterEditOf` says.
  */
-export function narrowAlertsOf(editor: BoardEditor, insight_id: number): void {
+export function narrowAlertsOf(editor: BoardEditor, insight_ids: readonly number[]): void {
   const { control, user_id } = editor
-  const its = eq(alerts.insight_id, insight_id)
-  for (const { id, created_by } of control.select().from(alerts).where(its).all()) {
-    const next = afterEditOf(editor, created_by)
+  const theirs = isOneOf(alerts.insight_id, insight_ids)
+  const authors = control.selectDistinct({ id: alerts.created_by }).from(alerts).where(theirs)
+  for (const author of authors.all()) {
+    const next = afterEditOf(editor, author.id)
     if (next === 'stays') continue
     control
       .update(alerts)
       .set(next === 'ends' ? { enabled: false } : { created_by: user_id })
-      .where(eq(alerts.id, id))
+      .where(and(theirs, eq(alerts.created_by, author.id)))
       .run()
   }
 }

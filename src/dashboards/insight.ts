@@ -50,7 +50,7 @@ export function createInsight(
       .get()
     if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
       requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
-      narrowLinksWith({ ...editor, control: tx }, insight.id)
+      narrowLinksWith({ ...editor, control: tx }, [insight.id])
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before: null, after: insight }, now)
     return insight
@@ -78,8 +78,8 @@ export function updateInsight(
     }
     recordBoardEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
     const its_editor = { ...editor, control: tx }
-    narrowLinksWith(its_editor, insight.id)
-    narrowAlertsOf(its_editor, insight.id)
+    narrowLinksWith(its_editor, [insight.id])
+    narrowAlertsOf(its_editor, [insight.id])
     return insight
   })
 }

@@ -2,7 +2,7 @@
  * Insights that read a definition beside their query: a cohort, an action, a variable. An edit of it changes the answers of
  * open links and alerts, which are computed in the name of others.
  */
-import { and, eq, or, sql } from 'drizzle-orm'
+import { and, eq, like, or, sql } from 'drizzle-orm'
 import { narrowAlertsOf } from './alert.ts'
 import { type BoardEditor, maySeeAll } from './board-editor.ts'
 import { narrowLinksWith } from './sharing.ts'
@@ -18,20 +18,20 @@ type ReadDefinition = 'Action' | 'Cohort' | { readonly variable_id: string }
  */
 export function narrowReaders(editor: BoardEditor, definition: ReadDefinition): void {
   if (maySeeAll(editor)) return
-  const { control, project } = editor
-  const query = sql`lower(${insights.query})`
-  const names = wordsOf(definition).map((word) => sql`instr(${query}, ${word}) > 0`)
+  const { control, project, user_id } = editor
+  // Without regard to case. 32 MiB of queries, the most of a project, take a third of the time of `instr(lower(…))`: 35 ms.
+  const names = wordsOf(definition).map((word) => like(insights.query, `%${word}%`))
   const { id } = insights
   const is_read = sql`${id} in (
-    select insight_id from alerts
+    select insight_id from alerts where created_by != ${user_id}
     union select t.insight_id from dashboard_tiles t
       join shared_dashboards s on s.dashboard_id = t.dashboard_id and s.enabled
-    where t.insight_id is not null)`
+    where t.insight_id is not null and s.created_by != ${user_id})`
   const its = and(eq(insights.project_id, project.id), is_read, or(...names))
-  for (const reader of control.select({ id }).from(insights).where(its).all()) {
-    narrowLinksWith(editor, reader.id)
-    narrowAlertsOf(editor, reader.id)
-  }
+  const readers = control.select({ id }).from(insights).where(its).all()
+  const ids = readers.map((reader) => reader.id)
+  narrowLinksWith(editor, ids)
+  narrowAlertsOf(editor, ids)
 }
 
 /** Words of which a query that reads the definition has one. Actions have cohorts, and so have filters of test accounts. */

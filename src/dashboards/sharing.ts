@@ -4,7 +4,7 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { makeInviteToken } from '../projects/keys/secrets.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { afterEditOf, type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { afterEditOf, type BoardEditor, isOneOf, recordBoardEdit } from './board-editor.ts'
 import { dashboard_tiles, dashboards } from './tables.ts'
 
 const shared_dashboards = sqliteTable('shared_dashboards', {
@@ -85,26 +85,28 @@ export function narrowLink(editor: BoardEditor, dashboard_id: number): void {
   narrowLinks(editor, eq(shared_dashboards.dashboard_id, dashboard_id))
 }
 
-/** Narrows the open links of the dashboards with an insight that a member has changed, as `narrowLink` does. */
-export function narrowLinksWith(editor: BoardEditor, insight_id: number): void {
+/** Narrows the open links of the dashboards with insights that a member has changed, as `narrowLink` does. */
+export function narrowLinksWith(editor: BoardEditor, insight_ids: readonly number[]): void {
   const boards = editor.control
     .select({ dashboard_id: dashboard_tiles.dashboard_id })
     .from(dashboard_tiles)
-    .where(eq(dashboard_tiles.insight_id, insight_id))
+    .where(isOneOf(dashboard_tiles.insight_id, insight_ids))
   narrowLinks(editor, inArray(shared_dashboards.dashboard_id, boards))
 }
 
 function narrowLinks(editor: BoardEditor, which: SQL): void {
   const { control, user_id } = editor
-  const { enabled, created_by, dashboard_id } = shared_dashboards
+  const { enabled, created_by } = shared_dashboards
   const of_others = and(which, eq(enabled, true), ne(created_by, user_id))
-  for (const link of control.select().from(shared_dashboards).where(of_others).all()) {
-    const next = afterEditOf(editor, link.created_by)
+  const authors = control.selectDistinct({ id: created_by }).from(shared_dashboards)
+  // By author: a project may have thousands of links, and an author's rights take longer than all of theirs.
+  for (const author of authors.where(of_others).all()) {
+    const next = afterEditOf(editor, author.id)
     if (next === 'stays') continue
     control
       .update(shared_dashboards)
       .set(next === 'ends' ? { enabled: false } : { created_by: user_id })
-      .where(eq(dashboard_id, link.dashboard_id))
+      .where(and(which, eq(enabled, true), eq(created_by, author.id)))
       .run()
   }
 }
