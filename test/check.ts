@@ -1,0 +1,99 @@
+/**
+ * `bun run check`: types, lint, format and all tests. The lanes run at the same time, the steps of a lane one after the
+ * other: tests of processes and browsers wait for a fifth of their time, in which the other lane has the processors.
+ */
+
+import type { Subprocess } from 'bun'
+
+/** A command and its arguments; programs are found as in a script of package.json. */
+type CheckStep = readonly string[]
+
+const BUN = process.execPath
+const BUNDLE: CheckStep = [BUN, 'test/bundle/main.ts']
+
+/** The longest files start first, so that none is left alone at the end. */
+const TEST: CheckStep = [
+  BUN,
+  'test',
+  '--preload=./test/bundle/preload.ts',
+  '--timings=test/timings.json',
+  '--timeout=60000',
+  '--retry=1',
+]
+
+/** Folders of `test/` whose files share their modules: what they test runs in the test's own process. */
+const SHARING = [
+  'flags',
+  'hogql',
+  'http',
+  'identity',
+  'ingest',
+  'insights',
+  'plugins',
+  'projects',
+  'query',
+  'storage',
+  'targeting',
+  'threads',
+] as const
+
+/** Adding a step means adding a line. */
+const LANES: readonly (readonly CheckStep[])[] = [
+  [
+    ['tsc'],
+    ['tsc', '-p', 'src/web'],
+    ['oxlint', '--type-aware', '--deny-warnings', 'src', 'test'],
+    ['biome', 'check'],
+    [...TEST, '--parallel=2', '--no-isolate', ...SHARING.map((name) => `test/${name}`)],
+  ],
+  [[...TEST, '--parallel=4', `--path-ignore-patterns=test/{${SHARING.join(',')}}/**`]],
+]
+
+const ENVIRONMENT = {
+  ...process.env,
+  // tsc is a program of Go: it ends sooner without collecting garbage.
+  GOGC: 'off',
+  GOMEMLIMIT: '2GiB',
+  // Processes of tests are short-lived: optimizing their scripts late takes a tenth less processor time.
+  BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
+  BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
+  ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
+}
+
+const running = new Set<Subprocess>()
+
+/** Runs a step and prints its output by whole lines, since another lane prints between them. True when it succeeded. */
+async function runStep(step: CheckStep): Promise<boolean> {
+  const child = Bun.spawn([...step], { env: ENVIRONMENT, stdout: 'pipe', stderr: 'pipe' })
+  running.add(child)
+  await Promise.all([printLines(child.stdout), printLines(child.stderr)])
+  const is_passed = (await child.exited) === 0
+  running.delete(child)
+  return is_passed
+}
+
+async function printLines(stream: ReadableStream<Uint8Array>): Promise<void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of stream) {
+    const text = rest + decoder.decode(bytes, { stream: true })
+    const end = text.lastIndexOf('\n') + 1
+    process.stdout.write(text.slice(0, end))
+    rest = text.slice(end)
+  }
+  if (rest !== '') process.stdout.write(`${rest}\n`)
+}
+
+/** Runs the steps up to the first that fails. A failed test lets the other lane end; a wrong type or format does not. */
+async function runLane(lane: readonly CheckStep[]): Promise<boolean> {
+  for (const step of lane) {
+    if (await runStep(step)) continue
+    if (step[1] !== 'test') for (const child of running) child.kill()
+    return false
+  }
+  return true
+}
+
+const is_bundled = await runStep(BUNDLE)
+const passed = is_bundled ? await Promise.all(LANES.map(runLane)) : [false]
+process.exit(passed.every(Boolean) ? 0 : 1)
