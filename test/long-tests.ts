@@ -6,3 +6,6 @@ export const EVERY_CASE = process.env['EVERY_CASE'] === '1'
 
 /** A test of a variation of what another one covers. */
 export const longTest = test.skipIf(!EVERY_CASE)
+
+/** A `longTest` that needs something of the machine: Bun refuses `skipIf` of a test that is skipped. */
+export const longTestIf = (is_possible: boolean) => test.skipIf(!EVERY_CASE || !is_possible)

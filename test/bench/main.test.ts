@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, longTestIf } from '../long-tests.ts'
 
 setDefaultTimeout(400_000)
 
@@ -68,7 +68,7 @@ test('every bench runs', async () => {
   }
 })
 
-longTest.skipIf(!hasClickHouse())(
+longTestIf(hasClickHouse())(
   'the bench of ClickHouse runs, and it answers each kind of insight',
   async () => {
     const out = await runSmall('clickhouse/main.ts')

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run as tidemark } from '../cli/command.ts'
-import { longTest } from '../long-tests.ts'
+import { longTestIf } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from './processes/server.ts'
 
@@ -134,7 +134,7 @@ test.skipIf(!canMount)(
   },
 )
 
-longTest.skipIf(!canMount)(
+longTestIf(canMount)(
   'a snapshot that finds no room leaves nothing behind and loses nothing, and is taken when there is',
   async () => {
     const fresh = join(disk, 'fresh')
