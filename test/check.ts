@@ -46,7 +46,11 @@ const LANES: readonly (readonly CheckStep[])[] = [
     ['biome', 'check'],
     [...TEST, '--parallel=2', '--no-isolate', ...SHARING.map((name) => `test/${name}`)],
   ],
-  [[...TEST, '--parallel=4', `--path-ignore-patterns=test/{${SHARING.join(',')}}/**`]],
+  [
+    // Files of a process share a server and a browser.
+    [...TEST, '--parallel=2', '--no-isolate', 'test/web'],
+    [...TEST, '--parallel=4', `--path-ignore-patterns=test/{${[...SHARING, 'web'].join(',')}}/**`],
+  ],
 ]
 
 const ENVIRONMENT = {
@@ -84,14 +88,20 @@ async function printLines(stream: ReadableStream<Uint8Array>): Promise<void> {
   if (rest !== '') process.stdout.write(`${rest}\n`)
 }
 
-/** Runs the steps up to the first that fails. A failed test lets the other lane end; a wrong type or format does not. */
+let is_ended = false
+
+/** Runs the steps. After a failed test all others run; a wrong type or format ends both lanes. */
 async function runLane(lane: readonly CheckStep[]): Promise<boolean> {
+  let is_passed = true
   for (const step of lane) {
+    if (is_ended) return false
     if (await runStep(step)) continue
-    if (step[1] !== 'test') for (const child of running) child.kill()
-    return false
+    is_passed = false
+    if (step[1] === 'test') continue
+    is_ended = true
+    for (const child of running) child.kill()
   }
-  return true
+  return is_passed
 }
 
 const is_bundled = await runStep(BUNDLE)

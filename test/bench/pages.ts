@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { API_TOKEN, PERSONAL_API_KEY } from '../flows/processes/server.ts'
-import { type Interface, openInterface } from '../web/interface.ts'
+import { type Interface, openWholeInterface } from '../web/interface.ts'
 import { seeded, someEvent } from './events.ts'
 import { type LoadResult, spawnLoad } from './load.ts'
 import { browserTime, processorTime } from './processor-time.ts'
@@ -34,7 +34,7 @@ export type LiveTimes = {
 /** Scrolls the SQL page through a hundred thousand rows; null without a browser. */
 export async function scrollRows(): Promise<Frames | null> {
   if (!HAS_BROWSER) return null
-  await using ui = await openInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
+  await using ui = await openWholeInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
   await using visit = await ui.visit({ is_alone: true })
   const { page } = visit
   const query =
@@ -89,7 +89,7 @@ export async function liveTimes(
   makeBodies: (name: string, count: number, body: () => unknown) => string,
 ): Promise<LiveTimes | null> {
   if (!HAS_BROWSER) return null
-  await using ui = await openInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
+  await using ui = await openWholeInterface({ demo_persons: 0, is_whole_browser: !IS_SMALL })
   const random = seeded(11)
   const file = makeBodies('live.json', 200, () => ({
     api_key: API_TOKEN,

@@ -1,7 +1,7 @@
 /** How long a browser takes from an address to the first chart, with an empty cache: on a desktop, and on a phone. */
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { type Interface, openInterface, type Visit } from '../web/interface.ts'
+import { type Interface, openWholeInterface, type Visit } from '../web/interface.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
 
 export type ChartTime = {
@@ -69,7 +69,7 @@ type MeasuredPage = (typeof PAGES)[number]
 /** Opens each page on each device; nothing when there is no browser. */
 export async function chartTimes(): Promise<readonly ChartTime[]> {
   if (!HAS_BROWSER) return []
-  await using ui = await openInterface({
+  await using ui = await openWholeInterface({
     demo_persons: SIZES.chart_persons,
     is_whole_browser: !IS_SMALL,
   })

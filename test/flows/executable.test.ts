@@ -19,7 +19,7 @@ import { THOROUGHLY } from '../../src/web-build.ts'
 import { unpackWeb } from '../../src/web-pack.ts'
 import { longTest, longTestIf } from '../long-tests.ts'
 import { EVERY_PAGE, fillPages } from '../web/every-page.ts'
-import { openInterface, sidewaysScroll } from '../web/interface.ts'
+import { openWholeInterface, sidewaysScroll } from '../web/interface.ts'
 import { HAS_BROWSER } from './clients/browser.ts'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
@@ -224,7 +224,7 @@ test('tidemark has the web interface inside, compressed at its best', async () =
 })
 
 test.skipIf(!ARE_PAGES_DRAWN)('tidemark draws every page of its web interface', async () => {
-  await using ui = await openInterface({ demo_persons: 20, command: [executable] })
+  await using ui = await openWholeInterface({ demo_persons: 20, command: [executable] })
   const ids = await fillPages(ui)
   await using visit = await ui.visit()
   const { page } = visit

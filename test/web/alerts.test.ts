@@ -20,20 +20,20 @@ beforeAll(async () => {
   if (!HAS_BROWSER) return
   ui = await openInterface({ demo_persons: 20 })
   const body = JSON.stringify({ name: 'Everything', use_template: 'Product analytics' })
-  const made = await ui.api('/api/projects/1/dashboards/', { method: 'POST', body })
+  const made = await ui.api(`/api/projects/${ui.project}/dashboards/`, { method: 'POST', body })
   board_id = (made as { readonly id: number }).id
 })
 afterAll(() => ui?.[Symbol.asyncDispose]())
 
 type AlertList = { readonly results: readonly { readonly id: string; readonly state: string }[] }
 
-const list = async () => (await ui.api('/api/projects/1/alerts/')) as AlertList
+const list = async () => (await ui.api(`/api/projects/${ui.project}/alerts/`)) as AlertList
 
 describe.skipIf(!HAS_BROWSER)('an alert', () => {
   test('is made from a tile, fires, is seen on the board, is silenced and deleted', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto(`/p/1/boards/${board_id}`)
+    await page.goto(`/p/${ui.project}/boards/${board_id}`)
     await page.getByRole('button', { name: 'Actions of Daily active users' }).click()
     await page.getByRole('menuitem', { name: 'Alert' }).click()
     await page.getByLabel('Tell when it').selectOption('is above')
@@ -45,13 +45,14 @@ describe.skipIf(!HAS_BROWSER)('an alert', () => {
     await page.getByLabel('Webhook').fill('')
     await page.getByRole('button', { name: 'Make the alert' }).click()
     await page.getByText('Somebody is here').waitFor()
-    await page.getByText('Firing', { exact: true }).waitFor()
+    // The server looks at alerts every 15 s, and so does the page at the server.
+    await page.getByText('Firing', { exact: true }).waitFor({ timeout: 60_000 })
     await page.getByRole('button', { name: 'Actions of Somebody is here' }).click()
     await page.getByRole('menuitem', { name: 'History' }).click()
     await page.getByRole('cell', { name: 'Firing' }).first().waitFor()
     expect(await findBarriers(page)).toEqual([])
     await page.keyboard.press('Escape')
-    await page.goto(`/p/1/boards/${board_id}`)
+    await page.goto(`/p/${ui.project}/boards/${board_id}`)
     const tile = page.getByRole('article', { name: 'Daily active users' })
     await tile.getByRole('link', { name: 'Alert' }).click()
     await page.getByRole('button', { name: 'Actions of Somebody is here' }).click()
@@ -76,7 +77,7 @@ describe.skipIf(!HAS_BROWSER)('an alert', () => {
 describe.skipIf(!HAS_BROWSER)('the page', () => {
   beforeAll(async () => {
     if (!HAS_BROWSER) return
-    const insights = (await ui.api('/api/projects/1/insights/?search=Daily')) as {
+    const insights = (await ui.api(`/api/projects/${ui.project}/insights/?search=Daily`)) as {
       readonly results: readonly { readonly id: number }[]
     }
     const body = JSON.stringify({
@@ -86,14 +87,14 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
       threshold: { configuration: { type: 'absolute', bounds: { upper: 1e9 } } },
       config: { type: 'TrendsAlertConfig', series_index: 0 },
     })
-    await ui.api('/api/projects/1/alerts/', { method: 'POST', body })
+    await ui.api(`/api/projects/${ui.project}/alerts/`, { method: 'POST', body })
   })
 
   test.each(devicesOf(0))(
     'is as wide as the window, and has no barrier, nor has its dialog: %s',
     async (device) => {
       await using visit = await ui.visit({ width: SCREENS[device][0], scheme: 'dark' })
-      await visit.page.goto('/p/1/alerts')
+      await visit.page.goto(`/p/${ui.project}/alerts`)
       await visit.page.getByText('Far too many').waitFor()
       await expectFits(visit.page)
       await expectOpen(visit.page, schemesOf(1))

@@ -18,7 +18,7 @@ import {
 
 setDefaultTimeout(60_000)
 
-const BOARDS = '/api/projects/1/dashboards/'
+const boardsPath = () => `/api/projects/${ui.project}/dashboards/`
 
 let ui: Interface
 beforeAll(async () => {
@@ -43,36 +43,39 @@ async function makeSqlBoard(
   query: object,
 ): Promise<{ readonly id: number; readonly short_id: string }> {
   const board = JSON.stringify({ name: 'SQL' })
-  const { id } = (await ui.api(BOARDS, { method: 'POST', body: board })) as BoardAnswer
-  const { short_id } = (await ui.api('/api/projects/1/insights/', {
+  const { id } = (await ui.api(boardsPath(), { method: 'POST', body: board })) as BoardAnswer
+  const { short_id } = (await ui.api(`/api/projects/${ui.project}/insights/`, {
     method: 'POST',
     body: JSON.stringify({ name, query, dashboards: [id] }),
   })) as { readonly short_id: string }
   return { id, short_id }
 }
 
-const read = async (id: number) => (await ui.api(`${BOARDS}${id}/`)) as BoardAnswer
+const read = async (id: number) => (await ui.api(`${boardsPath()}${id}/`)) as BoardAnswer
 
 async function makeBoard(): Promise<number> {
   const body = JSON.stringify({ name: 'Everything', use_template: 'Product analytics' })
-  return ((await ui.api(BOARDS, { method: 'POST', body })) as BoardAnswer).id
+  return ((await ui.api(boardsPath(), { method: 'POST', body })) as BoardAnswer).id
 }
 
 /** A board of two charts, for what does not depend on its tiles: a board from the template asks for seven answers. */
 async function makeSmallBoard(): Promise<number> {
   const body = JSON.stringify({ name: 'Small' })
-  const { id } = (await ui.api(BOARDS, { method: 'POST', body })) as BoardAnswer
+  const { id } = (await ui.api(boardsPath(), { method: 'POST', body })) as BoardAnswer
   for (const name of ['First views', 'Second views']) {
     const series = [{ kind: 'EventsNode', event: '$pageview', custom_name: name }]
     const source = { kind: 'TrendsQuery', series, dateRange: { date_from: '-7d' } }
     const insight = { name, query: { kind: 'InsightVizNode', source }, dashboards: [id] }
-    await ui.api('/api/projects/1/insights/', { method: 'POST', body: JSON.stringify(insight) })
+    await ui.api(`/api/projects/${ui.project}/insights/`, {
+      method: 'POST',
+      body: JSON.stringify(insight),
+    })
   }
   return id
 }
 
 async function open(page: Page, id: number, search = ''): Promise<void> {
-  await page.goto(`/p/1/boards/${id}${search}`)
+  await page.goto(`/p/${ui.project}/boards/${id}${search}`)
   await page.locator('article figure').first().waitFor()
 }
 
@@ -93,7 +96,7 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await makeSqlBoard('Sevens', { kind: 'HogQLQuery', query: 'select 7' })
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/boards')
+    await page.goto(`/p/${ui.project}/boards`)
     await page.getByText('Insights', { exact: true }).click()
     const found = page.getByRole('link', { name: /^Sevens/ })
     await found.waitFor()
@@ -201,7 +204,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
     await using visit = await ui.visit()
     const { page, context } = visit
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.goto(`/p/1/boards/${board.id}`)
+    await page.goto(`/p/${ui.project}/boards/${board.id}`)
     await page.getByRole('cell', { name: '=evil()' }).waitFor()
     const choose = async (item: string): Promise<void> => {
       await page.getByRole('button', { name: `Actions of ${name}` }).click()
@@ -216,7 +219,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
     await choose('Copy link')
     await page.getByText('Link copied').waitFor()
     const link = await page.evaluate<string>('navigator.clipboard.readText()')
-    expect(link).toEndWith(`/p/1/insights/${board.short_id}`)
+    expect(link).toEndWith(`/p/${ui.project}/insights/${board.short_id}`)
     await choose('Copy as curl')
     await page.getByText('Command copied').waitFor()
     const command = await page.evaluate<string>('navigator.clipboard.readText()')
@@ -263,7 +266,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
       ['<none>', 'article td'],
     ] as const) {
       const { id } = await makeSqlBoard(display, { kind: 'DataVisualizationNode', source, display })
-      await page.goto(`/p/1/boards/${id}`)
+      await page.goto(`/p/${ui.project}/boards/${id}`)
       await page.locator(drawn).first().waitFor()
       expect([display, await sidewaysScroll(page)]).toEqual([display, 0])
       if (display !== '<none>' || EVERY_CASE) {
@@ -321,7 +324,7 @@ describe.skipIf(!HAS_BROWSER)('answers', () => {
       const series = [{ kind: 'EventsNode', event }]
       const query = { kind: 'InsightVizNode', source: { kind: 'TrendsQuery', series } }
       const body = JSON.stringify({ name: event, query, dashboards: [id] })
-      await ui.api('/api/projects/1/insights/', { method: 'POST', body })
+      await ui.api(`/api/projects/${ui.project}/insights/`, { method: 'POST', body })
     }
     await using visit = await ui.visit()
     const { page } = visit
@@ -417,7 +420,7 @@ describe.skipIf(!HAS_BROWSER)('a subscription', () => {
     await page.getByRole('button', { name: 'Subscribe' }).click()
     await page.getByText(/^Every week, next 1 Jan/).waitFor()
     expect(await findBarriers(page)).toEqual([])
-    const list = (await ui.api(`/api/projects/1/subscriptions/?dashboard=${id}`)) as {
+    const list = (await ui.api(`/api/projects/${ui.project}/subscriptions/?dashboard=${id}`)) as {
       readonly results: readonly object[]
     }
     expect(list.results).toEqual([
@@ -473,7 +476,7 @@ function openLink(): Promise<string> {
 
 async function linkOf(board_id: number): Promise<string> {
   const body = JSON.stringify({ enabled: true })
-  const path = `${BOARDS}${board_id}/sharing/`
+  const path = `${boardsPath()}${board_id}/sharing/`
   const opened = (await ui.api(path, { method: 'PATCH', body })) as {
     readonly access_token: string
   }

@@ -9,29 +9,29 @@ import {
   findBarriers,
   type Interface,
   openInterface,
+  openWholeInterface,
   SCREENS,
 } from './interface.ts'
 
 setDefaultTimeout(60_000)
 
 let ui: Interface
-let token = ''
 beforeAll(async () => {
   if (!HAS_BROWSER) return
   ui = await openInterface({ demo_persons: 20 })
-  const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }
-  token = project.api_token
 })
 afterAll(() => ui?.[Symbol.asyncDispose]())
 
-async function send(...batch: readonly object[]): Promise<void> {
+const send = (...batch: readonly object[]): Promise<void> => sendTo(ui, batch)
+
+async function sendTo({ server, token }: Interface, batch: readonly object[]): Promise<void> {
   const body = JSON.stringify({ api_key: token, batch })
-  const answer = await fetch(`${ui.server.url}/batch/`, { method: 'POST', body })
+  const answer = await fetch(`${server.url}/batch/`, { method: 'POST', body })
   expect(answer.status).toBe(200)
 }
 
-async function open(page: Page, search = ''): Promise<void> {
-  await page.goto(`/p/1/events${search}`)
+async function open(page: Page, search = '', { project } = ui): Promise<void> {
+  await page.goto(`/p/${project}/events${search}`)
   await page.locator('tbody tr').first().waitFor()
 }
 
@@ -55,15 +55,16 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
   })
 
   longTest('go on after the server was away, with what came meanwhile', async () => {
-    await using visit = await ui.visit()
+    await using whole = await openWholeInterface({ demo_persons: 20 })
+    await using visit = await whole.visit()
     const { page } = visit
-    await open(page)
-    await send({ event: 'before the stop', distinct_id: 'liv' })
+    await open(page, '', whole)
+    await sendTo(whole, [{ event: 'before the stop', distinct_id: 'liv' }])
     await page.getByText('before the stop').waitFor()
-    await ui.stop()
+    await whole.stop()
     await page.getByText('connecting …').waitFor()
-    await ui.start()
-    await send({ event: 'after the start', distinct_id: 'liv' })
+    await whole.start()
+    await sendTo(whole, [{ event: 'after the start', distinct_id: 'liv' }])
     await page.getByText('after the start').waitFor()
     expect(await page.getByText('before the stop').count()).toBe(1)
   })
@@ -99,7 +100,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     await using visit = await ui.visit()
     const { page } = visit
     const filter = [{ type: 'event', key: 'plan', value: ['pro'], operator: 'exact' }]
-    await page.goto(`/p/1/events?filters=${encodeURIComponent(JSON.stringify(filter))}`)
+    await page.goto(`/p/${ui.project}/events?filters=${encodeURIComponent(JSON.stringify(filter))}`)
     await page.getByText('No event matches').waitFor()
     await send(
       { event: 'upgraded', distinct_id: 'liv', properties: { plan: 'pro' } },
@@ -126,7 +127,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     )
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons?search=una@x.example')
+    await page.goto(`/p/${ui.project}/persons?search=una@x.example`)
     await page.getByRole('button', { name: 'una@x.example' }).click()
     await page.getByRole('link', { name: 'Live events' }).click()
     await page.getByRole('button', { name: 'came first' }).waitFor()
@@ -166,7 +167,7 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
       .click()
     await page.keyboard.press('Escape')
     await page.getByRole('cell', { name: 'teal' }).waitFor()
-    await page.goto('/p/1/events?event=coloured')
+    await page.goto(`/p/${ui.project}/events?event=coloured`)
     await page.getByRole('cell', { name: 'teal' }).waitFor()
     expect(await page.getByRole('columnheader', { name: 'Library' }).count()).toBe(0)
     expect(visit.complaints).toEqual([])
@@ -197,7 +198,7 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
   test('says beside it what went wrong with events', async () => {
     await send({ event: '$identify', distinct_id: 'undefined', properties: {} })
     await send({ event: '$create_alias', distinct_id: 'liv', properties: { alias: 'null' } })
-    const warnings = (await ui.api('/api/projects/1/ingestion_warnings/')) as {
+    const warnings = (await ui.api(`/api/projects/${ui.project}/ingestion_warnings/`)) as {
       readonly count: number
       readonly results: readonly { readonly type: string }[]
     }

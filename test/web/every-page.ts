@@ -3,6 +3,7 @@ import type { Interface } from './interface.ts'
 
 /** What some addresses need. */
 export type PageIds = {
+  readonly project: number
   readonly board_id: number
   readonly person_id: string
   readonly insight_id: string
@@ -35,58 +36,95 @@ const hashOf = (query: object): string => `#q=${encodeURIComponent(JSON.stringif
 export const EVERY_PAGE: readonly TestedPage[] = [
   {
     name: 'Web',
-    path: () => '/p/1/web',
+    path: ({ project }) => `/p/${project}/web`,
     drawn: 'table th[scope=row]',
     empty: 'No event has come in yet',
   },
   {
     name: 'Explore',
-    path: () => '/p/1/explore',
+    path: ({ project }) => `/p/${project}/explore`,
     drawn: 'main button',
     empty: 'What do you want to know?',
   },
   {
     name: 'a chart',
-    path: () => `/p/1/explore${hashOf(DAILY)}`,
+    path: ({ project }) => `/p/${project}/explore${hashOf(DAILY)}`,
     drawn: '[role=slider]',
     empty: 'Page view',
   },
   {
     name: 'an insight',
-    path: ({ insight_id }) => `/p/1/insights/${insight_id}`,
+    path: ({ project, insight_id }) => `/p/${project}/insights/${insight_id}`,
     drawn: '[role=slider]',
   },
-  { name: 'Events', path: () => '/p/1/events', drawn: 'tbody tr', empty: 'No events yet' },
-  { name: 'Persons', path: () => '/p/1/persons', drawn: 'tbody tr', empty: 'identify' },
+  {
+    name: 'Events',
+    path: ({ project }) => `/p/${project}/events`,
+    drawn: 'tbody tr',
+    empty: 'No events yet',
+  },
+  {
+    name: 'Persons',
+    path: ({ project }) => `/p/${project}/persons`,
+    drawn: 'tbody tr',
+    empty: 'identify',
+  },
   {
     name: 'a person',
-    path: ({ person_id }) => `/p/1/persons/${person_id}`,
+    path: ({ project, person_id }) => `/p/${project}/persons/${person_id}`,
     drawn: 'section[aria-label=History] h2',
   },
   {
     name: 'a group',
-    path: ({ group_key }) => `/p/1/persons/group/0/${encodeURIComponent(group_key)}`,
+    path: ({ project, group_key }) =>
+      `/p/${project}/persons/group/0/${encodeURIComponent(group_key)}`,
     drawn: 'tbody tr',
   },
-  { name: 'SQL', path: () => `/p/1/sql${hashOf(BY_EVENT)}`, drawn: 'td', empty: '0 rows' },
-  { name: 'Boards', path: () => '/p/1/boards', drawn: 'main ul a' },
+  {
+    name: 'SQL',
+    path: ({ project }) => `/p/${project}/sql${hashOf(BY_EVENT)}`,
+    drawn: 'td',
+    empty: '0 rows',
+  },
+  { name: 'Boards', path: ({ project }) => `/p/${project}/boards`, drawn: 'main ul a' },
   {
     name: 'saved insights',
-    path: () => '/p/1/boards?show=insights',
+    path: ({ project }) => `/p/${project}/boards?show=insights`,
     drawn: 'main ul a',
     empty: 'No insight is saved yet',
   },
-  { name: 'a board', path: ({ board_id }) => `/p/1/boards/${board_id}`, drawn: 'article figure' },
-  { name: 'Alerts', path: () => '/p/1/alerts', drawn: 'main ul li', empty: 'No alert yet' },
-  { name: 'Start', path: () => '/p/1/start', drawn: 'h2', empty: 'Waiting for the first event' },
-  { name: 'Settings', path: () => '/p/1/settings/people', drawn: 'main ul li', empty: 'People' },
+  {
+    name: 'a board',
+    path: ({ project, board_id }) => `/p/${project}/boards/${board_id}`,
+    drawn: 'article figure',
+  },
+  {
+    name: 'Alerts',
+    path: ({ project }) => `/p/${project}/alerts`,
+    drawn: 'main ul li',
+    empty: 'No alert yet',
+  },
+  {
+    name: 'Start',
+    path: ({ project }) => `/p/${project}/start`,
+    drawn: 'h2',
+    empty: 'Waiting for the first event',
+  },
+  {
+    name: 'Settings',
+    path: ({ project }) => `/p/${project}/settings/people`,
+    drawn: 'main ul li',
+    empty: 'People',
+  },
 ]
 
 /** Makes the board, the insight and the alert that some pages show. */
 export async function fillPages(ui: Interface): Promise<PageIds> {
   const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
     const init = { method: 'POST', body: JSON.stringify(body) }
-    return (await ui.api(`/api/projects/1/${path}`, init)) as Readonly<Record<string, unknown>>
+    return (await ui.api(`/api/projects/${ui.project}/${path}`, init)) as Readonly<
+      Record<string, unknown>
+    >
   }
   const template = { name: 'Everything', use_template: 'Product analytics' }
   const { id: board_id } = await post('dashboards/', template)
@@ -99,13 +137,16 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     condition: { type: 'absolute_value' },
     threshold: { configuration: { type: 'absolute', bounds: { upper: 1 } } },
   })
-  const { results } = (await ui.api('/api/projects/1/persons/?limit=1')) as {
+  const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=1`)) as {
     readonly results: readonly { readonly uuid: string }[]
   }
-  const groups = (await ui.api('/api/projects/1/groups/?group_type_index=0&limit=1')) as {
+  const groups = (await ui.api(
+    `/api/projects/${ui.project}/groups/?group_type_index=0&limit=1`,
+  )) as {
     readonly results: readonly { readonly group_key: string }[]
   }
   return {
+    project: ui.project,
     board_id: Number(board_id),
     insight_id: String(short_id),
     person_id: results[0]?.uuid ?? '',

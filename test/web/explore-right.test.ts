@@ -3,9 +3,14 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Page } from 'playwright-core'
 import { shortNames } from '../../src/web/parts/charts/chart-data.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { API_TOKEN } from '../flows/processes/server.ts'
 import { EVERY_CASE, longTest } from '../long-tests.ts'
-import { findBarriers, type Interface, openInterface, spokenBuckets } from './interface.ts'
+import {
+  findBarriers,
+  goInside,
+  type Interface,
+  openInterface,
+  spokenBuckets,
+} from './interface.ts'
 
 setDefaultTimeout(120_000)
 
@@ -37,17 +42,17 @@ beforeAll(async () => {
   await fetch(`${web.server.url}/batch/`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ api_key: API_TOKEN, batch }),
+    body: JSON.stringify({ api_key: web.token, batch }),
   })
 })
 afterAll(() => web?.[Symbol.asyncDispose]())
 
 const addressOf = (query: Query, search = ''): string =>
-  `/p/1/explore${search}#q=${encodeURIComponent(JSON.stringify({ kind: 'InsightVizNode', source: query }))}`
+  `/p/${web.project}/explore${search}#q=${encodeURIComponent(JSON.stringify({ kind: 'InsightVizNode', source: query }))}`
 
 async function ask(query: Query): Promise<readonly Line[]> {
   const body = JSON.stringify({ query })
-  const answer = await web.api('/api/projects/1/query/', { method: 'POST', body })
+  const answer = await web.api(`/api/projects/${web.project}/query/`, { method: 'POST', body })
   return (answer as { readonly results: readonly Line[] }).results
 }
 
@@ -123,7 +128,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
         },
       },
     })
-    await web.api('/api/projects/1/cohorts/', { method: 'POST', body })
+    await web.api(`/api/projects/${web.project}/cohorts/`, { method: 'POST', body })
     await using visit = await web.visit()
     const { page } = visit
     await page.goto(addressOf(DAILY))
@@ -198,15 +203,19 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     expect(line?.data.at(-1)).toBe(-ITEMS)
     await using visit = await web.visit()
     const { page } = visit
+    await page.goto(`/p/${web.project}/explore`)
+    const show = async (display: string): Promise<void> => {
+      await goInside(page, `/p/${web.project}/explore`)
+      await page.getByText('What do you want to know?').waitFor()
+      await goInside(page, addressOf({ ...query, trendsFilter: { display } }))
+    }
     for (const display of ['ActionsLineGraph', 'ActionsAreaGraph', 'ActionsBar']) {
-      await page.goto(addressOf({ ...query, trendsFilter: { display } }))
-      await page.reload()
+      await show(display)
       await page.getByRole('slider', { name: 'Trend' }).waitFor()
       const spoken = await spokenIn(page, line?.data.length ?? 0)
       expect([display, ...spoken.map(numberIn)]).toEqual([display, ...(line?.data ?? [])])
     }
-    await page.goto(addressOf({ ...query, trendsFilter: { display: 'BoldNumber' } }))
-    await page.reload()
+    await show('BoldNumber')
     await page.getByRole('region', { name: 'Answer' }).getByText('-300').waitFor()
     expect(visit.complaints).toEqual([])
   })
@@ -237,7 +246,10 @@ describe.skipIf(!HAS_BROWSER)("the project's clock", () => {
     'counts, whatever the clock of the browser: days, weeks, notes and what is not over',
     async () => {
       const change = { timezone: ZONE, week_start_day: 1 }
-      await web.api('/api/projects/1/', { method: 'PATCH', body: JSON.stringify(change) })
+      await web.api(`/api/projects/${web.project}/`, {
+        method: 'PATCH',
+        body: JSON.stringify(change),
+      })
       await using visit = await web.visit({ timezone: BROWSER })
       const { page } = visit
       const here = (date: Date): string =>
@@ -270,7 +282,7 @@ describe.skipIf(!HAS_BROWSER)("the project's clock", () => {
       await page.getByRole('textbox', { name: 'What happened' }).fill('Opened')
       await page.getByRole('button', { name: 'Add note' }).click()
       await page.getByRole('button', { name: 'Note: Opened' }).waitFor()
-      const { results } = (await web.api('/api/projects/1/annotations/')) as {
+      const { results } = (await web.api(`/api/projects/${web.project}/annotations/`)) as {
         readonly results: readonly { readonly date_marker: string }[]
       }
       expect(results.map(({ date_marker }) => here(new Date(date_marker)))).toEqual([

@@ -12,10 +12,10 @@ import {
   goInside,
   type Interface,
   openInterface,
-  PASSWORD,
   spokenBuckets,
   widthsOf,
 } from './interface.ts'
+import { PASSWORD } from './shared.ts'
 
 setDefaultTimeout(120_000)
 
@@ -26,6 +26,8 @@ const BROWSERS = { breakdownFilter: { breakdowns: [{ property: '$browser', type:
 const DAILY = { kind: 'TrendsQuery', series: [PAGEVIEW], interval: 'day', ...RANGE }
 
 type Query = Readonly<Record<string, unknown>>
+
+let web: Interface
 
 /** One question of each kind and display, by its name. */
 const QUESTIONS: Readonly<Record<string, Query>> = {
@@ -71,7 +73,7 @@ const QUESTIONS: Readonly<Record<string, Query>> = {
 
 const addressOf = (query: Query, search = ''): string => {
   const wrapped = { kind: 'InsightVizNode', source: query }
-  return `/p/1/explore${search}#q=${encodeURIComponent(JSON.stringify(wrapped))}`
+  return `/p/${web.project}/explore${search}#q=${encodeURIComponent(JSON.stringify(wrapped))}`
 }
 
 /** All numbers of an answer that its table shows as they are; totals of lines are not among them. */
@@ -101,7 +103,6 @@ const shown = (value: number): string => {
 const answerOf = (page: Page) => page.getByRole('region', { name: 'Answer' })
 
 describe.skipIf(!HAS_BROWSER)('Explore', () => {
-  let web: Interface
   beforeAll(async () => {
     web = await openInterface()
   })
@@ -109,7 +110,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
 
   const ask = async (query: Query): Promise<unknown> => {
     const body = JSON.stringify({ query })
-    const answer = await web.api('/api/projects/1/query/', { method: 'POST', body })
+    const answer = await web.api(`/api/projects/${web.project}/query/`, { method: 'POST', body })
     return (answer as { readonly results: unknown }).results
   }
 
@@ -122,13 +123,13 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
   ] as const)('shows the numbers of the API: questions %s', async (_, scheme, names) => {
     await using visit = await web.visit({ scheme })
     const { page } = visit
-    await page.goto('/p/1/explore')
+    await page.goto(`/p/${web.project}/explore`)
     // Every other question, or with `EVERY_CASE=1` all; the tests of hostile data ask others.
     for (const name of names.filter((_name, index) => EVERY_CASE || index % 2 === 0)) {
       const query = QUESTIONS[name] ?? {}
       const results = await ask(query)
       await page.setViewportSize({ width: 1440, height: 900 })
-      await goInside(page, '/p/1/explore')
+      await goInside(page, `/p/${web.project}/explore`)
       await page.getByText('What do you want to know?').waitFor()
       await goInside(page, addressOf(query, '?show=table'))
       await answerOf(page).getByRole('table').waitFor()
@@ -177,7 +178,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
   test('from no question to a saved chart by keyboard alone', async () => {
     await using visit = await web.visit()
     const { page } = visit
-    await page.goto('/p/1/explore')
+    await page.goto(`/p/${web.project}/explore`)
     const example = page.getByRole('button', { name: /Where do they give up/ })
     await example.waitFor()
     const hasFocus = () =>
@@ -195,14 +196,14 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.keyboard.type('Signing up')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Signing up' }).waitFor()
-    expect(new URL(page.url()).pathname).toMatch(/^\/p\/1\/insights\/\w+$/)
+    expect(new URL(page.url()).pathname).toStartWith(`/p/${web.project}/insights/`)
     expect(visit.complaints).toEqual([])
   })
 
   test('a saved insight opens, is changed, put back and saved', async () => {
     const query = { kind: 'InsightVizNode', source: DAILY }
     const body = JSON.stringify({ name: 'Daily views', query })
-    const { short_id, id } = (await web.api('/api/projects/1/insights/', {
+    const { short_id, id } = (await web.api(`/api/projects/${web.project}/insights/`, {
       method: 'POST',
       body,
     })) as {
@@ -211,7 +212,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     }
     await using visit = await web.visit()
     const { page } = visit
-    await page.goto(`/p/1/insights/${short_id}`)
+    await page.goto(`/p/${web.project}/insights/${short_id}`)
     await page.getByRole('heading', { level: 1, name: 'Daily views' }).waitFor()
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
     const changed = page.getByText('Changed', { exact: true })
@@ -227,7 +228,9 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await changed.waitFor({ state: 'hidden' })
-    const stored = (await web.api(`/api/projects/1/insights/${id}/`)) as { readonly query: unknown }
+    const stored = (await web.api(`/api/projects/${web.project}/insights/${id}/`)) as {
+      readonly query: unknown
+    }
     expect(stored.query).toEqual({ kind: 'InsightVizNode', source: { ...DAILY, interval: 'week' } })
     expect(visit.complaints).toEqual([])
   })
@@ -291,33 +294,33 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     const series = [{ ...PAGEVIEW, math: 'hogql', math_hogql: heavy }]
     await page.goto(addressOf({ ...DAILY, series }))
     await page.getByRole('progressbar', { name: 'Progress of the question' }).waitFor()
-    expect(await runningQueries(web)).toBe(1)
+    expect(await runningQueries()).toBe(1)
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('Cancelled', { exact: true }).waitFor()
-    for (let tries = 0; tries < 100 && (await runningQueries(web)) > 0; tries += 1) {
+    for (let tries = 0; tries < 100 && (await runningQueries()) > 0; tries += 1) {
       await Bun.sleep(100)
     }
-    expect(await runningQueries(web)).toBe(0)
+    expect(await runningQueries()).toBe(0)
   })
 
   longTest('an answer of a fault is told in place, and Retry asks again', async () => {
     await using visit = await web.visit()
     const { page } = visit
     let status = 500
-    await page.route('**/api/projects/1/query/', (route) => {
+    await page.route(`**/api/projects/${web.project}/query/`, (route) => {
       const detail = status === 500 ? 'A server error occurred.' : 'No.'
       const json = { type: 'x', code: 'x', detail, attr: null }
       return status === 200 ? route.continue() : route.fulfill({ status, json })
     })
-    await page.goto('/p/1/explore')
+    await page.goto(`/p/${web.project}/explore`)
     for (const [refusal, text, interval] of [
       [500, 'A server error occurred.', 'day'],
       [403, 'You may not see this. No.', 'week'],
       [400, 'No.', 'month'],
     ] as const) {
       status = refusal
-      await goInside(page, '/p/1/explore')
+      await goInside(page, `/p/${web.project}/explore`)
       await page.getByText('What do you want to know?').waitFor()
       await goInside(page, addressOf({ ...DAILY, interval }))
       const alert = page.getByRole('alert')
@@ -383,7 +386,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.goto(addressOf(query))
     await page.getByText('Nothing matches this question').waitFor()
     for (const hash of ['#q=%7B', '#q=[]', '#q={"kind":"TrendsQuery","series":"x"}', '#q=null']) {
-      await page.goto(`/p/1/explore${hash}`)
+      await page.goto(`/p/${web.project}/explore${hash}`)
       await page.reload()
       await page.getByText('What do you want to know?').waitFor()
     }
@@ -394,7 +397,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
   test('the HogQL of each kind opens in SQL, and has rows there', async () => {
     await using visit = await web.visit()
     const { page } = visit
-    await page.goto('/p/1/explore')
+    await page.goto(`/p/${web.project}/explore`)
     const names = ['trend', 'funnel', 'retention', 'paths', 'lifecycle', 'stickiness']
     for (const name of EVERY_CASE ? names : names.slice(0, 2)) {
       await goInside(page, addressOf(QUESTIONS[name] ?? {}))
@@ -407,7 +410,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       await link.click()
       await page.getByRole('region', { name: 'Result' }).locator('td').first().waitFor()
       expect([name, visit.complaints]).toEqual([name, []])
-      await goInside(page, '/p/1/explore')
+      await goInside(page, `/p/${web.project}/explore`)
       await page.getByText('What do you want to know?').waitFor()
     }
   })
@@ -416,7 +419,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await using visit = await web.visit()
     const { page } = visit
     const detail = 'There is no such function.'
-    await page.route('**/api/projects/1/query/', (route) =>
+    await page.route(`**/api/projects/${web.project}/query/`, (route) =>
       route.request().postData()?.includes('HogQLMetadata')
         ? route.fulfill({ json: { isValid: false, errors: [{ message: detail }] } })
         : route.continue(),
@@ -489,7 +492,7 @@ async function expectValue(field: { inputValue(): Promise<string> }, value: stri
 }
 
 /** Queries that the worker runs now, as the server's metrics count them. */
-async function runningQueries(web: Interface): Promise<number> {
+async function runningQueries(): Promise<number> {
   const text = await (await fetch(`${web.server.url}/_metrics`)).text()
   const [, count = '-1'] = /^tidemark_questions_running(?:\{[^}]*\})? (\d+)/m.exec(text) ?? []
   return Number(count)

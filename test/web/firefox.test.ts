@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { longTest } from '../long-tests.ts'
 import { ENTER, ESCAPE, type Firefox, HAS_FIREFOX, openFirefox } from './firefox.ts'
-import { EMAIL, type Interface, openInterface, PASSWORD } from './interface.ts'
+import { type Interface, openInterface } from './interface.ts'
+import { EMAIL, PASSWORD } from './shared.ts'
 
 setDefaultTimeout(120_000)
 
@@ -19,7 +20,7 @@ describe.skipIf(!HAS_FIREFOX)('Firefox', () => {
   let ui: Interface
   let firefox: Firefox
   beforeAll(async () => {
-    ui = await openInterface({ demo_persons: 20, has_browser: false })
+    ui = await openInterface({ demo_persons: 20 })
     firefox = await openFirefox()
   })
   afterAll(async () => {
@@ -30,10 +31,13 @@ describe.skipIf(!HAS_FIREFOX)('Firefox', () => {
   const heading = (text: string): Promise<void> =>
     firefox.waitFor(`document.querySelector('h1')?.textContent === ${JSON.stringify(text)}`)
   const ask = (query: object): Promise<unknown> =>
-    ui.api('/api/projects/1/query/', { method: 'POST', body: JSON.stringify({ query }) })
+    ui.api(`/api/projects/${ui.project}/query/`, {
+      method: 'POST',
+      body: JSON.stringify({ query }),
+    })
 
   test('logs in by keyboard', async () => {
-    await firefox.goto(`${ui.server.url}/p/1/start`)
+    await firefox.goto(`${ui.server.url}/p/${ui.project}/start`)
     await heading('Log in')
     await firefox.click({ css: 'input[name=email]' })
     await firefox.type(EMAIL)
@@ -77,7 +81,7 @@ describe.skipIf(!HAS_FIREFOX)('Firefox', () => {
   test('draws a chart in Explore, whose values are the API’s, by keyboard', async () => {
     const { results } = (await ask(DAILY)) as Trend
     const hash = encodeURIComponent(JSON.stringify(DAILY))
-    await firefox.goto(`${ui.server.url}/p/1/explore#q=${hash}`)
+    await firefox.goto(`${ui.server.url}/p/${ui.project}/explore#q=${hash}`)
     await firefox.waitFor("document.querySelector('[role=slider] canvas, figure canvas') !== null")
     await firefox.evaluate("document.querySelector('[role=slider]').focus()")
     // The key Home, and then the first value.

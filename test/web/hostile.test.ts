@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { API_TOKEN } from '../flows/processes/server.ts'
 import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
   expectFits,
@@ -82,7 +81,7 @@ async function sendEvents(): Promise<void> {
   })
   const answer = await fetch(`${ui.server.url}/batch/`, {
     method: 'POST',
-    body: JSON.stringify({ api_key: API_TOKEN, batch }),
+    body: JSON.stringify({ api_key: ui.token, batch }),
   })
   expect(answer.status).toBe(200)
 }
@@ -139,7 +138,7 @@ const QUESTIONS = {
 } as const
 
 const addressOf = (query: object): string =>
-  `/p/1/explore#q=${encodeURIComponent(JSON.stringify({ kind: 'InsightVizNode', source: query }))}`
+  `/p/${ui.project}/explore#q=${encodeURIComponent(JSON.stringify({ kind: 'InsightVizNode', source: query }))}`
 
 async function expectUnharmed(
   { page, complaints }: Visit,
@@ -172,7 +171,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     ui = await openInterface({ demo_persons: 0 })
     await sendEvents()
     const post = (path: string, body: object): Promise<unknown> =>
-      ui.api(`/api/projects/1/${path}`, { method: 'POST', body: JSON.stringify(body) })
+      ui.api(`/api/projects/${ui.project}/${path}`, { method: 'POST', body: JSON.stringify(body) })
     const board = (await post('dashboards/', { name: MARKUP, description: HOSTILE[8] })) as {
       readonly id: number
     }
@@ -192,7 +191,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
         scope: 'project',
       })
     }
-    const { results } = (await ui.api('/api/projects/1/persons/?limit=100')) as {
+    const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=100`)) as {
       readonly results: readonly { readonly uuid: string }[]
     }
     ids.persons = results.map(({ uuid }) => uuid)
@@ -201,13 +200,17 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
   afterAll(() => ui?.[Symbol.asyncDispose]())
 
   const PAGES = [
-    ['Web', () => '/p/1/web', 'table th[scope=row]'],
-    ['Events', () => '/p/1/events', 'tbody tr'],
-    ['Persons', () => '/p/1/persons', 'tbody tr'],
-    ['Boards', () => '/p/1/boards', 'main ul a'],
-    ['a board', () => `/p/1/boards/${ids.board}`, 'article figure, article [role=slider]'],
-    ['an insight', () => `/p/1/insights/${ids.insight}`, '[aria-label=Answer] figure'],
-    ['Start', () => '/p/1/start', 'h2'],
+    ['Web', () => `/p/${ui.project}/web`, 'table th[scope=row]'],
+    ['Events', () => `/p/${ui.project}/events`, 'tbody tr'],
+    ['Persons', () => `/p/${ui.project}/persons`, 'tbody tr'],
+    ['Boards', () => `/p/${ui.project}/boards`, 'main ul a'],
+    [
+      'a board',
+      () => `/p/${ui.project}/boards/${ids.board}`,
+      'article figure, article [role=slider]',
+    ],
+    ['an insight', () => `/p/${ui.project}/insights/${ids.insight}`, '[aria-label=Answer] figure'],
+    ['Start', () => `/p/${ui.project}/start`, 'h2'],
   ] satisfies (readonly [string, () => string, string])[]
   test('is text on every page', async () => {
     await using visit = await ui.visit()
@@ -221,9 +224,9 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
 
   longTest('is text in every person', async () => {
     await using visit = await ui.visit()
-    await visit.page.goto('/p/1/persons')
+    await visit.page.goto(`/p/${ui.project}/persons`)
     for (const uuid of ids.persons.slice(0, 12)) {
-      await goInside(visit.page, `/p/1/persons/${uuid}`)
+      await goInside(visit.page, `/p/${ui.project}/persons/${uuid}`)
       await visit.page.locator('section[aria-label=History] h2').first().waitFor()
       await settle(visit.page)
     }
@@ -233,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
   longTest('is text in the details of an event', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/events')
+    await page.goto(`/p/${ui.project}/events`)
     for (const name of HOSTILE.slice(0, 9)) {
       const row = page.getByRole('row').filter({ hasText: name }).first()
       await row.click()
@@ -255,10 +258,10 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
   ])('is text in charts, their tooltips and tables: questions %s', async (_, names) => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/explore')
+    await page.goto(`/p/${ui.project}/explore`)
     for (const name of names) {
       await page.setViewportSize({ width: 1440, height: 900 })
-      await goInside(page, '/p/1/explore')
+      await goInside(page, `/p/${ui.project}/explore`)
       await page.getByText('What do you want to know?').waitFor()
       await goInside(page, addressOf(QUESTIONS[name]))
       const answer = page.getByRole('region', { name: 'Answer' })
@@ -275,7 +278,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
   test('is text in the lists that complete events, properties and values', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/events')
+    await page.goto(`/p/${ui.project}/events`)
     await page.locator('tbody tr').first().waitFor()
     await page.getByRole('button', { name: 'All events' }).click()
     await page.getByRole('combobox').fill('img')
@@ -300,14 +303,17 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     const { page } = visit
     const query = `select properties.hostile as "${MARKUP.replaceAll('"', '""')}", event, properties, distinct_id, '<b>x</b>' from events`
     const node = { kind: 'HogQLQuery', query }
-    await page.goto(`/p/1/sql#q=${encodeURIComponent(JSON.stringify(node))}`)
+    await page.goto(`/p/${ui.project}/sql#q=${encodeURIComponent(JSON.stringify(node))}`)
     await page.locator('td').first().waitFor()
     await page.getByText('Bars', { exact: true }).click()
     await page.getByText('Table', { exact: true }).click()
     const editor = page.locator('.cm-content')
     await editor.click()
     await page.keyboard.press('Control+A')
-    await page.keyboard.type('select "<b onclick=1>nothing</b>" from events where properties.img')
+    await page.keyboard.insertText(
+      'select "<b onclick=1>nothing</b>" from events where properties.i',
+    )
+    await page.keyboard.type('mg')
     await page.getByRole('option').first().waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+Enter')

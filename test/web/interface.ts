@@ -6,15 +6,14 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { openBrowser } from '../flows/clients/browser.ts'
 import {
+  API_TOKEN,
   PERSONAL_API_KEY,
   type Server,
   type StartOptions,
   startServer,
 } from '../flows/processes/server.ts'
 import { EVERY_CASE } from '../long-tests.ts'
-
-export const EMAIL = 'olga@example.com'
-export const PASSWORD = 'correct horse battery'
+import { BROWSER, EMAIL, OWNER, PASSWORD, SERVER } from './shared.ts'
 
 const AXE = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir), 'utf8')
 
@@ -44,10 +43,16 @@ export type Visit = AsyncDisposable & {
 
 export type Interface = AsyncDisposable & {
   readonly server: Server
+  /** The id of the project, and its token. */
+  readonly project: number
+  readonly token: string
   /** Asks the management API with a key. */
   api(path: string, init?: RequestInit): Promise<unknown>
   visit(options?: VisitOptions): Promise<Visit>
-  /** Ends the server; `start` brings it back under its address, with its data, perhaps as another program. */
+}
+
+/** With a server of its own, which can be ended; `start` brings it back under its address, with its data, perhaps as another program. */
+export type WholeInterface = Interface & {
   stop(): Promise<void>
   start(command?: StartOptions['command']): Promise<void>
 }
@@ -55,38 +60,73 @@ export type Interface = AsyncDisposable & {
 type InterfaceOptions = {
   /** Persons of the demo product; 0 for an empty project. */
   readonly demo_persons?: number
-  /** Without Chromium: for a test that brings a browser of its own. */
-  readonly has_browser?: boolean
-  /** With the browser that has windows. */
+}
+
+type Api = Interface['api']
+
+/** Opens a new project of the server that the files of this process share. */
+export async function openInterface({
+  demo_persons = 60,
+}: InterfaceOptions = {}): Promise<Interface> {
+  const server = await SERVER.take()
+  let browser: Promise<Browser> | null = null
+  const api: Api = (path, init) => callApi(server.url, path, init)
+  const made = (await api('/api/organizations/@current/projects/', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'Tested' }),
+  })) as { readonly id: number; readonly api_token: string }
+  if (demo_persons > 0) await fillWithDemo(api, made.id, demo_persons)
+  return {
+    server,
+    project: made.id,
+    token: made.api_token,
+    api,
+    async visit(options = {}) {
+      browser ??= BROWSER.take()
+      return sharedTabs(await browser, server).open(options)
+    },
+    async [Symbol.asyncDispose]() {
+      if (browser !== null) BROWSER.give()
+      SERVER.give()
+    },
+  }
+}
+
+let shared_tabs: { browser: Browser; server: Server; tabs: Tabs } | null = null
+
+/** The tabs of the shared server, also those that other files have left. */
+function sharedTabs(browser: Browser, server: Server): Tabs {
+  if (shared_tabs?.browser !== browser || shared_tabs.server !== server) {
+    shared_tabs = { browser, server, tabs: new Tabs(browser, () => server.url) }
+  }
+  return shared_tabs.tabs
+}
+
+type WholeOptions = InterfaceOptions & {
+  /** With the browser that has windows, in a process of its own. */
   readonly is_whole_browser?: boolean
   /** Another program than the source. */
   readonly command?: StartOptions['command']
 }
 
-/** Starts server and browser. */
-export async function openInterface(options: InterfaceOptions = {}): Promise<Interface> {
-  const { demo_persons = 60, has_browser = true, is_whole_browser = false, command } = options
+/** Starts a server that is not shared. */
+export async function openWholeInterface(options: WholeOptions = {}): Promise<WholeInterface> {
+  const { demo_persons = 60, is_whole_browser = false, command } = options
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-web-'))
-  const start = (): Promise<Server> =>
-    startServer({
-      data_dir,
-      ...(command !== undefined && { command }),
-      env: { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: EMAIL, TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: PASSWORD },
-    })
-  let server = await start()
-  const browser = has_browser ? await openBrowser({ is_whole: is_whole_browser }) : null
-  const tabs = browser === null ? null : new Tabs(browser, () => server.url)
-  const api = (path: string, init: RequestInit = {}) => callApi(server.url, path, init)
-  if (demo_persons > 0) await fillWithDemo(api, demo_persons)
+  const program = command === undefined ? {} : { command }
+  let server = await startServer({ data_dir, ...program, env: OWNER })
+  const browser = is_whole_browser ? await openBrowser({ is_whole: true }) : await BROWSER.take()
+  const tabs = new Tabs(browser, () => server.url)
+  const api: Api = (path, init) => callApi(server.url, path, init)
+  if (demo_persons > 0) await fillWithDemo(api, 1, demo_persons)
   return {
     get server() {
       return server
     },
+    project: 1,
+    token: API_TOKEN,
     api,
-    visit(visit = {}) {
-      if (tabs === null) throw new Error('opened without a browser')
-      return tabs.open(visit)
-    },
+    visit: (visit = {}) => tabs.open(visit),
     async stop() {
       await server.stop()
     },
@@ -99,14 +139,16 @@ export async function openInterface(options: InterfaceOptions = {}): Promise<Int
       })
     },
     async [Symbol.asyncDispose]() {
-      await browser?.close()
+      await tabs.close()
+      if (is_whole_browser) await browser.close()
+      else BROWSER.give()
       await server.stop()
       rmSync(data_dir, { recursive: true, force: true })
     },
   }
 }
 
-async function callApi(url: string, path: string, init: RequestInit): Promise<unknown> {
+async function callApi(url: string, path: string, init: RequestInit = {}): Promise<unknown> {
   const headers = {
     Authorization: `Bearer ${PERSONAL_API_KEY}`,
     'Content-Type': 'application/json',
@@ -116,11 +158,12 @@ async function callApi(url: string, path: string, init: RequestInit): Promise<un
   return JSON.parse((await answer.text()) || 'null')
 }
 
-async function fillWithDemo(api: Interface['api'], persons: number): Promise<void> {
+async function fillWithDemo(api: Api, project: number, persons: number): Promise<void> {
+  const path = `/api/projects/${project}`
   const body = JSON.stringify({ persons, days: 14, seed: 'web' })
-  await api('/api/projects/1/generate_demo_data/', { method: 'POST', body })
+  await api(`${path}/generate_demo_data/`, { method: 'POST', body })
   for (;;) {
-    const state = (await api('/api/projects/1/is_generating_demo_data/')) as Record<string, unknown>
+    const state = (await api(`${path}/is_generating_demo_data/`)) as Record<string, unknown>
     if (state['is_generating_demo_data'] === false) return
     await Bun.sleep(100)
   }
@@ -186,6 +229,13 @@ class Tabs {
     return { ...tab, [Symbol.asyncDispose]: () => leave().catch(() => context.close()) }
   }
 
+  /** Closes the pages that no visit uses. */
+  async close(): Promise<void> {
+    const idle = [...this.#idle.values()].flat()
+    this.#idle.clear()
+    await Promise.all(idle.map(({ context }) => context.close()))
+  }
+
   async #openTab({ width = 1440, is_out = false, timezone }: VisitOptions): Promise<Tab> {
     const context = await this.#browser.newContext({
       baseURL: this.#url(),
@@ -238,8 +288,9 @@ export async function findBarriers(
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE)
   // Axe gathers the elements that keep a rule as well, unless told not to.
   const options = JSON.stringify({ runOnly: rules, resultTypes: ['violations'] })
+  // Behind a dialog nothing can be reached: pages are judged without one.
   const found = await page.evaluate<string[]>(
-    `axe.run(${options}).then(({ violations }) =>
+    `axe.run(document.querySelector('dialog:modal') ?? document, ${options}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`,
   )
   return found

@@ -24,9 +24,9 @@ beforeAll(async () => {
   if (!HAS_BROWSER) return
   ui = await openInterface({ demo_persons: 30 })
   const body = JSON.stringify({ name: 'Everything', use_template: 'Product analytics' })
-  const board = await ui.api('/api/projects/1/dashboards/', { method: 'POST', body })
+  const board = await ui.api(`/api/projects/${ui.project}/dashboards/`, { method: 'POST', body })
   board_id = (board as { readonly id: number }).id
-  const persons = (await ui.api('/api/projects/1/persons/?limit=1')) as {
+  const persons = (await ui.api(`/api/projects/${ui.project}/persons/?limit=1`)) as {
     readonly results: readonly (typeof person)[]
   }
   person = persons.results[0] ?? person
@@ -35,18 +35,22 @@ afterAll(() => ui?.[Symbol.asyncDispose]())
 
 async function ask(query: object): Promise<readonly unknown[]> {
   const body = JSON.stringify({ query })
-  const answer = await ui.api('/api/projects/1/query/', { method: 'POST', body })
+  const answer = await ui.api(`/api/projects/${ui.project}/query/`, { method: 'POST', body })
   return (answer as { readonly results: readonly unknown[] }).results
 }
 
 /** Every page with an address, and what is there once it is drawn. */
 const PAGES = [
-  ['web', () => '/p/1/web', 'table th[scope=row]'],
-  ['SQL', () => `/p/1/sql${hashOf('select event, count() as n from events group by event')}`, 'td'],
-  ['persons', () => '/p/1/persons', 'tbody tr'],
-  ['a person', () => `/p/1/persons/${person.uuid}`, 'section[aria-label=History] h2'],
-  ['boards', () => '/p/1/boards', 'main ul a'],
-  ['a board', () => `/p/1/boards/${board_id}`, 'article figure'],
+  ['web', () => `/p/${ui.project}/web`, 'table th[scope=row]'],
+  [
+    'SQL',
+    () => `/p/${ui.project}/sql${hashOf('select event, count() as n from events group by event')}`,
+    'td',
+  ],
+  ['persons', () => `/p/${ui.project}/persons`, 'tbody tr'],
+  ['a person', () => `/p/${ui.project}/persons/${person.uuid}`, 'section[aria-label=History] h2'],
+  ['boards', () => `/p/${ui.project}/boards`, 'main ul a'],
+  ['a board', () => `/p/${ui.project}/boards/${board_id}`, 'article figure'],
 ] as const
 
 const hashOf = (query: string): string =>
@@ -76,9 +80,9 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
 type Figure = { readonly key: string; readonly value: number }
 
 describe.skipIf(!HAS_BROWSER)('Web', () => {
-  test('shows the figures and the rows that the API answers', async () => {
+  test('shows the figures and the rows that the API answers; one opens a graph, the other filters, in an address that a reload and Back keep', async () => {
     await using visit = await ui.visit()
-    await open(visit.page, '/p/1/web', 'table th[scope=row]')
+    await open(visit.page, `/p/${ui.project}/web`, 'table th[scope=row]')
     const members = { dateRange: { date_from: '-7d' }, properties: [], filterTestAccounts: true }
     const figures = (await ask({ kind: 'WebOverviewQuery', ...members })) as readonly Figure[]
     for (const [title, key] of [
@@ -99,12 +103,13 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
     const [path, [visitors]] = row as [string, [number]]
     const first = visit.page.locator('section[aria-label=Pages] tbody tr').first()
     expect((await first.innerText()).split(/\s+/).slice(0, 2)).toEqual([path, String(visitors)])
-  })
-
-  test('a row filters everything, in an address that a reload and the back button keep', async () => {
-    await using visit = await ui.visit()
+    // A figure opens its graph, by keyboard.
     const { page } = visit
-    await open(page, '/p/1/web', 'table th[scope=row]')
+    await page.getByRole('button', { name: /^Sessions/ }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('slider', { name: 'Sessions over time' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('metric')).toBe('sessions')
+    // A row filters everything.
     await page.getByRole('button', { name: 'Mobile: show only these' }).click()
     const chip = page.getByRole('button', { name: 'Remove the filter Device type is Mobile' })
     await chip.waitFor()
@@ -116,16 +121,6 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('a figure opens its graph, by keyboard', async () => {
-    await using visit = await ui.visit()
-    const { page } = visit
-    await open(page, '/p/1/web', 'figure')
-    await page.getByRole('button', { name: /^Sessions/ }).focus()
-    await page.keyboard.press('Enter')
-    await page.getByRole('slider', { name: 'Sessions over time' }).waitFor()
-    expect(new URL(page.url()).searchParams.get('metric')).toBe('sessions')
-  })
-
   longTest('says in place what failed, and asks again', async () => {
     await using visit = await ui.visit()
     const { page } = visit
@@ -135,7 +130,7 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
         json: { type: 'validation_error', code: 'x', detail: 'Not now.' },
       }),
     )
-    await page.goto('/p/1/web')
+    await page.goto(`/p/${ui.project}/web`)
     await page.getByText('Not now.').first().waitFor()
     await page.unroute('**/query/')
     // One answer may take away the notes of others.
@@ -153,7 +148,7 @@ describe.skipIf(!HAS_BROWSER)('a person', () => {
   longTest('is found by name, and shows flags; a property is added and kept', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons')
+    await page.goto(`/p/${ui.project}/persons`)
     await page.getByRole('searchbox', { name: 'Search by e-mail, name or id' }).fill(person.name)
     await page.getByRole('button', { name: person.name }).first().click()
     await page.getByRole('heading', { level: 1, name: person.name }).waitFor()
@@ -164,7 +159,7 @@ describe.skipIf(!HAS_BROWSER)('a person', () => {
     await page.getByLabel('Value').fill('12')
     await page.keyboard.press('Enter')
     await page.getByTitle('Change seats').getByText('12').waitFor()
-    const kept = (await ui.api(`/api/projects/1/persons/${person.uuid}/`)) as {
+    const kept = (await ui.api(`/api/projects/${ui.project}/persons/${person.uuid}/`)) as {
       readonly properties: Readonly<Record<string, unknown>>
     }
     expect(kept.properties['seats']).toBe(12)
@@ -178,7 +173,7 @@ describe.skipIf(!HAS_BROWSER)('a board', () => {
     async () => {
       await using visit = await ui.visit()
       const { page } = visit
-      await page.goto('/p/1/boards')
+      await page.goto(`/p/${ui.project}/boards`)
       await page.getByRole('button', { name: 'New board' }).first().click()
       await page.getByRole('button', { name: /Product analytics/ }).click()
       await page.getByRole('heading', { level: 1, name: 'Product analytics' }).waitFor()

@@ -15,26 +15,25 @@ type Sent = {
 }
 
 let ui: Interface
-let token = ''
 async function send(...batch: readonly Sent[]): Promise<void> {
-  const body = JSON.stringify({ api_key: token, batch })
+  const body = JSON.stringify({ api_key: ui.token, batch })
   const answer = await fetch(`${ui.server.url}/batch/`, { method: 'POST', body })
   expect(answer.status).toBe(200)
 }
 
 const post = (path: string, body: object, method = 'POST'): Promise<unknown> =>
-  ui.api(`/api/projects/1/${path}`, { method, body: JSON.stringify(body) })
+  ui.api(`/api/projects/${ui.project}/${path}`, { method, body: JSON.stringify(body) })
 
 type Listed = { readonly results: readonly { readonly uuid: string }[] }
 async function uuidsOf(distinct_id: string): Promise<readonly string[]> {
   const { results } = (await ui.api(
-    `/api/projects/1/persons/?distinct_id=${distinct_id}`,
+    `/api/projects/${ui.project}/persons/?distinct_id=${distinct_id}`,
   )) as Listed
   return results.map(({ uuid }) => uuid)
 }
 async function addressOf(distinct_id: string): Promise<string> {
   const [uuid] = await uuidsOf(distinct_id)
-  return `/p/1/persons/${uuid ?? ''}`
+  return `/p/${ui.project}/persons/${uuid ?? ''}`
 }
 
 const visited = (minute: string, $session_id: string | null, $pathname: string): Sent => ({
@@ -47,8 +46,6 @@ const visited = (minute: string, $session_id: string | null, $pathname: string):
 beforeAll(async () => {
   if (!HAS_BROWSER) return
   ui = await openInterface({ demo_persons: 0 })
-  const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }
-  token = project.api_token
   await send(
     { event: '$set', distinct_id: 'vera', properties: { $set: { email: 'vera@x.example' } } },
     visited('00:00', '0199a3b4-0000-7000-8000-000000000001', '/'),
@@ -218,7 +215,7 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     expect(await countOf(id)).toEqual([[2]])
     await using visit = await ui.visit({ width: takes_events ? 320 : 1280 })
     const { page } = visit
-    await page.goto('/p/1/persons')
+    await page.goto(`/p/${ui.project}/persons`)
     await page.getByRole('button', { name: id }).click()
     const open = async () => {
       await page.getByRole('button', { name: 'Actions of the person' }).click()
@@ -234,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     if (takes_events) await dialog.getByRole('checkbox').check()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('The person is deleted').waitFor()
-    expect(new URL(page.url()).pathname).toBe('/p/1/persons')
+    expect(new URL(page.url()).pathname).toBe(`/p/${ui.project}/persons`)
     await page.getByRole('button', { name: id }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'vera@x.example' }).waitFor()
     expect(await uuidsOf(id)).toEqual([])

@@ -19,7 +19,6 @@ let ui: Interface
 beforeAll(async () => {
   if (!HAS_BROWSER) return
   ui = await openInterface({ demo_persons: 0 })
-  const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }
   const batch = [
     { event: 'visited', distinct_id: 'anonymous-1' },
     { event: 'logged in', distinct_id: 'ann' },
@@ -53,7 +52,7 @@ beforeAll(async () => {
       properties: { $group_type: 'team', $group_key: 'red', $group_set: { name: 'The reds' } },
     },
   ]
-  const body = JSON.stringify({ api_key: project.api_token, batch })
+  const body = JSON.stringify({ api_key: ui.token, batch })
   const answer = await fetch(`${ui.server.url}/batch/`, { method: 'POST', body })
   expect(answer.status).toBe(200)
 })
@@ -63,7 +62,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
   test('narrow persons and groups by their properties, in the address, each list by its own', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons')
+    await page.goto(`/p/${ui.project}/persons`)
     const rows = page.getByRole('table').getByRole('button')
     await rows.nth(1).waitFor()
     const add = async (property: string, value: string): Promise<void> => {
@@ -100,7 +99,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
   test('are listed and searched beside persons; one shows its properties, persons and events', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons')
+    await page.goto(`/p/${ui.project}/persons`)
     await page.getByText('company', { exact: true }).click()
     await page.getByRole('searchbox', { name: 'Search by name or key' }).fill('nobody')
     await page.getByText('No group is found').waitFor()
@@ -122,7 +121,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     expect(await history.getByRole('listitem').allInnerTexts()).toEqual([
       expect.stringMatching(/^The reds\s+team$/),
     ])
-    await ui.api('/api/projects/1/feature_flags/', {
+    await ui.api(`/api/projects/${ui.project}/feature_flags/`, {
       method: 'POST',
       body: JSON.stringify({
         key: 'north-only',
@@ -137,7 +136,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
         },
       }),
     })
-    await ui.api('/api/projects/1/feature_flags/', {
+    await ui.api(`/api/projects/${ui.project}/feature_flags/`, {
       method: 'POST',
       body: JSON.stringify({ key: 'of-persons' }),
     })
@@ -157,7 +156,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     'are as wide as the window, and have no barrier in the dark: %s',
     async (device) => {
       await using visit = await ui.visit({ width: SCREENS[device][0], scheme: 'dark' })
-      await visit.page.goto('/p/1/persons?groups=0')
+      await visit.page.goto(`/p/${ui.project}/persons?groups=0`)
       await visit.page.getByText('Acme North').waitFor()
       expect(await findBarriers(visit.page)).toEqual([])
       await expectFits(visit.page)
@@ -173,7 +172,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
   test('is changed, added and removed in place, and says by which event and by whom', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons/group/0/acme%2Fnorth')
+    await page.goto(`/p/${ui.project}/persons/group/0/acme%2Fnorth`)
     const properties = page.getByRole('region', { name: 'Properties' })
     const dialog = page.getByRole('dialog')
     const history = page.getByRole('region', { name: 'History of the property' })
@@ -202,7 +201,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
         'Set to 12 by the event Group identify',
       ],
     )
-    const path = '/api/projects/1/groups/find/?group_type_index=0&group_key=acme%2Fnorth'
+    const path = `/api/projects/${ui.project}/groups/find/?group_type_index=0&group_key=acme%2Fnorth`
     expect(await ui.api(path)).toMatchObject({
       group_properties: { name: 'Acme North', seats: [1, '<b>'] },
     })
@@ -223,7 +222,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
         },
       }),
     )
-    await page.goto('/p/1/persons/group/0/acme%2Fnorth')
+    await page.goto(`/p/${ui.project}/persons/group/0/acme%2Fnorth`)
     await page.getByRole('button', { name: 'Acme North' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Value' }).fill('kept')
@@ -239,7 +238,7 @@ describe.skipIf(!HAS_BROWSER)('a group', () => {
   longTest('is deleted after a question, by keyboard, and is no longer in the list', async () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
     const { page } = visit
-    await page.goto('/p/1/persons?groups=1')
+    await page.goto(`/p/${ui.project}/persons?groups=1`)
     await page.getByRole('button', { name: 'The reds' }).click()
     await page.getByRole('heading', { name: 'The reds' }).waitFor()
     const open = async (): Promise<void> => {
@@ -247,7 +246,7 @@ describe.skipIf(!HAS_BROWSER)('a group', () => {
       await page.getByRole('menuitem', { name: 'Delete' }).press('Enter')
     }
     const keys = async (): Promise<readonly unknown[]> => {
-      const list = (await ui.api('/api/projects/1/groups/?group_type_index=1')) as {
+      const list = (await ui.api(`/api/projects/${ui.project}/groups/?group_type_index=1`)) as {
         readonly results: readonly { readonly group_key: string }[]
       }
       return list.results.map(({ group_key }) => group_key)
@@ -272,7 +271,6 @@ describe.skipIf(!HAS_BROWSER)('a group', () => {
 
 describe.skipIf(!HAS_BROWSER)('a property', () => {
   test('is changed in place, and says which events and who changed it before', async () => {
-    const project = (await ui.api('/api/projects/1/')) as { readonly api_token: string }
     const sent = (event: string, timestamp: string, properties: object) => ({
       event,
       distinct_id: 'hal',
@@ -285,11 +283,11 @@ describe.skipIf(!HAS_BROWSER)('a property', () => {
       sent('left', '2026-01-04T10:00:00Z', { $unset: ['plan'] }),
       sent('came back', '2026-01-05T10:00:00Z', { $set: { plan: 'team', email: 'hal@x.example' } }),
     ]
-    const body = JSON.stringify({ api_key: project.api_token, batch })
+    const body = JSON.stringify({ api_key: ui.token, batch })
     expect((await fetch(`${ui.server.url}/batch/`, { method: 'POST', body })).status).toBe(200)
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons?search=hal@x.example')
+    await page.goto(`/p/${ui.project}/persons?search=hal@x.example`)
     await page.getByRole('button', { name: 'hal@x.example' }).click()
     const properties = page.getByRole('region', { name: 'Properties' })
     await properties.getByRole('button', { name: 'team' }).click()
@@ -326,7 +324,7 @@ describe.skipIf(!HAS_BROWSER)('a property', () => {
     async (width) => {
       await using visit = await ui.visit({ width, scheme: 'dark' })
       const { page } = visit
-      await page.goto('/p/1/persons?search=hal@x.example')
+      await page.goto(`/p/${ui.project}/persons?search=hal@x.example`)
       await page.getByRole('button', { name: 'hal@x.example' }).click()
       await page.getByRole('button', { name: 'enterprise' }).click()
       await page.getByText(/^Set to "team"/).waitFor()
@@ -344,7 +342,7 @@ describe.skipIf(!HAS_BROWSER)('undoing a merge', () => {
   test('says who would keep which ids, and does it only then', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/persons')
+    await page.goto(`/p/${ui.project}/persons`)
     await page.getByRole('button', { name: 'ann@example.com' }).click()
     await page.getByText('Merges', { exact: true }).click()
     await page.getByRole('button', { name: 'Undo this merge' }).click()
@@ -367,8 +365,11 @@ describe.skipIf(!HAS_BROWSER)('undoing a merge', () => {
     expect(await findBarriers(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     const persons = async (): Promise<number> =>
-      ((await ui.api('/api/projects/1/persons/')) as { readonly results: readonly object[] })
-        .results.length
+      (
+        (await ui.api(`/api/projects/${ui.project}/persons/`)) as {
+          readonly results: readonly object[]
+        }
+      ).results.length
     const merged = await persons()
     await page.getByRole('button', { name: 'Undo this merge' }).click()
     await dialog.getByRole('button', { name: 'Undo the merge' }).click()

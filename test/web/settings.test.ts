@@ -94,7 +94,7 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
   longTest(
     'change the password, which ends other sessions, and list those that are left',
     async () => {
-      const phone = await web.browser.newContext({ userAgent: 'Mozilla/5.0 (iPhone) Safari/605' })
+      const phone = await web.openContext({ userAgent: 'Mozilla/5.0 (iPhone) Safari/605' })
       const headers = { 'X-Tidemark': '1' }
       await phone.request.post(`${web.url}/api/login/`, { headers, data: OWNER })
       const page = await open('account')

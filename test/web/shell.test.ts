@@ -10,10 +10,10 @@ import {
   focusedName,
   type Interface,
   openInterface,
-  PASSWORD,
   SCREENS,
   schemesOf,
 } from './interface.ts'
+import { PASSWORD } from './shared.ts'
 
 setDefaultTimeout(60_000)
 
@@ -24,32 +24,36 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
   })
   afterAll(() => ui[Symbol.asyncDispose]())
 
-  test('`/` leads to the first page of the project', async () => {
+  test('`/` leads to the first page of the project that was seen last', async () => {
     await using visit = await ui.visit()
     const { page } = visit
+    await page.goto(`/p/${ui.project}/nothing`)
+    await page.getByText('There is no such page').waitFor()
     await page.goto('/')
     await page.getByRole('heading', { level: 1, name: 'Web' }).waitFor()
-    expect(new URL(page.url()).pathname).toBe('/p/1/web')
+    expect(new URL(page.url()).pathname).toBe(`/p/${ui.project}/web`)
     expect(visit.complaints).toEqual([])
   })
 
   longTest('a link of the old interface arrives with its fragment', async () => {
     await using visit = await ui.visit()
-    await visit.page.goto('/project/1/events#q=1')
+    await visit.page.goto(`/project/${ui.project}/events#q=1`)
     await visit.page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
-    expect(visit.page.url()).toBe(`${ui.server.url}/p/1/events#q=1`)
+    expect(visit.page.url()).toBe(`${ui.server.url}/p/${ui.project}/events#q=1`)
   })
 
   test('without a session every page leads to the login, which knows the way back', async () => {
     await using visit = await ui.visit({ is_out: true })
-    await visit.page.goto('/p/1/events?event=%24pageview')
+    await visit.page.goto(`/p/${ui.project}/events?event=%24pageview`)
     await visit.page.waitForURL('**/login?next=*')
-    expect(new URL(visit.page.url()).searchParams.get('next')).toBe('/p/1/events?event=%24pageview')
+    expect(new URL(visit.page.url()).searchParams.get('next')).toBe(
+      `/p/${ui.project}/events?event=%24pageview`,
+    )
   })
 
   test('a page that does not exist, and a project that is not seen, say so', async () => {
     await using visit = await ui.visit()
-    for (const path of ['/p/1/nothing', '/p/999/events', '/p/x/events']) {
+    for (const path of ['/p/999999/events', '/p/x/events']) {
       await visit.page.goto(path)
       await visit.page.getByText('There is no such page').waitFor()
     }
@@ -59,7 +63,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
   test.each(devicesOf(1))('nothing is wider than the window: %s', async (device) => {
     await using visit = await ui.visit({ width: SCREENS[device][0] })
     const { page } = visit
-    await page.goto('/p/1/events')
+    await page.goto(`/p/${ui.project}/events`)
     await page.locator('tbody tr').first().waitFor()
     await page.getByRole('button', { name: 'Filter' }).click()
     await page.getByRole('option').first().waitFor()
@@ -81,7 +85,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
         async () => {
           await using visit = await ui.visit({ scheme, width })
           const { page } = visit
-          await page.goto('/p/1/events')
+          await page.goto(`/p/${ui.project}/events`)
           await page.locator('tbody tr').first().waitFor()
           expect(await findBarriers(page)).toEqual([])
           await page.getByRole('button', { name: 'Filter' }).click()
@@ -116,7 +120,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
   test('the palette opens, finds and goes by keyboard alone', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/web')
+    await page.goto(`/p/${ui.project}/web`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.press('Control+k')
     const field = page.getByRole('combobox')
@@ -133,7 +137,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await using visit = await ui.visit()
     const { page } = visit
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
-    await page.goto('/p/1/web')
+    await page.goto(`/p/${ui.project}/web`)
     await heading('Web')
     await page.keyboard.press('g')
     await page.keyboard.press('e')
@@ -146,7 +150,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.keyboard.press('w')
     await page.keyboard.press('?')
     expect(await page.getByRole('dialog').count()).toBe(0)
-    expect(new URL(page.url()).pathname).toBe('/p/1/events')
+    expect(new URL(page.url()).pathname).toBe(`/p/${ui.project}/events`)
     // ⌘K and Ctrl K are no single letters.
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').waitFor()
@@ -157,7 +161,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
   longTest('the menu of the user follows arrows, and Escape gives the focus back', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/events')
+    await page.goto(`/p/${ui.project}/events`)
     const opener = page.getByRole('button', { name: 'Owner' }).filter({ visible: true })
     await opener.focus()
     const name = await focusedName(page)
@@ -177,7 +181,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     const { page } = visit
     const background = () =>
       page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
-    await page.goto('/p/1/events')
+    await page.goto(`/p/${ui.project}/events`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     expect(await background()).toBe('rgb(255, 255, 255)')
     await page.keyboard.press('Control+k')
@@ -191,7 +195,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
   longTest('a session that ends in mid-work is begun again over the page', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
-    await page.goto('/p/1/web')
+    await page.goto(`/p/${ui.project}/web`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await context.clearCookies()
     // Not a click: a request that was under way may have opened the dialog over the link.
@@ -201,6 +205,6 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await dialog.locator('input[type=password]').fill(PASSWORD)
     await page.keyboard.press('Enter')
     await page.locator('tbody tr').first().waitFor()
-    expect(new URL(page.url()).pathname).toBe('/p/1/events')
+    expect(new URL(page.url()).pathname).toBe(`/p/${ui.project}/events`)
   })
 })

@@ -61,7 +61,7 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
           headers: { 'Content-Type': 'text/html' },
         }),
     })
-    const visitor = await web.browser.newContext()
+    const visitor = await web.openContext()
     await (await visitor.newPage()).goto(`${site.url.origin}/shop`)
     await page.getByText(`${site.url.origin}/shop`).waitFor({ timeout: 30_000 })
     await visitor.close()

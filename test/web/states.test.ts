@@ -130,7 +130,9 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
     const { path, empty = '' } = pageOf(name)
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto(path({ board_id: 0, person_id: '', insight_id: '', group_key: '' }))
+    await page.goto(
+      path({ project: ui.project, board_id: 0, person_id: '', insight_id: '', group_key: '' }),
+    )
     await page.getByText(empty).first().waitFor()
     await settle(page)
     expect(await page.getByRole('alert').count()).toBe(0)

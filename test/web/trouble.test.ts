@@ -4,16 +4,17 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { API_TOKEN } from '../flows/processes/server.ts'
 import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
   findBarriers,
   type Interface,
   openInterface,
-  PASSWORD,
+  openWholeInterface,
   settle,
   type Visit,
+  type WholeInterface,
 } from './interface.ts'
+import { PASSWORD } from './shared.ts'
 
 setDefaultTimeout(120_000)
 
@@ -26,7 +27,8 @@ const DAILY = {
   interval: 'day',
   dateRange: { date_from: '-7d' },
 }
-const EXPLORE = `/p/1/explore#q=${encodeURIComponent(JSON.stringify(DAILY))}`
+const explorePath = ({ project }: Interface) =>
+  `/p/${project}/explore#q=${encodeURIComponent(JSON.stringify(DAILY))}`
 
 const editorOf = (page: Page) => page.locator('.cm-content')
 
@@ -47,10 +49,10 @@ async function expectSql(page: Page, text: string): Promise<void> {
 const faultsOf = ({ complaints }: Visit): readonly string[] =>
   complaints.filter((text) => !/Failed to load resource/.test(text))
 
-describe.skipIf(!HAS_BROWSER)('trouble', () => {
-  let ui: Interface
+describe.skipIf(!HAS_BROWSER)('trouble with the server', () => {
+  let ui: WholeInterface
   beforeAll(async () => {
-    ui = await openInterface({ demo_persons: 20 })
+    ui = await openWholeInterface({ demo_persons: 20 })
   })
   afterAll(() => ui[Symbol.asyncDispose]())
 
@@ -58,7 +60,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     // With no page in a cache.
     await using visit = await ui.visit({ is_alone: true })
     const { page } = visit
-    await page.goto('/p/1/events')
+    await page.goto(`/p/${ui.project}/events`)
     const rows = page.locator('tbody tr')
     await rows.first().waitFor()
     const count = await rows.count()
@@ -82,7 +84,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
   test('what was typed into a form stays when the server goes, and is saved when it is back', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto(EXPLORE)
+    await page.goto(explorePath(ui))
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Save insight' })
@@ -101,7 +103,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
   longTest('a proxy that answers for a server that is gone is understood', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/web')
+    await page.goto(`/p/${ui.project}/web`)
     await page.locator('table th[scope=row]').first().waitFor()
     const gateway = { status: 502, contentType: 'text/html', body: '<h1>502 Bad Gateway</h1>' }
     await page.route(/\/api\/|_readiness/, (route) => route.fulfill(gateway))
@@ -123,7 +125,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
       page.on('load', () => {
         loads += 1
       })
-      await page.goto('/p/1/sql')
+      await page.goto(`/p/${ui.project}/sql`)
       await typeSql(page, "select 'typed before the update'")
       await ui.stop()
       await ui.start([process.execPath, join(newer, 'src/main.ts')])
@@ -151,11 +153,19 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
       rmSync(newer, { recursive: true })
     },
   )
+})
+
+describe.skipIf(!HAS_BROWSER)('trouble of a page', () => {
+  let ui: Interface
+  beforeAll(async () => {
+    ui = await openInterface({ demo_persons: 20 })
+  })
+  afterAll(() => ui[Symbol.asyncDispose]())
 
   test('a page whose script cannot be loaded says so, and Retry brings it', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto('/p/1/web')
+    await page.goto(`/p/${ui.project}/web`)
     await page.getByRole('heading', { level: 1, name: 'Web' }).waitFor()
     await page.route(/\/ui\/page-/, (route) => route.abort())
     await page.getByRole('link', { name: 'Events' }).click()
@@ -169,7 +179,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
   test('a session that ends over a half filled form is begun again, and the form is as it was', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
-    await page.goto(EXPLORE)
+    await page.goto(explorePath(ui))
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     const form = page.getByRole('dialog', { name: 'Save insight' })
     await form.getByLabel('Name').fill('Half typed')
@@ -189,9 +199,9 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
   longTest('two windows keep what was typed in either', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
-    await page.goto('/p/1/sql')
+    await page.goto(`/p/${ui.project}/sql`)
     const other = await context.newPage()
-    await other.goto('/p/1/sql')
+    await other.goto(`/p/${ui.project}/sql`)
     await typeSql(page, "select 'first window'")
     await expectSql(other, "select 'first window'")
     await other.getByRole('button', { name: 'New tab' }).click()
@@ -232,13 +242,13 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     }`)
       await fetch(`${ui.server.url}/capture/`, {
         method: 'POST',
-        body: JSON.stringify({ api_key: API_TOKEN, event: 'just now', distinct_id: 'clock' }),
+        body: JSON.stringify({ api_key: ui.token, event: 'just now', distinct_id: 'clock' }),
       })
-      await page.goto('/p/1/events')
+      await page.goto(`/p/${ui.project}/events`)
       const row = page.getByRole('row').filter({ hasText: 'just now' }).first()
       await row.waitFor()
       expect(await row.locator('time').innerText()).toMatch(/^(now|\d+ sec ago|1 min ago)$/)
-      await page.goto(EXPLORE)
+      await page.goto(explorePath(ui))
       const chart = page.getByRole('slider', { name: 'Trend' })
       await chart.waitFor()
       await settle(page)
@@ -270,7 +280,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
       await using visit = await ui.visit({ is_alone: true })
       const { page } = visit
       await page.addInitScript(script)
-      await page.goto('/p/1/web')
+      await page.goto(`/p/${ui.project}/web`)
       await page.locator('table th[scope=row]').first().waitFor()
       await page.getByRole('link', { name: 'SQL' }).click()
       await typeSql(page, "select 'kept while the page lasts'")
@@ -315,7 +325,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
       await page.goto(`/p/${id}/sql`)
       await page.getByText('There is no such page').waitFor()
       await page.getByRole('link', { name: 'Go on' }).click()
-      await page.waitForURL('**/p/1/web')
+      await page.waitForURL(({ pathname }) => !pathname.startsWith(`/p/${id}/`))
       expect(faultsOf(visit)).toEqual([])
     },
   )
@@ -335,7 +345,7 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
       await using visit = await ui.visit()
       const { page } = visit
       const node = { kind: 'HogQLQuery', query }
-      await page.goto(`/p/1/sql#q=${encodeURIComponent(JSON.stringify(node))}`)
+      await page.goto(`/p/${ui.project}/sql#q=${encodeURIComponent(JSON.stringify(node))}`)
       await page.locator('td').first().waitFor({ timeout: 60_000 })
       // Only what is in sight is drawn, long texts are cut.
       expect(await page.locator('td').count()).toBeLessThan(5000)
@@ -351,10 +361,10 @@ describe.skipIf(!HAS_BROWSER)('trouble', () => {
     await using visit = await ui.visit()
     const { page } = visit
     // Answers of another version, say.
-    await page.route('**/api/projects/1/persons/**', (route) =>
+    await page.route(`**/api/projects/${ui.project}/persons/**`, (route) =>
       route.fulfill({ json: { results: [{}, null], next: null } }),
     )
-    await page.goto('/p/1/persons')
+    await page.goto(`/p/${ui.project}/persons`)
     await page.getByText('This page could not draw what it found here.').waitFor()
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('link', { name: 'Events' }).click()

@@ -4,15 +4,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/logs.ts'
 import { createFirstThings, type FirstObjects } from '../../src/projects/bootstrap.ts'
 import { makeOwnerCode } from '../../src/projects/users/login-links.ts'
 import type { Server } from '../../src/serve/listening.ts'
 import { startServer } from '../../src/serve.ts'
-import { openBrowser } from '../flows/clients/browser.ts'
 import { schemesOf, widthsOf } from './interface.ts'
+import { BROWSER } from './shared.ts'
 
 export const OWNER = { email: 'olga@example.com', password: 'correct horse battery' } as const
 
@@ -44,11 +44,17 @@ export async function openWebWorld(env: Readonly<Record<string, string>> = {}) {
   const server: Server = await startServer(config, openLog('error', []))
   const presets = { api_token: null, personal_api_key: null }
   const first = createFirstThings(server.control.db, presets, new Date())
-  const browser: Browser = await openBrowser()
+  const browser: Browser = await BROWSER.take()
+  const contexts: BrowserContext[] = []
+  const openContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
+    const context = await browser.newContext(options)
+    contexts.push(context)
+    return context
+  }
   if (first === null) throw new Error('the folder was not empty')
   const openTab = async (options: { readonly context?: BrowserContext } = {}): Promise<Tab> => {
     const context =
-      options.context ?? (await browser.newContext({ viewport: { width: 1440, height: 900 } }))
+      options.context ?? (await openContext({ viewport: { width: 1440, height: 900 } }))
     const page = await context.newPage()
     page.setDefaultTimeout(15_000)
     const complaints: string[] = []
@@ -60,7 +66,7 @@ export async function openWebWorld(env: Readonly<Record<string, string>> = {}) {
     url: server.url,
     db: server.control.db,
     first: first satisfies FirstObjects,
-    browser,
+    openContext,
     openTab,
     /** The address that the server prints while nobody has a password. */
     setupLink: () => `${server.url}/setup#${makeOwnerCode(server.control.db, new Date()) ?? ''}`,
@@ -75,7 +81,8 @@ export async function openWebWorld(env: Readonly<Record<string, string>> = {}) {
       return tab
     },
     close: async () => {
-      await browser.close()
+      await Promise.all(contexts.map((context) => context.close()))
+      BROWSER.give()
       await server.stop()
       rmSync(folder, { recursive: true, force: true })
     },
