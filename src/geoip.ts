@@ -1,5 +1,5 @@
 /** Locates IP addresses: `$geoip_*` properties from a city database in MaxMind's format, if there is one. */
-import { existsSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { isIP, isIPv4 } from 'node:net'
 import { dirname, join } from 'node:path'
 import timeZoneAt from '@photostructure/tz-lookup'
@@ -34,22 +34,27 @@ const REMEMBERED_MAX = 4096
 /** The prefix of an IPv4 address in IPv6 form. */
 const MAPPED = /^::ffff:(?=\d+\.)/i
 
+/** Addresses of this machine, which no database has. */
+const LOOPBACK = /^(?:127\.|::1$)/
+
 /**
  * Opens databases. The files are memory-mapped: lookups load the pages they touch, and the kernel drops them under
  * pressure. Replace a mapped file by renaming another one over it; truncating it in place crashes the process.
  * Throws if a file is missing or not in MaxMind's format.
  */
 export function openGeoip(files: readonly string[]): Geoip {
-  const readers = files.map(openReader)
-  const countryOf = openCountries()
+  for (const path of files) requireDatabase(path)
+  // Mapped by the first lookup: each thread would collect garbage for the 135 MB at its start, 10 ms of processor time.
+  let databases: Databases | null = null
   let recent = new Map<string, { readonly properties: GeoipProperties | null }>()
   let older = recent
   const lookup = (ip: string): GeoipProperties | null => {
     const address = ip.replace(MAPPED, '')
-    if (isIP(address) === 0) return null
+    if (isIP(address) === 0 || LOOPBACK.test(address)) return null
     const known = recent.get(address) ?? older.get(address)
     if (known) return known.properties
-    const properties = locate(address, readers, countryOf)
+    databases ??= { readers: files.flatMap(openReader), countryOf: openCountries() }
+    const properties = locate(address, databases)
     if (recent.size >= REMEMBERED_MAX) {
       older = recent
       recent = new Map()
@@ -98,20 +103,43 @@ function bundledFilesIn(folder: string): readonly string[] {
   return BUNDLED_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path))
 }
 
-function openReader(path: string): Reader<Response> {
+/** The description of a database begins with this mark, in the last bytes of its file. */
+const MARK = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
+const DESCRIPTION_BYTES_MAX = 128 * 1024
+
+/** Throws if a file has no description of a database. */
+function requireDatabase(path: string): void {
   try {
-    const mapped = Bun.mmap(path)
-    return new Reader(Buffer.from(mapped.buffer, mapped.byteOffset, mapped.byteLength))
+    const file = openSync(path, 'r')
+    try {
+      const byte_count = Math.min(fstatSync(file).size, DESCRIPTION_BYTES_MAX)
+      const end = Buffer.alloc(byte_count)
+      readSync(file, end, 0, byte_count, fstatSync(file).size - byte_count)
+      if (end.lastIndexOf(MARK) === -1) throw new Error('it has no description of a database')
+    } finally {
+      closeSync(file)
+    }
   } catch (cause) {
     throw new Error(`${path} cannot be read as a MaxMind database.`, { cause })
   }
 }
 
-function locate(
-  address: string,
-  readers: readonly Reader<Response>[],
-  countryOf: CountryOf,
-): GeoipProperties | null {
+/** Maps a file; none that was removed or damaged since the start, so that events are stored without a location. */
+function openReader(path: string): readonly Reader<Response>[] {
+  try {
+    const mapped = Bun.mmap(path)
+    return [new Reader(Buffer.from(mapped.buffer, mapped.byteOffset, mapped.byteLength))]
+  } catch {
+    return []
+  }
+}
+
+type Databases = {
+  readonly readers: readonly Reader<Response>[]
+  readonly countryOf: CountryOf
+}
+
+function locate(address: string, { readers, countryOf }: Databases): GeoipProperties | null {
   for (const reader of readers) {
     // A database of IPv4 addresses gives wrong results for IPv6.
     if (reader.metadata.ipVersion === 4 && !isIPv4(address)) continue

@@ -13,6 +13,7 @@ import { limitBodies } from './http/bodies/body.ts'
 import { SettableClock } from './http/settable-clock.ts'
 import { IngestReports } from './ingest/notes/reports.ts'
 import { openCapture } from './ingest/threads/capture.ts'
+import type { DataWorker } from './ingest/threads/data-worker.ts'
 import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
@@ -42,8 +43,10 @@ import { createTimings, type Timings } from './threads/timings.ts'
 /** Time of a whole stop. After it the process exits as in a crash, which is safe. */
 const STOP_TIME_MS = 9500
 
-/** Options of an ephemeral server, which are no settings. */
+/** Options that are no settings. */
 type ServeOptions = {
+  /** The data thread, when it was started before. */
+  readonly data_worker?: DataWorker | undefined
   /** True lets callers set the clock. */
   readonly is_clock_settable?: boolean
   /** Stops the server when it resolves, as a signal does. */
@@ -58,14 +61,15 @@ export async function serve(
   config: Config,
   log: Log,
   onListening: (server: Server) => void,
-  { is_clock_settable = false, ended }: ServeOptions = {},
+  { data_worker, is_clock_settable = false, ended }: ServeOptions = {},
 ): Promise<number> {
   exitOnFaults(log)
   // Handled from the beginning: a signal during the start stops the server right after it.
   const stop_requested = Promise.race([nextSignal(), ...(ended === undefined ? [] : [ended])])
   const followed = isStandby(config, log) ? await follow(config, log, stop_requested) : 'taken_over'
   if (followed === 'stopped') return 0
-  const server = await startServer(config, log, is_clock_settable ? new SettableClock() : undefined)
+  const clock = is_clock_settable ? new SettableClock() : undefined
+  const server = await startServer(config, log, { clock, data_worker })
   onListening(server)
   const exit_code = await Promise.race([stop_requested.then(() => 0), server.broken.then(() => 1)])
   log.info('stopping')
@@ -99,13 +103,13 @@ async function follow(
 export async function startServer(
   config: Config,
   log: Log,
-  clock?: SettableClock,
+  { clock, data_worker }: Partial<Pick<BaseParts, 'clock' | 'data_worker'>> = {},
 ): Promise<Server> {
   const parts = new AsyncDisposableStack()
   const now = clock?.now ?? ((): Date => new Date())
   try {
     return await (config.forward_to === null
-      ? openParts({ config, log, clock, now }, parts)
+      ? openParts({ config, log, clock, data_worker, now }, parts)
       : openEdge(config, log, parts))
   } catch (error) {
     await parts.disposeAsync()
@@ -171,6 +175,7 @@ type BaseParts = {
   readonly config: Config
   readonly log: Log
   readonly clock: SettableClock | undefined
+  readonly data_worker: DataWorker | undefined
   readonly now: () => Date
 }
 
@@ -235,7 +240,7 @@ type ServerOptions = BaseParts & {
 
 /** Opens everything behind the routes, each part after its dependencies. */
 async function openRooms(
-  { config, log, now, event_loops, timings, onBroken }: ServerOptions,
+  { config, log, data_worker, now, event_loops, timings, onBroken }: ServerOptions,
   parts: AsyncDisposableStack,
 ) {
   const control = openControl(config.data_dir)
@@ -244,11 +249,9 @@ async function openRooms(
 
   const shipping = config.replica_key === null ? null : new LogShipping(config.data_dir)
   const capture = await openCapture({
-    data_dir: config.data_dir,
+    ...captureSettings(config),
+    ...(data_worker && { data_worker }),
     ...(shipping && { releaseLog: () => shipping.release() }),
-    limits: { body_bytes_max: config.body_bytes_max },
-    geoip_files: findGeoipFiles(config.geoip_database),
-    dedup_days: config.dedup_days,
     event_loops,
     timings: timings.commits,
     log,
@@ -294,6 +297,13 @@ async function openRooms(
   const readers = { definitions, engine, ingest, snapshots }
   return { control, capture, readers, targeting, engine, questions, snapshots, shipping }
 }
+
+const captureSettings = (config: Config) => ({
+  data_dir: config.data_dir,
+  limits: { body_bytes_max: config.body_bytes_max },
+  geoip_files: findGeoipFiles(config.geoip_database),
+  dedup_days: config.dedup_days,
+})
 
 /** The source of standbys; null in a server without their key. */
 function shippingSource(

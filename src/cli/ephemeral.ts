@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../logs.ts'
 import { createFirstThings } from '../projects/bootstrap.ts'
 import type { Server } from '../serve/listening.ts'
+import { loadServer } from '../serve/load-server.ts'
 import { nativeFolder } from '../storage/duckdb/duckdb-native.ts'
 
 /** The folder of the data, `tidemark-ephemeral-…` in the system's folder for temporary files. */
@@ -24,8 +25,8 @@ export async function serveEphemerally(
   const config = { ...settings, data_dir }
   try {
     shareNativeFolder(data_dir)
-    const { serve } = await import('../serve.ts')
-    const options = { is_clock_settable: true, ended: endOfInput() }
+    const { serve, data_worker } = await loadServer(config)
+    const options = { data_worker, is_clock_settable: true, ended: endOfInput() }
     // The server would make the first project with the given keys itself, and hand none of them back.
     const served = { ...config, bootstrap_api_token: null, bootstrap_personal_api_key: null }
     return await serve(served, openLog(config), (server) => printKeys(server, config), options)

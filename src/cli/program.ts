@@ -1,9 +1,7 @@
-/** The command line: every family of commands, and how errors are printed. */
-import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../config.ts'
-import { Refusal } from '../errors.ts'
+/** The command line with every family of commands. */
 import { addBackupCommands } from './backups.ts'
 import { addClickHouseCommands } from './clickhouse/clickhouse.ts'
+import { type AddCommands, runCommandLine } from './command-line.ts'
 import { addDemoCommand } from './demo.ts'
 import { addExportCommands } from './exports.ts'
 import { addKeyCommands } from './keys.ts'
@@ -17,7 +15,7 @@ import { addTakeoverCommand } from './takeover.ts'
 import { addUserCommands } from './users.ts'
 
 /** Every family of commands. Adding one means adding a line. */
-const FAMILIES = [
+const FAMILIES: readonly AddCommands[] = [
   addServeCommands,
   addOrganizationCommands,
   addProjectCommands,
@@ -31,53 +29,9 @@ const FAMILIES = [
   addMetricsCommand,
   addTopCommand,
   addLicensesCommand,
-] as const
-
-const EXIT_FAILED = 1
-const EXIT_MISUSED = 2
-
-const AFTER_HELP = `
-Examples:
-  $ tidemark up                                   first start: makes a project, prints the address to open, serves
-  $ tidemark serve --port 9000 --data-dir /var/lib/tidemark
-  $ tidemark organization create "Acme"
-  $ tidemark key create --organization ID --scope query:read
-  $ tidemark user link ann@example.com            when a password was forgotten
-
-Every setting of the server is an environment variable too: see "tidemark serve --help".`
+]
 
 /** Runs one command line (without the program's own name); resolves with the exit code. */
-export async function runCommandLine(args: readonly string[]): Promise<number> {
-  const exit = { code: 0 }
-  const program = new Command('tidemark')
-    .description('Product analytics in one executable.')
-    .addHelpText('after', AFTER_HELP)
-    .showHelpAfterError('(add --help for what there is)')
-    .exitOverride()
-  for (const add of FAMILIES) add(program, exit)
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return exit.code
-  } catch (error) {
-    return printFault(error)
-  }
-}
-
-/** Prints an error; the exit code is 2 for misuse, 1 for failure. */
-function printFault(error: unknown): number {
-  // Commander has already printed its message, or the requested help.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED
-  // `tidemark … | head` has closed the pipe: the rest is not wanted.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT_FAILED
-  if (error instanceof ConfigError) return print(error.message, EXIT_MISUSED)
-  if (error instanceof Refusal) {
-    const field = error.attr === null ? '' : `${error.attr}: `
-    return print(`${field}${error.detail}`, EXIT_FAILED)
-  }
-  return print(error instanceof Error ? error.message : String(error), EXIT_FAILED)
-}
-
-function print(message: string, exit_code: number): number {
-  for (const line of message.split('\n')) console.error(`error: ${line}`)
-  return exit_code
+export function runCommands(args: readonly string[]): Promise<number> {
+  return runCommandLine(args, FAMILIES)
 }

@@ -5,6 +5,7 @@ import { type Log, openLog } from '../logs.ts'
 import { createFirstThings, type FirstObjects } from '../projects/bootstrap.ts'
 import { makeOwnerCode } from '../projects/users/login-links.ts'
 import type { Server } from '../serve/listening.ts'
+import { loadServer } from '../serve/load-server.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { serveEphemerally } from './ephemeral.ts'
 import { addSettings, configFromOptions } from './options.ts'
@@ -74,9 +75,8 @@ function ephemeralConfig(config: Config, { dataDir, logLevel, port }: GivenOptio
 }
 
 async function keepServing(config: Config, onListening: (server: Server) => void): Promise<number> {
-  // Imported here, so that other commands do not load the server's libraries.
-  const { serve } = await import('../serve.ts')
-  return serve(config, openServerLog(config), onListening)
+  const { serve, data_worker } = await loadServer(config)
+  return serve(config, openServerLog(config), onListening, { data_worker })
 }
 
 function openServerLog(config: Config): Log {

@@ -1,6 +1,7 @@
 /** Opens an edge's data thread behind the interface of ingestion. */
 import { Capture, type CaptureSettings } from '../ingest/threads/capture.ts'
-import { type FromDataThread, THREAD_OPTIONS } from '../ingest/threads/messages.ts'
+import { startDataWorker } from '../ingest/threads/data-worker.ts'
+import type { FromDataThread } from '../ingest/threads/messages.ts'
 import type { CopiesFromHome } from '../storage/persons/edge-persons.ts'
 import type { CopiedGroupType } from './definition-tables.ts'
 import type { ToEdgeThread } from './messages.ts'
@@ -23,13 +24,14 @@ type EdgeCaptureSettings = CaptureSettings & {
 
 /** Opens events.db on the edge's data thread. control.db must exist. */
 export async function openEdgeCapture(settings: EdgeCaptureSettings): Promise<EdgeCapture> {
-  const worker = new Worker(new URL('./edge-thread.ts', import.meta.url).href, THREAD_OPTIONS)
+  const thread = startDataWorker(new URL('./edge-thread.ts', import.meta.url))
+  const { worker } = thread
   const post = (message: ToEdgeThread): void => worker.postMessage(message, [])
   post({ kind: 'limit', bytes_max: settings.bytes_max })
   worker.addEventListener('message', ({ data }: MessageEvent<FromDataThread>) => {
     if (data.kind === 'answers' || data.kind === 'done') settings.onStored()
   })
-  const capture = new Capture(worker, settings)
+  const capture = new Capture(thread, settings)
   await capture.opened
   return {
     capture,

@@ -13,6 +13,7 @@ import { type CommitTimings, createTimings } from '../../threads/timings.ts'
 import { SECOND_MS } from '../../time.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { guessToken } from '../pipeline/token.ts'
+import { type DataWorker, startDataWorker } from './data-worker.ts'
 import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
 import { UNPACKED_BYTES_MAX } from './decode-request.ts'
 import {
@@ -31,7 +32,6 @@ import {
   type PersonChanged,
   packRequests,
   type RawCapture,
-  THREAD_OPTIONS,
   type ToDataThread,
   UNAVAILABLE,
   unpackRequests,
@@ -67,6 +67,8 @@ export type CaptureSettings = {
   readonly event_loops?: Omit<EventLoops, 'main'>
   /** Shared memory in which the data thread records how long it takes; allocated here when missing. */
   readonly timings?: CommitTimings
+  /** The data thread, when it was started before. */
+  readonly data_worker?: DataWorker
   readonly log: CaptureLog
   /** Called before the write-ahead log has to start over; returns the frame from which standbys lack it, or null. */
   readonly releaseLog?: () => number | null
@@ -106,10 +108,9 @@ type PendingCall = {
   readonly reject: (error: Error) => void
 }
 
-/** Opens events.db on the data thread (migrations included) and its checkpoint thread. control.db must exist. */
+/** Opens events.db on the data thread (migrations included). control.db must exist. */
 export async function openCapture(settings: CaptureSettings): Promise<Capture> {
-  const worker = new Worker(new URL('./data-thread.ts', import.meta.url).href, THREAD_OPTIONS)
-  const capture = new Capture(worker, settings)
+  const capture = new Capture(settings.data_worker ?? startDataWorker(), settings)
   await capture.opened
   return capture
 }
@@ -138,7 +139,7 @@ export class Capture {
   #next_fault_ms = 0
   #is_open = true
 
-  constructor(worker: Worker, settings: CaptureSettings) {
+  constructor({ worker, broken }: DataWorker, settings: CaptureSettings) {
     this.#worker = worker
     this.#settings = settings
     this.#limits = { ...CAPTURE_LIMITS, ...settings.limits }
@@ -152,7 +153,7 @@ export class Capture {
     worker.addEventListener('message', (event: MessageEvent<FromDataThread>) => {
       this.#receive(event.data)
     })
-    worker.addEventListener('error', (event) => this.#break(event.message))
+    void broken.then((message) => this.#break(message))
     const thread_settings = {
       data_dir: settings.data_dir,
       limits: this.#limits,
@@ -347,7 +348,7 @@ export class Capture {
     switch (message.kind) {
       case 'opened':
         for (const project_id of message.projects_with_events) this.#reportFirstEvent(project_id)
-        this.#checkpoints.open().then(this.#opening.resolve, this.#opening.reject)
+        this.#opening.resolve()
         return
       case 'open_failed':
         this.#is_open = false

@@ -14,7 +14,6 @@ export type ToCheckpointThread =
 
 /** Checkpoint thread → main thread. `pages_left` are still in the log because commits went on meanwhile. */
 export type FromCheckpointThread =
-  | { readonly kind: 'opened' }
   | { readonly kind: 'checkpointed'; readonly pages: number; readonly pages_left: number }
   | { readonly kind: 'truncated'; readonly is_empty: boolean }
   | { readonly kind: 'failed'; readonly message: string }
@@ -35,7 +34,6 @@ self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
       db = openWriter(join(message.data_dir, 'events.db'))
       // Waiting for a reader would make commits wait as well.
       db.run('pragma busy_timeout = 0')
-      send({ kind: 'opened' })
       return
     case 'checkpoint':
       send(checkpoint())

@@ -11,17 +11,17 @@ const LOG_PAGES_MAX = 16_384
 /** After this time without a commit the log's space is given back. */
 const IDLE_MS = 10_000
 
-/** The main thread's handle on the checkpoint thread. */
+/** The main thread's handle on the checkpoint thread, which starts with its first work. */
 export class Checkpoints {
   readonly #data_dir: string
   readonly #idle_ms: number
   readonly #pauseCommits: () => void
   readonly #report: (message: string) => void
   #worker: Worker | null = null
-  #opened = Promise.withResolvers<void>()
-  #closed = Promise.withResolvers<void>()
+  #ended = Promise.withResolvers<void>()
   #bytes = 0
   #is_running = false
+  #is_closed = false
   #idle: Timer | null = null
 
   /**
@@ -40,17 +40,6 @@ export class Checkpoints {
     this.#report = report
   }
 
-  open(): Promise<void> {
-    const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
-    worker.addEventListener('message', (event: MessageEvent<FromCheckpointThread>) => {
-      this.#receive(event.data)
-    })
-    worker.addEventListener('error', (event) => this.#opened.reject(new Error(event.message)))
-    this.#worker = worker
-    this.#send({ kind: 'open', data_dir: this.#data_dir })
-    return this.#opened.promise
-  }
-
   /** Starts a checkpoint: a call to the data thread may have written much. */
   noteCall(): void {
     this.noteWritten(CHECKPOINT_EVERY_BYTES)
@@ -58,6 +47,7 @@ export class Checkpoints {
 
   /** Counts the bytes of a commit, and starts a checkpoint when it is due. */
   noteWritten(bytes: number): void {
+    if (this.#is_closed) return
     if (bytes > 0) this.#waitForIdle()
     this.#bytes += bytes
     if (this.#is_running || this.#bytes < CHECKPOINT_EVERY_BYTES) return
@@ -67,12 +57,12 @@ export class Checkpoints {
   }
 
   async close(): Promise<void> {
+    this.#is_closed = true
     if (this.#idle !== null) clearTimeout(this.#idle)
     if (this.#worker === null) return
     this.#send({ kind: 'close' })
-    await this.#closed.promise
-    this.#worker.terminate()
-    this.#worker = null
+    await this.#ended.promise
+    this.#worker?.terminate()
   }
 
   #waitForIdle(): void {
@@ -85,14 +75,31 @@ export class Checkpoints {
   }
 
   #send(message: ToCheckpointThread): void {
-    this.#worker?.postMessage(message, [])
+    this.#worker ??= this.#start()
+    this.#worker.postMessage(message, [])
+  }
+
+  #start(): Worker {
+    this.#ended = Promise.withResolvers()
+    const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
+    worker.addEventListener('message', (event: MessageEvent<FromCheckpointThread>) => {
+      this.#receive(event.data)
+    })
+    worker.addEventListener('error', (event) => this.#breakDown(event.message))
+    worker.postMessage({ kind: 'open', data_dir: this.#data_dir } satisfies ToCheckpointThread, [])
+    return worker
+  }
+
+  /** Lets the next work start another thread: this one has ended by an error. */
+  #breakDown(message: string): void {
+    this.#worker = null
+    this.#is_running = false
+    this.#report(message)
+    this.#ended.resolve()
   }
 
   #receive(message: FromCheckpointThread): void {
     switch (message.kind) {
-      case 'opened':
-        this.#opened.resolve()
-        return
       case 'checkpointed':
         this.#is_running = false
         // Few pages are left, but only a paused writer can finish them.
@@ -107,7 +114,7 @@ export class Checkpoints {
         this.#report(message.message)
         return
       case 'closed':
-        this.#closed.resolve()
+        this.#ended.resolve()
     }
   }
 }

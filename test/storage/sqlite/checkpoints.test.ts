@@ -60,7 +60,6 @@ describe('the write-ahead log', () => {
       (why) => failures.push(why),
       20,
     )
-    await checkpoints.open()
     const reader = openReader(join(folder, 'events.db'))
     reader.run('begin')
     reader.query('select count(*) from sample').get()
