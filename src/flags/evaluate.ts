@@ -31,7 +31,7 @@ export type Selection = {
   readonly flag_keys: readonly string[] | null
   /** `client`, `server`, or `unknown` for flags that are for all runtimes; anything else for every flag. */
   readonly evaluation_runtime: string | null
-  readonly evaluation_contexts: readonly string[] | null
+  readonly evaluation_contexts: ReadonlySet<string> | null
 }
 
 /** The runtime of a caller that sends none and whose headers show none. */
@@ -162,7 +162,7 @@ function isForEverything({
   evaluation_runtime,
   evaluation_contexts,
 }: Selection): boolean {
-  return flag_keys === null && !isPartial(evaluation_runtime) && !evaluation_contexts?.length
+  return flag_keys === null && !isPartial(evaluation_runtime) && !evaluation_contexts?.size
 }
 
 /** Whether a caller gets a flag. If not, it is not listed, and off for flags that depend on it. */
@@ -171,8 +171,8 @@ function isOffered(flag: StoredFlag, selection: Selection): boolean {
   if (selection === EVERYTHING) return true
   const { evaluation_runtime, evaluation_contexts } = selection
   if (!isForRuntime(flag.evaluation_runtime, evaluation_runtime)) return false
-  if (!evaluation_contexts?.length || flag.evaluation_contexts.length === 0) return true
-  return flag.evaluation_contexts.some((context) => evaluation_contexts.includes(context))
+  if (!evaluation_contexts?.size || flag.evaluation_contexts.length === 0) return true
+  return flag.evaluation_contexts.some((context) => evaluation_contexts.has(context))
 }
 
 function isForRuntime(of_flag: string | null, of_caller: string | null): boolean {

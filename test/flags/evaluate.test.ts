@@ -534,7 +534,7 @@ describe('which flags are answered', () => {
     ],
     [
       'those of the contexts and those of none',
-      { evaluation_contexts: ['app'] },
+      { evaluation_contexts: new Set(['app']) },
       ['plain', 'client', 'server', 'child'],
     ],
     ['those named', { flag_keys: ['child', 'docs', 'nobody', 'inactive'] }, ['docs', 'child']],

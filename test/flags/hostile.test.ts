@@ -44,6 +44,18 @@ describe('a project', () => {
     expect(JSON.stringify(sent.flags.at(-50)?.filters)).not.toContain('server_only')
   })
 
+  test('finds the contexts of 10,000 flags among as many as a request has room for', () => {
+    const flags = Array.from({ length: 10_000 }, (_, index) =>
+      makeFlag({ id: index + 1, key: `flag-${index}`, evaluation_contexts: [`context-${index}`] }),
+    )
+    const evaluation_contexts = new Set(
+      Array.from({ length: 250_000 }, (_, index) => (index < 2 ? `context-${index}` : `c${index}`)),
+    )
+    const selection = { flag_keys: null, evaluation_runtime: null, evaluation_contexts }
+    const values = valuesFor(makeDefinitions(flags), makePerson(), selection)
+    expect(Object.keys(values)).toEqual(['flag-0', 'flag-1'])
+  })
+
   test('with more is answered for the first 10,000 active ones, and says so; the others can be named', () => {
     const flags = Array.from({ length: 10_003 }, (_, index) =>
       makeFlag({

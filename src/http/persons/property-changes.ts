@@ -60,7 +60,8 @@ export const storageUnavailable = (): Refusal =>
 
 /** The properties without those of these names. */
 export function withoutKeys(properties: SentProperties, keys: readonly string[]): SentProperties {
-  return Object.fromEntries(Object.entries(properties).filter(([key]) => !keys.includes(key)))
+  const without = new Set(keys)
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => !without.has(key)))
 }
 
 /** The changed properties, for the activity log. */

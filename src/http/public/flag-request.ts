@@ -140,12 +140,12 @@ function tokenOf(body: FlagRequestBody, fields: FormFields): unknown {
 
 function selectionOf(body: FlagRequestBody): Selection {
   const runtime = body['evaluation_runtime']
+  const contexts = textsOrNull(body['evaluation_contexts'] ?? body['evaluation_environments'])
   return {
     flag_keys: textsOrNull(body['flag_keys_to_evaluate'] ?? body['flag_keys']),
     evaluation_runtime: typeof runtime === 'string' ? runtimeNamed(runtime) : null,
-    evaluation_contexts: textsOrNull(
-      body['evaluation_contexts'] ?? body['evaluation_environments'],
-    ),
+    // A body has room for 250,000 of them, and each flag looks for its own.
+    evaluation_contexts: contexts && new Set(contexts),
   }
 }
 

@@ -116,8 +116,10 @@ export function orderOf(stored: unknown, metrics: unknown, shared: readonly Metr
     (query) => uuidOf(query) ?? [],
   )
   const wanted: readonly unknown[] = Array.isArray(stored) ? stored : []
-  const kept = present.filter((uuid) => wanted.includes(uuid))
-  const ordered = kept.toSorted((a, b) => wanted.indexOf(a) - wanted.indexOf(b))
+  // The first place of a uuid counts, so it is set last.
+  const places = new Map(wanted.map((uuid, place) => [uuid, place] as const).toReversed())
+  const kept = present.filter((uuid) => places.has(uuid))
+  const ordered = kept.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0))
   return [...new Set([...ordered, ...present])]
 }
 
