@@ -82,8 +82,8 @@ const DEDUP_DAYS = 30
 
 /**
  * Requests of one message. The data thread begins with them while this thread receives the next. With all requests of a
- * turn in one message, 256 connections waited for each thread and the disk in turn: an eighth fewer requests per second,
- * and a p99 a quarter longer. Smaller messages make more commits, each of 0.2 ms of processor time.
+ * turn in one message, 256 connections waited for each thread and the disk in turn: an eighth fewer requests per second.
+ * Smaller messages make more commits, each of 0.2 ms of processor time.
  */
 const MESSAGE_REQUESTS_MAX = 32
 
