@@ -20,13 +20,15 @@ export function comparePlaces(one: Json, other: Json): number {
  * order. Refuses ids that the dashboard does not have.
  */
 export function layoutTiles(tiles: readonly TileLayouts[], order: readonly number[]) {
-  const named = [...new Set(order)].map((id) => {
-    const tile = tiles.find((one) => one.id === id)
+  const by_id = new Map(tiles.map((tile) => [tile.id, tile]))
+  const wanted = new Set(order)
+  const named = [...wanted].map((id) => {
+    const tile = by_id.get(id)
     if (tile !== undefined) return tile
     const detail = `Invalid pk "${id}" - object does not exist.`
     throw new Refusal('does_not_exist', detail, { attr: 'tile_order' })
   })
-  const others = tiles.filter(({ id }) => !order.includes(id))
+  const others = tiles.filter(({ id }) => !wanted.has(id))
   let [x, y, row_h] = [0, 0, 0]
   return [...named, ...others].map(({ id, layouts }) => {
     const { w, h } = placeOf(layouts)

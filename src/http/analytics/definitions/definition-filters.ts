@@ -11,7 +11,8 @@ type DefinitionFilter<Name extends DetectedName> = (
 
 const FOR_ALL: Readonly<Record<string, DefinitionFilter<DetectedName>>> = {
   search: (input) => {
-    const words = (input['search'] ?? '').toLowerCase().split(/\s+/)
+    // A repeated word is looked for once: an address has room for thousands, and a project for 10,000 names.
+    const words = [...new Set((input['search'] ?? '').toLowerCase().split(/\s+/))]
     return ({ name }) => words.every((word) => name.toLowerCase().includes(word))
   },
   exclude_hidden: (input) => {

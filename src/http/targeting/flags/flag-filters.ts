@@ -38,23 +38,23 @@ const FILTERS: Readonly<Record<string, (value: string) => FlagListFilter>> = {
   key: (value) => (flag) => flag.key.toLowerCase() === value.trim().toLowerCase(),
   type: (value) => TYPES.get(value) ?? (() => true),
   created_by_id: (value) => {
-    const ids = namesIn(value)
-    return (flag) => ids.includes(String(flag.created_by))
+    const ids = new Set(namesIn(value))
+    return (flag) => ids.has(String(flag.created_by))
   },
   evaluation_runtime: (value) => (flag) => flag.evaluation_runtime === value,
   tags: (value) => {
-    const wanted = namesIn(value)
-    return (flag) => wanted.some((tag) => flag.tags.includes(tag))
+    const wanted = new Set(namesIn(value))
+    return (flag) => flag.tags.some((tag) => wanted.has(tag))
   },
   excluded_tags: (value) => {
-    const unwanted = namesIn(value)
-    return (flag) => !unwanted.some((tag) => flag.tags.includes(tag))
+    const unwanted = new Set(namesIn(value))
+    return (flag) => !flag.tags.some((tag) => unwanted.has(tag))
   },
   has_evaluation_contexts: wishForContexts,
   has_evaluation_tags: wishForContexts,
   excluded_properties: (value) => {
-    const unwanted = namesIn(value)
-    return (flag) => !unwanted.includes(flag.key)
+    const unwanted = new Set(namesIn(value))
+    return (flag) => !unwanted.has(flag.key)
   },
   eligible_for_experiment: (value) => (flag) => {
     const count = variantsOf(flag)
