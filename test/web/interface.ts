@@ -144,6 +144,7 @@ export async function openWholeInterface(options: WholeOptions = {}): Promise<Wh
       else BROWSER.give()
       await server.stop()
       rmSync(data_dir, { recursive: true, force: true })
+      rmSync(`${data_dir}.log`, { force: true })
     },
   }
 }
