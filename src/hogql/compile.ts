@@ -11,6 +11,7 @@ import { fillPlaceholders } from './passes/fill-placeholders.ts'
 import { foldConstants } from './passes/fold-constants.ts'
 import { liftLambdaCaptures } from './passes/lift-lambda-captures.ts'
 import { castOutput } from './passes/lower/cast-output.ts'
+import { dropDateClamps } from './passes/lower/drop-date-clamps.ts'
 import { lowerComparisons } from './passes/lower/lower-comparisons.ts'
 import { lowerFunctions } from './passes/lower/lower-functions.ts'
 import { limitOutput, lowerLimitBy, rowWindow } from './passes/lower/lower-limits.ts'
@@ -56,6 +57,7 @@ const PASSES: readonly Pass[] = [
   lowerNullSafety,
   narrowJsonReads,
   readWholeNumbers,
+  dropDateClamps,
   lowerFunctions,
   lowerProperties,
   lowerTimeZones,

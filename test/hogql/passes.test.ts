@@ -73,6 +73,7 @@ const FILES = [
   'lift-lambda-captures',
   'lower-time-zones',
   'cohorts',
+  'drop-date-clamps',
   'lower-comparisons',
   'count-from-manifest',
   'joins',

@@ -37,6 +37,8 @@ export type Apply = {
   readonly type: Type
   /** Source span of the call. Two calls with one span are the same call, expanded twice. */
   readonly at?: SourceSpan
+  /** The result is a day that ClickHouse's Date holds, as WHERE bounds the time. */
+  readonly is_within_date?: true
 }
 export type AggregateInput = {
   readonly distinct: boolean

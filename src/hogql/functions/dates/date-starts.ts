@@ -2,7 +2,7 @@
 
 import { DAY_US } from '../../../time.ts'
 import type { CompileContext } from '../../context.ts'
-import type { ResolvedExpr } from '../../sql/ir.ts'
+import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { cutsInUtc, fromLocal, toLocal } from '../../times/local-time.ts'
 import { isTimeValue, shiftBy } from '../../times/relative-time.ts'
@@ -76,10 +76,15 @@ export function clampDate(date: ResolvedExpr, type: Type): ResolvedExpr {
   return type.nullable ? sql`CASE WHEN ${date} IS NOT NULL THEN ${clamped} END`(type) : clamped
 }
 
+/** The start that a call gives; one that is known to be within Date needs no clamp. */
+function clampStart(start: ResolvedExpr, { is_within_date, type }: Apply): ResolvedExpr {
+  return is_within_date === true ? start : clampDate(start, type)
+}
+
 /** Truncates to a week or longer; the result is a date. */
 export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering {
   return (call, context) =>
-    clampDate(cutLocal(localOf(call.args[0], context), unit, call.type), call.type)
+    clampStart(cutLocal(localOf(call.args[0], context), unit, call.type), call)
 }
 
 /** Mode 0 and other even modes start weeks on Sunday; without a mode the project's setting applies. */
@@ -89,8 +94,7 @@ function weekStartsMonday(mode: ResolvedExpr | undefined, context: CompileContex
   return number === null ? context.week_start_day === 1 : number % 2n === 1n
 }
 
-export const startOfWeek: Lowering = (call, context) =>
-  clampDate(weekStart(call, context), call.type)
+export const startOfWeek: Lowering = (call, context) => clampStart(weekStart(call, context), call)
 
 const weekStart: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
