@@ -13,7 +13,7 @@ import { OWN_ROWS } from '../hogql/isolation/hostile.ts'
 import { REWRITTEN } from '../hogql/isolation/hostile-rewrites.ts'
 import { FOREIGN, insertRows, personId } from '../hogql/rows.ts'
 import { longTest } from '../long-tests.ts'
-import { randomRuns } from '../random-runs.ts'
+import { isTried, randomRuns } from '../random-runs.ts'
 import { rejectionOf } from '../rejection.ts'
 import { askClickHouse } from './ask.ts'
 import { type ClickHouseCluster, startCluster } from './cluster.ts'
@@ -23,6 +23,9 @@ import { clientOf, copyRows, makeTables } from './rows.ts'
 /** With every join and condition that a project can have. */
 const DIALECT = clickhouseDialect({ has_id_overrides: true, has_removed_people: true })
 const LIMITS = { rows_default: 1000, rows_max: 1000 }
+
+/** The parser and the compiler are the same for both engines, and `test/hogql/isolation/` asks DuckDB all of them. */
+const HOSTILE = [...OWN_ROWS, ...REWRITTEN].filter((_, index) => isTried(index, 3))
 
 const compile = (text: string): CompiledQuery =>
   compileHogQL(text, { ...CONTEXT, limits: LIMITS }, DIALECT)
@@ -50,7 +53,7 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
         async () => {
           const shown: string[] = []
           let answered = 0
-          for (const text of [...OWN_ROWS, ...REWRITTEN]) {
+          for (const text of HOSTILE) {
             let answer = ''
             try {
               const rows = await askClickHouse(clientOf(cluster, 0, 'questions'), compile(text))
@@ -64,7 +67,7 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
             if (echoed.includes(FOREIGN) || echoed.includes(personId(9))) shown.push(text)
           }
           expect(shown).toEqual([])
-          expect(answered).toBeGreaterThan(50)
+          expect(answered).toBeGreaterThan(HOSTILE.length / 3)
         },
         120_000,
       )
