@@ -1,19 +1,11 @@
 /** Backup while events pour in, restore, doctor: everything answered before the backup is in it. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ran, run } from '../cli/command.ts'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
-import { askUntil } from './clients/patience.ts'
+import { untilSnapshotFile } from './clients/patience.ts'
 import { askHogQL, type Server, startServer } from './processes/server.ts'
 
 setDefaultTimeout(180_000)
@@ -51,9 +43,7 @@ test('a backup of a busy server holds what was answered before, is whole, and is
   const server = await start(data_dir)
   const batches = makeBatches(9, BATCHES)
   await sendBatches(server.url, batches.slice(0, BATCHES / 5), 4)
-  const hasFiles = (): boolean =>
-    existsSync(join(data_dir, 'files')) && parquetFiles(data_dir).length > 0
-  await askUntil(hasFiles, (has_files) => has_files)
+  await untilSnapshotFile(server.url)
   const sending = sendBatches(server.url, batches, 4)
   for (const [index, ...options] of [['0'], ['1', '--copy']] as const) {
     const answered = batches.filter((batch) => batch.answered).length * 100

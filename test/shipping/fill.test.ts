@@ -7,7 +7,7 @@ import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { clickhouseEnvironment } from '../clickhouse/settings.ts'
-import { askUntil } from '../flows/clients/patience.ts'
+import { untilSnapshotFile } from '../flows/clients/patience.ts'
 import {
   API_TOKEN,
   askHogQL,
@@ -68,7 +68,7 @@ describe.skipIf(!hasClickHouse())('a folder with snapshot files', () => {
       const path = join(data_dir, 'files', '1')
       return existsSync(path) ? readdirSync(path) : []
     }
-    await askUntil(listFiles, (files) => files.length > 0)
+    await untilSnapshotFile(server.url)
     await capture(60, 3)
     const { results } = await askHogQL(server.url, QUESTION)
     expect(await server.stop()).toBe(0)

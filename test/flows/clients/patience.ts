@@ -19,3 +19,12 @@ export async function askUntil<Answer>(
     await Bun.sleep(STEP_MS)
   }
 }
+
+/** Waits until a server has a snapshot file that counts: one that only lies in its folder is removed at the next start. */
+export async function untilSnapshotFile(url: string): Promise<void> {
+  const countFiles = async (): Promise<number> => {
+    const page = await (await fetch(`${url}/_metrics`)).text()
+    return Number(/^tidemark_snapshot_files (\d+)$/m.exec(page)?.[1])
+  }
+  await askUntil(countFiles, (files) => files > 0)
+}
