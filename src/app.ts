@@ -104,7 +104,6 @@ const FOR_SDKS = [
 
 /** The other public endpoints, which need no personal API key: one line per family. */
 const PUBLIC = [
-  ...FOR_SDKS,
   signupEndpoints,
   loginEndpoints,
   downloadEndpoints,
@@ -193,11 +192,31 @@ type MountContext = Pick<AppContext, 'log' | 'timings'>
 
 /** Builds the application. Tests call `app.handle(request)`, which answers like the server. */
 export function createApp(needs: AppContext): Elysia {
-  return mountAll(needs, [
+  const others = [
     ...PUBLIC.flatMap((endpointsOf) => endpointsOf(needs)),
     ...ROUTES.flatMap((route) => routeEndpoints(needs, route).flatMap(withOldRoot)),
     ...docsEndpoints(needs, ROUTES),
+  ]
+  return mountAll(needs, [
+    ...FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs)),
+    ...others.map((endpoint) => settleFirst(needs, endpoint)),
   ])
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Holds the answer of a call that may change something until the change is on the disk. */
+function settleFirst({ settleControl }: AppContext, endpoint: Endpoint): Endpoint {
+  if (READS.has(endpoint.method)) return endpoint
+  return {
+    ...endpoint,
+    async answer(...call) {
+      const answer = await endpoint.answer(...call)
+      const settled = settleControl()
+      if (settled !== null) await settled
+      return answer
+    },
+  }
 }
 
 /** Builds the application of an edge: the endpoints for SDKs, its `own` endpoints, and `others` for every other path and method. */

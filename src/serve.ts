@@ -32,7 +32,8 @@ import { isStandby, openStandby } from './serve/standby.ts'
 import { openTraces } from './serve/trace-sender.ts'
 import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
-import { type Control, openControl } from './storage/control/control-db.ts'
+import type { Control } from './storage/control/control-db.ts'
+import { ServedControl } from './storage/control/served-control.ts'
 import { DefinitionReader } from './storage/files/definition-reader.ts'
 import { findFilePath } from './storage/files/parquet.ts'
 import { LogShipping } from './storage/sqlite/log-shipping.ts'
@@ -196,6 +197,7 @@ function createContext(
   const { config, log, clock, now, event_loops, timings, operator_key } = shared
   return {
     control: rooms.control.db,
+    settleControl: () => rooms.control.settle(),
     capture: rooms.capture,
     forwarding: rooms.capture,
     identity: rooms.capture,
@@ -238,12 +240,24 @@ type ServerOptions = BaseParts & {
   readonly onBroken: () => void
 }
 
+/** Opens control.db. `onBroken` is called when the disk has failed: the server cannot continue. */
+function openServedControl({ data_dir }: Config, log: Log, onBroken: () => void): ServedControl {
+  return new ServedControl({
+    data_dir,
+    fail(reason) {
+      log.fatal({ reason }, 'control.db cannot be written')
+      onBroken()
+    },
+    report: (reason) => log.error({ reason }, 'a checkpoint of control.db failed'),
+  })
+}
+
 /** Opens everything behind the routes, each part after its dependencies. */
 async function openRooms(
   { config, log, data_worker, now, event_loops, timings, onBroken }: ServerOptions,
   parts: AsyncDisposableStack,
 ) {
-  const control = openControl(config.data_dir)
+  const control = openServedControl(config, log, onBroken)
   parts.defer(() => control.close())
   raiseProjectIds(control.db, config.project_id_min)
 

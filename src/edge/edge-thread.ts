@@ -1,4 +1,5 @@
 /** An edge's data thread: a Worker, the only writer of its events.db. This file is its message loop. */
+import { join } from 'node:path'
 import { openGeoip } from '../geoip.ts'
 import { DefinitionTracker } from '../ingest/notes/definition-tracker.ts'
 import { memoizeLocation } from '../ingest/pipeline/location.ts'
@@ -103,7 +104,11 @@ function open(settings: DataThreadSettings & { readonly timings: CommitTimings }
   try {
     const log = new EventLog(data_dir, new Histogram(timings.commit))
     const breakDown = (message: string): void => send({ kind: 'broken', message })
-    const sync = new LogSync(data_dir, breakDown, new Histogram(timings.sync))
+    const sync = new LogSync(
+      join(data_dir, 'events.db-wal'),
+      breakDown,
+      new Histogram(timings.sync),
+    )
     const tokens = new ProjectTokens(data_dir)
     const plugins = new ProjectPlugins(data_dir)
     const writer = new EntryWriter({

@@ -71,6 +71,8 @@ export type LogShippingSource = {
 
 export type AppContext = {
   readonly control: ControlDB
+  /** Resolves when everything that is committed to `control` is on the disk; null when it is already. */
+  readonly settleControl: () => Promise<void> | null
   readonly capture: Pick<Capture, 'send'>
   /** Stores the events that edges send. */
   readonly forwarding: Pick<Capture, 'forward'>

@@ -63,8 +63,22 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+const annotate = (url: string, content: string): Promise<Response> =>
+  fetch(`${url}/api/projects/1/annotations/`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${PERSONAL_API_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ content, date_marker: '2026-11-27T12:00:00Z' }),
+  })
+
+async function listAnnotations({ url }: Server): Promise<readonly string[]> {
+  const headers = { Authorization: `Bearer ${PERSONAL_API_KEY}` }
+  const answer = await fetch(`${url}/api/projects/1/annotations/`, { headers })
+  const { results } = (await answer.json()) as { readonly results: { readonly content: string }[] }
+  return results.map(({ content }) => content)
+}
+
 test.skipIf(!canCutPower)(
-  'a power cut loses no answered event and doubles none',
+  'a power cut loses no answered event and no definition, and doubles none',
   async () => {
     const batches = makeBatches(4, fewOrMany(300, 600))
     const server = await startServer({
@@ -79,6 +93,7 @@ test.skipIf(!canCutPower)(
       const wanted = ((cut + 1) * batches.length) / (CUTS + 2)
       while (batches.filter((batch) => batch.answered).length < wanted) await Bun.sleep(5)
       answered_at_cut.push(batches.filter((batch) => batch.answered).length * 100)
+      expect((await annotate(server.url, `cut ${cut}`)).status).toBe(201)
       // The image file holds what reached the disk; what only the mounted side's cache holds is not copied.
       expect(copyImage(image, join(folder, `cut-${cut}.img`))).toBe(true)
     }
@@ -97,6 +112,7 @@ test.skipIf(!canCutPower)(
       expect(results[0]?.[0]).toBe(results[0]?.[1])
       expect(Number(results[0]?.[0])).toBeGreaterThanOrEqual(answered_at_cut[cut] ?? 0)
       expect(Number(results[0]?.[0]) % 100).toBe(0)
+      expect(await listAnnotations(survivor)).toContain(`cut ${cut}`)
       expect(await survivor.stop()).toBe(0)
       unmount(after)
     }

@@ -146,6 +146,7 @@ export async function openWorld(
   demo.start()
   const needs: AppContext = {
     control: control.db,
+    settleControl: () => null,
     capture,
     forwarding: capture,
     identity: capture,

@@ -3,6 +3,7 @@
  * commit.
  */
 
+import { join } from 'node:path'
 import type { NewFiles } from '../../storage/log/event-log.ts'
 import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
@@ -145,7 +146,7 @@ export class Capture {
     this.#limits = { ...CAPTURE_LIMITS, ...settings.limits }
     this.#in_flight = new FairBudget(this.#limits.in_flight_bytes_max)
     this.#checkpoints = new Checkpoints(
-      settings.data_dir,
+      join(settings.data_dir, 'events.db'),
       () => this.#post({ kind: 'checkpoint', tail_from: settings.releaseLog?.() ?? null }),
       (reason) => settings.log.error({ reason }, 'a checkpoint of events.db failed'),
     )

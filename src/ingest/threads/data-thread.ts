@@ -1,7 +1,9 @@
 /**
  * The data thread: a Worker, the only writer of events.db. This file is its message loop; `committer.ts` does the work.
  */
+
 import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
 import { openGeoip } from '../../geoip.ts'
 import { changePerson, runParts } from '../../identity/changes.ts'
 import { deleteGroup } from '../../identity/group.ts'
@@ -171,7 +173,11 @@ function open(settings: DataThreadSettings & { readonly timings: CommitTimings }
     const tokens = new ProjectTokens(data_dir)
     const stores = openStores(data_dir, new Histogram(timings.commit))
     const breakDown = (message: string) => send({ kind: 'broken', message })
-    const sync = new LogSync(data_dir, breakDown, new Histogram(timings.sync))
+    const sync = new LogSync(
+      join(data_dir, 'events.db-wal'),
+      breakDown,
+      new Histogram(timings.sync),
+    )
     const names = new DefinitionTracker()
     const plugins = new ProjectPlugins(data_dir)
     const queue_times = new Histogram(timings.queue)

@@ -25,12 +25,17 @@ const OPEN_PAUSE_MS = 50
  * Throws when the folder cannot be written or the database is newer than this executable.
  */
 export function openControl(data_dir: string): Control {
+  const connection = openConnection(data_dir)
+  return { db: drizzle({ client: connection }), close: () => connection.close() }
+}
+
+/** Opens the connection of `openControl`. */
+export function openConnection(data_dir: string): Database {
   mkdirSync(data_dir, { recursive: true })
   const path = join(data_dir, 'control.db')
   for (let tries = 1; ; tries += 1) {
     try {
-      const connection = openMigrated(path)
-      return { db: drizzle({ client: connection }), close: () => connection.close() }
+      return openMigrated(path)
     } catch (error) {
       if (!isBusy(error) || tries === OPEN_TRIES_MAX) throw error
       Bun.sleepSync(OPEN_PAUSE_MS)

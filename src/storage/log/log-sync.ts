@@ -3,7 +3,7 @@
  * fdatasync of the log, which runs beside the following commits.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename } from 'node:path'
 import { Histogram } from '../../threads/histogram.ts'
 
 /** Called when everything committed before its registration is durable. */
@@ -37,11 +37,11 @@ export class LogSync {
   #is_closed = false
 
   /**
-   * `fail` is called once when a sync fails: writes since the last sync may be lost, and their callbacks are never called.
-   * `times` records how long each sync takes.
+   * Syncs the write-ahead log at `path`. `fail` is called once when a sync fails: writes since the last sync may be lost,
+   * and their callbacks are never called. `times` records how long each sync takes.
    */
-  constructor(data_dir: string, fail: (message: string) => void, times = new Histogram()) {
-    this.#path = join(data_dir, 'events.db-wal')
+  constructor(path: string, fail: (message: string) => void, times = new Histogram()) {
+    this.#path = path
     this.#fail = fail
     this.#times = times
   }
@@ -79,7 +79,7 @@ export class LogSync {
     if (this.#has_failed || this.#is_closed) return
     if (error !== null && error !== undefined) {
       this.#has_failed = true
-      this.#fail(`events.db-wal cannot be synced: ${error.message}`)
+      this.#fail(`${basename(this.#path)} cannot be synced: ${error.message}`)
       return
     }
     this.#times.record((performance.now() - sync.started_ms) / 1000)

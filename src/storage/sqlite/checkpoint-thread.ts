@@ -1,13 +1,12 @@
-/** The checkpoint thread: a Worker that checkpoints the write-ahead log of events.db on request. */
+/** A checkpoint thread: a Worker that checkpoints the write-ahead log of one database on request. */
 import type { Database } from 'bun:sqlite'
-import { join } from 'node:path'
 import { openWriter } from './sqlite.ts'
 
 declare const self: Worker
 
 /** Main thread → checkpoint thread. */
 export type ToCheckpointThread =
-  | { readonly kind: 'open'; readonly data_dir: string }
+  | { readonly kind: 'open'; readonly path: string }
   | { readonly kind: 'checkpoint' }
   | { readonly kind: 'truncate' }
   | { readonly kind: 'close' }
@@ -31,7 +30,7 @@ self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
   const message = event.data
   switch (message.kind) {
     case 'open':
-      db = openWriter(join(message.data_dir, 'events.db'))
+      db = openWriter(message.path)
       // Waiting for a reader would make commits wait as well.
       db.run('pragma busy_timeout = 0')
       return

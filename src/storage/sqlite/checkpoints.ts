@@ -1,4 +1,4 @@
-/** Schedules checkpoints of events.db on the checkpoint thread, and keeps the write-ahead log small. */
+/** Schedules checkpoints of a database on a thread of its own, and keeps the write-ahead log small. */
 import { MIB } from '../../bytes.ts'
 import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
 
@@ -13,7 +13,7 @@ const IDLE_MS = 10_000
 
 /** The main thread's handle on the checkpoint thread, which starts with its first work. */
 export class Checkpoints {
-  readonly #data_dir: string
+  readonly #path: string
   readonly #idle_ms: number
   readonly #pauseCommits: () => void
   readonly #report: (message: string) => void
@@ -25,16 +25,16 @@ export class Checkpoints {
   #idle: Timer | null = null
 
   /**
-   * `pauseCommits` makes the data thread itself finish a checkpoint, after which the log starts over.
+   * For the database at `path`. `pauseCommits` makes its writer itself finish a checkpoint, after which the log starts over.
    * `report` gets the reason why a checkpoint failed; another one follows in any case.
    */
   constructor(
-    data_dir: string,
+    path: string,
     pauseCommits: () => void,
     report: (message: string) => void,
     idle_ms = IDLE_MS,
   ) {
-    this.#data_dir = data_dir
+    this.#path = path
     this.#idle_ms = idle_ms
     this.#pauseCommits = pauseCommits
     this.#report = report
@@ -86,7 +86,7 @@ export class Checkpoints {
       this.#receive(event.data)
     })
     worker.addEventListener('error', (event) => this.#breakDown(event.message))
-    worker.postMessage({ kind: 'open', data_dir: this.#data_dir } satisfies ToCheckpointThread, [])
+    worker.postMessage({ kind: 'open', path: this.#path } satisfies ToCheckpointThread, [])
     return worker
   }
 

@@ -12,7 +12,7 @@ test('everybody who waits is told once, in the order in which they came', async 
   db.run('pragma journal_mode = wal')
   db.run('create table t (x)')
   const failures: string[] = []
-  const sync = new LogSync(folder, (message) => failures.push(message))
+  const sync = new LogSync(join(folder, 'events.db-wal'), (message) => failures.push(message))
   const told: number[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   for (let number = 0; number < 5; number++) sync.settle(() => told.push(number))
@@ -31,7 +31,7 @@ test('many who come while syncs run beside each other are told in order, and nev
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
   await Bun.write(join(folder, 'events.db-wal'), 'log')
   const failures: string[] = []
-  const sync = new LogSync(folder, (message) => failures.push(message))
+  const sync = new LogSync(join(folder, 'events.db-wal'), (message) => failures.push(message))
   const told: number[] = []
   const count = 500
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -64,7 +64,7 @@ test('nobody is told when the disk refused, then or later', async () => {
   Bun.spawnSync(['mkfifo', join(folder, 'events.db-wal')])
   const writer = Bun.spawn(['sh', '-c', `exec sleep 30 > '${join(folder, 'events.db-wal')}'`])
   const failed = Promise.withResolvers<string>()
-  const sync = new LogSync(folder, failed.resolve)
+  const sync = new LogSync(join(folder, 'events.db-wal'), failed.resolve)
   const told: number[] = []
   sync.settle(() => told.push(1))
   expect(await failed.promise).toContain('cannot be synced')
@@ -80,7 +80,7 @@ test('who closes it from within leaves no sync behind that would look for a log 
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
   await Bun.write(join(folder, 'events.db-wal'), 'log')
   const failures: string[] = []
-  const sync = new LogSync(folder, (message) => failures.push(message))
+  const sync = new LogSync(join(folder, 'events.db-wal'), (message) => failures.push(message))
   const told: number[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   sync.settle(() => {

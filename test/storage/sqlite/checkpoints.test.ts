@@ -55,7 +55,7 @@ describe('the write-ahead log', () => {
   test('is emptied when nothing has been written for a while, once readers allow it', async () => {
     const failures: string[] = []
     const checkpoints = new Checkpoints(
-      folder,
+      join(folder, 'events.db'),
       () => undefined,
       (why) => failures.push(why),
       20,

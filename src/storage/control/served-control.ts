@@ -1,0 +1,74 @@
+/**
+ * The server's control.db. A commit does not wait for the disk, since all other requests of the main thread would wait with
+ * it: 200 to 400 ms while the disk writes much else. The answer waits instead, beside the work of other requests.
+ */
+import type { Database, Statement } from 'bun:sqlite'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { MIB } from '../../bytes.ts'
+import { LogSync } from '../log/log-sync.ts'
+import { Checkpoints } from '../sqlite/checkpoints.ts'
+import { type ControlDB, openConnection } from './control-db.ts'
+
+/** Size of the write-ahead log from which it is checkpointed; SQLite's own limit is as high. */
+const LOG_BYTES_MAX = 4 * MIB
+
+type ServedControlSettings = {
+  readonly data_dir: string
+  /** Called once when the disk fails: what was committed since may be lost, and is not answered. */
+  readonly fail: (message: string) => void
+  /** Called with the reason why a checkpoint failed; another one follows. */
+  readonly report: (message: string) => void
+}
+
+export class ServedControl {
+  readonly db: ControlDB
+  readonly #connection: Database
+  readonly #sync: LogSync
+  readonly #checkpoints: Checkpoints
+  readonly #log_path: string
+  readonly #changes: Statement<{ changes: number }, []>
+  /** The number of changed rows when the last sync began; null while commits still wait for the disk. */
+  #synced_changes: number | null = null
+
+  constructor({ data_dir, fail, report }: ServedControlSettings) {
+    const path = join(data_dir, 'control.db')
+    const connection = openConnection(data_dir)
+    this.#connection = connection
+    this.db = drizzle({ client: connection })
+    this.#changes = connection.prepare('select total_changes() as changes')
+    this.#log_path = `${path}-wal`
+    this.#sync = new LogSync(this.#log_path, fail)
+    this.#checkpoints = new Checkpoints(
+      path,
+      () => void connection.run('pragma wal_checkpoint(passive)'),
+      report,
+    )
+  }
+
+  /**
+   * Resolves when everything committed by now is on the disk; null when nothing was committed since the last call. Commits
+   * wait for the disk by themselves until the first call: what a start makes and prints is kept.
+   */
+  settle(): Promise<void> | null {
+    const changes = this.#changes.get()?.changes ?? 0
+    if (this.#synced_changes === null) {
+      this.#connection.run('pragma synchronous = normal')
+      this.#connection.run('pragma wal_autocheckpoint = 0')
+      this.#synced_changes = changes
+    }
+    if (changes === this.#synced_changes) return null
+    this.#synced_changes = changes
+    if (statSync(this.#log_path).size >= LOG_BYTES_MAX) this.#checkpoints.noteCall()
+    return new Promise((resolve) => this.#sync.settle(resolve))
+  }
+
+  /** Ends the threads and closes the database, whose log is then empty. */
+  async close(): Promise<void> {
+    await this.#checkpoints.close()
+    this.#sync.close()
+    this.#changes.finalize()
+    this.#connection.close()
+  }
+}
