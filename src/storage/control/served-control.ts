@@ -31,6 +31,8 @@ export class ServedControl {
   readonly #changes: Statement<{ changes: number }, []>
   /** The number of changed rows when the last sync began; null while commits still wait for the disk. */
   #synced_changes: number | null = null
+  /** The last sync, until it has ended. */
+  #syncing: Promise<void> | null = null
 
   constructor({ data_dir, fail, report }: ServedControlSettings) {
     const path = join(data_dir, 'control.db')
@@ -48,7 +50,7 @@ export class ServedControl {
   }
 
   /**
-   * Resolves when everything committed by now is on the disk; null when nothing was committed since the last call. Commits
+   * Resolves when everything committed by now is on the disk; null when it is already. Commits
    * wait for the disk by themselves until the first call: what a start makes and prints is kept.
    */
   settle(): Promise<void> | null {
@@ -58,10 +60,17 @@ export class ServedControl {
       this.#connection.run('pragma wal_autocheckpoint = 0')
       this.#synced_changes = changes
     }
-    if (changes === this.#synced_changes) return null
+    // The change of this answer may be part of a sync that another answer began.
+    if (changes === this.#synced_changes) return this.#syncing
     this.#synced_changes = changes
     if (statSync(this.#log_path).size >= LOG_BYTES_MAX) this.#checkpoints.noteCall()
-    return new Promise((resolve) => this.#sync.settle(resolve))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#syncing = promise
+    this.#sync.settle(() => {
+      if (this.#syncing === promise) this.#syncing = null
+      resolve()
+    })
+    return promise
   }
 
   /** Ends the threads and closes the database, whose log is then empty. */

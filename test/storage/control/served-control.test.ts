@@ -29,13 +29,17 @@ function insert({ db }: ServedControl, value: string): void {
   db.run(sql`insert into sample values (${value})`)
 }
 
-test('a change is settled once, and there is nothing to wait for without one', async () => {
+test('whoever comes while a change is being synced waits for it, and nobody afterwards', async () => {
   const served = openServed()
   insert(served, 'of the start')
   expect(served.settle()).toBe(null)
   insert(served, 'one')
   insert(served, 'two')
-  await served.settle()
+  const first = served.settle()
+  // An answer whose change another answer already syncs.
+  expect(served.settle()).toBe(first)
+  expect(first).not.toBe(null)
+  await first
   expect(served.settle()).toBe(null)
   insert(served, 'three')
   expect(served.settle()).not.toBe(null)
