@@ -5,6 +5,7 @@
 
 import { readUnit } from '../functions/dates/date-parts.ts'
 import { findFunction } from '../functions/registry.ts'
+import { COMPARISONS } from '../sql/comparisons.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { constantInt, constantText } from '../sql/sql-fragments.ts'
 import { clickhouseName, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
@@ -23,18 +24,6 @@ export type ExprPrinter = {
 }
 
 type CallPrinting = (args: readonly string[], call: Apply, printer: ExprPrinter) => string
-
-/** Compares instants: as they are stored, so that the order of the table is used. */
-const COMPARED: ReadonlySet<string> = new Set([
-  'equals',
-  'greater',
-  'greaterOrEquals',
-  'isDistinctFrom',
-  'isNotDistinctFrom',
-  'less',
-  'lessOrEquals',
-  'notEquals',
-])
 
 /** These only take moments of whole seconds there. */
 const IN_SECONDS = /^(?:sequenceCount|sequenceMatch|windowFunnel)/
@@ -259,7 +248,8 @@ function argumentText(
   { name, type }: Apply,
   printer: ExprPrinter,
 ): string {
-  if (arg.type.kind === 'datetime' && COMPARED.has(name)) return printer.bare(arg)
+  // As they are stored, so that the order of the table is used.
+  if (arg.type.kind === 'datetime' && COMPARISONS.has(name)) return printer.bare(arg)
   const text = printer.expr(arg)
   const { kind } = arg.type
   if (kind === 'datetime') {

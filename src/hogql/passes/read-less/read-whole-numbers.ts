@@ -6,6 +6,7 @@
  *   → min(p_w_64656c6179)::DOUBLE
  */
 
+import { COMPARISONS } from '../../sql/comparisons.ts'
 import type {
   Apply,
   Property,
@@ -20,16 +21,6 @@ import { keepQuery, mapChildren, mapSelect, mapStatement, type Pass } from '../w
 
 /** Aggregates whose results have the type of the values, or one that becomes it. */
 const AGGREGATES = /^(?:max|min|quantileExact|sum)(?:If)?$/
-const COMPARISONS: ReadonlySet<string> = new Set([
-  'equals',
-  'greater',
-  'greaterOrEquals',
-  'isDistinctFrom',
-  'isNotDistinctFrom',
-  'less',
-  'lessOrEquals',
-  'notEquals',
-])
 
 /**
  * Marks the numbers that such aggregates read, and those that WHERE or an aggregate's arguments compare with a constant: a
