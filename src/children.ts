@@ -16,5 +16,6 @@ const UMASK = 0o077
 export function runChild(argv: readonly string[]): Promise<void> | null {
   process.umask(UMASK)
   const [command = '', ...args] = argv
-  return CHILDREN[command]?.(args) ?? null
+  const run = Object.hasOwn(CHILDREN, command) ? CHILDREN[command] : undefined
+  return run === undefined ? null : run(args)
 }

@@ -152,6 +152,7 @@ describe('the command line', () => {
 
   test.each([
     ['no command there is', ['conjure'], 2, "error: unknown command 'conjure'"],
+    ['a name of every object', ['constructor'], 2, "error: unknown command 'constructor'"],
     ['no command', [], 2, 'Usage: tidemark'],
     ['an unknown option', ['serve', '--prot', '1'], 2, "error: unknown option '--prot'"],
     ['a wrong setting', ['serve', '--port', 'x'], 2, 'error: --port must be a whole number'],
