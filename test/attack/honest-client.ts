@@ -2,8 +2,9 @@
  * An honest client, as a process of its own: every 20 ms it captures, decides and asks, each on its own connection, and
  * prints at SIGTERM how long the answers took. It captures and decides in the attacked project and asks in another one:
  * a project whose query ended a query process has to wait. Beside it runs a timer with nothing to do: how late that is,
- * is the machine's doing.
+ * is the machine's doing. It also writes a block to the server's disk and waits for it: no durable answer is faster.
  */
+import { open } from 'node:fs/promises'
 import { API_TOKEN } from '../flows/processes/server.ts'
 
 /** Latencies of one kind of request, in milliseconds. */
@@ -23,6 +24,8 @@ export type HonestPlace = {
   /** Where it asks. */
   readonly project_id: number
   readonly personal_api_key: string
+  /** A file on the server's disk that it makes. */
+  readonly block_path: string
 }
 
 /** A time at which this process did not run for a while: Unix time in milliseconds. */
@@ -30,6 +33,8 @@ export type Pause = { readonly at_ms: number; readonly late_ms: number }
 
 export type HonestReport = {
   readonly latencies: readonly Latencies[]
+  /** Writes of one block that wait for the disk, without the server. */
+  readonly disk: Latencies
   readonly pauses: readonly Pause[]
 }
 
@@ -115,6 +120,23 @@ async function keepSending(
   return statisticsOf(name, times_ms.slice(5), refused)
 }
 
+/** Overwrites one block every 20 ms and waits until it is on the disk. */
+async function keepSyncing(path: string, isOver: () => boolean): Promise<Latencies> {
+  const file = await open(path, 'w')
+  const block = Buffer.alloc(4096, 1)
+  const times_ms: number[] = []
+  while (!isOver()) {
+    const started = performance.now()
+    await file.write(block, 0, block.length, 0)
+    await file.datasync()
+    const took_ms = performance.now() - started
+    times_ms.push(took_ms)
+    await Bun.sleep(Math.max(0, EVERY_MS - took_ms))
+  }
+  await file.close()
+  return statisticsOf('one block to the disk', times_ms.slice(5), 0)
+}
+
 async function beHonest(place: HonestPlace): Promise<HonestReport> {
   let is_over = false
   process.on('SIGTERM', () => {
@@ -127,9 +149,12 @@ async function beHonest(place: HonestPlace): Promise<HonestReport> {
     if (late_ms > PAUSE_MS_MIN) pauses.push({ at_ms: Date.now(), late_ms })
     due_ms = performance.now() + EVERY_MS
   }, EVERY_MS)
-  const latencies = await Promise.all(KINDS.map((kind) => keepSending(place, kind, () => is_over)))
+  const [disk, ...latencies] = await Promise.all([
+    keepSyncing(place.block_path, () => is_over),
+    ...KINDS.map((kind) => keepSending(place, kind, () => is_over)),
+  ])
   clearInterval(timer)
-  return { latencies, pauses }
+  return { latencies, disk, pauses }
 }
 
 if (import.meta.main) {

@@ -34,6 +34,8 @@ export type Stall = {
 
 export type AttackResult = {
   readonly latencies: readonly Latencies[]
+  /** Writes of one block to the disk at the same time, without the server. */
+  readonly disk: Latencies
   readonly stalls: readonly Stall[]
   readonly attacks: number
   readonly requests: number
@@ -68,7 +70,11 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
   })
   const place = await openPlace(server.url)
   const attacker = new Attacker(place, server.url)
-  const honest_place = await openHonestPlace(server.url, place.organization_id)
+  const block_path = `${options.data_dir}.block`
+  const honest_place = {
+    ...(await openHonestPlace(server.url, place.organization_id)),
+    block_path,
+  }
   const honest = Bun.spawn(
     [process.execPath, join(import.meta.dir, 'honest-client.ts'), JSON.stringify(honest_place)],
     { stdout: 'pipe' },
@@ -91,10 +97,10 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
     const now_ms = Date.now()
     const log = readFileSync(`${options.data_dir}.log`, 'utf8')
     const stalls = stallsIn(log, attacker.sendings, report.pauses, now_ms)
-    const { latencies } = report
+    const { latencies, disk } = report
     const { requests, statuses, unanswered } = attacker
     const exit_code = await Promise.race([server.stop(), Bun.sleep(STOP_MS_MAX).then(() => -1)])
-    return { latencies, stalls, attacks, requests, statuses, unanswered, exit_code }
+    return { latencies, disk, stalls, attacks, requests, statuses, unanswered, exit_code }
   } finally {
     honest.kill('SIGKILL')
     await server.kill()
@@ -118,7 +124,10 @@ async function openPlace(url: string): Promise<Place> {
 }
 
 /** A project and a key of the honest client's own. */
-async function openHonestPlace(url: string, organization_id: string): Promise<HonestPlace> {
+async function openHonestPlace(
+  url: string,
+  organization_id: string,
+): Promise<Omit<HonestPlace, 'block_path'>> {
   const post = async (path: string, body: object): Promise<string> => {
     const headers = {
       Authorization: `Bearer ${PERSONAL_API_KEY}`,

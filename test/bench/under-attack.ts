@@ -14,6 +14,8 @@ export type UnderAttack = {
   readonly max_ms: number
   /** The kind of the slowest request. */
   readonly slowest: string
+  /** The slowest write of one block to the disk at the same time, without the server. */
+  readonly disk_max_ms: number
   readonly refused: number
   /** The longest stall of a thread, without what the machine did to every process then. */
   readonly stall_ms: number
@@ -23,7 +25,7 @@ export type UnderAttack = {
 
 /** Attacks a server on a folder for a minute. */
 export async function timesUnderAttack(data_dir: string): Promise<UnderAttack> {
-  const { latencies, stalls } = await runAttack({
+  const { latencies, disk, stalls } = await runAttack({
     data_dir,
     attacks: ATTACKS,
     seed: SEED,
@@ -36,6 +38,7 @@ export async function timesUnderAttack(data_dir: string): Promise<UnderAttack> {
     p99_ms: Math.max(...latencies.map((one) => one.p99_ms)),
     max_ms: slowest?.max_ms ?? 0,
     slowest: slowest?.name ?? '',
+    disk_max_ms: disk.max_ms,
     refused: latencies.reduce((sum, one) => sum + one.refused, 0),
     stall_ms: Math.max(0, ...stalls.map(ownMs)),
     stalls: textOfStalls(stalls).split('\n').slice(0, SHOWN_MAX),
