@@ -13,12 +13,12 @@ export function cacheKey(project: QueriedProject, kind: string, parts: readonly 
 }
 
 /**
- * Sorts the members of all objects in a JSON value, and makes of a bigint `{integer: "…"}`. As a replacer of
- * JSON.stringify the same takes six times as long.
+ * Sorts the members of all objects in a JSON value, and makes of a bigint `{integer: "…"}`; dates stay as they are, since
+ * their text is no member. As a replacer of JSON.stringify the same takes six times as long.
  */
 function sortMembers(value: unknown): unknown {
   if (typeof value === 'bigint') return { integer: String(value) }
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
   if (Array.isArray(value)) return value.map(sortMembers)
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(members.map(([name, member]) => [name, sortMembers(member)]))

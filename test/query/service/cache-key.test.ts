@@ -18,6 +18,12 @@ test('a number, a text and a whole number of any size are three values', () => {
   expect(new Set([keyOf(1), keyOf('1'), keyOf(1n)]).size).toBe(3)
 })
 
+test('a time is a part of the key: an experiment that starts on another day has other answers', () => {
+  const startedOn = (day: string) => keyOf({ id: 1, start_date: new Date(day), end_date: null })
+  expect(startedOn('2026-11-01')).not.toBe(startedOn('2026-11-02'))
+  expect(startedOn('2026-11-01')).toBe(startedOn('2026-11-01'))
+})
+
 test('a key stays the same from one version to the next, so that cached answers are found', () => {
   const parts = [
     'SELECT 1',
