@@ -7,6 +7,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { MIB } from '../../bytes.ts'
+import { SECOND_MS } from '../../time.ts'
 import { LogSync } from '../log/log-sync.ts'
 import { Checkpoints } from '../sqlite/checkpoints.ts'
 import { type ControlDB, openConnection } from './control-db.ts'
@@ -14,12 +15,17 @@ import { type ControlDB, openConnection } from './control-db.ts'
 /** Size of the write-ahead log from which it is checkpointed; SQLite's own limit is as high. */
 const LOG_BYTES_MAX = 4 * MIB
 
+/** The longest time until commits that no answer waits for, such as results of alerts and logs of plugins, are on the disk. */
+const LOOK_MS = 5 * SECOND_MS
+
 type ServedControlSettings = {
   readonly data_dir: string
   /** Called once when the disk fails: what was committed since may be lost, and is not answered. */
   readonly fail: (message: string) => void
   /** Called with the reason why a checkpoint failed; another one follows. */
   readonly report: (message: string) => void
+  /** The time between two looks for commits that no answer waits for. */
+  readonly look_ms?: number
 }
 
 export class ServedControl {
@@ -29,15 +35,18 @@ export class ServedControl {
   readonly #checkpoints: Checkpoints
   readonly #log_path: string
   readonly #changes: Statement<{ changes: number }, []>
+  readonly #look_ms: number
+  #looks: Timer | null = null
   /** The number of changed rows when the last sync began; null while commits still wait for the disk. */
   #synced_changes: number | null = null
   /** The last sync, until it has ended. */
   #syncing: Promise<void> | null = null
 
-  constructor({ data_dir, fail, report }: ServedControlSettings) {
+  constructor({ data_dir, fail, report, look_ms = LOOK_MS }: ServedControlSettings) {
     const path = join(data_dir, 'control.db')
     const connection = openConnection(data_dir)
     this.#connection = connection
+    this.#look_ms = look_ms
     this.db = drizzle({ client: connection })
     this.#changes = connection.prepare('select total_changes() as changes')
     this.#log_path = `${path}-wal`
@@ -56,8 +65,7 @@ export class ServedControl {
   settle(): Promise<void> | null {
     const changes = this.#changes.get()?.changes ?? 0
     if (this.#synced_changes === null) {
-      this.#connection.run('pragma synchronous = normal')
-      this.#connection.run('pragma wal_autocheckpoint = 0')
+      this.#stopWaiting()
       this.#synced_changes = changes
     }
     // The change of this answer may be part of a sync that another answer began.
@@ -73,8 +81,17 @@ export class ServedControl {
     return promise
   }
 
+  /** From now on commits do not wait. Without the looks, the log of a server that only gets events would grow for ever. */
+  #stopWaiting(): void {
+    this.#connection.run('pragma synchronous = normal')
+    this.#connection.run('pragma wal_autocheckpoint = 0')
+    this.#looks = setInterval(() => void this.settle(), this.#look_ms)
+    this.#looks.unref()
+  }
+
   /** Ends the threads and closes the database, whose log is then empty. */
   async close(): Promise<void> {
+    if (this.#looks !== null) clearInterval(this.#looks)
     await this.#checkpoints.close()
     this.#sync.close()
     this.#changes.finalize()

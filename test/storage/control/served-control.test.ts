@@ -20,7 +20,7 @@ const note = (why: string): void => {
 }
 
 function openServed(): ServedControl {
-  const served = new ServedControl({ data_dir: folder, fail: note, report: note })
+  const served = new ServedControl({ data_dir: folder, fail: note, report: note, look_ms: 5 })
   served.db.run(sql`create table sample (value text)`)
   return served
 }
@@ -69,6 +69,15 @@ test('a long log is copied into the database beside the commits', async () => {
   expect(served.db.all(sql`select count(*) as rows from sample where length(value) > 100`)).toEqual(
     [{ rows: 60 }],
   )
+  await served.close()
+  expect(faults).toEqual([])
+})
+
+test('a log that only the server itself writes, without a call that changes something, is copied too', async () => {
+  const served = openServed()
+  await served.settle()
+  for (let number = 0; number < 60; number += 1) insert(served, 'x'.repeat(100_000))
+  while (statSync(join(folder, 'control.db')).size < 4_000_000) await Bun.sleep(5)
   await served.close()
   expect(faults).toEqual([])
 })
