@@ -62,6 +62,7 @@ import edgeBacklog from '../../../sql/events/0019_edge_backlog.sql' with { type:
 import shipments from '../../../sql/events/0020_shipments.sql' with { type: 'text' }
 import edgeCopies from '../../../sql/events/0021_edge_copies.sql' with { type: 'text' }
 import deletedGroups from '../../../sql/events/0022_deleted_groups.sql' with { type: 'text' }
+import wholeNumbers from '../../../sql/events/0023_whole_numbers.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -88,6 +89,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0020_shipments', sql: shipments },
   { name: '0021_edge_copies', sql: edgeCopies },
   { name: '0022_deleted_groups', sql: deletedGroups },
+  { name: '0023_whole_numbers', sql: wholeNumbers },
 ]
 
 /** The schema of control.db, oldest step first. */

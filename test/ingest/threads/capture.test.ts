@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CaptureAnswer } from '../../../src/ingest/threads/capture.ts'
+import { EVENTS_MIGRATIONS } from '../../../src/storage/sqlite/sql-files.ts'
 import { Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from '../folder.ts'
 
 let folder: Folder
@@ -311,6 +312,15 @@ for (let name = 0; name < 8; name += 1) lane(name)
     expect(await folder.send(one())).toMatchObject({ kind: 'refused', code: 'storage_unavailable' })
     expect(folder.broken).toHaveLength(1)
     expect(await folder.send(one())).toMatchObject({ kind: 'refused', code: 'storage_unavailable' })
+  })
+
+  test('of a newer program, whose files this one may read wrongly, is refused', async () => {
+    await folder.capture.close()
+    const version = EVENTS_MIGRATIONS.length
+    folder.run(`pragma user_version = ${version + 1}`)
+    expect(await reasonOf(folder.open())).toContain(
+      `events.db has schema version ${version + 1}, this executable knows ${version}: run a newer tidemark`,
+    )
   })
 
   test('without control.db cannot be opened', async () => {
