@@ -11,6 +11,7 @@ import {
   openCapture,
   type RawCapture,
 } from '../../src/ingest/threads/capture.ts'
+import { copyFreshDatabase } from '../fresh-databases.ts'
 
 /** Two projects; the second hides its users' addresses. */
 export const TOKEN = 'phc_one'
@@ -57,6 +58,7 @@ export class Folder {
     )
     control.run(`insert into projects values (1, '${TOKEN}', 0), (2, '${OTHER_TOKEN}', 1)`)
     control.close()
+    copyFreshDatabase('events', this.path)
   }
 
   async open(

@@ -12,6 +12,7 @@ import { QueryEngine, type QuerySettings } from '../../src/query/engine/engine.t
 import type { WorkerQuery, WorkerValue } from '../../src/query/engine/protocol.ts'
 import { gatheredFolder } from '../../src/storage/files/parquet.ts'
 import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
+import { copyFreshDatabase } from '../fresh-databases.ts'
 import { handwritten } from './handwritten-sql.ts'
 
 /** 2024-03-01T00:00:00Z in microseconds. */
@@ -38,7 +39,8 @@ export class World implements AsyncDisposable {
 
   /** An empty folder, or a copy of what is in another world's while nobody writes there. */
   constructor(other: World | null = null) {
-    if (other !== null) copyFolder(other, this.data_dir)
+    if (other === null) copyFreshDatabase('events', this.data_dir)
+    else copyFolder(other, this.data_dir)
     mkdirSync(join(this.data_dir, 'files'), { recursive: true })
     mkdirSync(join(this.data_dir, 'tmp'), { recursive: true })
     this.log = new EventLog(this.data_dir)

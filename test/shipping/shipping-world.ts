@@ -17,6 +17,7 @@ import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
 import { beginLogId, writeShippingStep } from '../../src/storage/log/shipments.ts'
 import type { ClickHouseCluster } from '../clickhouse/cluster.ts'
 import { CLUSTER, DATABASE, PASSWORD } from '../clickhouse/configuration.ts'
+import { copyFreshDatabase } from '../fresh-databases.ts'
 import { eventRow, idOf, MARCH_US } from '../query/world.ts'
 import { NO_LOG } from '../snapshots/snapshot-world.ts'
 
@@ -107,7 +108,8 @@ export class ShippingWorld implements Disposable {
   constructor(cluster: ClickHouseCluster) {
     this.cluster = cluster
     for (const name of ['files', 'tmp']) mkdirSync(join(this.data_dir, name), { recursive: true })
-    this.write(() => undefined)
+    copyFreshDatabase('events', this.data_dir)
+    copyFreshDatabase('control', this.data_dir)
   }
 
   get urls(): readonly string[] {
