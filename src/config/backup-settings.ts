@@ -82,7 +82,7 @@ type StoreSetting =
   | { readonly kind: 'bucket'; readonly bucket: string; readonly prefix: string }
 
 /** A folder as an absolute path, or a bucket and its prefix, which is empty or ends with a slash; null for an empty text. */
-export function readStoreAddress(text: string): SettingValue<StoreSetting | null> {
+function readStoreAddress(text: string): SettingValue<StoreSetting | null> {
   if (text === '') return { value: null }
   if (!text.startsWith('s3:')) return { value: { kind: 'folder', folder: resolve(text) } }
   const parts = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]{0,500}))?$/.exec(text)
@@ -98,7 +98,7 @@ export function readStoreAddress(text: string): SettingValue<StoreSetting | null
 type RetentionSetting = { readonly unit: 'backups' | 'days'; readonly number: number }
 
 /** `14` for a number of backups, `30d` for days. */
-export function readRetention(text: string): SettingValue<RetentionSetting> {
+function readRetention(text: string): SettingValue<RetentionSetting> {
   const parts = /^([1-9]\d{0,3})(d?)$/.exec(text)
   if (parts === null) return { reason: 'must be a number of backups, as 14, or of days, as 30d' }
   return { value: { unit: parts[2] === 'd' ? 'days' : 'backups', number: Number(parts[1]) } }

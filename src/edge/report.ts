@@ -25,7 +25,7 @@ export type EdgeReport = {
 export const WIRE_VERSION = 1
 
 /** Longer names are cut; a name has letters, digits, dots, hyphens and underscores. */
-export const EDGE_NAME = /^[\w.-]{1,64}$/
+const EDGE_NAME = /^[\w.-]{1,64}$/
 
 const COUNTS = ['backlog_entries', 'backlog_events', 'backlog_bytes', 'lag_s', 'clock_ms'] as const
 

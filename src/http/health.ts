@@ -26,16 +26,17 @@ export function healthEndpoints(app: AppContext): readonly Endpoint[] {
     const reasons = findUnready(app)
     return reasons.length === 0 ? alive() : answerJson({ status: 'unavailable', reasons }, 503)
   }
-  const checks = [
-    ['/_health', healthy],
-    ['/_readiness', ready],
-    ['/_readyz', readyWithReasons],
-    ['/_liveness', alive],
-    ['/_livez', alive],
-  ] as const
-  return checks.flatMap(([path, answer]) => [
-    { method: 'GET', path, answer },
-    { method: 'HEAD', path, answer },
+  return healthChecks({ health: healthy, readiness: ready, readyz: readyWithReasons })
+}
+
+/** The endpoints of every kind of server: those that are named after liveness say only that the process answers. */
+export function healthChecks(
+  answers: Readonly<Record<'health' | 'readiness' | 'readyz', () => Response>>,
+): readonly Endpoint[] {
+  const checks = Object.entries({ ...answers, liveness: alive, livez: alive })
+  return checks.flatMap(([name, answer]) => [
+    { method: 'GET', path: `/_${name}`, answer },
+    { method: 'HEAD', path: `/_${name}`, answer },
   ])
 }
 

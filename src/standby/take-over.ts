@@ -5,7 +5,7 @@ import { syncPath } from '../storage/files/parquet.ts'
 import { beginLogId } from '../storage/log/shipments.ts'
 import { SHIPPED_DATABASES } from '../storage/sqlite/log-shipping.ts'
 import { foldLog } from './database-copy.ts'
-import { copiesFolder, copyPath, findState, type StandbyState, writeState } from './state.ts'
+import { copiesFolder, copyPath, findState, writeState } from './state.ts'
 
 /** The folder cannot be taken over. */
 class TakeoverRefused extends Error {
@@ -45,9 +45,4 @@ export function takeOver(data_dir: string): Takeover {
   writeState(data_dir, { ...state, phase: 'taken_over' })
   rmSync(copiesFolder(data_dir), { recursive: true, force: true })
   return { equal_at }
-}
-
-/** Whether a folder's copies are to be brought up to date by its primary, not served. */
-export function isFollowing(state: StandbyState | null): boolean {
-  return state?.phase === 'following'
 }

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path'
 
 /** A name of the file, also for those who examine a folder. */
-export const ACME_FILE = 'acme.json'
+const ACME_FILE = 'acme.json'
 
 /** A certificate as its authority issued it, with its key. */
 export type IssuedCertificate = {

@@ -14,7 +14,7 @@ const RETRY_MAX_MS = 6 * HOUR_MS
 const ASKED_WAIT_MAX_MS = 24 * HOUR_MS
 
 /** Let's Encrypt allows five failed validations of a name an hour. Restarts count too: the times are in the file. */
-export const ORDERS_PER_HOUR = 4
+const ORDERS_PER_HOUR = 4
 
 /** The time from which a certificate is renewed. It is the same after a restart. */
 export function findRenewalTime(certificate: {

@@ -3,12 +3,12 @@
  * names; texts are bound, numbers and times printed from parsed values.
  */
 
+import { printGroupBy } from '../sql/group-by.ts'
 import type {
   Apply,
   ColumnExpr,
   Cte,
   FrameBound,
-  GroupBy,
   Join,
   JoinKind,
   LimitBy,
@@ -126,27 +126,11 @@ class ClickHousePrinter implements ExprPrinter {
       `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}`,
       relation,
       conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`,
-      group_by === null ? '' : ` GROUP BY ${this.#groupBy(group_by)}`,
+      group_by === null ? '' : ` GROUP BY ${printGroupBy(group_by, (keys) => this.list(keys))}`,
       having === null ? '' : ` HAVING ${this.expr(having)}`,
       qualify === null ? '' : ` QUALIFY ${this.expr(qualify)}`,
       this.#limits(select, limit_by),
     ].join('')
-  }
-
-  #groupBy({ mode, sets }: GroupBy): string {
-    const lists = sets.map((keys) => this.list(keys))
-    switch (mode) {
-      case 'all':
-        return 'ALL'
-      case 'plain':
-        return lists.join(', ')
-      case 'rollup':
-        return `ROLLUP (${lists.join(', ')})`
-      case 'cube':
-        return `CUBE (${lists.join(', ')})`
-      case 'grouping_sets':
-        return `GROUPING SETS (${lists.map((list) => `(${list})`).join(', ')})`
-    }
   }
 
   #limits(limits: SelectLimits, limit_by: LimitBy | null = null): string {

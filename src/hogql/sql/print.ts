@@ -6,12 +6,12 @@
 import type { EventMacro } from '../query-reads.ts'
 import { RelativeTime } from '../times/relative-time.ts'
 import { duckdbName, INT64, type IntervalUnit, type Type } from '../types/types.ts'
+import { printGroupBy } from './group-by.ts'
 import type {
   Aggregate,
   ColumnName,
   Cte,
   FrameBound,
-  GroupBy,
   OrderBy,
   Over,
   Relation,
@@ -91,27 +91,13 @@ class SqlPrinter {
       `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}`,
       select.from === null ? '' : ` FROM ${this.#relation(select.from)}`,
       select.where === null ? '' : ` WHERE ${this.#expr(select.where)}`,
-      select.group_by === null ? '' : ` GROUP BY ${this.#groupBy(select.group_by)}`,
+      select.group_by === null
+        ? ''
+        : ` GROUP BY ${printGroupBy(select.group_by, (keys) => this.#list(keys))}`,
       select.having === null ? '' : ` HAVING ${this.#expr(select.having)}`,
       select.qualify === null ? '' : ` QUALIFY ${this.#expr(select.qualify)}`,
       this.#limits(select, texts),
     ].join('')
-  }
-
-  #groupBy({ mode, sets }: GroupBy): string {
-    const lists = sets.map((keys) => this.#list(keys))
-    switch (mode) {
-      case 'all':
-        return 'ALL'
-      case 'plain':
-        return lists.join(', ')
-      case 'rollup':
-        return `ROLLUP (${lists.join(', ')})`
-      case 'cube':
-        return `CUBE (${lists.join(', ')})`
-      case 'grouping_sets':
-        return `GROUPING SETS (${lists.map((list) => `(${list})`).join(', ')})`
-    }
   }
 
   #limits(limits: SelectLimits, columns: readonly string[]): string {

@@ -3,7 +3,7 @@ import type { Forwarder } from '../../edge/forwarder.ts'
 import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { findCertificateFault } from '../health.ts'
+import { findCertificateFault, healthChecks } from '../health.ts'
 import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
 import type { MetricDefinition } from '../metrics/metric.ts'
@@ -79,18 +79,8 @@ export function edgeHealthEndpoints(edge: EdgeHealthContext): readonly Endpoint[
     const is_ready = edge.hasDefinitions() && findCertificateFault(edge) === null
     return edge.isStopping() || is_ready ? healthy() : state('unavailable', 503)
   }
-  const checks = [
-    ['/_health', healthy],
-    ['/_readiness', ready],
-    ['/_readyz', ready],
-    ['/_liveness', alive],
-    ['/_livez', alive],
-  ] as const
   return [
-    ...checks.flatMap(([path, answer]) => [
-      { method: 'GET', path, answer } as const,
-      { method: 'HEAD', path, answer } as const,
-    ]),
+    ...healthChecks({ health: healthy, readiness: ready, readyz: ready }),
     metricsEndpoint(edge, EDGE_METRICS),
   ]
 }
@@ -120,5 +110,3 @@ function total(
     read: (edge) => [{ labels: {}, value: read(edge) }],
   }
 }
-
-const alive = (): Response => answerJson({ status: 'ok' })

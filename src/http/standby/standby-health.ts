@@ -5,6 +5,7 @@ import { answerJson } from '../answers/answers.ts'
 import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { healthChecks } from '../health.ts'
 import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
 import type { MetricDefinition } from '../metrics/metric.ts'
@@ -68,24 +69,12 @@ export function standbyHealthEndpoints(standby: StandbyContext): readonly Endpoi
     const status = is_ready ? 'ok' : 'unavailable'
     return answerJson({ status, standby: figures }, is_ready ? 200 : 503)
   }
-  const checks = [
-    ['/_health', state],
-    ['/_readiness', state],
-    ['/_readyz', state],
-    ['/_liveness', alive],
-    ['/_livez', alive],
-  ] as const
   return [
-    ...checks.flatMap(([path, answer]) => [
-      { method: 'GET', path, answer } as const,
-      { method: 'HEAD', path, answer } as const,
-    ]),
+    ...healthChecks({ health: state, readiness: state, readyz: state }),
     metricsEndpoint(standby, STANDBY_METRICS),
     takeoverEndpoint(standby),
   ]
 }
-
-const alive = (): Response => answerJson({ status: 'ok' })
 
 /** The endpoint that `tidemark takeover` calls, with the key of the folder's note. */
 function takeoverEndpoint({ operator_key, takeOver }: StandbyContext): Endpoint {
