@@ -5,6 +5,13 @@ FROM events_lean_of($1::BIGINT) AS t1
 LIMIT $2::BIGINT
 -- [[7.5,20,37.5]]
 
+-- also through a conversion that changes nothing
+select max(toFloat(properties.price)), max(toFloat(properties.price) + 1) from events
+SELECT (max(t1."p_w_7072696365"))::DOUBLE AS c1, max((t1."p_n_7072696365" + $1::BIGINT)) AS c2
+FROM events_lean_of($2::BIGINT) AS t1
+LIMIT $3::BIGINT
+-- [[20,21]]
+
 -- comparisons within an aggregate too
 select countIf(properties.price > 8), countIf(not (properties.price <= 7.5 and event = '$pageview')) from events
 SELECT count(*) FILTER (WHERE (t1."p_w_7072696365" > $1::BIGINT)) AS c1, count(*) FILTER (WHERE (NOT (coalesce((t1."p_w_7072696365" <= $2::DOUBLE), false) AND (t1."event" = $3::VARCHAR)))) AS c2

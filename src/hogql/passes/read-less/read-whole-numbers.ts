@@ -53,9 +53,16 @@ function readWholeArguments(call: Apply): ResolvedExpr {
   const [first, ...others] = call.args
   if (first === undefined) return call
   const conditions = others.map(compareWhole)
-  if (AGGREGATES.test(call.name) && isNumber(first))
-    return sql`(${{ ...call, args: [markWhole(first), ...conditions] }})::DOUBLE`(call.type)
+  const number = withoutConversion(first)
+  if (AGGREGATES.test(call.name) && isNumber(number))
+    return sql`(${{ ...call, args: [markWhole(number), ...conditions] }})::DOUBLE`(call.type)
   return { ...call, args: [compareWhole(first), ...conditions] }
+}
+
+/** `toFloat` of a number is the number; trends convert every property that they calculate with. */
+function withoutConversion(expr: ResolvedExpr): ResolvedExpr {
+  const [of] = expr.kind === 'apply' && expr.name === 'toFloat' ? expr.args : []
+  return of !== undefined && isNumber(of) ? of : expr
 }
 
 /** Marks the numbers of all comparisons with a constant within an expression. */
