@@ -56,6 +56,14 @@ function isWithin({ min_timestamp, max_timestamp }: FileRow, { from, until }: Ev
   return until === null || min_timestamp <= until * DAY_US
 }
 
+/** Estimates the rows that a file has within the days, as if its rows were spread evenly over its time. */
+function rowsWithin({ row_count, min_timestamp, max_timestamp }: FileRow, days: EventDays): number {
+  const from = Math.max(min_timestamp, (days.from ?? -Infinity) * DAY_US)
+  const until = Math.min(max_timestamp, (days.until ?? Infinity) * DAY_US)
+  const length = max_timestamp - min_timestamp
+  return length <= 0 ? row_count : row_count * Math.max(0, (until - from) / length)
+}
+
 type EventSelection = (macro: EventMacro, sources: EventSources) => string
 
 const SELECTS: Readonly<Record<EventForm, EventSelection>> = {
@@ -64,12 +72,17 @@ const SELECTS: Readonly<Record<EventForm, EventSelection>> = {
   events_counts: selectCounts,
 }
 
-/** Counts from the manifest, whose row counts were compared with the files when they were adopted. */
+/**
+ * Counts from the manifest, whose row counts were compared with the files when they were adopted. Without a tail it is one
+ * constant: executing a union with a count takes 0.55 ms, the constant 0.16.
+ */
 function selectCounts(macro: EventMacro, sources: EventSources): string {
   if (sources.persons.removal_ids !== '')
     return `select count(*) as row_count from (${selectStored(macro, sources, { is_lean: true, is_joined: false })})`
   const row_count = sources.files.reduce((sum, file) => sum + file.row_count, 0)
-  return `select ${row_count}::bigint as row_count where p = project_id() union all
+  const in_files = `select ${row_count}::bigint as row_count where p = project_id()`
+  if (!sources.has_tail) return in_files
+  return `${in_files} union all
 select count(*) as row_count from tail where p = project_id()`
 }
 
@@ -83,14 +96,14 @@ function selectWithOverrides(macro: EventMacro, sources: EventSources, is_lean: 
 }
 
 function selectStored(
-  { fields, columns, has_rest, has_uuid_end }: EventMacro,
+  { fields, columns, has_rest, has_uuid_end, days }: EventMacro,
   { files, has_tail, pathOf, persons }: EventSources,
   { is_lean, is_joined }: { readonly is_lean: boolean; readonly is_joined: boolean },
 ): string {
   const has_removals = persons.removal_ids !== ''
   const needed = is_joined || has_removals ? [...fields, ...KEY_FIELDS] : fields
   const reading = { fields: needed, columns, is_lean, has_rest, has_uuid_end }
-  const legs = [...selectFiles(files, pathOf, reading)]
+  const legs = [...selectFiles(files, pathOf, reading, (file) => rowsWithin(file, days))]
   if (has_tail || legs.length === 0) legs.push(selectEvents(wholeRows('tail'), reading))
   const all = legs.map((leg) => `${leg} where p = project_id()`).join(' union all ')
   return has_removals ? withoutRemoved(`(${all})`) : all

@@ -6,6 +6,7 @@ import { compileHogQL } from '../../../../src/hogql/compile.ts'
 import type { QueryEngine } from '../../../../src/query/engine/engine.ts'
 import { updateEventMacros } from '../../../../src/query/worker/columns/event-macros.ts'
 import { NO_OVERRIDES } from '../../../../src/query/worker/columns/person-overrides.ts'
+import type { FileRow } from '../../../../src/storage/log/event-log.ts'
 import { EventRemovalList } from '../../../../src/storage/log/event-removals.ts'
 import { CONTEXT } from '../../../hogql/engine.ts'
 import { randomRuns } from '../../../random-runs.ts'
@@ -17,6 +18,25 @@ setDefaultTimeout(180_000)
 
 const PLAN = neededColumnName({ kind: 'text', name: 'plan' })
 const PRICE = neededColumnName({ kind: 'number', name: 'price' })
+
+/** Two files of a million events, each of thirty days. */
+const MONTHS: readonly FileRow[] = ['first', 'second'].map((id, index) => ({
+  id,
+  project_id: 1,
+  month: `1970-0${index + 1}`,
+  first_seq: 0,
+  last_seq: 0,
+  row_count: 1_000_000,
+  byte_count: 0,
+  sha256: '',
+  min_timestamp: index * 30 * DAY_US,
+  max_timestamp: (index + 1) * 30 * DAY_US - 1,
+  created_at: 0,
+  columns: '[]',
+  layout: 'packed',
+  own: '',
+}))
+const pathOf = ({ id }: FileRow): string => id
 
 describe('names', () => {
   test('what is between quotes is not a relation', () => {
@@ -63,6 +83,44 @@ describe('names', () => {
     expect(made({ has_overrides: false, removal_ids: '1' })).toContain(
       '(select true as p_any, "seq", "event", "distinct_id", "person_id" from tail where p = project_id())',
     )
+  })
+
+  test('all events are counted by the manifest alone, unless some are in no file', () => {
+    const { events } = compileHogQL('select count() from events', CONTEXT).reads
+    const empty = { version: 1, files: [], has_tail: true, persons: NO_OVERRIDES, macros: [] }
+    const made = (has_tail: boolean): string =>
+      updateEventMacros(
+        empty,
+        { ...empty, version: 2, has_tail, files: MONTHS, macros: events },
+        pathOf,
+      ).replace(/.* as table /, '')
+    const in_files = 'select 2000000::bigint as row_count where p = project_id()'
+    expect(made(false)).toBe(in_files)
+    expect(made(true)).toBe(
+      `${in_files} union all\nselect count(*) as row_count from tail where p = project_id()`,
+    )
+  })
+
+  test('the statistics of files are read only where many of their rows are within the days', () => {
+    const made = (from_day: number | null, until_day: number | null = null): string => {
+      const { events } = handwritten('select event from events_lean_of($1)', {
+        from: from_day,
+        until: until_day,
+      }).reads
+      const empty = { version: 1, files: [], has_tail: false, persons: NO_OVERRIDES, macros: [] }
+      return updateEventMacros(
+        empty,
+        { ...empty, version: 2, files: MONTHS, macros: events },
+        pathOf,
+      ).replace(/.* as table /s, '')
+    }
+    const select = 'select true as p_any, "event" from read_parquet'
+    const both = `${select}(['first', 'second']`
+    const project = ' where p = project_id()'
+    expect(made(null)).toBe(`${both}, union_by_name = true)${project}`)
+    expect(made(10, 50)).toBe(`${both}, union_by_name = true)${project}`)
+    expect(made(28, 32)).toBe(`${both})${project}`)
+    expect(made(53)).toBe(`${select}(['second'])${project}`)
   })
 
   test('of two states the difference is made, and all of it when files or people differ', () => {
