@@ -8,6 +8,9 @@ const WITH_PROGRESS = 8
 const STATEMENTS_MAX = 16
 const STATEMENT_LENGTH_MAX = 10_000
 
+/** It takes its snapshot with its first statement: `immediate_transaction_mode` is off. */
+const BEGIN = 'begin transaction read only'
+
 /**
  * A connection with its recent prepared statements. A repeated query, with any values, is planned once instead of
  * twice: DuckDB binds a prepared statement again for its values and the current macros at each execution. Gain: twelve sums
@@ -18,6 +21,7 @@ export class ReaderConnection {
   readonly #transaction: StatementWriter
   /** In the order of their last use. */
   readonly #statements = new Map<string, DuckDBPreparedStatement>()
+  #is_begun = false
   /** The running query. */
   #current: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | null = null
 
@@ -32,7 +36,7 @@ export class ReaderConnection {
 
   /** Prepares one SELECT, in a read transaction until `end`. */
   async begin(sql: string): Promise<DuckDBPreparedStatement> {
-    await this.#transaction.repeat('begin transaction read only')
+    await this.#beginTransaction()
     const prepared = this.#statements.get(sql) ?? (await prepareSelect(this.connection, sql))
     this.#statements.delete(sql)
     this.#current = { sql, prepared }
@@ -50,11 +54,18 @@ export class ReaderConnection {
     if (this.#statements.size > STATEMENTS_MAX) this.#drop(oldest)
   }
 
-  /** Ends the transaction. */
+  /** Ends the transaction, and begins that of the next query, which then waits for one statement less: 0.1 ms of 0.9. */
   async end(): Promise<void> {
     await this.#transaction.repeat('rollback')
+    this.#is_begun = false
     this.#current?.prepared.destroySync()
     this.#current = null
+    await this.#beginTransaction()
+  }
+
+  async #beginTransaction(): Promise<void> {
+    if (!this.#is_begun) await this.#transaction.repeat(BEGIN)
+    this.#is_begun = true
   }
 
   /** Drops the cached statements, which hold files open. */
