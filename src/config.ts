@@ -419,7 +419,7 @@ export function readConfig(flags: Flags = {}, env: Environment = process.env): C
 /** The settings of backups that are kept elsewhere. */
 export type BackupConfig = Pick<Config, (typeof BACKUP_SETTINGS)[number]['key']>
 
-/** Reads the settings of backups alone, for commands that need no other ones. Throws a `ConfigError`. */
+/** Reads only the settings of backups, for the commands of backups. Throws a `ConfigError`. */
 export function readBackupConfig(flags: Flags, env: Environment = process.env): BackupConfig {
   return readSettings(BACKUP_SETTINGS, flags, env) as BackupConfig
 }
@@ -441,7 +441,7 @@ function readSettings(
   return values
 }
 
-/** Reads the data folder alone, for commands that need no other setting. Throws a `ConfigError`. */
+/** Reads only the setting of the data folder, for commands that need nothing else. Throws a `ConfigError`. */
 export function readDataDir(flag: string | undefined, env: Environment = process.env): string {
   const text = flag ?? (env['TIDEMARK_DATA_DIR']?.trim() || './data')
   const reading = readFolder(text)

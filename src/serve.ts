@@ -275,7 +275,7 @@ async function openRooms(
   parts.defer(() => capture.close())
   if (shipping !== null) parts.defer(() => shipping.close())
 
-  // events.db has its tables now, and no other process uses the folder yet.
+  // Here events.db has its tables, and no other process uses the folder yet.
   for (const { file, damage } of sweepDataFolder(config.data_dir).damaged) {
     log.error({ file: file.id, project_id: file.project_id, damage }, 'a snapshot file is damaged')
   }

@@ -70,7 +70,7 @@ async function copyEvents(options: BackupRequest): Promise<readonly FileRow[]> {
   }
 }
 
-/** Links files; returns those that no longer exist. */
+/** Links files, and returns the files that no longer exist. */
 async function linkFiles(
   { data_dir, folder, is_copied }: BackupRequest,
   files: readonly FileRow[],

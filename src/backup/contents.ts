@@ -34,8 +34,8 @@ const CHECKSUMS_BYTES_MAX = 64 * 1024 * 1024
 const KNOWN_PATH = /^(?:events\.db|control\.db|files\/[1-9]\d{0,14}\/[\w-]{1,64}\.parquet)$/
 
 /**
- * Reads the list of a backup. Null without one: the backup was cut off, or the folder is no backup. Throws a
- * BackupFault when the list is not one that we have written; what it says of files is not checked here.
+ * Reads the list of a backup; null where the folder has none, since the backup was cut off or the folder is something
+ * else. Throws a BackupFault for a list in another form than ours. The files that it names are not checked here.
  */
 export function findChecksums(folder: string): Checksums | null {
   const stat = lstatSync(checksumsPath(folder), { throwIfNoEntry: false })
@@ -46,7 +46,10 @@ export function findChecksums(folder: string): Checksums | null {
   return parseList(readFileSync(checksumsPath(folder), 'utf8'), `checksums.json of ${folder}`)
 }
 
-/** Parses the list of a backup, `subject` in messages. Throws a BackupFault when it is not one that we have written. */
+/**
+ * Parses the list of a backup, which messages call `subject`. Throws a BackupFault for a list in another form than
+ * ours.
+ */
 export function parseList(text: string, subject: string): Checksums {
   const no = (why: string): BackupFault => new BackupFault(`${subject} ${why}`)
   const checksums = parseChecksums(text)

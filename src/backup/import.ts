@@ -162,8 +162,9 @@ function addCounts(counts: LeftOutCounts, more: ReadonlyMap<string, number>): Le
 type EventsOfFile = Pick<ImportBatch, 'events' | 'file'>
 
 /**
- * Sends events, and returns the number of those that are stored. Bisects a refused batch, to find the event at fault. One of another tool is counted and left out; one that is ours ends the
- * import, since its file can be mended.
+ * Sends events, and returns the number of those that are stored. Bisects a refused batch, to find the event at fault. A
+ * bad event of another tool is counted and left out; a bad event in our own format ends the import, since its file can
+ * be mended.
  */
 async function sendBatch(
   options: ImportOptions,

@@ -171,7 +171,7 @@ function keepProject(data_dir: string, project_id: number): void {
     control.query('delete from projects where id <> ?').run(project_id)
     control.run('delete from moved_projects')
     control.run('delete from removed_projects')
-    // A home of its own, which may claim the project from the one that gave it away.
+    // The copy is a new home, which may claim the project from the old home.
     control.run('delete from taken_projects')
     control
       .query('insert into taken_projects (project_id, from_home_id) select ?, home_id from home')

@@ -53,7 +53,7 @@ export async function restoreFrom(
   return { files: checksums.files.length, made_at: checksums.made_at }
 }
 
-/** Ends sessions and login links: those that were ended since the backup must not be valid again. */
+/** Ends all sessions and login links, since some of them may have been ended after the backup. */
 function endLogins(data_dir: string): void {
   for (const table of ['sessions', 'login_links'] as const)
     changeControl(data_dir, table, `delete from ${table}`)

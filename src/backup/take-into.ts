@@ -1,6 +1,7 @@
 /**
- * Takes a moved project into a folder that has others. Ids and changes stay as they are, since servers that share a
- * ClickHouse number theirs in blocks; persons' rows go first, so that a crash leaves a project that is not there yet.
+ * Takes a moved project into a folder that has other projects. Ids and change numbers stay the same, since servers that
+ * share a ClickHouse count in separate blocks. Rows of persons are copied first: after a crash the project does not
+ * exist yet, and the command is run again.
  */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ import { BackupFault } from './fill-folder.ts'
 
 type TakenProject = {
   readonly project_id: number
-  /** The folder that gets it: it has other projects, and no server runs on it. */
+  /** The folder that gets the project. It has other projects, and no server runs on it. */
   readonly data_dir: string
   /** Makes a folder of the project alone, which is deleted afterwards. */
   readonly unpack: (folder: string) => Promise<void>

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
 
-/** Adds a family of commands; one that ends with an exit code of its own sets `exit.code`. */
+/** Adds a family of commands. A command that fails without an error sets `exit.code`. */
 export type AddCommands = (program: Command, exit: { code: number }) => void
 
 const EXIT_FAILED = 1

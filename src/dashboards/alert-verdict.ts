@@ -45,7 +45,7 @@ function comparedOf(
   if (before === null) return null
   const change = condition === 'relative_increase' ? value - before : before - value
   if (type === 'absolute') return change
-  // From nothing to something is more than any share; nothing after nothing is no change.
+  // A rise from 0 is greater than any share; from 0 to 0 is no change.
   if (before === 0) return change === 0 ? 0 : Math.sign(change) * Number.MAX_SAFE_INTEGER
   return change / before
 }

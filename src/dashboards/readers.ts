@@ -12,9 +12,9 @@ import { insights } from './tables.ts'
 type ReadDefinition = 'Action' | 'Cohort' | { readonly variable_id: string }
 
 /**
- * Narrows the open links and alerts with an insight that may read the definition, as an edit of the insight does. A query
- * names it by its id or its name, or by another one that names it, so each query that may is taken for one that does:
- * its links then show what the editor may see.
+ * Narrows the open links and alerts with an insight that may read the definition, as an edit of the insight does. A
+ * query names a definition by id or name, or names another definition that does. So every query with the word of such a
+ * definition counts, and its links then show what the editor may see.
  */
 export function narrowReaders(editor: BoardEditor, definition: ReadDefinition): void {
   if (maySeeAll(editor)) return

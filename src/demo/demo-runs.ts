@@ -63,7 +63,10 @@ export class DemoRuns {
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
 
-  /** Starts every unfinished run that is not running, also one whose end could not be recorded. */
+  /**
+   * Starts every unfinished run again, unless it is running now; a run whose end could not be recorded counts as
+   * unfinished.
+   */
   look(): void {
     for (const run of listUnfinishedDemoRuns(this.#context.control)) {
       if (this.#running.has(run.project_id)) continue

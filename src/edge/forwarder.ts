@@ -72,7 +72,7 @@ export class Forwarder {
   #bytes_max = BYTES_MAX
   /** Entries up to here are confirmed, though perhaps not deleted yet. */
   #confirmed_seq = 0
-  /** Whether the home stores no batch before the one that it follows; unknown before its first answer. */
+  /** Whether the home stores batches only in their order, as it says with its first answer. */
   #keeps_order = false
   #totals = { events: 0, batches: 0, bytes_sent: 0, failures: 0 }
   #last_error: string | null = null
@@ -178,7 +178,10 @@ export class Forwarder {
     }
   }
 
-  /** Sends a batch; `after_seq` if it follows one that may be on its way. Throws if it is to be sent again. */
+  /**
+   * Sends a batch. With `after_seq` the home stores it only after the entry of that number, which may still be on its
+   * way. Throws when the batch must be sent again.
+   */
   async #send(batch: PackedBatch, after_seq: number | null, given_up: AbortSignal): Promise<void> {
     const { epoch, last_seq, body, events } = batch
     const { home, confirm } = this.#context

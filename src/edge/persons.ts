@@ -167,7 +167,7 @@ export class EdgePersons {
 
 const canBeStored = (id: string): boolean => id !== '' && id.length <= ID_LENGTH_MAX
 
-/** Reads a list of the home's answer; null for one that this version cannot read. */
+/** Reads a list of the home's answer; null for a form that this version does not know. */
 function readList(
   value: unknown,
   length: number,

@@ -34,7 +34,7 @@ export type Selection = {
   readonly evaluation_contexts: ReadonlySet<string> | null
 }
 
-/** The runtime of a caller that sends none and whose headers show none. */
+/** The runtime of a caller whose request and headers name none. */
 export const UNKNOWN_RUNTIME = 'unknown'
 
 const EVERYTHING: Selection = {
@@ -54,7 +54,7 @@ export function evaluateFlags(
 ): Evaluation {
   const { decision_tables: tables, first_keys } = definitions
   if (first_keys !== null) return evaluateFirst(definitions, first_keys, person, selection)
-  // A table takes a property that an edge does not know for one that is not there.
+  // Tables cannot tell an unknown property of an edge from a missing one.
   if (tables === null || person.unknown?.person || !isForEverything(selection)) {
     return evaluateEach(definitions, person, selection)
   }
@@ -75,8 +75,8 @@ export function evaluateFlags(
 }
 
 /**
- * Evaluates the selected flags of a project with too many, or the first ones. Those that are left out count as errors,
- * so that clients keep the values that they have.
+ * Evaluates the selected flags of a project with too many, or its first flags. Flags that are left out count as errors,
+ * so that clients keep their old values.
  */
 function evaluateFirst(
   definitions: CompiledFlags,

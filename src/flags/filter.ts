@@ -134,7 +134,7 @@ function newPropertyFilter(
   const operator = typeof name === 'string' ? findOperator(name) : null
   if (!operator) return { kind: 'broken', detail: `Operator ${asText(name)} is not known.` }
   const value = raw['value'] ?? null
-  // Without a value it matches nothing, not even a missing property.
+  // A filter without a value matches nothing, not even a missing property.
   const is_idle = operator.needs_value && value === null
   const fault = is_idle ? null : faultOfPattern(operator, value, shared)
   if (fault !== null) return { kind: 'broken', detail: fault }

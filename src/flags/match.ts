@@ -88,7 +88,7 @@ function matchesNode(node: CohortNode, subject: Subject): boolean {
     case 'any':
       return node.nodes.some((part) => matchesNode(part, subject))
     case 'leaf': {
-      // A filter that cannot be evaluated does not hold, and neither does its opposite.
+      // A broken filter does not match, negated or not.
       const is_negated = node.is_negated && node.filter.kind !== 'broken'
       return matchesFilter(node.filter, subject) !== is_negated
     }

@@ -31,7 +31,7 @@ export type FlagResult = {
   readonly is_failed: boolean
   /** Key and value as a member of a JSON object, serialized once. */
   readonly value_text: string
-  /** Key and payload likewise; null without a payload. */
+  /** Key and payload as a member of a JSON object; null without a payload. */
   readonly payload_text: string | null
 }
 

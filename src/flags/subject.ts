@@ -34,7 +34,7 @@ export type FlagPerson = {
 export type UnknownToEdge = {
   /** The person's properties, besides those sent, and cohorts. */
   readonly person: boolean
-  /** The group types, by index, of whose group it does not know the properties, besides those sent. */
+  /** Indexes of group types whose group has unknown properties, apart from the sent ones. */
   readonly groups: readonly number[]
   /** The identifiers that were hashed before (experience continuity). */
   readonly overrides: boolean

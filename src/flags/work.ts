@@ -24,7 +24,7 @@ export class Work {
   readonly #ends_ms = performance.now() + MS_MAX
   #steps = 0
   #clock_at = STEPS_FREE
-  /** Serialized values; null for those that are too large. */
+  /** Serialized values; null for a value that is too large. */
   #texts: Map<object, string | null> | null = null
 
   /** Charges steps before they are taken. Throws FlagFailure when the budget is spent. */

@@ -263,7 +263,7 @@ export function getKeyCaller(
   const key = bearerOf(request)
   const look = (): Caller => getCaller(app.control, key, app.now())
   if (key === null && queryValue(request, 'personal_api_key') !== null) throw keyInAddress()
-  // A request without a key guesses nothing, so it is not charged.
+  // Only requests with a key are charged: the others guess no secret.
   return key === null ? look() : app.failed_keys.guard(request, socket, look, family)
 }
 

@@ -56,7 +56,7 @@ const LOCATED = [
   '$geoip_time_zone',
 ] as const
 
-/** Automatic properties of an event with a location; those that its place lacks are not copied. */
+/** Automatic properties of an event with a location. Members that the location lacks are not copied. */
 const OPTIONAL_LOCATED = [
   '$geoip_city_confidence',
   '$geoip_country_confidence',

@@ -127,8 +127,8 @@ export function* changePerson(
 }
 
 /**
- * Splits a person. A merged one becomes the persons that were merged, each restored. One without merges keeps one
- * distinct id and all properties; every other id gets a new person without properties.
+ * Splits a person. A person with merges becomes the persons that were merged, each restored. A person without merges
+ * keeps one distinct id and all properties; each other id gets a new person without properties.
  */
 function* splitPerson(
   store: PersonStore,

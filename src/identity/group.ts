@@ -10,7 +10,7 @@ export type GroupClaim = {
   readonly group_type: string
   readonly group_key: string
   readonly set: PersonProperties
-  /** Names to take away, after `set`. Such a claim creates no group; absent for one that only sets. */
+  /** Names of properties to remove, after `set`. A claim with this member creates no group. */
   readonly unset?: readonly string[]
 }
 

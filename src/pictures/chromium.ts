@@ -143,7 +143,7 @@ function openConnection(child: ChildProcess): Connection {
     null,
     null,
     null,
-    // None of a program that does not start.
+    // Null for a program that does not start.
     Writable | null,
     Readable | null,
   ]

@@ -5,7 +5,7 @@ import { takeScreenshot } from './chromium.ts'
 import { PICTURE_PATH, readPageFiles } from './page-files.ts'
 
 const TIMEOUT_MS = 30_000
-/** Pictures that wait, with the one that is drawn; one project alone gets six of these places. */
+/** Pictures that are drawn or wait; the pictures of one project take at most six of these places. */
 const WAITING_MAX = 8
 const RETRY_AFTER_S = 10
 const HEIGHT_MAX = 7000
@@ -55,8 +55,8 @@ export class Pictures {
   }
 
   /**
-   * Draws the answer of a public link, as JSON, and returns a PNG. Refuses answers that are too long, more pictures of a
-   * project than its share of those that may wait, and a picture that the browser does not finish.
+   * Draws the answer of a public link, which is JSON, and returns a PNG. Refuses an answer that is too long, a picture
+   * of a project that has used its share of the places, and a picture that the browser does not finish.
    */
   async draw({ project_id, answer, size }: WantedPicture): Promise<Uint8Array> {
     const program = this.requireChromium('export_format')

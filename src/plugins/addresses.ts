@@ -52,7 +52,10 @@ export class Addresses {
     this.#isAllowed = networksOf(allowed)
   }
 
-  /** Refuses a text that is no http(s) URL, or whose host is private by its spelling. Does no lookup. */
+  /**
+   * Refuses a text that is no http(s) URL, and a URL with a private address as its host. A host's name is not resolved
+   * here.
+   */
   requirePublicUrl(text: string, attr: string): URL {
     const url = URL.canParse(text) ? new URL(text) : null
     if (url === null || !(url.protocol in PORT_DEFAULTS)) {

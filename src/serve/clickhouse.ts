@@ -71,8 +71,9 @@ function readerFor(config: Config): ClickHouseClient {
 }
 
 /**
- * Opens the shipper without starting it, and the engine; null without an address. Refuses a folder whose events are
- * partly elsewhere than where they would be asked for. Close both before ingestion.
+ * Opens the shipper without starting it, and the engine; null without the setting of an address. Refuses a folder with
+ * events in files, which ClickHouse would not find, and one with events in ClickHouse without an address. Close both
+ * before ingestion.
  */
 export async function openClickHouse(
   config: Config,
@@ -170,7 +171,10 @@ type AsideParts = Omit<ClickHouseParts, 'openFolding'> & { readonly data_dir: st
 
 type FitTerms = {
   readonly fit: () => Promise<void>
-  /** False for a folder that does not ship yet, and for one that was restored: its projects may be others' by now. */
+  /**
+   * False for a folder that has shipped nothing yet, and for a restored folder, whose projects may have other homes by
+   * now.
+   */
   readonly may_wait: boolean
   readonly log: Log
 }

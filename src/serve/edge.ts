@@ -77,7 +77,7 @@ export async function openEdge(
   definitions.start()
   copies.persons.start()
   forwarder.start()
-  // It computes no questions, so that an operator has none to see.
+  // An edge computes no queries, so it has none to show to an operator.
   lock.announce({ url: http.url, local_url: http.local_url, operator_key: null })
   log.info({ url: http.url, home: home.url, pid: process.pid, data_dir }, 'listening')
   return {

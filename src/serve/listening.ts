@@ -57,9 +57,9 @@ function listenPlainly(config: Config, app: Elysia): ListeningServer {
 type TlsParts = { readonly certificates: CertificateSource; readonly log: Log }
 
 /**
- * Listens with a certificate, and with the next one when there is one. Bun cannot change the certificate of a
- * listener: a second one takes the port, then the first takes no more connections, answers the requests that it has,
- * and closes connections without one, as after their idle time.
+ * Listens with a certificate, and with each new one. Bun cannot change the certificate of a listener, so a second
+ * listener takes the port beside the first. The first then takes no more connections, answers the requests that it has,
+ * and closes idle connections.
  */
 function listenWithTls(
   config: Config,
@@ -148,7 +148,7 @@ function withHost(local_url: string, hostname: string): string {
   return Object.assign(new URL(local_url), { hostname }).origin
 }
 
-/** Throws if another program uses the port, also one that would share it. */
+/** Throws if another program listens on the port, even if that program would share the port. */
 function requireFreePort(config: Config): void {
   try {
     const { host: hostname, port } = config

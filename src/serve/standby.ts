@@ -25,8 +25,8 @@ export type Standby = Pick<Server, 'stop' | 'url'> & {
 }
 
 /**
- * Whether a server with these settings follows. A takeover that was cut off is finished here. A folder that has taken over
- * follows no more, whatever the settings say: its data are its own.
+ * Whether a server with these settings follows a primary. Finishes a takeover that was cut off. A folder that has taken
+ * over never follows again, whatever the settings say.
  */
 export function isStandby({ replica_of, data_dir }: Config, log: Log): boolean {
   const phase = findState(data_dir)?.phase ?? null

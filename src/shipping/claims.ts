@@ -36,7 +36,10 @@ type LostProject = {
   readonly home_number: number | null
 }
 
-/** The folder is older than the move of these projects, as one that was restored: only they are not its own. */
+/**
+ * These projects have moved to another home, and the folder is older than the move, since it was restored. Its other
+ * projects stay its own.
+ */
 export class ProjectsMoved extends ClaimFault {
   readonly projects: readonly LostProject[]
 
@@ -174,7 +177,7 @@ export class ProjectClaims {
     throw await this.#faultOf(lost.filter((id) => !moved_ids.has(id)))
   }
 
-  /** Those that another home has claimed after this one. */
+  /** Finds the projects among these that another home has claimed after this one. */
   async #listMoved(project_ids: readonly number[]): Promise<readonly LostProject[]> {
     const { home_id } = this.#store.getHome()
     const rows = await this.#ask(
@@ -210,7 +213,7 @@ HAVING own > 0 AND own < max(version) ORDER BY project_id`,
     )
   }
 
-  /** Claims the next numbers, so that each way of making a project finds one that is its own. */
+  /** Claims the next numbers ahead, so that a project can be made at any time, in any way. */
   async #claimAhead(): Promise<void> {
     for (let time = 0; time < TRIES_MAX; time += 1) {
       const { home_id, project_ids_to } = this.#store.getHome()

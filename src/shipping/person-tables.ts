@@ -8,7 +8,7 @@ type PersonTable = {
   readonly source: string
   /** `line` of a row `r`: its fields as a JSON array. */
   readonly select: string
-  /** The condition under which a row `r` is there, and not one that says of a deletion. */
+  /** The condition that a row `r` exists and is not the mark of a deletion. */
   readonly is_there?: string
   /** True where events.db deletes its oldest rows, which ClickHouse keeps. */
   readonly is_bounded_here?: true

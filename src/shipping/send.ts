@@ -72,7 +72,7 @@ export async function sendPersonLines(
   })
 }
 
-/** Ends inserts of this folder that a server may still be at, so that what is there stays as it is. */
+/** Ends inserts of this folder that a server may still execute, so that the tables no longer change. */
 export async function endInserts(nodes: ClickHouseNodes, log_id: string): Promise<void> {
   await nodes.runEverywhere(
     `KILL QUERY${nodes.on_cluster} WHERE startsWith(initial_query_id, {p1:String}) SYNC`,

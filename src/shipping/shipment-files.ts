@@ -1,4 +1,4 @@
-/** The files of batches: where they are, and those that no batch names. */
+/** The files of batches: their paths, and the removal of files that no batch names. */
 
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

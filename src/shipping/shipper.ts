@@ -112,7 +112,7 @@ type ShippingRound = {
 type ShipperState = {
   readonly waiting_events: number
   readonly rounds: { readonly done: number; readonly failed: number }
-  /** The reason for which the last round failed; null after one that did not. */
+  /** The reason of the last round's failure; null after a success. */
   readonly failure: string | null
 }
 
@@ -311,7 +311,7 @@ function findNeeded(
   return needed.seq === 0 && needed.change === 0 ? null : needed
 }
 
-/** Events of others that a question looks through to see that it need not wait for them. */
+/** The most events of other projects that a question passes over to find out that it need not wait. */
 const SCANNED_MAX = 20_000
 
 /** A server that was away when this one started may be too old, or have another schema. */
@@ -364,7 +364,7 @@ async function sendEvents(round: ShippingRound): Promise<void> {
   }
 }
 
-/** The batch after an event: one that was written before, or a new one; null when there is none. */
+/** Returns the batch that follows an event: from the disk, or newly written; null when no event follows. */
 async function nextShipment(round: ShippingRound, after_seq: number): Promise<Shipment | null> {
   const { context, db, target } = round
   const written = findShipment(db, after_seq)

@@ -18,7 +18,7 @@ export class SnapshotChildren {
   readonly #running = new Set<Bun.Subprocess>()
   #is_killed = false
 
-  /** Processes reach no other files than those of the data folder `confined_dir`; null for no confinement. */
+  /** Processes reach only the files of the data folder `confined_dir`; null for no confinement. */
   constructor(confined_dir: string | null) {
     this.#confined_dir = confined_dir
   }

@@ -49,8 +49,8 @@ const PART_BYTES = MIB
 /** Parts that are copied between two questions for the log. */
 const PARTS_TOGETHER = 8
 /**
- * The salts of a log that has had no frame since its first connection was opened: those of every life of the primary that
- * has written nothing yet, so they say nothing about what an earlier one wrote.
+ * The salts of a log without a frame. They are the same after each start of the primary until it writes, so they prove
+ * nothing about what an earlier life of the primary wrote.
  */
 const NO_RUN = '0'.repeat(16)
 /** Frames that are written into the file at once. */
@@ -85,7 +85,7 @@ export class DatabaseCopy {
   /** Up to where the file is copied; null when all of it is. */
   #offset: number | null = 0
 
-  /** Begins a copy, from the pages of one before where there is one, which is not changed. */
+  /** Begins a copy. It starts with the pages of an earlier copy, if there is one, and leaves that file as it is. */
   static begin(parts: CopyParts, before: DatabaseCopyState | null): DatabaseCopy {
     const { data_dir, database, number } = parts
     mkdirSync(copiesFolder(data_dir), { recursive: true })
@@ -200,7 +200,7 @@ export class DatabaseCopy {
     }
   }
 
-  /** Whether an empty log is not the one that was asked for before: what was written between them may be missing. */
+  /** Whether an empty log belongs to another life of the primary than the copy: commits between the two may be missing. */
   #isOfAnotherLife({ salts, boot }: ReceivedLog['log']): boolean {
     return salts === NO_RUN && boot !== this.#boot
   }

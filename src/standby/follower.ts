@@ -47,7 +47,10 @@ type FollowerContext = {
   readonly now: () => Date
 }
 
-/** The copies of one database: the noted one, and one that was begun because the noted one could not be continued. */
+/**
+ * The copies of one database: a takeover uses `noted`; `begun` replaces it once the primary's log no longer continues
+ * it.
+ */
 type Copies = { noted: DatabaseCopy | null; begun: DatabaseCopy | null; last_number: number }
 
 /** A snapshot file of the primary did not arrive as the manifest says. */
@@ -256,7 +259,7 @@ export class Follower {
     if (size !== file.byte_count) {
       throw new FileFault(`snapshot file ${file.id} came with ${size} of ${file.byte_count} bytes`)
     }
-    // It is as damaged as at the primary, whose log says so too.
+    // The file is damaged at the primary too, whose log says so.
     if (hash.digest('hex') !== file.sha256) {
       log.error({ file: file.id, project_id: file.project_id }, 'a snapshot file is damaged')
       writeFileSync(damageMark(path), '')

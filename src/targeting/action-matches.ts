@@ -21,8 +21,8 @@ where timestamp >= toDateTime({from}) and timestamp <= toDateTime({to})
   and matchesAction(${action_id})`
 
 /**
- * Returns a function that finds those of some events (at most 1000) that are an action, by their ids. A query decides, so
- * that hooks and insights agree; without a candidate by name none is run. A deleted action matches nothing.
+ * Returns a function that finds which of at most 1000 events match an action, by their ids. A query decides, so that
+ * hooks and insights agree; no query runs where no event has a name of the action. A deleted action matches nothing.
  */
 export function actionMatcher(control: ControlDB, ask: AskEvents) {
   return async (

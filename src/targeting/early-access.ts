@@ -142,7 +142,10 @@ export function listFeatureHeads(db: ControlDB, project_id: number): readonly Fe
     .all()
 }
 
-/** Returns a flag that can carry a feature: no groups, no variants, no other feature. Refuses others. */
+/**
+ * Returns the flag with this id for a new feature. Refuses a flag of groups, one with variants, and one of another
+ * feature.
+ */
 function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   const flag = getFlag(db, project_id, id)
   const filters = isObject(flag.filters) ? flag.filters : {}

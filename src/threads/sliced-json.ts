@@ -40,7 +40,10 @@ export async function mapInSlices<From, To>(
   return result
 }
 
-/** Reads rows one by one in slices: together they may be megabytes of JSON. Those that are gone are left out. */
+/**
+ * Reads rows by their ids in slices, since together they may be megabytes of JSON. Rows that were deleted meanwhile are
+ * left out.
+ */
 export async function readOneByOne<Key, Row>(
   keys: readonly Key[],
   read: (key: Key) => Row | undefined,

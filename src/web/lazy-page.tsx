@@ -12,7 +12,7 @@ type LoadState<Props> =
   | { readonly is: 'loaded'; readonly Page: ComponentType<Props> }
   | { readonly is: 'failed' }
 
-/** A reload within this time did not help; a second one would not either. */
+/** When a page fails again this soon after a reload, another reload would not help either. */
 const RELOAD_PAUSE_MS = 30_000
 const RELOADED_AT = 'tidemark.reloaded_at'
 

@@ -1,6 +1,7 @@
 /**
- * Brings definitions over, each once: a new item is created with a mark in one of its texts, then its id is written into the
- * progress, then its own text replaces the mark. An item that still has its mark is one whose id was lost by a kill.
+ * Brings definitions over, each once: a new item is created with a mark in one of its texts, then its id is written
+ * into the progress, then its own text replaces the mark. A kill before the id is written leaves the mark, by which the
+ * next run finds the item.
  */
 import { createHash } from 'node:crypto'
 import { isObject } from '../../json.ts'
@@ -240,7 +241,7 @@ async function removeRefused(
     const target = moved[source.id]
     if (target === undefined) continue
     leaveOut(move, kind, source, reason)
-    // One that was whole in an earlier run stays as it was.
+    // An item that an earlier run completed stays as it is.
     if (target.digest !== '' && !uses.has(source.id)) continue
     await removeItem(move, kind, target)
     delete moved[source.id]

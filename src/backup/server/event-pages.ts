@@ -117,7 +117,10 @@ class EventPages {
     return row === undefined ? null : this.#move.requireSane(readInstant(row[0]), 'a timestamp')
   }
 
-  /** Reads fewer events at once where the answer is too large; one that is too large by itself comes without its properties. */
+  /**
+   * Reads a window of events, a shorter one where the answer is too large. An event that is too large alone comes
+   * without properties.
+   */
   async #readWindow(from: string, uuid: string): Promise<EventWindow> {
     for (;;) {
       const until = addMillis(from, this.#window.ms)
@@ -196,7 +199,7 @@ export function readProperties(value: unknown): JSONObject | null {
   }
 }
 
-/** The events whose uuids are not stored here. */
+/** Finds the events whose uuids this project lacks. */
 async function withoutPresent(
   move: Move,
   events: readonly SourceEvent[],

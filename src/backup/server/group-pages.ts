@@ -117,7 +117,10 @@ function readGroup([, key, at, sent]: QueryRow, type: string | undefined): Sourc
   return properties === null || timestamp === null ? null : { type, key, timestamp, properties }
 }
 
-/** The event that makes a group or gives it what it lacks; values that it has may be newer, and stay. */
+/**
+ * Makes the event that creates a group or adds the properties that the group lacks. Values that it has stay, since they
+ * may be newer.
+ */
 function correctGroup(
   move: Move,
   { type, key, timestamp, properties }: SourceGroup,

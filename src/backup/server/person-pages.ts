@@ -60,7 +60,10 @@ export async function movePersons(move: Move): Promise<void> {
   move.state.persons = { ...move.state.persons, cursor: null }
 }
 
-/** Reads a page of persons, one that is too large by itself without its properties; null where the answer is too large. */
+/**
+ * Reads a page of persons; null where the answer is too large. A person that is too large alone comes without
+ * properties.
+ */
 async function readPage(
   move: Move,
   after: string,
@@ -289,7 +292,10 @@ function aliasesOf(
   return []
 }
 
-/** The properties to set and to unset; null where there are none. A person that is kept gets only those that it lacks. */
+/**
+ * The properties to set and to unset; null where there are none. A person that is active here gets only properties that
+ * it lacks.
+ */
 function changesOf(
   { distinct_ids, properties }: SourcePerson,
   { owner, here, is_merged }: Omit<MainPerson, 'main'> & { readonly is_merged: boolean },

@@ -9,7 +9,7 @@ type RewrittenBody = {
   readonly body: JSONObject
   /** The things that the body names, as `kind id`. */
   readonly uses: ReadonlySet<string>
-  /** The ones of them that are not here. */
+  /** The ids that have no item here. */
   readonly missing: ReadonlySet<string>
   /** Its HogQL may name cohorts or actions by number, which are not replaced. */
   readonly has_numbered_text: boolean

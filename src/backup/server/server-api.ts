@@ -39,10 +39,10 @@ export function isAbsent(error: unknown): boolean {
   return error instanceof ServerRefusal && (error.status === 404 || error.status === 402)
 }
 
-/** An answer had more bytes than are read, or took longer than is waited: ask for less. */
+/** An answer has too many bytes, or takes too long: the caller asks for less. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge'
-  /** True when the time ran out: the rows that are searched count then, not those that are found. */
+  /** True when the time ran out: then the next query must search fewer rows, however few it finds. */
   readonly is_slow: boolean
 
   constructor(message: string, is_slow = false) {
@@ -178,7 +178,7 @@ export class ServerAPI {
         if (answer.is_slow) throw new AnswerTooLarge(answer.reason, true)
         throw new BackupFault(`${this.name} (${this.url}) does not answer: ${answer.reason}`)
       }
-      // A query that the server gives up is not tried as often as one that did not reach it.
+      // A query that runs too long is tried twice. It is tried more often when the server could not be reached.
       if (answer.is_slow && tries >= 2) throw new AnswerTooLarge(answer.reason, true)
       const wait_ms = pauseAfter(tries, answer.asked_ms ?? null)
       this.#access.onWait?.(wait_ms, answer.reason)

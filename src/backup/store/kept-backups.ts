@@ -185,9 +185,9 @@ export async function examineStore(store: BackupStore) {
 const NONE_REMOVED = { backups_removed: 0, files_removed: 0 }
 
 /**
- * Removes backups beyond the retention, but never the newest whole one, and then the files that no backup names. Lists
- * go first: an interruption leaves too many files, never too few. Nothing is removed while a list is unreadable, since
- * it may name any file.
+ * Removes backups beyond the retention, except the newest one that has all of its files, and then the files that no
+ * backup names. Lists are removed first, so that an interruption leaves too many files, never too few. While a list is
+ * unreadable nothing is removed, since that list may name any file.
  */
 async function removeOldBackups(store: BackupStore, retention: BackupRetention, now: Date) {
   const { backups, unreadable, files } = await readStore(store)
@@ -201,7 +201,10 @@ async function removeOldBackups(store: BackupStore, retention: BackupRetention, 
   return { backups_removed: removed.length, files_removed: unnamed.length }
 }
 
-/** Chooses the backups that stay. Those that are not whole count for nothing, and stay as long as older whole ones. */
+/**
+ * Chooses the backups that stay. A backup that lacks files does not count towards the number, and stays as long as
+ * older backups stay.
+ */
 export function chooseKept<Backup extends KeptBackup>(
   backups: readonly Backup[],
   { unit, number }: BackupRetention,

@@ -181,7 +181,10 @@ function findStored({ file, log }: Pick<AcmeNeeds, 'file' | 'log'>): Certificate
   }
 }
 
-/** A self-signed certificate, which no client accepts: the port is taken, and answers those that do not ask for one. */
+/**
+ * Makes a self-signed certificate, which no client accepts. With it the server can listen and answer clients that do
+ * not check certificates.
+ */
 async function makeTemporary(domain: string): Promise<Certificate> {
   const { X509CertificateGenerator } = await import('@peculiar/x509')
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }

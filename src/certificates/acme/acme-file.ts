@@ -37,7 +37,7 @@ type AcmeState = {
   readonly order: OpenOrder | null
   /** Times of the latest orders as Unix milliseconds, oldest first. */
   readonly attempts: readonly number[]
-  /** The reason that the last attempt failed; null after one that did not. */
+  /** The reason of the last attempt's failure; null after a success. */
   readonly fault: string | null
 }
 

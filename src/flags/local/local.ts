@@ -215,7 +215,7 @@ function withNestedCohorts(
   return ids
 }
 
-/** The cohorts of flags, and those that these refer to. */
+/** The cohorts that flags name, directly or through other cohorts. */
 function cohortIdsOfFlags(
   flags: readonly CompiledFlag[],
   definitions: CompiledFlags,

@@ -17,7 +17,7 @@ import type { ClickHouseValues } from './values.ts'
 export type ExprPrinter = {
   readonly values: ClickHouseValues
   expr(expr: ResolvedExpr): string
-  /** An instant as it is stored, without its zone. */
+  /** Prints an instant as the table stores it, without its zone. */
   bare(expr: ResolvedExpr): string
   /** An aggregate or plain call with its parameters, DISTINCT and FILTER. */
   gather(name: string, args: readonly string[], call: Apply): string

@@ -47,7 +47,7 @@ export function cutFolds(statement: Statement): DividedStatement | null {
 /** Ids of relations and columns that are made here; those of the resolver and of passes are smaller. */
 const FIRST_ID = 2_000_000
 
-/** Joins that leave out rows of both sides alike, and those that keep the left side's. */
+/** Joins that may leave out rows of both sides, and joins whose right side only filters or completes the left one. */
 const KEEPS_NEITHER: ReadonlySet<JoinKind> = new Set(['CROSS', 'INNER'])
 const KEEPS_LEFT: ReadonlySet<JoinKind> = new Set(['ANTI', 'ASOF', 'ASOF LEFT', 'LEFT', 'SEMI'])
 
@@ -75,7 +75,7 @@ class FoldCutter {
     return { gathers: this.#gathers, rest: withItemNumbers({ ctes: read, query: cut_query }) }
   }
 
-  /** Cuts the CTEs that a part reads, and those that they read. */
+  /** Cuts the CTEs that a part reads, directly or through other CTEs. */
   #cutCtesOf(part: ResolvedQuery, done: Map<number, Cte>): void {
     const read = ctesIn(part)
     for (const cte of this.#statement.ctes) {
@@ -161,7 +161,7 @@ class FoldCutter {
     )
   }
 
-  /** Conditions that are checked there, and those that fold. */
+  /** Parts conditions: ClickHouse checks the first list; the second has folds, which only this program can compute. */
   #conditions(where: ResolvedExpr | null): readonly [there: ResolvedExpr[], here: ResolvedExpr[]] {
     const all = where === null ? [] : conjuncts(where)
     const here = all.filter((condition) => this.#folds(condition))
@@ -287,7 +287,7 @@ class FoldCutter {
     return selectFrom(columns, { kind: 'derived', id: relation, query })
   }
 
-  /** The CTEs that a query reads, and those that they read, in their order. */
+  /** The CTEs that a query reads, directly or through other CTEs, in their order. */
   #ctesOf(query: ResolvedQuery): readonly Cte[] {
     const read = new Set<number>()
     const add = (part: ResolvedQuery): void => {

@@ -26,7 +26,7 @@ const asType = (expr: ResolvedExpr, to: Type): ResolvedExpr =>
     withNull(to, to.nullable || expr.type.nullable || isText(expr.type)),
   )
 
-/** The passes before printing: those that depend on no engine. ClickHouse needs no other ones. */
+/** The passes before printing: ClickHouse needs only passes that depend on no engine. */
 const CLICKHOUSE_PASSES: readonly Pass[] = [
   foldConstants,
   lowerComparisonsWith(asType),

@@ -59,7 +59,7 @@ export class StatementReads {
   }
 }
 
-/** A table's column of JSON, not one that a sub-select computes. */
+/** Whether an expression is the JSON column of a table. Columns of sub-selects are not. */
 function isStoredJson(
   expr: ResolvedExpr,
 ): expr is ResolvedExpr & { kind: 'column'; name: 'properties' } {

@@ -17,7 +17,10 @@ import { loosenGroupKeys } from './loosen-group-keys.ts'
 import { removeAnyJoins } from './remove-any-joins.ts'
 import { wrapTies } from './wrap-ties.ts'
 
-/** A rare clause, with the functions that rewrite queries without it; each hook returns null, or what it was given, where the clause is not used. */
+/**
+ * A rare clause, with the functions that rewrite a query so that it does without the clause. Where the clause is not
+ * used, each function returns null or its argument.
+ */
 type ClauseRewrite = {
   /** The clause, as in texts. */
   readonly clause: string
@@ -54,7 +57,7 @@ const REWRITES: readonly ClauseRewrite[] = [
   { clause: 'GROUPING SETS, ROLLUP, CUBE', rewriteResolved: loosenGroupKeys },
 ]
 
-/** The select without the first extension that it uses; null when it uses none. */
+/** Rewrites the first extension that a select uses; null when it uses none. */
 export function withoutExtension(
   select: ast.SelectQuery,
   scope: NameScope,

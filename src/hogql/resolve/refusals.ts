@@ -46,8 +46,8 @@ const NAME_LENGTH_MAX = 64
 const CELLS_MAX = 1_000_000
 
 /**
- * Damerau–Levenshtein distance: changes, insertions, deletions and swaps of neighbours. Some number that is not below `bound`
- * where the distance is not: two rows that are not below it lead to none that is.
+ * Damerau–Levenshtein distance: changes, insertions, deletions and swaps of neighbours. A distance of `bound` or more
+ * is returned as some number from `bound` on: once two rows in turn have no smaller cell, no later row has one.
  */
 function editDistance(left: string, right: string, bound: number): number {
   let before: readonly number[] = []

@@ -214,7 +214,7 @@ export type OrderBy = {
 
 declare const guarded: unique symbol
 
-/** Proof that a project was named. A scan cannot be built without one, and only `guardProject` makes one. */
+/** Proof that a project was named. Every scan needs this proof, and only `guardProject` makes it. */
 export type ProjectGuard = { readonly [guarded]: true; readonly project_id: number }
 
 /** Throws (a bug, not a refusal) unless the id is a positive safe integer. */

@@ -43,7 +43,7 @@ export function copiesByMacro(name: string): readonly number[] | null {
   if (known !== undefined) return known
   const text = TEXTS.get(name)
   if (text === undefined) return null
-  // The engine has no recursive macros; one that is being read counts as a function.
+  // The engine has no recursive macros: a macro within itself counts as a function.
   COPIES.set(
     name,
     text.params.map(() => 1),

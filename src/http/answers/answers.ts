@@ -120,7 +120,10 @@ function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   })
 }
 
-/** A value as JSON, in parts that follow one another: a value without RawJson near its root is one part. */
+/**
+ * Serializes a value as JSON, in consecutive parts. RawJson near the root is copied as a part; everything else between
+ * two of them is one.
+ */
 function partsOf(value: unknown, depth = RAW_DEPTH_MAX): readonly (Uint8Array | string)[] {
   if (value instanceof RawJson) return [value.bytes]
   if (depth === 0) return [JSON.stringify(value) ?? 'null']

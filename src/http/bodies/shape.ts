@@ -62,7 +62,7 @@ export function validatorOf<Schema extends TSchema>(
   }
 }
 
-/** A validator for bodies that clients repeat: one that passed is neither parsed nor checked again. */
+/** Makes a validator that keeps the bodies which passed lately: a repeated body is neither parsed nor checked again. */
 export function keepingRecent<Schema extends TSchema>(
   validator: Validator<Schema>,
 ): Validator<Schema> {

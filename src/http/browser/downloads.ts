@@ -1,7 +1,6 @@
 /**
- * Downloads: a file that a call has begun, and that a browser fetches by an address of its own. A page cannot navigate
- * with the header that its session needs, and a body that it reads itself would have to fit into its memory; so the call
- * answers with an address, which one GET may read once and soon.
+ * Downloads: a call begins a file and answers with an address, which one GET may read once and soon. A page cannot
+ * navigate with the header that its session needs, and a body that the page reads would have to fit into its memory.
  */
 import { Refusal } from '../../errors.ts'
 import { makeSessionToken } from '../../projects/keys/secrets.ts'

@@ -11,8 +11,8 @@ import type { Endpoint } from '../endpoint.ts'
 import { getKeyCaller } from '../route.ts'
 
 /**
- * Wrong keys that an edge has passed on for its clients come from its address too. They must not keep its own batches
- * from being taken.
+ * Wrong keys that an edge has passed on for its clients come from its address too. Despite them the edge's own batches
+ * must be taken.
  */
 const OWN_BUCKETS = 'edge '
 

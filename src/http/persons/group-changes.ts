@@ -107,7 +107,7 @@ type StoredGroup = {
 
 type GroupCall = OfProject & { readonly caller: Caller; readonly request: Request }
 
-/** The group that the query string names. Refuses one that is not stored. */
+/** Reads the group that the query string names. Refuses a group that is not stored. */
 function findStoredGroup(app: AppContext, { project, request }: GroupCall): StoredGroup {
   const { group_type_index, group_key } = readGroupKey(request)
   const type = app.persons

@@ -171,7 +171,7 @@ async function findGroups(
   return { items, has_more: rows.length > page.limit }
 }
 
-/** Returns a group as lists have it. Refuses one that is not stored. */
+/** Returns a group in the form of lists. Refuses a group that is not stored. */
 export async function getGroup(
   app: AppContext,
   call: TreeCall,

@@ -46,7 +46,7 @@ export function webClientEndpoints(app: PublicContext): readonly Endpoint[] {
       answerWith(request, await readOnce(params['file'] ?? '')),
     ),
     ...siteReads(app, '/static/:file/:version_file', async (request, params) => {
-      // The library requests parts of its own version; no other version fits.
+      // The library requests parts of its own version only.
       if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
       return answerWith(request, await readOnce(params['version_file'] ?? ''))
     }),

@@ -17,8 +17,8 @@ export function cleanValue(value: unknown): unknown {
 }
 
 /**
- * Whether objects and arrays nest deeper than `depth_max`. It goes no deeper itself, so that bodies
- * which nest by the million cannot exhaust the stack; and it allocates nothing, since every event passes.
+ * Whether objects and arrays nest deeper than `depth_max`. The check stops at that depth, so that bodies with millions
+ * of levels cannot exhaust the stack, and allocates nothing, since it sees every event.
  */
 export function isDeeperThan(value: unknown, depth_max: number): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -101,7 +101,7 @@ function decodeText(data: string, fields: FormFields, context: DecodeLimits): De
   return parseBody(text, fields, context)
 }
 
-/** Expands lz64. Malformed input is returned as it is: SDKs name compressions that they did not use. */
+/** Expands lz64. Input in another form is returned unchanged: some SDKs name a compression that they did not use. */
 function expand(data: string, body_bytes_max: number): string {
   if (data.length > LZ64_LENGTH_MAX) throw tooLarge()
   const expanded = expandLz64(data.replaceAll(' ', '+'), body_bytes_max)

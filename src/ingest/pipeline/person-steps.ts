@@ -187,8 +187,8 @@ export const LARGE_CHANGES_LENGTH = 32 * KIB
 type Changes = Pick<PreparedEvent, 'distinct_id' | 'event' | 'group' | 'update'>
 
 /**
- * The changes of an event without those that no person and no group can hold, and a warning for each. The data thread
- * would come to the same result, after it has parsed them: 110 ms for a megabyte of short names.
+ * Takes the changes that are too large for any person or group out of an event, and makes a warning of each. The data
+ * thread would refuse them too, but parse them before: 110 ms for a megabyte of short names.
  */
 export function limitChanges(
   { distinct_id, event, group, update }: Changes,

@@ -45,7 +45,7 @@ export type PreparedRequest = {
   readonly names: NewNames
 }
 
-/** Names that may need a definition: those that the decoding thread has not reported within `REMEMBERED_US`. */
+/** Names that may need a definition: the decode thread has not reported them within `REMEMBERED_US`. */
 export type NewNames = {
   readonly events: readonly string[]
   /** Each with an example value, from which its type is detected. */

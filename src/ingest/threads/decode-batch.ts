@@ -117,7 +117,7 @@ export class BatchDecoder {
     })
   }
 
-  /** Begins requests: those that waited for memory first, then those that arrived. */
+  /** Begins requests: first requests that waited for memory, then new ones. */
   #beginRequests(answers: NumberedAnswer[]): void {
     let budget = READ_PER_TURN_MAX
     for (let next = this.#nextWaiting(); next !== null && budget > 0; next = this.#nextWaiting()) {

@@ -127,7 +127,8 @@ export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
       case 'accepted':
         job.names.note(verdict.event.event, verdict.event.properties)
         length += lengthOf(verdict.event)
-        // The next slice begins with it: two of a megabyte would be as long for those that receive them.
+        // The next slice begins with this event: a slice with two events of a megabyte would take its receiver too
+        // long.
         if (length > max.length && job.events.length > 0) job.held = verdict.event
         else job.events.push(verdict.event)
         break

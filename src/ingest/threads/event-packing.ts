@@ -178,7 +178,7 @@ function isOnlyAutomatic(update: PersonUpdate): boolean {
   return true
 }
 
-/** The members of an event that its head does not contain as they are. */
+/** The members of an event that come from elsewhere than its head. */
 type UnpackedMembers = {
   readonly uuid: Uint8Array | null
   readonly text: string

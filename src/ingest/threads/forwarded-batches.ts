@@ -112,7 +112,7 @@ export class ForwardedBatches {
     }
   }
 
-  /** The first batch that does not wait, nor comes after one of its edge that does. */
+  /** The first batch that can go on: neither it nor an earlier batch of the same edge waits for another thread. */
   #next(): RunningBatch | null {
     const reading = new Set<string>()
     for (const running of this.#waiting) {

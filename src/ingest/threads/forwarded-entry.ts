@@ -138,7 +138,7 @@ export function readEntry(head: string, texts: string, limits: CaptureLimits): F
   }
 }
 
-/** An event without changes that are too large; its edge leaves them out, too. */
+/** Takes changes that are too large out of an event, as edges do before they send it. */
 function limitEvent(event: PreparedEvent, limits: CaptureLimits): PreparedEvent {
   const { update, group, warnings } = limitChanges(event, limits)
   return { ...event, update, group, warnings: [...warnings, ...event.warnings] }
@@ -172,7 +172,7 @@ function requireProperties(text: string, limits: CaptureLimits): Readonly<Record
 
 const UNREADABLE = 'it is nested too deeply, or has a number that is infinite'
 
-/** Whether a value nests no deeper than this, and each of its numbers is one: a query could not read 1e999. */
+/** Whether a value nests at most `depth_max` levels and has finite numbers only: a query could not read 1e999. */
 function isReadable(value: unknown, depth_max: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true

@@ -18,8 +18,8 @@ export async function withBins(funnel: Funnel, ask: RunTree): Promise<Funnel> {
 }
 
 /**
- * The funnel with the one bin that a query names; all other numbers are one other value. Refuses
- * texts that are not bins, and a missing bin where one is needed.
+ * The funnel with the one bin that a query names; numbers outside of it share one other value. Refuses a text that is
+ * no bin, and a missing bin where one is needed.
  */
 export function withExplicitBin(funnel: Funnel, named: unknown): Funnel {
   const { breakdowns, attribution } = funnel

@@ -10,7 +10,7 @@ import type { Funnel } from './definition.ts'
 /** The name of all values beyond the limit. */
 const OTHER = 'Other'
 
-/** One group of actors; without a breakdown there is one, unnamed. */
+/** A group of actors: one for each value of the breakdown, or a single group without a name. */
 export type FunnelGroup = {
   /** Its name and value in answers: a list of values, a group property, or the cohort's id. */
   readonly named: { readonly breakdown: unknown; readonly breakdown_value: unknown } | null

@@ -34,7 +34,7 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
 
 const valueText = ({ named }: FunnelGroup): string => JSON.stringify(named?.breakdown ?? null)
 
-/** Of a funnel without breakdown that nothing entered: zeros all the same. */
+/** The answer of a funnel without a breakdown that no actor entered: zeros. */
 const EMPTY_GROUP: FunnelGroup = { named: null, row: [[]] }
 
 /** Rows of `breakdown`, `bucket` (its index), `entered`, `through`. */

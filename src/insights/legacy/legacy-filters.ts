@@ -93,7 +93,7 @@ export function entityOf(entity: unknown, name: string): Series {
   return entitySeries(members, members['type'] === 'actions' ? 'actions' : 'events', name)
 }
 
-/** Members of a series whose names have not changed. */
+/** Members of a series that have the same names in both forms. */
 const SAME_NAMES = [
   'custom_name',
   'math',

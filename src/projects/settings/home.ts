@@ -73,7 +73,7 @@ export function nextProjectId(db: ControlDB): number {
   return (last?.seq ?? 0) + 1
 }
 
-/** Makes ids of projects to come not less than `id_min`. Those that are there keep theirs. */
+/** Gives projects that are made from now on ids from `id_min` on. Existing projects keep theirs. */
 export function raiseProjectIds(db: ControlDB, id_min: number): void {
   if (id_min === 1) return
   db.transaction((tx) => raiseIds(tx, 'projects', id_min - 1), { behavior: 'immediate' })

@@ -278,7 +278,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     }
   }
 
-  /** The end of the connection ends a query; one that does not notice is killed. */
+  /** A query ends with its connection. A query that goes on is killed by its id. */
   async #killLater(query_id: string): Promise<void> {
     await Bun.sleep(KILL_AFTER_MS)
     const sql = 'KILL QUERY WHERE query_id = {p1:String} SYNC'

@@ -38,8 +38,8 @@ const experimentOf = (id: number | null, { findExperiment }: QueryContext) =>
   id === null ? null : findExperiment?.(id)
 
 /**
- * Prepares a query. Refuses (`invalid_input`) one that is too long, and invalid dates; other errors are refused when it
- * is computed.
+ * Prepares a query. Refuses (`invalid_input`) a query that is too long, and invalid dates. Other mistakes are refused
+ * when the query is computed.
  */
 export function prepareInsight(query: InsightQueryNode, context: QueryContext): PreparedQuery {
   const { project } = context
@@ -165,7 +165,7 @@ export async function askRows(
   return { columns, types, rows, has_more, hogql: printLimited(tree, compiled) }
 }
 
-/** The printed tree; without a LIMIT it gets the one that it ran with, so that as a text it has as many rows. */
+/** Prints a tree. A tree without a LIMIT gets the LIMIT of its execution, so that the text returns as many rows. */
 function printLimited(tree: Select, { hogql, limit }: CompiledQuery): string {
   if (limit === null || (tree.kind !== 'SelectQuery' && tree.kind !== 'SelectSetQuery')) {
     return hogql

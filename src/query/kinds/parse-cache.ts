@@ -22,7 +22,7 @@ const LENGTH_MAX = 4_000
 // A text always has the same tree, so entries never become invalid.
 const parsed_texts = new ClockCache<ParsedText>(TEXTS_MAX)
 
-/** Parses a text. Refuses (`invalid_input`, with the position) one that is not HogQL. */
+/** Parses a text of HogQL. Refuses other texts (`invalid_input`, with the position). */
 export function parseText(text: string): ParsedText {
   const cached = parsed_texts.get(text)
   if (cached !== undefined) return cached

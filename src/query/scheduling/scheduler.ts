@@ -29,7 +29,7 @@ export type SchedulerLimits = {
   readonly background_waiting_max: number
 }
 
-/** Maximum number of queries, including those that only joined a running one: each of them takes memory. */
+/** Maximum number of queries. Queries that share an execution count too, since each takes memory. */
 export const QUERIES_MAX = 10_000
 const RETRY_AFTER_S = 5
 
@@ -49,7 +49,10 @@ type ScheduleRequest = {
   readonly status: QueryStatus
   /** Queries with the same key share an execution. */
   readonly cache_key: string
-  /** An execution that began longer ago is not joined; with 0, only one that has not begun. Milliseconds. */
+  /**
+   * The greatest age of an execution that the query may join, in milliseconds; with 0 it joins only an execution that
+   * waits.
+   */
   readonly patience_ms: number
   readonly lane: Lane
   readonly compute: ComputeAnswer

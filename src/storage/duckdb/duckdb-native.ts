@@ -42,7 +42,7 @@ export function loadEmbeddedLibrary(embedded: EmbeddedLibrary): unknown {
   return loaded.exports
 }
 
-/** Unpacks the library, if there is one to unpack, for a process that may not write there when it loads it. */
+/** Unpacks the library of a built executable ahead: a confined process that loads it later cannot write into the folder. */
 export async function unpackDuckDB(data_dir: string): Promise<void> {
   const { EMBEDDED } = await import('./embedded-library.ts')
   if (EMBEDDED !== null) unpackLibrary(EMBEDDED, nativeFolder(data_dir))

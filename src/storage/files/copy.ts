@@ -57,9 +57,9 @@ type CopyBatch = {
 }
 
 /**
- * Copies a range of rows; the table `staged` must exist. Runs in the transactions that its caller opened on both sides.
- * Without one on SQLite's side it reads each batch in a transaction of its own, so that the write-ahead log can start
- * over between batches; the rows of the range must not change meanwhile. Returns up to which position it is copied.
+ * Copies a range of rows, and returns the position up to which they are copied. The table `staged` must exist. The
+ * caller opens the transactions on both sides. It may open none on SQLite's side if the rows of the range do not
+ * change: then each batch is read in a transaction of its own, and the write-ahead log can start over between batches.
  */
 export async function copyRows(
   db: Database,

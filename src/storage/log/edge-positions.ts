@@ -1,7 +1,7 @@
 /** The positions up to which entries of edges are stored, and the last reports of edges. Written by the data thread. */
 import type { Database, Statement } from 'bun:sqlite'
 
-/** One run of an edge, as the user whose key it has sees it. */
+/** One run of an edge, and the user whose key it sends. */
 export type EdgeEpoch = {
   readonly user_id: number
   /** Names the edge's data folder; 32 hexadecimal digits. */
@@ -30,7 +30,7 @@ where user_id = ?1 and edge = ?2 and epoch in (
   limit -1 offset ${EPOCHS_MAX}
 )`
 
-/** Edges of one user that are listed; the one that was silent longest gives way. */
+/** Edges that are listed for one user. A new one replaces the edge that has been silent longest. */
 const EDGES_MAX = 100
 
 const FORGET_EDGES = `

@@ -13,9 +13,9 @@ type ListedMerge = {
 }
 
 /**
- * The merges of a person, and recursively those of the persons merged into it, the last ones. Each merge leads to two
- * others: the one before it into the same person, and the last one into the person that it merged. The queue is in the
- * order of the answer, so no more are read than are listed.
+ * The merges of a person, and recursively those of the persons merged into it, the last ones. From each merge two
+ * others follow: the merge before it into the same person, and the last merge into the person that it merged. The queue
+ * has the order of the answer, so only merges that are listed are read.
  */
 const SELECT_MERGES = `
 with recursive found(id, into_id, other_id, merged_at) as (

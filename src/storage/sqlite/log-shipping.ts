@@ -205,9 +205,9 @@ export class LogShipping {
   }
 
   /**
-   * Moves the hold to the last commit, and reads the manifest in it. The new one begins before the old one ends, so that
-   * the log cannot start over between them. All of a log that is sent and checkpointed needs no hold: if it starts over
-   * then, the standby has all of it.
+   * Moves the hold to the last commit, and reads the manifest in that transaction. The new hold begins before the old
+   * one ends, so that the log cannot start over between them. A log that is sent and checkpointed whole needs no hold:
+   * the standby has all of it when it starts over.
    */
   #holdAt(position: FramePosition | null, known_version: number) {
     const path = this.#path('events')

@@ -54,7 +54,7 @@ function readVersion(db: Database): number {
   return db.query<{ user_version: number }, []>('pragma user_version').get()?.user_version ?? 0
 }
 
-/** Throws when this executable's SQLite is one that must not be trusted with a write-ahead log. */
+/** Throws when the SQLite of this executable is too old to be trusted with a write-ahead log. */
 export function requireTrustedSqlite(): void {
   using db = new Database(':memory:')
   const row = db.query<{ version: string }, []>('select sqlite_version() as version').get()
@@ -64,8 +64,8 @@ export function requireTrustedSqlite(): void {
 }
 
 /**
- * Reads a database through and throws when it is damaged; one that does not exist yet is sound. For the start
- * after a crash: what is damaged must not be written to, and is never repaired in silence.
+ * Reads a whole database and throws when it is damaged; a missing file is sound. Called at the start after a crash: a
+ * damaged database must not be written to, and is never repaired in silence.
  */
 export function requireUndamaged(path: string): void {
   if (!existsSync(path)) return

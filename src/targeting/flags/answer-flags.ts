@@ -57,9 +57,7 @@ const NOTHING: StoredFlagInputs = {
   unknown: undefined,
 }
 
-/**
- * Evaluates the flags. Never throws for an unavailable store: flags that do not need it are evaluated without.
- */
+/** Evaluates the flags. An unavailable store is no error: flags that do not need a person are evaluated without one. */
 export function answerFlags(
   persons: PersonSource,
   flags: ProjectFlags,

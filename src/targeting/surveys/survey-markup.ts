@@ -7,7 +7,7 @@ const ELEMENTS =
   'em figcaption figure footer h1 h2 h3 h4 h5 h6 header hgroup hr i img ins kbd li map mark nav ol p pre q rp rt rtc ruby s samp ' +
   'small span strike strong sub summary sup table tbody td th thead time tr tt u ul var wbr'
 
-/** Elements whose content is no text of the page, or has another meaning without them. */
+/** Elements that are removed with their content: it is no text of the page, or means something else outside of them. */
 const WHOLE =
   'script style iframe math noembed noframes noscript object plaintext svg template textarea title xmp'
 

@@ -72,7 +72,7 @@ function useBoardCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
 export const useBoards = (): UseQueryResult<BoardPage<BoardListed>, ApiError> =>
   useBoardCall(`dashboards/?limit=${LIST_MAX}`)
 
-/** One board with its tiles, whose queries are as the filters change them; nothing is computed. */
+/** One board with its tiles. Their queries have the filters applied; no answer is computed. */
 export function useBoard(board_id: number, filters: BoardFilters): UseQueryResult<Board, ApiError> {
   const override = encodeURIComponent(JSON.stringify(filters))
   const query = Object.keys(filters).length === 0 ? '' : `?filters_override=${override}`

@@ -76,7 +76,7 @@ export function clampDate(date: ResolvedExpr, type: Type): ResolvedExpr {
   return type.nullable ? sql`CASE WHEN ${date} IS NOT NULL THEN ${clamped} END`(type) : clamped
 }
 
-/** The start that a call gives; one that is known to be within Date needs no clamp. */
+/** Clamps the result of a call to the range of Date, unless the call is known to be within it. */
 function clampStart(start: ResolvedExpr, { is_within_date, type }: Apply): ResolvedExpr {
   return is_within_date === true ? start : clampDate(start, type)
 }

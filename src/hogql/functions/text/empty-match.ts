@@ -6,7 +6,7 @@ const DEPTH_MAX = 50
 /** Longest count in braces that is read as one: `{1000,1000}`. */
 const COUNT_LENGTH_MAX = 12
 
-/** Escapes that match a place and no character, or whose meaning is not read here (`\Q`). */
+/** Escapes that may match the empty text: they match a position, or this reader does not interpret them (`\Q`). */
 const EMPTY_ESCAPES = 'bBAzZQE'
 
 type Reader = { readonly pattern: string; at: number }

@@ -125,7 +125,7 @@ function rank(type: Type): number {
   return 4
 }
 
-/** The side that keeps its type; it becomes text where the other one is text that is not constant. */
+/** The side that keeps its type. Beside a text that is no constant, it becomes text. */
 function adaptStronger(
   strong: ResolvedExpr,
   weak: ResolvedExpr,

@@ -137,7 +137,7 @@ function makeNullSafe(call: Apply, position: Position): ResolvedExpr {
   return mayBeNull(left) || mayBeNull(right) ? rule(call, left, right, position) : call
 }
 
-/** A constant is NULL or not, whatever its type allows. */
+/** A constant's value says whether it is NULL, whatever its type. */
 function mayBeNull(expr: ResolvedExpr): boolean {
   return expr.type.nullable && (expr.kind !== 'value' || expr.value === null)
 }

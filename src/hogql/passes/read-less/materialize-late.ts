@@ -74,9 +74,8 @@ const JOINS_KEEPING_LEFT: ReadonlySet<string> = new Set([
 const EVENTS: ReadonlySet<string> = new Set(['events', 'events_lean'])
 
 /**
- * Not worth it when the expensive columns decide which rows are shown. Uuids are cheaper than
- * properties: not worth it either for the events of one person, which are so few that searching
- * them twice costs more.
+ * Not worth it when the expensive columns decide which rows are shown. Nor for the events of one person when only uuids
+ * are read late: searching those few events twice costs more than reading their uuids.
  */
 function isWorthIt(select: ResolvedSelect, { id, table }: Scan): boolean {
   const reads = (exprs: readonly ResolvedExpr[], names: ReadonlySet<string>): boolean =>

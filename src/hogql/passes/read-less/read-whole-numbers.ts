@@ -19,7 +19,7 @@ import { bind, sql } from '../../sql/sql-fragments.ts'
 import { INT64 } from '../../types/types.ts'
 import { keepQuery, mapChildren, mapSelect, mapStatement, type Pass } from '../walk.ts'
 
-/** Aggregates whose results have the type of the values, or one that becomes it. */
+/** Aggregates that return one of the values, or their sum, which a cast makes DOUBLE again. */
 const AGGREGATES = /^(?:max|min|quantileExact|sum)(?:If)?$/
 
 /**

@@ -47,7 +47,7 @@ function isTrue(node: ast.Expr, at: ast.Call): boolean {
   throw refuse('getSurveyResponse needs true or false for several choices', at)
 }
 
-/** A property's text. A constant name is read directly, so that no other property is needed. */
+/** A property's text. A property with a constant name is read alone, without the others. */
 function textAt(key: ast.Expr): ast.Expr {
   const name = key.kind === 'Constant' && typeof key.value === 'string' ? key.value : null
   if (name === null) return call('JSONExtractString', [PROPERTIES, key])

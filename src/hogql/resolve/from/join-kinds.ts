@@ -4,7 +4,7 @@ import type { JoinKind, ResolvedExpr } from '../../sql/ir.ts'
 import type * as ast from '../../syntax/ast.ts'
 import { refuse } from '../refusals.ts'
 
-/** Refuses a join without a condition that it needs, or with one it cannot have. */
+/** Refuses a join that lacks its condition, and a condition of a join that takes none. */
 export function requireCondition(
   kind: JoinKind,
   on: ResolvedExpr | null,

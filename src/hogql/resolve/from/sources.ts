@@ -166,7 +166,7 @@ export function requireShown(table: string, { context }: Resolver): void {
 
 // ── views ────────────────────────────────────────────────────────────────────────────────────
 
-/** A view: a sub-select whose columns are those that the query uses. */
+/** A view: a sub-select with the columns that the query uses. */
 function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOptions): SourceRows {
   const inner = openTable(view.of, null, resolver)
   const aliases = [...view.columns].map(

@@ -26,7 +26,7 @@ export class FairRounds<Item extends DueItem> {
     this.#context = context
   }
 
-  /** Serves items until none is due, at most `items_max`. Those that fail are due again in the next round. */
+  /** Serves due items, at most `items_max` of them. An item that fails is served again in the next round. */
   async run(items_max: number): Promise<void> {
     const { listDue, serve, isOpen, log } = this.#context
     const busy = new Set<number>()

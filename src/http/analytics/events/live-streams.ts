@@ -28,7 +28,7 @@ type LiveReader = {
   /** The position in the log. */
   seq: number
   sent_ms: number
-  /** The next read, after one that left events out. */
+  /** The earliest time of the next read, after a read that left events out. */
   due_ms: number
   /** Start of the last read with further conditions; `is_querying` while it is under way. */
   queried_ms: number

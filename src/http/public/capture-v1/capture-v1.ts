@@ -106,7 +106,10 @@ async function answerBatch(
   return withCors(request, answerJsonText(answer))
 }
 
-/** Reads a batch, a long one on the thread. Refuses an unreadable one, and with 503 one that there is no room for. */
+/**
+ * Reads a batch, on another thread if it is long. Refuses an unreadable batch with 400, and with 503 when there is no
+ * room for it.
+ */
 async function readHereOrOnThread(sent: SentBatch, project_id: number, signal: AbortSignal) {
   const here: BatchReading =
     sent.bytes.length > INLINE_BYTES_MAX ? { kind: 'too_long' } : readBatch(sent, INLINE_BYTES_MAX)

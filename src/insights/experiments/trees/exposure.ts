@@ -51,7 +51,7 @@ export const VARIANTS_MAX = 1000n
 const FLAG_CALLED = '$feature_flag_called'
 const HANDLINGS: ReadonlySet<unknown> = new Set(['exclude', 'first_seen', null, undefined])
 
-/** The time an experiment has run. Refuses one that has not begun, naming `attr`. */
+/** The time range of an experiment so far. Refuses an experiment that has not begun, and names `attr`. */
 export function experimentTrial(
   experiment: ExperimentDefinition,
   now: Date,

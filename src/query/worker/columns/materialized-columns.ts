@@ -48,7 +48,7 @@ export class MaterializedColumns {
     }
   }
 
-  /** Removes columns that could not be created, except those that `created` already has. */
+  /** Removes columns that could not be created, unless `created` has them already. */
   drop({ columns, events, request }: ColumnSet, created: NeededColumns): void {
     this.#columns.drop(columns, created.columns, request)
     this.#macros.drop(events, created.events, request)

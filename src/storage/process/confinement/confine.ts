@@ -59,7 +59,7 @@ export function restartConfined(
     if (!restrictThread(version, [...rules, ...systemRules()])) return
     const [program = '', ...rest] = childCommand([command, ...args, `landlock=${version}`])
     const reason = replaceProgram(program, [program, ...rest])
-    // The main thread is restricted, the others are not: nothing sensible runs like this.
+    // A process with only its main thread restricted must not go on.
     throw new Error(`a confined process cannot be started: ${reason}`)
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('a confined')) throw error

@@ -9,7 +9,7 @@ export type LiveEventList = {
   readonly events: readonly ListedEvent[]
   /** About how many events came too fast to be listed. */
   readonly missed: number
-  /** Since the list began, with those that are not listed. */
+  /** All events since the list began, the missed ones included. */
   readonly total: number
   readonly is_connected: boolean
 }

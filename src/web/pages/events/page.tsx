@@ -99,7 +99,7 @@ function PersonChip({ uuid, onRemove }: PersonChipProps): VNode {
 /** A project without events is followed from its beginning. */
 const LONG_AGO = '2000-01-01T00:00:00Z'
 
-/** The number of events that have come in, and of those that are not listed. */
+/** The number of events that have come in, and how many of them are not listed. */
 function LiveState({
   live: { total, missed, is_connected },
 }: {

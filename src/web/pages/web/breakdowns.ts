@@ -95,7 +95,7 @@ function countryName(code: string): string {
   try {
     return COUNTRIES.of(code) ?? code
   } catch {
-    // Not every text that was sent as a code is one.
+    // Clients may send any text as a country's code.
     return code
   }
 }

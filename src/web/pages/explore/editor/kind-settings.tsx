@@ -121,7 +121,7 @@ const PATH_TYPES = [
   { value: 'custom_event', text: 'Other events' },
 ] as const
 
-/** The types that are meant: without a list all of them, but those that are excluded. */
+/** The types of events in the paths: the listed ones, or without a list all types that are not excluded. */
 function pathTypes(filter: Readonly<Record<string, unknown>>): readonly unknown[] {
   const { includeEventTypes: listed, excludeEvents: excluded } = filter
   if (Array.isArray(listed) && listed.length > 0) return listed
