@@ -1,5 +1,5 @@
 /**
- * Insights that read a definition beside their query: a cohort, an action, a variable. An edit of it changes the answers of
+ * Insights that read a definition beside their query: a cohort, an action, an experiment, a variable, the project's filters. An edit of it changes the answers of
  * open links and alerts, which are computed in the name of others.
  */
 import { and, eq, like, or, sql } from 'drizzle-orm'
@@ -8,8 +8,18 @@ import { type BoardEditor, maySeeAll } from './board-editor.ts'
 import { narrowLinksWith } from './sharing.ts'
 import { insights } from './tables.ts'
 
-/** The kinds of definitions that queries name, or the id of a variable. */
-type ReadDefinition = 'Action' | 'Cohort' | { readonly variable_id: string }
+/** The definitions that queries read, by what names them. */
+const WORDS = {
+  // Cohorts count actions, and actions have cohorts. So have filters of test accounts and exposures of experiments.
+  Action: ['action', 'cohort', 'filtertestaccounts', 'experiment'],
+  Cohort: ['action', 'cohort', 'filtertestaccounts', 'experiment'],
+  Experiment: ['experiment'],
+  /** Its filters of test accounts. */
+  Project: ['filtertestaccounts', 'experiment'],
+} as const
+
+/** A kind of definition, or the id of a variable. */
+type ReadDefinition = keyof typeof WORDS | { readonly variable_id: string }
 
 /**
  * Narrows the open links and alerts with an insight that may read the definition, as an edit of the insight does. A
@@ -34,8 +44,8 @@ export function narrowReaders(editor: BoardEditor, definition: ReadDefinition): 
   narrowAlertsOf(editor, ids)
 }
 
-/** Words of which a query that reads the definition has one. Actions have cohorts, and so have filters of test accounts. */
+/** Words of which a query that reads the definition has one. */
 function wordsOf(definition: ReadDefinition): readonly string[] {
   if (typeof definition === 'object') return [definition.variable_id.toLowerCase()]
-  return definition === 'Action' ? ['action'] : ['cohort', 'action', 'filtertestaccounts']
+  return WORDS[definition]
 }

@@ -887,6 +887,8 @@ describe('a public link', () => {
     }
   })
 
+  const OF_SECRET = [{ key: 'email', value: SECRET, operator: 'exact', type: 'person' }]
+
   /** A dashboard whose insight reads persons by another definition, and an edit of that which selects a person. */
   const readers: readonly (readonly [
     what: string,
@@ -922,6 +924,50 @@ describe('a public link', () => {
       (name) => ['POST cohorts/', { name, is_static: true }],
       (name) => HOGQL(`select properties.email from persons where id in cohort '${name}'`),
       (id) => [`PATCH cohorts/${id}/add_persons_to_static_cohort/`, { distinct_ids: ['ann'] }],
+    ],
+    [
+      'an experiment',
+      (name) => [
+        'POST experiments/',
+        { name, feature_flag_key: name, start_date: '2026-01-01T00:00:00Z' },
+      ],
+      (_, id) => ({
+        kind: 'ExperimentQuery',
+        experiment_id: Number(id),
+        metric: {
+          kind: 'ExperimentMetric',
+          metric_type: 'mean',
+          source: { kind: 'EventsNode', event: 'paid' },
+        },
+      }),
+      (id) => [
+        `PATCH experiments/${id}/`,
+        {
+          exposure_criteria: {
+            exposure_config: {
+              kind: 'ExperimentEventExposureConfig',
+              event: '$identify',
+              properties: OF_SECRET,
+            },
+          },
+        },
+      ],
+    ],
+    [
+      'the filters of test accounts',
+      (name) => ['POST annotations/', { content: name }],
+      () => ({
+        kind: 'TrendsQuery',
+        series: [{ kind: 'EventsNode', event: 'paid' }],
+        filterTestAccounts: true,
+      }),
+      () => ['PATCH /api/projects/1/', { test_account_filters: OF_SECRET }],
+    ],
+    [
+      'an action that a cohort counts',
+      (name) => ['POST actions/', { name, steps: [{ event: 'nothing' }] }],
+      () => HOGQL(`select properties.email from persons where id in cohort 'counts it'`),
+      (id) => [`PATCH actions/${id}/`, { steps: [{ event: '$identify' }] }],
     ],
   ]
   test.each(readers)(

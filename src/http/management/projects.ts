@@ -8,6 +8,7 @@ import {
   ProjectPage,
 } from '../../contract/management/project.ts'
 import { listDashboardHeads } from '../../dashboards/dashboard.ts'
+import { narrowReaders } from '../../dashboards/readers.ts'
 import { Refusal } from '../../errors.ts'
 import { makeLiveToken } from '../../projects/keys/live-token.ts'
 import {
@@ -33,6 +34,7 @@ import { answerJson, answerNothing } from '../answers/answers.ts'
 import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
+import { boardEditor } from '../callers/editors.ts'
 import {
   callerRoute,
   everyProjectRoute,
@@ -144,6 +146,9 @@ function answerChange(app: AppContext, call: RouteCall<OfProject, typeof Project
   const { primary_dashboard } = body
   if (typeof primary_dashboard === 'number') {
     requireDashboard(app, project.id, primary_dashboard)
+  }
+  if (body.test_account_filters !== undefined) {
+    narrowReaders(boardEditor(app, project, caller), 'Project')
   }
   const change_request = { user_id: caller.user_id, sent: sentFields(body) }
   const changed = changeProject(app.control, project.id, change_request, app.now())

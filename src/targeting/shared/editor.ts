@@ -27,6 +27,13 @@ type TargetingEditorContext = {
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'readyFlagsOf'>
 }
 
+/** The kinds of definitions here that queries read. */
+const READ_SCOPES = ['Action', 'Cohort', 'Experiment'] as const
+type ReadScope = (typeof READ_SCOPES)[number]
+
+const isRead = (scope: ActivityScope): scope is ReadScope =>
+  READ_SCOPES.some((one) => one === scope)
+
 export type TargetingEditor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
@@ -43,8 +50,8 @@ export type TargetingEditor = {
   readonly definitions: CompiledFlags
   /** Called after every edit: the rest of this turn of the event loop must see it. */
   readonly expectChange: () => void
-  /** Called in the transaction of an edit of an action or a cohort: open links and alerts may show more by it. */
-  readonly narrowReaders: (scope: 'Action' | 'Cohort') => void
+  /** Called in the transaction of an edit of what queries read: open links and alerts may show more by it. */
+  readonly narrowReaders: (scope: ReadScope) => void
 }
 
 /** Creates an editor for the program's own changes, on behalf of a user or else of the organization's owner. */
@@ -135,7 +142,7 @@ export function recordEdit<Item extends object>(
   requireSize(db, table, quota, { before, after })
   editor.expectChange()
   if (!is_edit) return
-  if (scope === 'Action' || scope === 'Cohort') editor.narrowReaders(scope)
+  if (isRead(scope)) editor.narrowReaders(scope)
   const is_deleted = isDeleted(after) && !isDeleted(before)
   recordActivity(
     db,
