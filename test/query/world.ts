@@ -57,12 +57,15 @@ export class World implements AsyncDisposable {
     return this.openEngine()
   }
 
-  openEngine(settings: Partial<QuerySettings> = {}, spare_slots?: number): QueryEngine {
+  openEngine(
+    settings: Partial<QuerySettings> = {},
+    options: { readonly spare_slots?: number; readonly spares_kept_ms?: number } = {},
+  ): QueryEngine {
     const engine = new QueryEngine({
       data_dir: this.data_dir,
       settings: { ...SETTINGS, ...settings },
       log: NO_LOG,
-      ...(spare_slots === undefined ? {} : { spare_slots }),
+      ...options,
     })
     this.#engines.push(engine)
     return engine

@@ -286,7 +286,7 @@ describe('the snapshot job', () => {
 describe('the files', () => {
   test('are taken in by an instance that was locked before they were there, however many come', async () => {
     await using world = new World()
-    const engine = world.openEngine({}, 2)
+    const engine = world.openEngine({}, { spare_slots: 2 })
     const job = createJob(world, { readers: engine })
     for (let round = 1; round <= 3; round++) {
       world.send({}, { timestamp: MARCH_US + 40 * DAY_US })

@@ -25,7 +25,9 @@ import type {
   WorkerQuery,
 } from './protocol.ts'
 import { type EngineWorker, type QueuedQuery, refuseLate } from './queued-query.ts'
+import { SpareWorkers } from './spare-workers.ts'
 import { findSpillFault } from './spill-watch.ts'
+import { exonerate, Trials } from './trials.ts'
 import { WorkerCalls } from './worker-calls.ts'
 import { type ChildExit, type ChildOptions, type KillReason, QueryChild } from './worker-client.ts'
 
@@ -56,6 +58,8 @@ type EngineOptions = {
   readonly spare_slots?: number
   /** False starts the worker with every right of the server's user. */
   readonly is_confined?: boolean
+  /** Spare workers end after this time without queries of two projects beside each other. */
+  readonly spares_kept_ms?: number
 }
 
 type RunOptions = {
@@ -93,6 +97,7 @@ const INNOCENT_MS = 100
 /** A trial worker's share of the memory, and the least that DuckDB works with. */
 const TRIAL_SHARE = 0.5
 const TRIAL_MB_MIN = 64
+const SPARES_KEPT_MS = 600_000
 /** After this many workers in a row that died before their first message, waiting queries are refused. */
 const FAILED_STARTS_MAX = 3
 /** Doubles with each failed start. */
@@ -112,8 +117,10 @@ export class QueryEngine {
   #serving: EngineWorker | null = null
   /** The worker that will take new queries once it is ready, in place of a worn one. */
   #successor: EngineWorker | null = null
-  /** The worker of the one suspect query that runs again. */
-  #trial: EngineWorker | null = null
+  readonly #trials: Trials
+  readonly #spares: SpareWorkers
+  /** Number of workers that died by themselves. */
+  #deaths = 0
   readonly #calls = new WorkerCalls()
   #children = 0
   #failed_starts = 0
@@ -129,7 +136,7 @@ export class QueryEngine {
   #last_id = 0
   #is_closing = false
 
-  constructor({ data_dir, settings, log, spare_slots, is_confined }: EngineOptions) {
+  constructor({ data_dir, settings, log, ...others }: EngineOptions) {
     // Draining and trial workers take no place: the serving one shall do as much as ever.
     this.#queue = new ProjectQueue({ ...settings, guests_max: GUESTS_MAX }, ({ worker }) => {
       return worker === this.#serving
@@ -142,13 +149,23 @@ export class QueryEngine {
       threads: settings.threads || navigator.hardwareConcurrency,
       result_bytes_max: settings.result_bytes_max,
       projects_max: PROJECTS_MAX,
-      spare_slots: spare_slots ?? SPARE_SLOTS,
-      is_confined: is_confined ?? true,
+      spare_slots: others.spare_slots ?? SPARE_SLOTS,
+      is_confined: others.is_confined ?? true,
       // One call per query for DuckDB, and one for reading the event log.
       blocking_calls_max: 2 * (settings.running_max + GUESTS_MAX),
     }
     this.#spill_watch = setInterval(() => this.#watchSpilling(), SPILL_WATCH_MS)
     this.#spill_watch.unref()
+    this.#spares = new SpareWorkers({
+      spawn: (role) => this.#spawn(role),
+      kept_ms: others.spares_kept_ms ?? SPARES_KEPT_MS,
+    })
+    this.#trials = new Trials({
+      queue: this.#queue,
+      spares: this.#spares,
+      send: (task, worker) => this.#send(task, worker),
+      areOthersServed: () => this.#serving?.child.is_ready === true,
+    })
     this.#down_since = performance.now()
     this.#serving = this.#spawn('serving')
   }
@@ -159,6 +176,8 @@ export class QueryEngine {
     return {
       /** The process that takes new queries. */
       pid: child?.is_ready ? child.pid : null,
+      /** The processes that wait for a death of another one. */
+      spare_pids: this.#spares.pids,
       ...this.#queue.state,
       processes_started: this.#children,
       /** Ends of processes by reason: how we killed them, or `died`. */
@@ -208,9 +227,11 @@ export class QueryEngine {
       query,
       worker: null,
       begun_ms: 0,
+      ran_ms: 0,
       attempts: 0,
       interruptions: 0,
       state: 'fresh',
+      suspected_in: null,
       onBegin: onBegin === undefined ? null : () => onBegin(() => this.#probe(id)),
       onPart: onPart ?? null,
       has_parts: false,
@@ -248,42 +269,41 @@ export class QueryEngine {
   async close(): Promise<void> {
     this.#is_closing = true
     clearInterval(this.#spill_watch)
+    this.#spares.close()
     const { waiting, running } = this.#queue
     for (const task of [...waiting, ...running]) task.reject(stopping())
     this.#queue.removeWaiting()
     await Promise.all([...this.#workers].map(({ child }) => child.close()))
   }
 
-  /** Begins waiting queries: one suspect in a worker of its own, the others in the serving worker. */
+  /** Begins waiting queries: suspects in workers of their own, the others in the serving worker. */
   #begin(): void {
     if (this.#is_closing) return
     this.#replaceWorn()
     const mayBegin = ({ project_id }: QueuedQuery) => this.#backoff.waitMs(project_id) === 0
-    this.#beginTrial(
-      this.#queue.waiting.find((task) => task.state === 'suspect' && mayBegin(task)) ?? null,
-    )
+    this.#trials.begin(mayBegin)
     const serving = this.#serving
     if (serving === null) return
     while (serving.child.is_ready && serving === this.#serving) {
       const task = this.#queue.takeNext((it) => it.state === 'fresh' && mayBegin(it))
-      if (task === null) return
+      if (task === null) break
       this.#send(task, serving)
     }
+    if (this.#spares.areMissing && this.#isCalm()) this.#spares.fill()
   }
 
-  #beginTrial(suspect: QueuedQuery | null): void {
-    if (suspect !== null) this.#trial ??= this.#spawn('trial')
-    const trial = this.#trial
-    if (trial === null || trial.retiring !== null || this.#runningIn(trial).length > 0) return
-    // The suspect was cancelled meanwhile.
-    if (suspect === null) return this.#retire(trial, 'closed', 0)
-    if (!trial.child.is_ready) return
-    this.#queue.begin(suspect)
-    this.#send(suspect, trial)
+  /** True when nothing waits for a worker to start: a spare would take the processor from it. */
+  #isCalm(): boolean {
+    const is_starting = [...this.#workers].some(({ child }) => !child.is_ready)
+    return !is_starting && this.#queue.waiting.every(({ state }) => state !== 'suspect')
   }
 
   #send(task: QueuedQuery, worker: EngineWorker): void {
     task.worker = worker
+    worker.asked += 1
+    if (this.#runningIn(worker).some(({ project_id }) => project_id !== task.project_id)) {
+      this.#spares.want()
+    }
     task.attempts += 1
     task.begun_ms = performance.now()
     worker.child.send({ kind: 'ask', id: task.id, query: task.query })
@@ -294,7 +314,7 @@ export class QueryEngine {
   #replaceWorn(): void {
     const is_draining = [...this.#workers].some(({ retiring }) => retiring === 'worn')
     if (this.#serving?.is_worn !== true || is_draining) return
-    this.#successor ??= this.#spawn('serving')
+    this.#successor ??= this.#spares.take('serving')
     // The worn worker goes on with its queries, each of which has a time limit.
     if (this.#successor.child.is_ready) this.#retire(this.#serving, 'worn', null)
   }
@@ -304,7 +324,9 @@ export class QueryEngine {
     const serving = this.#serving
     if (this.#successor === null || serving === null || serving.is_worn) return
     const is_needed = this.#runningIn(serving).some(({ state }) => state === 'stopped')
-    if (!is_needed) this.#successor.child.kill('closed')
+    if (is_needed) return
+    this.#spares.giveBack(this.#successor)
+    this.#successor = null
   }
 
   /** Stops the queries of the project with the most spilled bytes, when the total exceeds the limit. */
@@ -342,7 +364,9 @@ export class QueryEngine {
     worker.child.send({ kind: 'interrupt', id: task.id })
     const isStillRunning = () => this.#queue.findRunning(task.id) === task
     setTimeout(() => {
-      if (isStillRunning() && worker === this.#serving) this.#successor ??= this.#spawn('serving')
+      if (isStillRunning() && worker === this.#serving) {
+        this.#successor ??= this.#spares.take('serving')
+      }
     }, PREPARE_TIME_MS).unref()
     setTimeout(() => {
       if (!isStillRunning()) return
@@ -354,7 +378,7 @@ export class QueryEngine {
   /** Gives new queries to the next worker, and ends this one when its running queries have ended, or after `drain_ms`. */
   #retire(worker: EngineWorker, reason: KillReason, drain_ms: number | null): void {
     if (worker.retiring === null && worker === this.#serving) {
-      this.#serving = this.#successor ?? this.#spawn('serving')
+      this.#serving = this.#successor ?? this.#spares.take('serving')
       this.#successor = null
       if (!this.#serving.child.is_ready) this.#down_since ??= performance.now()
     }
@@ -374,6 +398,7 @@ export class QueryEngine {
   /** Puts a project into exponential back-off, including its waiting queries. */
   #strike(project_id: number): void {
     const wait_ms = this.#backoff.strike(project_id)
+    this.#spares.want()
     this.#log.warn({ project_id, wait_ms }, 'a project waits: its query ended the query process')
     // A timer may fire a fraction of a millisecond early.
     setTimeout(() => this.#begin(), wait_ms + 1).unref()
@@ -388,7 +413,7 @@ export class QueryEngine {
       onMessage: (head, rest) => this.#receive(worker, head, rest),
       onDeath: (death) => this.#handleExit(worker, death),
     })
-    const worker: EngineWorker = { child, role, retiring: null, is_worn: false }
+    const worker: EngineWorker = { child, role, retiring: null, is_worn: false, asked: 0 }
     this.#workers.add(worker)
     return worker
   }
@@ -397,6 +422,7 @@ export class QueryEngine {
     if (head.kind === 'ready') return this.#takeReady(worker, head)
     if (head.kind === 'worn') {
       worker.is_worn = true
+      if (worker.role === 'trial') this.#retire(worker, 'closed', null)
       return this.#begin()
     }
     if (head.kind === 'adopted' || head.kind === 'progress') {
@@ -411,7 +437,6 @@ export class QueryEngine {
       this.#unopened.clear()
       task.resolve({ rows_json: rest, row_count, has_more, timings })
     } else this.#refuse(worker, task, head)
-    if (worker.role === 'trial') this.#retire(worker, 'closed', 0)
     this.#endRetired(worker)
     this.#endSpare()
     this.#begin()
@@ -427,6 +452,7 @@ export class QueryEngine {
     this.#failed_starts = 0
     if (worker === this.#serving) this.#down_since = null
     this.#endSpare()
+    this.#spares.warm(worker)
     this.#begin()
   }
 
@@ -464,12 +490,16 @@ export class QueryEngine {
     const ran_ms = performance.now() - task.begun_ms
     if (worker.role === 'serving') this.#retire(worker, 'exhausted', DRAIN_TIME_MS)
     if (task.state === 'stopped') return
-    if (task.has_parts || worker.role === 'trial') {
+    if (worker.role === 'trial') this.#retire(worker, 'exhausted', 0)
+    const is_first = worker.role === 'trial' && worker.asked === 1
+    if (task.has_parts || is_first || task.interruptions > INTERRUPTIONS_MAX) {
       this.#unopened.add(task.project_id)
-      if (worker.role === 'trial') this.#strike(task.project_id)
+      if (is_first) this.#strike(task.project_id)
       return task.reject(refuseUnopened())
     }
     task.attempts = 0
+    task.ran_ms = ran_ms
+    task.suspected_in = null
     if (ran_ms > INNOCENT_MS || task.interruptions > 0) task.state = 'suspect'
     task.interruptions += 1
     this.#queue.putBack(task)
@@ -494,29 +524,24 @@ export class QueryEngine {
     const orphans = ended.filter(({ state }) => state !== 'stopped')
     if (this.#is_closing) return
     this.#noteExit(worker, death, orphans.length)
+    if (death.reason === null || death.reason === 'memory') {
+      this.#deaths += 1
+      this.#spares.want()
+    }
     for (const task of orphans.toReversed()) this.#requeue(task, death, orphans.length === 1)
+    this.#spares.forget(worker)
     if (worker === this.#successor) this.#successor = null
-    if (worker === this.#trial) this.#endTrial(death)
+    this.#trials.forget(worker, death)
     if (worker === this.#serving) this.#restart(death)
     this.#begin()
   }
 
-  #noteExit({ role }: EngineWorker, death: ChildExit, questions: number): void {
+  #noteExit({ role, asked }: EngineWorker, death: ChildExit, questions: number): void {
     const reason = death.reason ?? 'died'
+    if (reason === 'closed' && asked === 0) return
     this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
     if (reason === 'worn' || reason === 'closed') this.#log.info({ role }, 'query process replaced')
     else this.#log.warn({ ...death, role, questions }, 'query process died')
-  }
-
-  /** A trial worker that could not start names no culprit: all suspects are refused. */
-  #endTrial({ was_ready, reason }: ChildExit): void {
-    this.#trial = null
-    if (was_ready || reason !== null) return
-    for (const task of this.#queue.waiting) {
-      if (task.state !== 'suspect') continue
-      this.#queue.remove(task)
-      task.reject(cannotStart())
-    }
   }
 
   /** Puts a query that ran when the worker died back at the front of the queue, or refuses it. */
@@ -529,11 +554,16 @@ export class QueryEngine {
       if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
         return task.reject(refuseInterrupted())
     } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
+      if (task.suspected_in !== null) exonerate(this.#queue.waiting, task.suspected_in)
       this.#strike(task.project_id)
       return task.reject(engineCrashed(death))
     }
     // When the worker died by itself, any of its queries may be the cause: each runs again alone.
-    if (!is_ours) task.state = 'suspect'
+    if (!is_ours) {
+      task.state = 'suspect'
+      task.suspected_in = this.#deaths
+      task.ran_ms = performance.now() - task.begun_ms
+    }
     this.#queue.putBack(task)
   }
 
@@ -541,13 +571,11 @@ export class QueryEngine {
   #restart({ was_ready }: ChildExit): void {
     this.#down_since ??= performance.now()
     this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
-    this.#serving = this.#successor
+    const is_spare = this.#failed_starts === 0
+    this.#serving = this.#successor ?? (is_spare ? this.#spares.take('serving') : null)
     this.#successor = null
+    if (this.#serving?.child.is_ready === true) this.#down_since = null
     if (this.#serving !== null) return
-    if (this.#failed_starts === 0) {
-      this.#serving = this.#spawn('serving')
-      return
-    }
     if (this.#isGivenUp()) {
       for (const task of this.#queue.removeWaiting()) task.reject(cannotStart())
     }

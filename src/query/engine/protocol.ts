@@ -33,6 +33,8 @@ export type ToQueryProcess =
   | { readonly kind: 'adopt'; readonly id: number }
   /** Closes a project; its next query opens and checks its files again. */
   | { readonly kind: 'reopen'; readonly project_id: number }
+  /** Loads the engine ahead of the first query. */
+  | { readonly kind: 'warm' }
 
 /** Worker → server. The bytes of an `answer` are its rows; empty when they were sent as parts before it. */
 export type FromQueryProcess =

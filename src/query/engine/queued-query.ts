@@ -12,12 +12,14 @@ import type { KillReason, QueryChild } from './worker-client.ts'
 /** A worker process. */
 export type EngineWorker = {
   readonly child: QueryChild
-  /** `trial`: started for one suspect query, which must not keep others waiting. */
+  /** `trial`: runs suspect queries, one at a time, which must not keep others waiting. */
   readonly role: 'serving' | 'trial'
   /** The reason why it takes no more queries and will be killed; null while it serves. */
   retiring: KillReason | null
   /** It has little address space left, and is replaced by its successor. */
   is_worn: boolean
+  /** Number of queries that it was sent. */
+  asked: number
 }
 
 /** A query in the engine, waiting or running. */
@@ -29,12 +31,16 @@ export type QueuedQuery = {
   worker: EngineWorker | null
   /** Time of its last begin; milliseconds of a clock that only goes forward. */
   begun_ms: number
+  /** Time that it had run when its worker died; milliseconds. */
+  ran_ms: number
   /** Number of begins, except those whose worker was ended because of other queries. */
   attempts: number
   /** Number of times its worker was ended because of other queries. */
   interruptions: number
   /** `suspect`: the worker died while it ran, perhaps because of it. `stopped`: its caller has been refused. */
   state: 'fresh' | 'stopped' | 'suspect'
+  /** The number of the death that made it a suspect; null when it was none. */
+  suspected_in: number | null
   readonly onBegin: (() => void) | null
   /** Receives a part of the answer; the next part is requested when the promise resolves. */
   readonly onPart: ((bytes: Uint8Array) => Promise<void>) | null

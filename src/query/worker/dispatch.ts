@@ -76,6 +76,8 @@ export class QueryDispatcher {
         return this.#send({ kind: 'adopted', id: message.id })
       case 'reopen':
         return this.#projects.reopen(message.project_id)
+      case 'warm':
+        return this.#projects.warm()
     }
   }
 

@@ -24,6 +24,8 @@ export type ProjectsOptions = {
 const COLUMNS_MAX = 1000
 /** A query reopens its project at most this often, when other queries have filled its slots. */
 const ATTEMPTS_MAX = 4
+/** The id of no project. */
+const NO_PROJECT = 0
 
 type OpenProject = {
   readonly opening: Promise<ProjectStore>
@@ -81,6 +83,12 @@ export class OpenProjects {
   reopen(project_id: number): void {
     const project = this.#open.get(project_id)
     if (project !== undefined) this.#retire(project_id, project)
+  }
+
+  /** Loads what opening a project loads, by opening an empty one. A failure shows itself again at the first query. */
+  async warm(): Promise<void> {
+    await this.use(NO_PROJECT, NO_READS, async () => undefined).catch(() => undefined)
+    this.reopen(NO_PROJECT)
   }
 
   #take(project_id: number): OpenProject {

@@ -13,6 +13,8 @@ setDefaultTimeout(120_000)
 const ONE = 'select 1 where $1 > 0'
 /** Runs until it is interrupted, and takes no processor time. */
 const SLEEPING = 'select sleep_ms(600000), $1'
+/** Ends the process with SIGSEGV. */
+const DEADLY = `select json_structure(repeat('[', 300000) || repeat(']', 300000)), $1`
 /** One scalar call that hears no interrupt. */
 const DEAF = `select sum(levenshtein(repeat('ab', 40000 + a::int), repeat('ba', 40000))), $1 from range(200) t(a)`
 
@@ -88,6 +90,75 @@ describe('a query that has to be stopped by force', () => {
       expect(engine.state.processes_ended).toEqual({ unresponsive: expect.any(Number) })
     },
   )
+})
+
+/** Begins a query of each project that ends with the engine. */
+async function runBeside(engine: QueryEngine, projects: readonly number[]) {
+  const long = projects.map((project_id) =>
+    refusal(engine.ask(question(SLEEPING, { project_id }), { timeout_ms: 90_000 })),
+  )
+  await until(() => engine.state.running === projects.length)
+  return long
+}
+
+describe('projects that ask beside one whose query ends the process', () => {
+  test('have a process ready before it dies', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { spares_kept_ms: 20_000 })
+    await ask(engine, ONE)
+    expect(engine.state.spare_pids).toEqual([])
+    const long = await runBeside(engine, [1, 2])
+    await until(() => engine.state.spare_pids.length === 2)
+    const { pid, spare_pids } = engine.state
+    process.kill(pid ?? 0, 'SIGKILL')
+    await until(() => engine.state.pid !== pid)
+    // Another start would show as null here.
+    expect(spare_pids).toContain(engine.state.pid ?? 0)
+    expect(await ask(engine, ONE, { project_id: 3 })).toEqual([[1]])
+    await until(() => engine.state.running === 2)
+    await engine.close()
+    await Promise.all(long)
+  })
+
+  test('have no spare process once they no longer ask', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { spares_kept_ms: 1 })
+    const long = await runBeside(engine, [1, 2])
+    const { processes_started } = engine.state
+    expect(processes_started).toBeGreaterThan(1)
+    await until(() => engine.state.spare_pids.length === 0)
+    expect(engine.state.processes_ended).toEqual({})
+    await engine.close()
+    await Promise.all(long)
+  })
+
+  test("wait for no other project's trial", async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    await ask(engine, ONE)
+    const long = await runBeside(engine, [1, 2])
+    const short = ask(engine, 'select sleep_ms(1000) is null, $1', { project_id: 3 })
+    await until(() => engine.state.running === 3)
+    process.kill(engine.state.pid ?? 0, 'SIGKILL')
+    expect(await short).toEqual([[true, 3]])
+    await until(() => engine.state.running === 2)
+    expect(engine.state).toMatchObject({ running: 2, waiting: 0 })
+    await engine.close()
+    await Promise.all(long)
+  })
+
+  test('are cleared once the cause is found, and ask on in one process', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    await ask(engine, ONE)
+    const long = await runBeside(engine, [1, 2, 3])
+    const deadly = engine.ask(question(DEADLY, { project_id: 4 }), { timeout_ms: 90_000 })
+    expect(await refusal(deadly)).toStartWith('query_failed: The query stopped the engine.')
+    await until(() => engine.state.running === 3)
+    expect(engine.state.processes_ended['died']).toBe(2)
+    await engine.close()
+    await Promise.all(long)
+  })
 })
 
 describe('a query that runs once more because its process died', () => {
