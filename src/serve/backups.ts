@@ -1,9 +1,9 @@
 /** Makes backups by itself: when one is due, a child process of this executable runs `tidemark backup --to`. */
-import { constants, setPriority } from 'node:os'
 import { Cron } from 'croner'
 import type { Config } from '../config.ts'
 import type { BackupState } from '../http/app-context.ts'
 import type { Log } from '../logs.ts'
+import { lowerPriority } from '../storage/process/lower-priority.ts'
 import { ownCommand } from '../storage/process/spawn-self.ts'
 
 const HOUR_MS = 3_600_000
@@ -136,7 +136,7 @@ class BackupSchedule {
     })
     this.#child = child
     if (this.#is_stopped) child.kill()
-    yieldToOthers(child.pid)
+    lowerPriority(child.pid)
     const [out, err, exit_code] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),
@@ -144,15 +144,6 @@ class BackupSchedule {
     ])
     this.#child = null
     return { exit_code, out, err: err.trim() }
-  }
-}
-
-/** Requests and questions come first. */
-function yieldToOthers(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // The child has ended already.
   }
 }
 

@@ -1,20 +1,18 @@
 /** The shipping process's entry point: reads pieces of work, writes a file for each, and answers, until its input ends. */
 
 import { mkdirSync, writeSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { nativeFolder, prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import { filesFolder, temporaryFolder } from '../../storage/files/parquet.ts'
 import { readConfinedArgument, restartConfined } from '../../storage/process/confinement/confine.ts'
 import type { PathRule, Right } from '../../storage/process/confinement/landlock.ts'
+import { lowerPriority } from '../../storage/process/lower-priority.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import { linesOf } from '../lines.ts'
 import type { ShippingAnswer, ShippingWork } from '../protocol.ts'
 import { shipmentsFolder } from '../shipment-files.ts'
 
-/** The niceness: queries and ingestion have priority. */
-const NICENESS = 10
 const MEMORY_MB = 512
 
 const READ: readonly Right[] = ['read_file', 'read_dir']
@@ -24,11 +22,11 @@ const CHANGE_ENTRIES: readonly Right[] = ['make_dir', 'make_reg', 'remove_dir', 
 /** Gives up all files but those of its work first, and the network where Landlock guards it. */
 export async function runShippingProcess(args: readonly string[]): Promise<never> {
   const [data_dir = '', confinement] = args
+  lowerPriority()
   if (confinement === 'confined' && readConfinedArgument(args) === null) {
     await unpackDuckDB(data_dir)
     restartConfined('shipping-process', args, pathRules(data_dir))
   }
-  setPriority(NICENESS)
   prepareDuckDB(data_dir)
   const db = openReader(join(data_dir, 'events.db'))
   const connection = await openConnection(data_dir)

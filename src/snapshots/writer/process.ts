@@ -1,18 +1,15 @@
 /** The snapshot process's entry point: reads one piece of work, writes files, reports them, and ends. */
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { readConfinedArgument, restartConfined } from '../../storage/process/confinement/confine.ts'
+import { lowerPriority } from '../../storage/process/lower-priority.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import type { SnapshotLine, SnapshotWork } from '../protocol.ts'
 import { snapshotPathRules } from './confined-paths.ts'
 import { verifyFiles } from './verify.ts'
-
-/** The niceness: queries and ingestion have priority. */
-const NICENESS = 10
 
 /**
  * Ends with exit code 0 after `done`; otherwise its reports must be ignored. With a data folder as its argument, it first
@@ -20,11 +17,11 @@ const NICENESS = 10
  */
 export async function runSnapshotProcess(args: readonly string[]): Promise<never> {
   const [confined_dir] = args
+  lowerPriority()
   if (confined_dir !== undefined && readConfinedArgument(args) === null) {
     await unpackDuckDB(confined_dir)
     restartConfined('snapshot-process', args, snapshotPathRules(confined_dir))
   }
-  setPriority(NICENESS)
   const work = await receiveWork()
   const db = openReader(join(work.data_dir, 'events.db'))
   const last_seq = await workOn(work, db, (file) => send({ kind: 'file', file }))
