@@ -104,7 +104,11 @@ type PendingCapture = {
 
 type CallOutcome = ForwardedOutcome | PersonChanged | null
 
+/** What a call adds to the write-ahead log: a few rows, beside what the data thread reports with the next commit, or perhaps much. */
+type CallSize = 'small' | 'unknown'
+
 type PendingCall = {
+  readonly size: CallSize
   readonly resolve: (outcome: CallOutcome) => void
   readonly reject: (error: Error) => void
 }
@@ -209,12 +213,12 @@ export class Capture {
 
   /** Notes how far the log has been carried to ClickHouse. Resolves after the commit. */
   commitShipping(step: ShippingStep): Promise<void> {
-    return this.#call((call) => ({ kind: 'shipping', call, step }))
+    return this.#call((call) => ({ kind: 'shipping', call, step }), 'small')
   }
 
   /** Deletes events up to a sequence number from the log, in bounded transactions. The manifest has them in files. */
   trim(up_to_seq: number): Promise<void> {
-    return this.#call((call) => ({ kind: 'trim', call, up_to_seq }))
+    return this.#call((call) => ({ kind: 'trim', call, up_to_seq }), 'small')
   }
 
   /** Stores hash key overrides of persons and flags; a stored one stays. Resolves after the commit. */
@@ -264,6 +268,7 @@ export class Capture {
     const sent = is_whole ? batch : { ...batch, entries: entries.slice() }
     const outcome = await this.#request(
       (call) => ({ kind: 'forwarded', call, batch: sent }),
+      'small',
       [sent.entries.buffer],
     )
     return outcome !== null && isForwarded(outcome) ? outcome : UNAVAILABLE
@@ -328,19 +333,20 @@ export class Capture {
     this.#large_pool.take(requests)
   }
 
-  async #call(message: (call: number) => ToDataThread): Promise<void> {
-    await this.#request(message)
+  async #call(message: (call: number) => ToDataThread, size: CallSize = 'unknown'): Promise<void> {
+    await this.#request(message, size)
   }
 
   #request(
     message: (call: number) => ToDataThread,
+    size: CallSize = 'unknown',
     transfer: Bun.Transferable[] = [],
   ): Promise<CallOutcome> {
     if (!this.#is_open) return Promise.reject(new Error('ingestion is closed'))
     this.#last_id += 1
     const call = this.#last_id
     return new Promise((resolve, reject) => {
-      this.#calls.set(call, { resolve, reject })
+      this.#calls.set(call, { size, resolve, reject })
       this.#post(message(call), transfer)
     })
   }
@@ -424,7 +430,8 @@ export class Capture {
   #finishCall(number: number, error: string | null, outcome: CallOutcome = null): void {
     const call = this.#calls.get(number)
     this.#calls.delete(number)
-    this.#checkpoints.noteCall()
+    if (call?.size === 'small') this.#checkpoints.noteWritten(1)
+    else this.#checkpoints.noteCall()
     if (error === null) call?.resolve(outcome)
     else call?.reject(new Error(error))
   }

@@ -68,6 +68,8 @@ const CACHE_KIB = 64 * 1024
 const PAGE_BYTES = 4096
 /** Bytes that an event adds to the log beside its properties: events follow one another on a page. */
 const EVENT_BYTES = 400
+/** Bytes that deleting an event adds to the log: most of its page is not written again. */
+const TRIMMED_BYTES = 350
 
 /** The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. */
 const LOG_FILE_BYTES = 64 * 1024 * 1024
@@ -249,6 +251,7 @@ export class EventLog {
       const end = Math.min(up_to_seq, manifest.trimmed_seq + rows_max)
       done = end === up_to_seq || up_to_seq <= manifest.trimmed_seq
       if (up_to_seq <= manifest.trimmed_seq) return
+      this.noteWrite(end - manifest.trimmed_seq, 0, TRIMMED_BYTES)
       this.db.query('delete from events where seq <= ?').run(end)
       this.db.query('update manifest set trimmed_seq = ? where id = 1').run(end)
     })

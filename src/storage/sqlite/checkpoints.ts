@@ -101,9 +101,13 @@ export class Checkpoints {
   #receive(message: FromCheckpointThread): void {
     switch (message.kind) {
       case 'checkpointed':
+        if (message.pages > LOG_PAGES_MAX) this.#send({ kind: 'sync' })
+        else this.#is_running = false
+        return
+      case 'synced':
         this.#is_running = false
         // Few pages are left, but only a paused writer can finish them.
-        if (message.pages > LOG_PAGES_MAX) this.#pauseCommits()
+        this.#pauseCommits()
         return
       case 'truncated':
         // A reader was in the way.

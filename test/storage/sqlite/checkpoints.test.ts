@@ -75,6 +75,27 @@ describe('the write-ahead log', () => {
     expect(failures).toEqual([])
   })
 
+  test('starts over when it is long, after a pause of commits for the last few pages', async () => {
+    const failures: string[] = []
+    const paused = Promise.withResolvers<void>()
+    const pauseCommits = (): void => {
+      log.checkpoint()
+      paused.resolve()
+    }
+    const checkpoints = new Checkpoints(join(folder, 'events.db'), pauseCommits, (why) =>
+      failures.push(why),
+    )
+    writeRows(80_000)
+    expect(logSize()).toBeGreaterThan(65 * MIB)
+    checkpoints.noteCall()
+    await paused.promise
+    writeRows(1)
+    expect(logSize()).toBeLessThan(65 * MIB)
+    await checkpoints.close()
+    expect(failures).toEqual([])
+    expect(log.db.query('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  })
+
   test('starts over beside a copy of many rows', async () => {
     writeRows(20_000)
     const reader = openReader(join(folder, 'events.db'))
