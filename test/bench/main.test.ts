@@ -77,7 +77,10 @@ longTestIf(hasClickHouse())(
       .trimEnd()
       .split('\n')
       .map((line) => line.split(':')[0])
-    expect(names).toContainEqual('capture of 10000 events/s')
+    expect(names).toContainEqual('capture of 10000 events/s, ClickHouse away')
+    expect(names).toContainEqual(
+      'capture of 10000 events/s, shipped to a receiver that only answers',
+    )
     expect(names).toContainEqual('shipping the log')
     expect(names).toContainEqual('filling in files')
     expect(names).toContainEqual('all events')

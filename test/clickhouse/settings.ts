@@ -1,11 +1,13 @@
 /** The settings of a server whose events are in a test cluster. */
 
-import type { ClickHouseCluster } from './cluster.ts'
+import type { ClickHouseServer } from './cluster.ts'
 import { CLUSTER, DATABASE, PASSWORD } from './configuration.ts'
 
 export function clickhouseEnvironment({
   shards,
-}: Pick<ClickHouseCluster, 'shards'>): Readonly<Record<string, string>> {
+}: {
+  readonly shards: readonly Pick<ClickHouseServer, 'url'>[]
+}): Readonly<Record<string, string>> {
   return {
     TIDEMARK_CLICKHOUSE_URL: shards.map(({ url }) => url).join(','),
     TIDEMARK_CLICKHOUSE_DATABASE: DATABASE,
