@@ -104,7 +104,7 @@ type PendingCapture = {
 
 type CallOutcome = ForwardedOutcome | PersonChanged | null
 
-/** What a call adds to the write-ahead log: a few rows, beside what the data thread reports with the next commit, or perhaps much. */
+/** The bytes that a call adds to the write-ahead log: few, beside those that the data thread reports with the next commit, or perhaps many. */
 type CallSize = 'small' | 'unknown'
 
 type PendingCall = {
