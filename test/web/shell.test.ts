@@ -190,6 +190,11 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await expectSoon(background, 'rgb(14, 19, 24)')
     await page.reload()
     await expectSoon(background, 'rgb(14, 19, 24)')
+    // For those who want little motion nothing moves, not even briefly: each element would have transitions.
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    const moving = `document.documentElement.style.fontSize = '17px'
+      document.getAnimations().filter((one) => one instanceof CSSTransition).length`
+    expect(await page.evaluate<number>(moving)).toBe(0)
   })
 
   longTest('a session that ends in mid-work is begun again over the page', async () => {
