@@ -20,7 +20,7 @@ export type ExprPrinter = {
   /** Prints an instant as the table stores it, without its zone. */
   bare(expr: ResolvedExpr): string
   /** An aggregate or plain call with its parameters, DISTINCT and FILTER. */
-  gather(name: string, args: readonly string[], call: Apply): string
+  namedCall(name: string, args: readonly string[], call: Apply): string
 }
 
 type CallPrinting = (args: readonly string[], call: Apply, printer: ExprPrinter) => string
@@ -55,7 +55,7 @@ const CHOICES: ReadonlySet<string> = new Set(['coalesce', 'if', 'ifNull', 'multi
 const renamed =
   (name: string): CallPrinting =>
   (args, call, printer) =>
-    printer.gather(name, args, call)
+    printer.namedCall(name, args, call)
 
 /** Makes the printing of a call that ClickHouse cannot compute: a refusal. */
 const refused =
@@ -205,9 +205,9 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
     printer.values.text(clickhouseName(of?.type ?? UNKNOWN)),
   // aggregates
   sequenceCount: (args, call, printer) =>
-    printer.gather('sequenceCount', withTwoEvents(args), call),
+    printer.namedCall('sequenceCount', withTwoEvents(args), call),
   sequenceMatch: (args, call, printer) =>
-    printer.gather('sequenceMatch', withTwoEvents(args), call),
+    printer.namedCall('sequenceMatch', withTwoEvents(args), call),
   // SQL's own window functions give NULL where there is no such row.
   lag: ([value, ...rest]) => `lag(${[`toNullable(${value})`, ...rest].join(', ')})`,
   lead: ([value, ...rest]) => `lead(${[`toNullable(${value})`, ...rest].join(', ')})`,
@@ -216,7 +216,7 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
     gatherSorted(packedEvent(call, bits, printer), call, printer),
   actor_values: ([, value = '', has_value = '', ...bits], call, printer) => {
     const pair = `(${packedEvent(call, bits, printer)}, ifNull(toString(${value}), ''))`
-    const pairs = printer.gather(
+    const pairs = printer.namedCall(
       'groupArrayIf',
       [pair, `ifNull(${has_value}, 0)`],
       unparametrized(call),
@@ -239,7 +239,7 @@ export function printCall(call: Apply, printer: ExprPrinter): string {
   requireConstants(name, call.args)
   const args = call.args.map((arg, index) => argumentText(arg, index, { ...call, name }, printer))
   const own = Object.hasOwn(CALLS, name) ? CALLS[name] : undefined
-  return own === undefined ? printer.gather(name, args, call) : own(args, call, printer)
+  return own === undefined ? printer.namedCall(name, args, call) : own(args, call, printer)
 }
 
 function argumentText(
@@ -337,7 +337,7 @@ const PATH_CODES = 2n ** 53n
 const unparametrized = (call: Apply): Apply => ({ ...call, params: [] })
 
 function gatherSorted(packed: string, call: Apply, printer: ExprPrinter): string {
-  return `arraySort(${printer.gather('groupArray', [packed], unparametrized(call))})`
+  return `arraySort(${printer.namedCall('groupArray', [packed], unparametrized(call))})`
 }
 
 /** The time of an event with its conditions as bits below; in 128 bits as a decimal, which files have. */

@@ -68,7 +68,7 @@ class FoldCutter {
     const { ctes, query } = this.#statement
     const all = [query, ...ctes.map((cte) => cte.query)]
     if (!all.some((one) => this.#facts.ofQuery(one).folds)) return null
-    const cut_query = this.#query(query)
+    const cut_query = this.#cutQuery(query)
     const cut_ctes = new Map<number, Cte>()
     this.#cutCtesOf(cut_query, cut_ctes)
     const read = ctes.flatMap(({ id }) => cut_ctes.get(id) ?? [])
@@ -80,24 +80,24 @@ class FoldCutter {
     const read = ctesIn(part)
     for (const cte of this.#statement.ctes) {
       if (!read.has(cte.id) || done.has(cte.id)) continue
-      const query = this.#query(cte.query)
+      const query = this.#cutQuery(cte.query)
       done.set(cte.id, { ...cte, query })
       this.#cutCtesOf(query, done)
     }
   }
 
-  #query(query: ResolvedQuery): ResolvedQuery {
+  #cutQuery(query: ResolvedQuery): ResolvedQuery {
     const { folds, scans } = this.#facts.ofQuery(query)
     if (!folds) return scans ? this.#gather(query) : query
-    if (query.kind === 'select') return this.#select(query)
-    const rest = query.rest.map((leg) => ({ ...leg, query: this.#query(leg.query) }))
-    return { ...query, first: this.#query(query.first), rest }
+    if (query.kind === 'select') return this.#cutSelect(query)
+    const rest = query.rest.map((leg) => ({ ...leg, query: this.#cutQuery(leg.query) }))
+    return { ...query, first: this.#cutQuery(query.first), rest }
   }
 
-  #select(select: ResolvedSelect): ResolvedSelect {
+  #cutSelect(select: ResolvedSelect): ResolvedSelect {
     const { folds, scans } =
       select.from === null ? { folds: true, scans: false } : this.#facts.ofRelation(select.from)
-    if (folds || !scans) return this.#selectOverParts(select)
+    if (folds || !scans) return this.#cutOverFolds(select)
     return this.#splitGroups(select) ?? this.#splitRows(select)
   }
 
@@ -107,16 +107,16 @@ class FoldCutter {
   #splitGroups(select: ResolvedSelect): ResolvedSelect | null {
     const { group_by, having } = select
     const keys = group_by?.sets.flat() ?? []
-    const [there, here] = this.#conditions(select.where)
+    const [there, here] = this.#divideConditions(select.where)
     const names = new Set(keys.map(groupKeyIdentity))
     // Groups can be left out before or after they are made when that depends on their keys alone.
     const is_late = here.every((condition) => readsOnly(condition, names))
     if (!is_late || !isGrouped(select) || this.#groupsNeedFold(select)) return null
     const columns = new GatheredColumns(this.#nextId(), () => this.#nextId(), true)
-    const having_folds = having !== null && this.#folds(having)
+    const having_folds = having !== null && this.#hasFold(having)
     const above = having_folds ? [...here, having] : here
-    const outer = this.#above(select, columns)
-    const where = conjunction(above.map((expr) => this.#outer(expr, columns)))
+    const outer = this.#clausesAbove(select, columns)
+    const where = conjunction(above.map((expr) => this.#readColumns(expr, columns)))
     const inner: ResolvedSelect = {
       ...selectFrom(columns.outputs(), select.from),
       ...NO_LIMITS,
@@ -124,61 +124,63 @@ class FoldCutter {
       group_by,
       having: having_folds ? null : having,
     }
-    return { ...outer, where, from: this.#file(columns.relation, inner) }
+    return { ...outer, where, from: this.#gatherAs(columns.relation, inner) }
   }
 
   /** Whether keys or aggregates of a select contain a fold. */
   #groupsNeedFold(select: ResolvedSelect): boolean {
     const keys = select.group_by?.sets.flat() ?? []
     const aggregates = exprsAbove(select).flatMap(aggregatesIn)
-    return [...keys, ...aggregates].some((expr) => this.#folds(expr))
+    return [...keys, ...aggregates].some((expr) => this.#hasFold(expr))
   }
 
   /** Gathers rows there; groups and folds here. */
   #splitRows(select: ResolvedSelect): ResolvedSelect {
     const { group_by, having } = select
-    const [there, here] = this.#conditions(select.where)
+    const [there, here] = this.#divideConditions(select.where)
     const columns = new GatheredColumns(this.#nextId(), () => this.#nextId())
-    const read = (expr: ResolvedExpr): ResolvedExpr => this.#outer(expr, columns)
+    const read = (expr: ResolvedExpr): ResolvedExpr => this.#readColumns(expr, columns)
     const outer = {
-      ...this.#above(select, columns),
+      ...this.#clausesAbove(select, columns),
       where: conjunction(here.map(read)),
       group_by:
         group_by === null ? null : { ...group_by, sets: group_by.sets.map((set) => set.map(read)) },
       having: having === null ? null : read(having),
     }
     const inner = { ...selectFrom(columns.outputs(), select.from), where: conjunction(there) }
-    return { ...outer, from: this.#file(columns.relation, inner) }
+    return { ...outer, from: this.#gatherAs(columns.relation, inner) }
   }
 
   /** The columns, orders and limits of a select, with their parts read from the file. */
-  #above(select: ResolvedSelect, columns: GatheredColumns): ResolvedSelect {
+  #clausesAbove(select: ResolvedSelect, columns: GatheredColumns): ResolvedSelect {
     const above = { ...select, from: null, where: null, known: [], group_by: null, having: null }
     return mapSelect(
       above,
-      (expr) => this.#outer(expr, columns),
+      (expr) => this.#readColumns(expr, columns),
       (relation) => relation,
     )
   }
 
   /** Parts conditions: ClickHouse checks the first list; the second has folds, which only this program can compute. */
-  #conditions(where: ResolvedExpr | null): readonly [there: ResolvedExpr[], here: ResolvedExpr[]] {
+  #divideConditions(
+    where: ResolvedExpr | null,
+  ): readonly [there: ResolvedExpr[], here: ResolvedExpr[]] {
     const all = where === null ? [] : conjuncts(where)
-    const here = all.filter((condition) => this.#folds(condition))
+    const here = all.filter((condition) => this.#hasFold(condition))
     return [all.filter((condition) => !here.includes(condition)), here]
   }
 
-  #folds(expr: ResolvedExpr): boolean {
+  #hasFold(expr: ResolvedExpr): boolean {
     return this.#facts.ofExpr(expr).folds
   }
 
   /** An expression of a split select: its greatest parts without a fold are columns of the file. */
-  #outer(expr: ResolvedExpr, columns: GatheredColumns): ResolvedExpr {
+  #readColumns(expr: ResolvedExpr, columns: GatheredColumns): ResolvedExpr {
     const is_column =
-      !this.#folds(expr) && canBeColumn(expr) && (columns.takes_aggregates || !gathers(expr))
+      !this.#hasFold(expr) && canBeColumn(expr) && (columns.takes_aggregates || !hasAggregate(expr))
     if (is_column) return columns.read(expr)
-    const inner = (child: ResolvedExpr): ResolvedExpr => this.#outer(child, columns)
-    const inQuery = (query: ResolvedQuery): ResolvedQuery => this.#query(query)
+    const inner = (child: ResolvedExpr): ResolvedExpr => this.#readColumns(child, columns)
+    const inQuery = (query: ResolvedQuery): ResolvedQuery => this.#cutQuery(query)
     return mapChildren(
       expr,
       // The call of a window is computed over all rows here.
@@ -192,42 +194,42 @@ class FoldCutter {
 
   // ── a select over folded rows ──────────────────────────────────────────────────────────────
 
-  #selectOverParts(select: ResolvedSelect): ResolvedSelect {
+  #cutOverFolds(select: ResolvedSelect): ResolvedSelect {
     const { from } = select
-    if (from === null) return mapSelect(select, (expr) => this.#read(expr), keepRelation)
-    const relation = this.#relation(from)
+    if (from === null) return mapSelect(select, (expr) => this.#readTables(expr), keepRelation)
+    const relation = this.#cutRelation(from)
     const conditions = select.where === null ? [] : conjuncts(select.where)
     const movable = tablesBelowJoins(from)
     const moved = new Map<number, ResolvedExpr[]>()
     const here = conditions.filter((condition) => {
-      const table = this.#folds(condition) ? null : onlyRelation(condition)
+      const table = this.#hasFold(condition) ? null : onlyRelation(condition)
       if (table === null || !movable.has(table)) return true
       moved.set(table, [...(moved.get(table) ?? []), condition])
       return false
     })
     const rest = mapSelect(
       { ...select, from: null, known: [], where: conjunction(here) },
-      (expr) => this.#read(expr),
+      (expr) => this.#readTables(expr),
       keepRelation,
     )
     return { ...rest, from: this.#withFiles(relation, moved) }
   }
 
   /** A relation with its sub-selects cut; its tables are known from here on. */
-  #relation(relation: Relation): Relation {
+  #cutRelation(relation: Relation): Relation {
     if (relation.kind === 'derived')
-      return { kind: 'derived', id: relation.id, query: this.#query(relation.query) }
+      return { kind: 'derived', id: relation.id, query: this.#cutQuery(relation.query) }
     if (relation.kind === 'scan')
       this.#tables.set(relation.id, new GatheredColumns(relation.id, () => this.#nextId()))
     return mapRelation(
       relation,
-      (expr) => this.#read(expr),
-      (inner) => this.#relation(inner),
+      (expr) => this.#readTables(expr),
+      (inner) => this.#cutRelation(inner),
     )
   }
 
   /** An expression over folded rows: columns and members of tables are read from their files. */
-  #read(expr: ResolvedExpr): ResolvedExpr {
+  #readTables(expr: ResolvedExpr): ResolvedExpr {
     const stored = expr.kind === 'property' ? expr.of : expr
     if (stored.kind === 'column') {
       const table = this.#tables.get(stored.relation)
@@ -235,8 +237,8 @@ class FoldCutter {
     }
     return mapChildren(
       expr,
-      (child) => this.#read(child),
-      (query) => this.#query(query),
+      (child) => this.#readTables(child),
+      (query) => this.#cutQuery(query),
     )
   }
 
@@ -246,7 +248,7 @@ class FoldCutter {
       const columns = this.#tables.get(relation.id)
       if (columns === undefined) throw new Error('a table is met when its select is cut')
       const where = conjunction(moved.get(relation.id) ?? [])
-      return this.#file(relation.id, { ...selectFrom(columns.outputs(), relation), where })
+      return this.#gatherAs(relation.id, { ...selectFrom(columns.outputs(), relation), where })
     }
     return mapRelation(
       relation,
@@ -257,7 +259,7 @@ class FoldCutter {
 
   // ── files ──────────────────────────────────────────────────────────────────────────────────
 
-  #file(id: number, query: ResolvedQuery): DerivedTable {
+  #gatherAs(id: number, query: ResolvedQuery): DerivedTable {
     return { kind: 'derived', id, query: this.#gather(query) }
   }
 
@@ -266,7 +268,7 @@ class FoldCutter {
     if (readsAround(query)) refuseThere('A sub-query that reads rows around it, next to a fold,')
     const outputs = queryColumns(query)
     const file = this.#gathers.length
-    this.#gathers.push({ ctes: this.#ctesOf(query), query: this.#sent(query) })
+    this.#gathers.push({ ctes: this.#ctesOf(query), query: this.#withFileForms(query) })
     const id = this.#nextId()
     const columns = outputs.map((column) => ({
       id: column.id,
@@ -276,7 +278,7 @@ class FoldCutter {
   }
 
   /** The query with its columns in the forms of the file. */
-  #sent(query: ResolvedQuery): ResolvedQuery {
+  #withFileForms(query: ResolvedQuery): ResolvedQuery {
     const outputs = queryColumns(query)
     if (!outputs.some(({ type }) => type.kind === 'null' || isSentAsText(type))) return query
     const relation = this.#nextId()
@@ -335,7 +337,7 @@ const relationIds = (relation: Relation): readonly number[] =>
 
 const keepRelation = (relation: Relation): Relation => relation
 
-const gathers = (expr: ResolvedExpr): boolean =>
+const hasAggregate = (expr: ResolvedExpr): boolean =>
   someExpr(expr, (one) => one.kind === 'apply' && one.aggregate !== null)
 
 /** The aggregate calls of an expression, outside of windows. */

@@ -389,7 +389,7 @@ class ClickHousePrinter implements ExprPrinter {
   }
 
   /** Prints the name, parameters and FILTER of an aggregate. */
-  gather(name: string, args: readonly string[], call: Apply): string {
+  namedCall(name: string, args: readonly string[], call: Apply): string {
     const { aggregate, params } = call
     if (aggregate !== null && aggregate.order_by.length > 0)
       return refuseThere('ORDER BY inside of an aggregate function')
