@@ -60,15 +60,16 @@ type OwnerRow = {
 
 /** The numbers that are claimed ahead, which new projects get while ClickHouse is away. */
 const AHEAD = 10
-/** The range in which AHEAD free numbers in a row are looked for … */
-const LOOKED_THROUGH_MAX = 100_000
-/** … and how often, where other homes claim the same ones faster. */
+/** The numbers that are searched for AHEAD free ones in a row. */
+const SEARCHED_IDS_MAX = 100_000
+/** A search is repeated this often while other homes claim the same numbers faster. */
 const TRIES_MAX = 20
 /** The time after which a home asks again whether it is still the living copy. */
 const CHECK_MS = 1000
+/** The projects that a message names. */
 const LISTED_MAX = 5
 
-/** No answer from some shards only, or from a copy that is behind. */
+/** ClickHouse refuses to answer from some shards only, or from a copy that is behind. */
 const READ_WHOLE = { skip_unavailable_shards: 0, select_sequential_consistency: 1 }
 
 export class ProjectClaims {
@@ -220,7 +221,7 @@ HAVING own > 0 AND own < max(version) ORDER BY project_id`,
       const next = this.#store.nextProjectId()
       if (project_ids_to !== null && project_ids_to - next >= AHEAD / 2) return
       const taken = await this.#listOwners(
-        `project_id >= ${next} AND project_id < ${next + LOOKED_THROUGH_MAX}`,
+        `project_id >= ${next} AND project_id < ${next + SEARCHED_IDS_MAX}`,
       )
       const own = new Set(taken.filter((row) => row.home_id === home_id).map((r) => r.project_id))
       const others = taken.filter((row) => row.home_id !== home_id).map((row) => row.project_id)

@@ -10,13 +10,17 @@ const DELETED_AT_ONCE = {
   lightweight_deletes_sync: 2,
   mutations_sync: 2,
   allow_nondeterministic_mutations: 1,
-  // The default asks shards that a test or a single server has not.
+  // A user's profile may have a limit for questions, which a deletion from billions of rows exceeds.
   max_execution_time: 0,
 }
 
-/** The rows of a removal: a later one of the same person is the truth. */
-function removalRows(log_id: string, removal: EventRemoval, is_deleted: 0 | 1): readonly string[] {
+/** A mark on the ids of a removal: from `begun` to `done`, no question reads an event of theirs. */
+type RemovalMark = 'begun' | 'done'
+
+/** The rows of a mark, one for each id: that with the higher change is the truth. */
+function removalRows(log_id: string, removal: EventRemoval, mark: RemovalMark): readonly string[] {
   const { project_id, id, up_to_seq, person_ids, distinct_ids } = removal
+  const is_deleted = mark === 'done' ? 1 : 0
   const change = id * 2 + is_deleted
   const rowOf = (is_person: 0 | 1, key: string): string =>
     JSON.stringify([project_id, is_person, key, log_id, up_to_seq, change, is_deleted])
@@ -29,14 +33,14 @@ function removalRows(log_id: string, removal: EventRemoval, is_deleted: 0 | 1): 
 const toUuid = (hex: string): string =>
   hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-/** Marks ids whose events are being deleted, or that they are: until then no question reads an event of theirs. */
+/** Marks the ids of a removal on every server. Sent again, a mark changes nothing. */
 export async function markRemoval(
   nodes: ClickHouseNodes,
   log_id: string,
   removal: EventRemoval,
-  is_deleted: 0 | 1,
+  mark: RemovalMark,
 ): Promise<void> {
-  const rows = removalRows(log_id, removal, is_deleted)
+  const rows = removalRows(log_id, removal, mark)
   if (rows.length === 0) return
   await nodes.runEverywhere('INSERT INTO removals FORMAT JSONCompactEachRow', {
     rows: Buffer.from(rows.join('\n')),

@@ -6,11 +6,11 @@ import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
 import { listAllFiles, listFiles, readLogState } from '../storage/files/manifest.ts'
 import { filePath, findDamage } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
-import { findShippingPosition, newestLogId } from '../storage/log/shipments.ts'
+import { findShippingPosition, newestLogId, writeShippingStep } from '../storage/log/shipments.ts'
 import { ShippingChild } from './child.ts'
 import { PERSON_TABLES } from './person-tables.ts'
 import type { EventSums } from './protocol.ts'
-import { listStoredSeqs, sendBatch } from './send.ts'
+import { listStoredSeqs, sendMissing } from './send.ts'
 import { shipmentPath, shipmentsFolder } from './shipment-files.ts'
 
 type FillOptions = {
@@ -90,21 +90,8 @@ async function fillFile(
       max_timestamp: written.max_timestamp,
     }
     // Only the first batch of a run may be there already, from the run before.
-    const seqs = offset === begun ? await listStoredSeqs(nodes, range, file.project_id) : []
-    const rest = `${path}.rest`
-    const token = `${file.id}/${offset}`
-    if (seqs.length === 0) await sendBatch(nodes, { log_id, token, path, signal })
-    else {
-      const { row_count, sha256 } = await child.run('batch', {
-        kind: 'rest',
-        path: rest,
-        from: path,
-        seqs,
-      })
-      if (row_count > 0)
-        await sendBatch(nodes, { log_id, token: `${token}/${sha256}`, path: rest, signal })
-      rmSync(rest, { force: true })
-    }
+    const stored = offset === begun ? await listStoredSeqs(nodes, range, file.project_id) : []
+    await sendMissing(nodes, child, { log_id, token: `${file.id}/${offset}`, path, signal }, stored)
     offset += written.row_count
     db.query('insert or replace into filled_files values (?, ?)').run(file.id, offset)
     onSent(offset)
@@ -126,7 +113,7 @@ function holdThere(db: Database): void {
     db.run('delete from mirrors')
     db.run('delete from mirror_files')
     db.run('delete from filled_files')
-    db.run("insert or ignore into shipping select 1, flushed_seq, 0, '' from manifest where id = 1")
+    writeShippingStep(db, { kind: 'begin' })
     db.run('update manifest set version = version + 1 where id = 1')
   }).immediate()
 }

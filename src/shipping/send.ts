@@ -1,7 +1,9 @@
 /** Sends batches and rows of persons to ClickHouse, and asks how much of a batch is there. */
 
+import { rmSync } from 'node:fs'
 import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
 import type { Shipment } from '../storage/log/shipments.ts'
+import type { ShippingChild } from './child.ts'
 import { insertLines, PERSON_TABLES } from './person-tables.ts'
 import type { PersonFile } from './protocol.ts'
 
@@ -31,7 +33,7 @@ const INSERT_MS_MAX = 300_000
 /** The names under which the servers list a folder's inserts. */
 const queryPrefix = (log_id: string): string => `tidemark-ship-${log_id}-`
 
-type BatchFile = {
+export type BatchFile = {
   readonly log_id: string
   /** The same bytes have the same token: sent again, they are not stored again. */
   readonly token: string
@@ -55,6 +57,21 @@ export async function sendBatch(
       type_json_skip_duplicated_paths: 1,
     },
   })
+}
+
+/** Stores the events of a batch that are not there yet: all but those with the numbers `stored`. */
+export async function sendMissing(
+  nodes: ClickHouseNodes,
+  child: ShippingChild,
+  batch: BatchFile,
+  stored: readonly number[],
+): Promise<void> {
+  if (stored.length === 0) return sendBatch(nodes, batch)
+  const path = `${batch.path}.rest`
+  const work = { kind: 'rest', path, from: batch.path, seqs: stored } as const
+  const { row_count, sha256 } = await child.run('batch', work)
+  if (row_count > 0) await sendBatch(nodes, { ...batch, token: `${batch.token}/${sha256}`, path })
+  rmSync(path, { force: true })
 }
 
 /** Stores lines of a table of persons on every server. Sent again, they change nothing. */

@@ -29,7 +29,14 @@ import {
 } from './deletions.ts'
 import { reachShippingFault, type ShippingFault } from './fault-injection.ts'
 import { type LogPosition, PositionWaiters } from './position-waiters.ts'
-import { endInserts, listStoredSeqs, sendBatch, sendPersonLines } from './send.ts'
+import {
+  type BatchFile,
+  endInserts,
+  listStoredSeqs,
+  sendBatch,
+  sendMissing,
+  sendPersonLines,
+} from './send.ts'
 import { shipmentPath, shipmentsFolder, sweepShipments } from './shipment-files.ts'
 
 /** The part of a pino logger that the shipper uses. */
@@ -326,7 +333,7 @@ function claimProjects({ context }: ShippingRound): Promise<void> {
 
 async function markRemovals({ context, db }: ShippingRound): Promise<void> {
   for (const removal of listPendingRemovals(db))
-    await markRemoval(context.nodes, newestLogId(db), removal, 0)
+    await markRemoval(context.nodes, newestLogId(db), removal, 'begun')
 }
 
 async function sendPersons(round: ShippingRound): Promise<void> {
@@ -414,17 +421,16 @@ async function writeShipment(
 
 /** ClickHouse → row of events.db → log → file. Each step may be the last one before a crash. */
 async function deliver(round: ShippingRound, shipment: Shipment): Promise<void> {
-  const { context, onMoved } = round
-  const path = shipmentPath(context.data_dir, shipment.id)
+  const { context, signal, onMoved } = round
+  const { id, log_id } = shipment
+  const path = shipmentPath(context.data_dir, id)
+  const batch = { log_id, token: id, path, signal }
   const age_ms = Date.now() - shipment.created_at / 1000
   const is_recent = age_ms >= 0 && age_ms < (context.check_after_ms ?? CHECK_AFTER_MS)
-  if (shipment.row_count > 0) await (is_recent ? sendWhole : sendMissing)(round, shipment, path)
+  if (shipment.row_count > 0)
+    await (is_recent ? sendBatch(context.nodes, batch) : sendOld(round, shipment, batch))
   reachShippingFault('sent', context.fault)
-  await context.capture.commitShipping({
-    kind: 'shipped',
-    seq: shipment.last_seq,
-    id: shipment.id,
-  })
+  await context.capture.commitShipping({ kind: 'shipped', seq: shipment.last_seq, id })
   onMoved()
   reachShippingFault('shipped', context.fault)
   await context.capture.trim(context.trimmable(shipment.last_seq))
@@ -432,25 +438,17 @@ async function deliver(round: ShippingRound, shipment: Shipment): Promise<void> 
   rmSync(path, { force: true })
 }
 
-type BatchSender = (round: ShippingRound, shipment: Shipment, path: string) => Promise<void>
-
-const sendWhole: BatchSender = ({ context, signal }, { id, log_id }, path) =>
-  sendBatch(context.nodes, { log_id, token: id, path, signal })
-
 /** After the time for which its token is remembered: sends the events that are not there. */
-const sendMissing: BatchSender = async ({ context, child, signal }, shipment, path) => {
+async function sendOld(
+  { context, child }: ShippingRound,
+  shipment: Shipment,
+  batch: BatchFile,
+): Promise<void> {
   const { id, log_id, row_count } = shipment
   await endInserts(context.nodes, log_id)
-  const seqs = await listStoredSeqs(context.nodes, shipment)
-  context.log.info({ shipment: id, row_count, stored: seqs.length }, 'an old batch was compared')
-  if (seqs.length === 0) return sendBatch(context.nodes, { log_id, token: id, path, signal })
-  const rest = `${path}.rest`
-  const written = await child.run('batch', { kind: 'rest', path: rest, from: path, seqs })
-  if (written.row_count > 0) {
-    const token = `${id}/${written.sha256}`
-    await sendBatch(context.nodes, { log_id, token, path: rest, signal })
-  }
-  rmSync(rest, { force: true })
+  const stored = await listStoredSeqs(context.nodes, shipment)
+  context.log.info({ shipment: id, row_count, stored: stored.length }, 'an old batch was compared')
+  await sendMissing(context.nodes, child, batch, stored)
 }
 
 /** Log → shards → row of events.db. Until the last one, questions read no event of these persons. */
@@ -458,10 +456,10 @@ async function finishRemovals({ context, db, position }: ShippingRound): Promise
   for (const removal of listPendingRemovals(db)) {
     if (removal.up_to_seq > position().shipped_seq) continue
     const log_id = newestLogId(db)
-    await markRemoval(context.nodes, log_id, removal, 0)
+    await markRemoval(context.nodes, log_id, removal, 'begun')
     await context.capture.removeEvents(removal.id)
     await deleteRemoved(context.nodes, log_id, removal)
-    await markRemoval(context.nodes, log_id, removal, 1)
+    await markRemoval(context.nodes, log_id, removal, 'done')
     await context.capture.finishRemoval(removal.id)
     const { project_id, id } = removal
     context.log.info({ project_id, removal: id }, 'events of deleted persons are removed')

@@ -107,7 +107,7 @@ describe.skipIf(!hasClickHouse())('what is true of a project’s tables', () => 
       person_ids: [Uint8Array.fromHex(personId(4).replaceAll('-', ''))],
       distinct_ids: ['old id'],
     }
-    await markRemoval(nodes, 'log', removal, 0)
+    await markRemoval(nodes, 'log', removal, 'begun')
 
     const instance = await DuckDBInstance.create(':memory:')
     const connection = await instance.connect()
@@ -134,7 +134,7 @@ describe.skipIf(!hasClickHouse())('what is true of a project’s tables', () => 
       )
     expect(await ask()).toEqual(here.getRows())
     expect(here.getRows()).toEqual([['4'], ['5'], ['6'], ['7']])
-    await markRemoval(nodes, 'log', removal, 1)
+    await markRemoval(nodes, 'log', removal, 'done')
     expect(await ask()).toHaveLength(8)
   }, 120_000)
 })
