@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact'
 import { useEventNames } from '../../api/definitions.ts'
 import { useRecentInsights } from '../../api/insights.ts'
 import { formatAgo } from '../../parts/format.ts'
+import { readNode } from '../sql/node.ts'
 import style from './page.module.css'
 import {
   EXPLORE_KINDS,
@@ -99,11 +100,12 @@ function Saved(): VNode | null {
         {insights.map(({ short_id, name, derived_name, query, last_modified_at }) => {
           const question = readQuestion(query)
           const kind = EXPLORE_KINDS.find((one) => one.kind === question?.kind)?.text
+          const is_sql = kind === undefined && readNode(query) !== null
           return (
             <li key={short_id}>
               <Link href={`/insights/${short_id}`}>
                 <b>{name || derived_name || 'Without a name'}</b>
-                <small>{kind}</small>
+                <small>{is_sql ? 'SQL' : kind}</small>
                 <small>{formatAgo(last_modified_at)}</small>
               </Link>
             </li>

@@ -38,6 +38,8 @@ export function Overview({ answer, chosen, onChoose }: OverviewProps): VNode {
 
 /** Larger changes only mean that the value before was near zero. */
 const CHANGE_MAX = 9.99
+/** Smaller changes are rounded to 0 %. */
+const CHANGE_MIN = 0.005
 
 /** The change in percent, with an arrow; green where it is good. */
 function Change({ figure }: { readonly figure: WebFigureAnswer }): VNode | null {
@@ -47,7 +49,7 @@ function Change({ figure }: { readonly figure: WebFigureAnswer }): VNode | null 
   const ratio = value / previous - 1
   const is_up = ratio > 0
   const text = ratio > CHANGE_MAX ? `× ${Math.round(ratio + 1)}` : formatPercent(Math.abs(ratio), 0)
-  if (ratio === 0) return <span class={style.change}>no change</span>
+  if (Math.abs(ratio) < CHANGE_MIN) return <span class={style.change}>no change</span>
   return (
     <span class={`${style.change} ${is_up === isIncreaseBad ? style.worse : style.better}`}>
       <span aria-hidden="true">{is_up ? '↑' : '↓'}</span>

@@ -56,6 +56,13 @@ function groupsOf(results: FunnelResults): readonly (readonly FunnelStepAnswer[]
     : [results as readonly FunnelStepAnswer[]]
 }
 
+/** Whether no actor has entered the funnel, which then has no shares to show. */
+export function isFunnelEmpty(results: FunnelResults): boolean {
+  if ('bins' in results) return results.bins.length === 0
+  if (isTrend(results)) return false
+  return groupsOf(results).every(([first]) => (first?.count ?? 0) === 0)
+}
+
 function Steps({ question, results, onPick }: ViewProps<FunnelResults>): VNode {
   const all = groupsOf(results)
   const groups = all.map(

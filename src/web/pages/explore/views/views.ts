@@ -9,7 +9,7 @@ import type {
 } from '../../../../contract/insights/answers.ts'
 import type { AnswerTable } from '../../../parts/answer/answer-table.ts'
 import type { ExploreKind, ExploreQuestion } from '../question.ts'
-import { type FunnelResults, FunnelView, funnelTable } from './funnel-view.tsx'
+import { type FunnelResults, FunnelView, funnelTable, isFunnelEmpty } from './funnel-view.tsx'
 import {
   LifecycleView,
   lifecycleTable,
@@ -43,9 +43,7 @@ const isNothing = (results: readonly unknown[]): boolean => results.length === 0
 /** One line per kind. */
 export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
   TrendsQuery: viewOf<readonly TrendsSeriesAnswer[]>(TrendsView, trendsTable, isNothing),
-  FunnelsQuery: viewOf<FunnelResults>(FunnelView, funnelTable, (results) =>
-    'bins' in results ? results.bins.length === 0 : results.length === 0,
-  ),
+  FunnelsQuery: viewOf<FunnelResults>(FunnelView, funnelTable, isFunnelEmpty),
   RetentionQuery: viewOf<readonly RetentionRowAnswer[]>(RetentionView, retentionTable, (rows) =>
     rows.every(({ values }) => values.every(({ count }) => count === 0)),
   ),
