@@ -21,6 +21,7 @@ import { lowerProperties } from './passes/lower/lower-properties.ts'
 import { lowerTimeZones } from './passes/lower/lower-time-zones.ts'
 import { orderInnerNulls } from './passes/order-inner-nulls.ts'
 import { countFromManifest } from './passes/read-less/count-from-manifest.ts'
+import { groupBeforeOverrides } from './passes/read-less/group-before-overrides.ts'
 import { inferTimeRanges } from './passes/read-less/infer-time-ranges.ts'
 import { materializeLate } from './passes/read-less/materialize-late.ts'
 import { narrowJsonReads } from './passes/read-less/narrow-json-reads.ts'
@@ -63,6 +64,7 @@ const PASSES: readonly Pass[] = [
   lowerTimeZones,
   liftLambdaCaptures,
   pruneProperties,
+  groupBeforeOverrides,
   countFromManifest,
   lowerLimitBy,
   castOutput,

@@ -8,10 +8,12 @@ LIMIT $2::BIGINT
 
 -- person_id joins the overrides alone
 select person_id, count() from events group by person_id order by person_id
-SELECT CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END AS c1, count(*) AS c2
-FROM events_lean_of($1::BIGINT) AS t1
-LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id")
-GROUP BY CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END
+SELECT CASE WHEN (t2."person_id" IS NULL) THEN t4000001."c1" ELSE t2."person_id" END AS c1, (sum(t4000001."c2"))::BIGINT AS c2
+FROM (SELECT t1."person_id" AS c1, count(*) AS c2
+  FROM events_lean_of($1::BIGINT) AS t1
+  GROUP BY t1."person_id") AS t4000001
+LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t4000001."c1")
+GROUP BY CASE WHEN (t2."person_id" IS NULL) THEN t4000001."c1" ELSE t2."person_id" END
 ORDER BY 1
 LIMIT $2::BIGINT
 -- [["00000000-0000-4000-8000-000000000001","3"],["00000000-0000-4000-8000-000000000002","1"],["00000000-0000-4000-8000-000000000004","1"]]
