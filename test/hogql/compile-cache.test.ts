@@ -1,9 +1,11 @@
 /** A remembered text answers as one compiled again, whatever has changed since. */
 
 import { describe, expect, test } from 'bun:test'
-import { compileHogQL } from '../../src/hogql/compile.ts'
-import { cachedLength, compileText } from '../../src/hogql/compile-cache.ts'
+import { compileHogQL, compileSelect } from '../../src/hogql/compile.ts'
+import { cachedLength, compileBuiltTree, compileText } from '../../src/hogql/compile-cache.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
+import { parseSelect } from '../../src/hogql/parser/parser.ts'
+import { call, constant, selectOf } from '../../src/hogql/syntax/nodes.ts'
 import { CONTEXT, NOW_US } from './engine.ts'
 
 const YEAR_US = 366n * 86_400_000_000n
@@ -34,6 +36,45 @@ const TEXTS = [
   'select person_id from cohort_people',
   'select session.$channel_type from events where timestamp > yesterday()',
 ]
+
+describe('compileBuiltTree', () => {
+  const values = new Map([['x', 'a']])
+  test.each(TEXTS)('%s', (text) => {
+    for (const change of Object.values(STATES)) {
+      const context = { ...CONTEXT, values, ...change }
+      const tree = parseSelect(text)
+      for (let time = 0; time < 3; time += 1)
+        expect(compileBuiltTree(tree, context)).toEqual(compileSelect(tree, context))
+    }
+  })
+
+  test('trees that differ in the type of a constant are different', () => {
+    const constants = [
+      1,
+      1n,
+      '1',
+      true,
+      null,
+      0,
+      -0,
+      Number.NaN,
+      Infinity,
+      -Infinity,
+      '{"bigint":"1"}',
+    ]
+    for (const value of [...constants, ...constants]) {
+      const tree = selectOf([call('toTypeName', [constant(value)]), constant(value)])
+      expect(compileBuiltTree(tree, CONTEXT)).toEqual(compileSelect(tree, CONTEXT))
+    }
+  })
+
+  test('an equal tree is compiled once, a long one each time', () => {
+    const textOf = (length: number): string => `select '${'x'.repeat(length)}', count() from events`
+    const compiled = (length: number) => compileBuiltTree(parseSelect(textOf(length)), CONTEXT)
+    expect(compiled(1000)).toBe(compiled(1000))
+    expect(compiled(20_000)).not.toBe(compiled(20_000))
+  })
+})
 
 describe('compileText', () => {
   const values = new Map([['x', 'a']])

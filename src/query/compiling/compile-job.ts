@@ -3,7 +3,7 @@
 import { type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
 import type { TableState } from '../../hogql/clickhouse/table-state.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
-import { compileText } from '../../hogql/compile-cache.ts'
+import { compileBuiltTree, compileText } from '../../hogql/compile-cache.ts'
 import type {
   CohortReference,
   CompileLimits,
@@ -75,7 +75,10 @@ export function compileTreeWithin(
   { now, resources, ...more }: CompileOptions,
 ): CompiledQuery {
   const inputs = { ...more, resources: resourceReader(resources) }
-  return compileSelect(tree, compileContext(context, now, inputs))
+  const compiling = compileContext(context, now, inputs)
+  // The definition of an action can change while the tree stays the same.
+  if (wordsOfTree(tree).has(ACTION_WORD)) return compileSelect(tree, compiling)
+  return compileBuiltTree(tree, compiling)
 }
 
 /** A text with its parsed tree. */
