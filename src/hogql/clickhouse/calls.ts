@@ -69,7 +69,7 @@ const castOrNull =
   ([value]) =>
     `accurateCastOrNull(${value}, '${name}')`
 
-/** The same with a value instead of NULL. */
+/** A conversion that gives another value, zero where none is named, for values that do not fit. */
 const orDefault =
   (name: string): CallPrinting =>
   ([value, otherwise = '0']) =>
@@ -248,7 +248,7 @@ function argumentText(
   { name, type }: Apply,
   printer: ExprPrinter,
 ): string {
-  // As they are stored, so that the order of the table is used.
+  // Instants are compared as they are stored: the server then reads only the part of the table that can match.
   if (arg.type.kind === 'datetime' && COMPARISONS.has(name)) return printer.bare(arg)
   const text = printer.expr(arg)
   const { kind } = arg.type
