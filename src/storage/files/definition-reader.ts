@@ -52,6 +52,9 @@ type ClickHouseState = {
 
 type CachedTypes = { readonly change: number; readonly types: PropertyTypes }
 
+/** Of a project without properties: one map, since compiled queries are kept for the map they were compiled with. */
+const NO_TYPES: CachedTypes = { change: -1, types: new Map() }
+
 /** Projects with cached types. */
 const PROJECTS_CACHED_MAX = 256
 
@@ -84,7 +87,7 @@ export class DefinitionReader {
   /** The detected types as of the last commit. Reads only the changes since the last call. */
   propertyTypes(project_id: number): PropertyTypes {
     const key = String(project_id)
-    const cached = this.#types.get(key) ?? { change: -1, types: new Map() }
+    const cached = this.#types.get(key) ?? NO_TYPES
     const change = this.#newest.get(project_id)?.change ?? -1
     if (change === cached.change) return cached.types
     const types = new Map(cached.types)

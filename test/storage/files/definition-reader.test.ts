@@ -57,6 +57,7 @@ describe('the types of properties', () => {
     ])
     const before = reader.propertyTypes(1)
     expect(reader.propertyTypes(1)).toBe(before)
+    expect(reader.propertyTypes(3)).toBe(reader.propertyTypes(3))
     define(1, 2, [['event', -1, 'b', 'DateTime']])
     expect([...reader.propertyTypes(1)]).toEqual([
       ['event:a', 'Numeric'],
