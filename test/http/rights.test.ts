@@ -700,6 +700,16 @@ const MEMBERS: Readonly<
     [() => 'GET surveys/', () => undefined, ASKED],
   ],
   'event.person': [[() => 'GET events/?event=open', () => undefined, SECRET]],
+  'cohort.count': [
+    [() => 'GET cohorts/', () => undefined, '"count":1,"errors_calculating"'],
+    [() => `GET cohorts/${ids.cohort}/`, () => undefined, '"count":1,"errors_calculating"'],
+    [() => `PATCH cohorts/${ids.cohort}/`, () => ({}), '"count":1,"errors_calculating"'],
+    [
+      () => 'POST query/',
+      () => ({ query: HOGQL("select concat('has ', toString(count)) from system.cohorts") }),
+      'has 1',
+    ],
+  ],
   'groups/related.persons': [
     [() => 'GET groups/related/?group_type_index=0&id=acme', () => undefined, SECRET],
   ],

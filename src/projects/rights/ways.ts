@@ -122,6 +122,8 @@ export const MEMBER_WAYS = {
   'linked_flag.filters': right('feature_flag:read'),
   /** The person of each event, in lists of events. */
   'event.person': level('person:read'),
+  /** The number of persons in a cohort, which counts persons by any conditions. */
+  'cohort.count': level('person:read'),
   /** The persons of a group. */
   'groups/related.persons': right('person:read'),
   /** The properties of persons and groups that the test of a flag reads. */

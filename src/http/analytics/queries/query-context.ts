@@ -60,6 +60,6 @@ export function queryContext(
     actions: memoizeValue(() => listActions(app.control, project.id)),
     findVariable: (id) => findVariable(app.control, project.id, id),
     findExperiment: (id) => findExperimentById(app.control, project.id, id),
-    resources: (name) => readResource(app.control, project.id, name),
+    resources: (name) => readResource(app.control, project.id, name, rights),
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '../../../hogql/tables/resources.ts'
 import { plugin_logs } from '../../../plugins/plugin-log.ts'
 import type { ControlDB } from '../../../projects/rights/access.ts'
+import { isShown, type Rights } from '../../../projects/rights/rights.ts'
 import {
   actions,
   cohorts,
@@ -64,16 +65,17 @@ const TABLES: Partial<Record<ResourceName, ResourceTable>> = {
 }
 
 /**
- * Reads a project's rows of a table as the columns of the query's table, newest first, in slices of the event loop. Refuses
- * a table that has too much text.
+ * Reads a project's rows of a table as the columns of the query's table, newest first, in slices of the event loop, without
+ * what the rights hide. Refuses a table that has too much text.
  */
 export async function readResource(
   control: ControlDB,
   project_id: number,
   name: ResourceName,
+  rights: Rights,
 ): Promise<ResourceLists> {
   const columns = Object.entries(resourceColumns(name) ?? {})
-  const source = sourceOf(name, project_id)
+  const source = sourceOf(name, project_id, rights)
   if (source === null) return {}
   const slices = new Slices()
   const parts: (readonly string[])[] = []
@@ -90,7 +92,7 @@ export async function readResource(
   )
 }
 
-function sourceOf(name: ResourceName, project_id: number): ResourceSource | null {
+function sourceOf(name: ResourceName, project_id: number, rights: Rights): ResourceSource | null {
   if (name === 'log_entries') return logOf(project_id)
   const table = TABLES[name]
   if (table === undefined) return null
@@ -98,7 +100,8 @@ function sourceOf(name: ResourceName, project_id: number): ResourceSource | null
     eq(table.project_id, project_id),
     table.deleted === undefined ? undefined : eq(table.deleted, false),
   )
-  const cells = new Map(Object.entries(getTableColumns(table)))
+  const cells = new Map<string, SQLiteColumn>(Object.entries(getTableColumns(table)))
+  if (table === cohorts && !isShown(rights, 'cohort.count')) cells.delete('count')
   return { table, key: table.id, condition, cells, rows_max: null }
 }
 

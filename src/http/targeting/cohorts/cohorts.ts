@@ -44,8 +44,9 @@ import { serializePerson } from '../../persons/person-serializer.ts'
 import { findPersons, NO_PERSON_FILTERS } from '../../persons/persons.ts'
 import { resource } from '../../resource.ts'
 import { projectRoute } from '../../route.ts'
+import type { ShownTo } from '../flags/linked-flags.ts'
 import { personsInQuery } from './cohort-query.ts'
-import { cohortSerializer, filterCohorts, serializeCalculation } from './cohort-serializer.ts'
+import { calculationSerializer, cohortSerializer, filterCohorts } from './cohort-serializer.ts'
 import { readCohort } from './cohort-upload.ts'
 
 const COHORT_PEOPLE = validatorOf(CohortPeople)
@@ -68,7 +69,7 @@ const MEMBER_ROUTES = [
       editor.narrowReaders('Cohort')
       const cohort = updateCohort(editor, before, body, app.now())
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
-      return answerJson(serializeNow(app, cohort))
+      return answerJson(serializeNow(app, call, cohort))
     },
   }),
   projectRoute({
@@ -94,7 +95,8 @@ const MEMBER_ROUTES = [
       const names = [...(body.person_ids ?? []), ...(body.distinct_ids ?? [])]
       requireNames(names, 'person_ids')
       await addMembers(membersOf(app), cohort, names)
-      return answerJson(serializeNow(app, getCohort(app.control, project.id, cohort.id)))
+      const now = getCohort(app.control, project.id, cohort.id)
+      return answerJson(serializeNow(app, { caller, project }, now))
     },
   }),
   projectRoute({
@@ -115,7 +117,8 @@ const MEMBER_ROUTES = [
       ]
       requireNames(names, 'person_id')
       await removeMembers(membersOf(app), cohort, names)
-      return answerJson(serializeNow(app, getCohort(app.control, project.id, cohort.id)))
+      const now = getCohort(app.control, project.id, cohort.id)
+      return answerJson(serializeNow(app, { caller, project }, now))
     },
   }),
   projectRoute({
@@ -130,7 +133,7 @@ const MEMBER_ROUTES = [
       const editor = targetingEditor(app, project, caller)
       const copy = createCohort(editor, { name, is_static: true }, app.now())
       await copyMembers(membersOf(app), from, copy)
-      return answerJson(serializeNow(app, copy))
+      return answerJson(serializeNow(app, { caller, project }, copy))
     },
   }),
   projectRoute({
@@ -140,10 +143,11 @@ const MEMBER_ROUTES = [
     summary: 'List how a cohort was worked out, the last time first.',
     query: PageQuery,
     answers: { 200: CalculationPage },
-    answer: (app, { request, params, project }) => {
+    answer: (app, { caller, request, params, project }) => {
       const { id } = getCohort(app.control, project.id, parseNumberId(params))
       const calculations = listCalculations(app.control, id)
-      return answerPage(request, app.publicUrl(), calculations, serializeCalculation)
+      const show = calculationSerializer(app, { caller, project })
+      return answerPage(request, app.publicUrl(), calculations, show)
     },
   }),
 ] as const
@@ -153,7 +157,7 @@ const COHORT_FAMILY = resource({
   resource: 'cohort',
   answer: CohortAnswer,
   find: (app, project, params) => getCohort(app.control, project.id, parseNumberId(params)),
-  serializer: (app) => (cohort) => serializeNow(app, cohort),
+  serializer: (app, to) => (cohort) => serializeNow(app, to, cohort),
   read: { summary: 'Read a cohort.' },
   more: MEMBER_ROUTES,
   activity: { summary: 'List what happened to a cohort.', scope: 'Cohort' },
@@ -168,9 +172,9 @@ export const COHORT_ROUTES = [
     summary: "List the project's cohorts, newest first.",
     query: CohortsQuery,
     answers: { 200: CohortPage },
-    answer: async (app, { request, project }) => {
+    answer: async (app, { caller, request, project }) => {
       const result = filterCohorts(await readCohorts(app.control, project.id), request)
-      const show = cohortSerializer(app, project.id)
+      const show = cohortSerializer(app, { caller, project })
       return answerPage(request, app.publicUrl(), result, show)
     },
   }),
@@ -194,19 +198,19 @@ export const COHORT_ROUTES = [
       const cohort = createCohort(editor, body, app.now())
       if (query !== null) await addMemberIds(membersOf(app), cohort, result)
       if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
-      return answerJson(serializeNow(app, cohort), 201)
+      return answerJson(serializeNow(app, call, cohort), 201)
     },
   }),
   ...COHORT_FAMILY,
 ] as const
 
 /** Serializes a cohort as stored now, and has it calculated where it has changed; the calculation may still run. */
-function serializeNow(app: AppContext, cohort: CohortRow): object {
+function serializeNow(app: AppContext, to: ShownTo, cohort: CohortRow): object {
   if (!cohort.is_static && cohort.version !== cohort.calculated_version && !cohort.deleted) {
     void app.cohorts.look()
   }
   const now = getCohort(app.control, cohort.project_id, cohort.id)
-  return cohortSerializer(app, cohort.project_id)(now)
+  return cohortSerializer(app, to)(now)
 }
 
 function requireNames(names: readonly string[], attr: string): void {

@@ -132,7 +132,7 @@ export const FLAG_ACTION_ROUTES = [
         },
         flag,
       )
-      return answerJson({ cohort: cohortSerializer(app, project.id)(cohort) }, 201)
+      return answerJson({ cohort: cohortSerializer(app, { caller, project })(cohort) }, 201)
     },
   }),
   projectRoute({
