@@ -37,6 +37,9 @@ const SLICES_MS_MAX = 15
 /** Smaller requests never wait for others. */
 const SMALL_LENGTH_MAX = 32 * 1024
 
+/** The first slice of a request up to this length follows its parsing: the data thread has it before the next is parsed. */
+const AT_ONCE_LENGTH_MAX = 256 * 1024
+
 /** Dependencies and callbacks of a decoder. */
 type BatchDecoderContext = DecodeContext & {
   /** Whether requests take turns by the token that they seem to have: guessing costs as much as decoding a small one. */
@@ -154,7 +157,7 @@ export class BatchDecoder {
       const { length } = job
       read = length
       if (length <= SMALL_LENGTH_MAX) this.#decodeSlice(job, answers)
-      else if (mayBegin(projectOf(job), length)) this.#beginLarge(job)
+      else if (mayBegin(projectOf(job), length)) this.#beginLarge(job, answers)
       else this.#waiting.add(projectOf(job), { capture, length })
     })
     return read
@@ -168,12 +171,13 @@ export class BatchDecoder {
     return this.#memory.isFair([project], length) && this.#memory.hasRoom(length)
   }
 
-  /** Its first slice comes first in the next turn: parsing took long enough. */
-  #beginLarge(job: DecodeJob): void {
+  #beginLarge(job: DecodeJob, answers: NumberedAnswer[]): void {
     const share = { owners: [projectOf(job)], length: job.length }
     this.#memory.take(share.owners, share.length)
     this.#decoded.set(job.id, share)
-    this.#jobs.push(job)
+    if (job.length <= AT_ONCE_LENGTH_MAX) this.#decodeSlice(job, answers)
+    // Its first slice comes first in the next turn: parsing took long enough.
+    else this.#jobs.push(job)
   }
 }
 
