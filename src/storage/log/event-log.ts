@@ -71,8 +71,12 @@ const EVENT_BYTES = 400
 /** Bytes that deleting an event adds to the log: most of its page is not written again. */
 const TRIMMED_BYTES = 350
 
-/** The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. */
-const LOG_FILE_BYTES = 64 * 1024 * 1024
+/**
+ * The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. More than
+ * a log has when it has to start over (`sqlite/checkpoints.ts`): one that neither shrinks nor grows is synced without the file
+ * system's journal.
+ */
+const LOG_FILE_BYTES = 80 * 1024 * 1024
 
 const INSERT_FILE = `
 insert into files (

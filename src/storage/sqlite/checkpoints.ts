@@ -1,5 +1,6 @@
 /** Schedules checkpoints of a database on a thread of its own, and keeps the write-ahead log small. */
 import { MIB } from '../../bytes.ts'
+import { MINUTE_MS } from '../../time.ts'
 import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
 
 /** Bytes committed between two checkpoints. */
@@ -8,8 +9,11 @@ const CHECKPOINT_EVERY_BYTES = 4 * MIB
 /** At this many pages (4 kB each) the log cannot restart beside commits: the data thread pauses and checkpoints. */
 const LOG_PAGES_MAX = 16_384
 
-/** After this time without a commit the log's space is given back. */
-const IDLE_MS = 10_000
+/**
+ * After this time without a commit the log's space is given back. Not sooner: a log that grows again is synced with the file
+ * system's journal, which takes twice as long, and ten times while other files are written.
+ */
+const IDLE_MS = 10 * MINUTE_MS
 
 /** The main thread's handle on the checkpoint thread, which starts with its first work. */
 export class Checkpoints {
