@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 import { InsightWorld } from '../insights/world.ts'
+import { World } from '../query/world.ts'
 import { startCluster } from './cluster.ts'
 import { askBoth, engineOf, fillBoth } from './insight-engines.ts'
 import { INSIGHT_QUESTIONS, KNOWN, makeEvents } from './insight-questions.ts'
@@ -35,7 +36,7 @@ describe.skipIf(!hasClickHouse())('insights over any history', () => {
         for (const shard of cluster.shards.keys())
           for (const table of [shard_count === 1 ? 'events' : 'events_local', ...TABLES])
             await clientOf(cluster, shard).run(`TRUNCATE TABLE ${table}`)
-        await using world = new InsightWorld()
+        await using world = new InsightWorld(new World())
         await fillBoth(world, cluster, makeEvents(seed))
         const engine = engineOf(world, cluster)
         for (const [name, question] of QUESTIONS) {

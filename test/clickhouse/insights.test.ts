@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import { InsightWorld } from '../insights/world.ts'
 import { EVERY_CASE } from '../long-tests.ts'
+import { World } from '../query/world.ts'
 import { startCluster } from './cluster.ts'
 import { askBoth, engineOf, fillBoth } from './insight-engines.ts'
 import { INSIGHT_QUESTIONS, KNOWN, makeEvents } from './insight-questions.ts'
@@ -34,7 +35,7 @@ describe.skipIf(!hasClickHouse())('insights', () => {
     test(`answer the same from ${shard_count} servers as from one machine`, async () => {
       await using cluster = await startCluster(shard_count)
       await makeTables(cluster)
-      await using world = new InsightWorld()
+      await using world = new InsightWorld(new World())
       await fillBoth(world, cluster, makeEvents())
       const engine = engineOf(world, cluster)
       const different: unknown[] = []

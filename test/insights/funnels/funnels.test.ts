@@ -295,7 +295,7 @@ describe('FunnelsQuery broken down', () => {
 
   test('by cohorts, of which somebody may be in several', async () => {
     const { log } = world.world
-    const own = { project_id: 1, removed: [] }
+    const own = { project_id: world.project_id, removed: [] }
     log.transact(() => {
       log.nextChange()
       changeCohort(log.db, { ...own, cohort_id: 5, added: [idOf(1), idOf(3)].map(asBuffer) })
