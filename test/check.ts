@@ -37,6 +37,14 @@ const SHARING = [
   'threads',
 ] as const
 
+/** Folders whose files share servers of ClickHouse, and their modules. */
+const OF_CLICKHOUSE = ['clickhouse', 'shipping'] as const
+
+/** Folders that have a step of their own. */
+const ELSEWHERE = [...SHARING, ...OF_CLICKHOUSE, 'web'] as const
+
+const pathsOf = (names: readonly string[]): readonly string[] => names.map((name) => `test/${name}`)
+
 /** Adding a step means adding a line. */
 const LANES: readonly (readonly CheckStep[])[] = [
   [
@@ -44,12 +52,13 @@ const LANES: readonly (readonly CheckStep[])[] = [
     ['tsc', '-p', 'src/web'],
     ['oxlint', '--type-aware', '--deny-warnings', 'src', 'test'],
     ['biome', 'check'],
-    [...TEST, '--parallel=2', '--no-isolate', ...SHARING.map((name) => `test/${name}`)],
+    [...TEST, '--parallel=2', '--no-isolate', ...pathsOf(SHARING)],
   ],
   [
     // Files of a process share a server and a browser.
     [...TEST, '--parallel=2', '--no-isolate', 'test/web'],
-    [...TEST, '--parallel=4', `--path-ignore-patterns=test/{${[...SHARING, 'web'].join(',')}}/**`],
+    [...TEST, '--parallel=3', '--no-isolate', ...pathsOf(OF_CLICKHOUSE)],
+    [...TEST, '--parallel=4', `--path-ignore-patterns=test/{${ELSEWHERE.join(',')}}/**`],
   ],
 ]
 
