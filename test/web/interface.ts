@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { openBrowser } from '../flows/clients/browser.ts'
+import { nextStepMs } from '../flows/clients/patience.ts'
 import {
   API_TOKEN,
   PERSONAL_API_KEY,
@@ -318,9 +319,10 @@ export async function expectSoon<Value>(
   read: () => Promise<Value>,
   expected: NoInfer<Value>,
 ): Promise<void> {
-  const until_ms = performance.now() + SOON_MS
-  while (performance.now() < until_ms && !Bun.deepEquals(await read(), expected)) {
-    await Bun.sleep(20)
+  const since_ms = performance.now()
+  const waitedMs = (): number => performance.now() - since_ms
+  while (waitedMs() < SOON_MS && !Bun.deepEquals(await read(), expected)) {
+    await Bun.sleep(nextStepMs(waitedMs()))
   }
   const last: unknown = await read()
   expect(last).toEqual(expected)

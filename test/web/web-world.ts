@@ -11,6 +11,7 @@ import { createFirstThings, type FirstObjects } from '../../src/projects/bootstr
 import { makeOwnerCode } from '../../src/projects/users/login-links.ts'
 import type { Server } from '../../src/serve/listening.ts'
 import { startServer } from '../../src/serve.ts'
+import { EVERY_CASE } from '../long-tests.ts'
 import { schemesOf, widthsOf } from './interface.ts'
 import { BROWSER } from './shared.ts'
 
@@ -47,7 +48,9 @@ export async function openWebWorld(env: Readonly<Record<string, string>> = {}) {
   const browser: Browser = await BROWSER.take()
   const contexts: BrowserContext[] = []
   const openContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
-    const context = await browser.newContext(options)
+    // A page that moves is drawn sixty times a second while a test waits for it.
+    const reducedMotion = EVERY_CASE ? 'no-preference' : 'reduce'
+    const context = await browser.newContext({ reducedMotion, ...options })
     contexts.push(context)
     return context
   }

@@ -1,7 +1,12 @@
 /** Waiting for what clients do in their own time: bounded, and what came instead is told. */
 
 const WAIT_MS = 50_000
-const STEP_MS = 25
+const STEP_MS_MIN = 25
+const STEP_MS_MAX = 250
+
+/** The time until the next attempt: a quarter of that waited so far, since each attempt takes processor time from what is waited for. */
+export const nextStepMs = (waited_ms: number): number =>
+  Math.min(STEP_MS_MAX, Math.max(STEP_MS_MIN, waited_ms / 4))
 
 /**
  * Asks again until the answer is as wanted, at most 50 s; answers the last one either way, for the test to judge. That is
@@ -12,11 +17,12 @@ export async function askUntil<Answer>(
   ask: () => Promise<Answer> | Answer,
   isWanted: (answer: Answer) => boolean,
 ): Promise<Answer> {
-  const deadline = Date.now() + WAIT_MS
+  const since = Date.now()
   for (;;) {
     const answer = await ask()
-    if (isWanted(answer) || Date.now() > deadline) return ask()
-    await Bun.sleep(STEP_MS)
+    const waited_ms = Date.now() - since
+    if (isWanted(answer) || waited_ms > WAIT_MS) return ask()
+    await Bun.sleep(nextStepMs(waited_ms))
   }
 }
 
