@@ -62,3 +62,29 @@ test('a round serves so many at most', async () => {
   await rounds.run(3)
   expect(due).toHaveLength(2)
 })
+
+test('a round that cannot list what is due ends when all that it began is over', async () => {
+  const due = [...dueOf(1, 1), ...dueOf(2, 1)]
+  const slow = Promise.withResolvers<void>()
+  let served = 0
+  let lists = 0
+  const rounds = new FairRounds<Due>({
+    listDue() {
+      lists += 1
+      if (lists > 2) throw new Error('the disk is broken')
+      return due
+    },
+    async serve({ project_id }) {
+      if (project_id === 1) await slow.promise
+      served += 1
+    },
+    isOpen: () => true,
+    log: { error: () => undefined },
+  })
+  setTimeout(slow.resolve, 20)
+  const reason = await rounds.run(100).then(
+    () => '',
+    (error: unknown) => String(error),
+  )
+  expect([reason, served]).toEqual(['Error: the disk is broken', 2])
+})

@@ -55,7 +55,9 @@ export class FairRounds<Item extends DueItem> {
         }
       }
     }
-    await Promise.all(Array.from({ length: LANES }, runLane))
+    // All of them: the next round, or a stop, would not know of a lane that still serves.
+    const lanes = await Promise.allSettled(Array.from({ length: LANES }, runLane))
+    for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason
     if (left > 0) this.#used_ms.clear()
   }
 
