@@ -194,20 +194,26 @@ type MountContext = Pick<AppContext, 'log' | 'timings'>
 export function createApp(needs: AppContext): Elysia {
   const others = [
     ...PUBLIC.flatMap((endpointsOf) => endpointsOf(needs)),
-    ...ROUTES.flatMap((route) => routeEndpoints(needs, route).flatMap(withOldRoot)),
     ...docsEndpoints(needs, ROUTES),
   ]
   return mountAll(needs, [
     ...FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs)),
-    ...others.map((endpoint) => settleFirst(needs, endpoint)),
+    ...others.map((endpoint) => (isRead(endpoint) ? endpoint : settleFirst(needs, endpoint))),
+    ...ROUTES.flatMap((route) => {
+      const endpoints = routeEndpoints(needs, route).flatMap(withOldRoot)
+      // One GET makes something: a list of the persons who are in a cohort.
+      const may_change = route.scope.endsWith(':write') || !endpoints.every(isRead)
+      return may_change ? endpoints.map((endpoint) => settleFirst(needs, endpoint)) : endpoints
+    }),
   ])
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+const isRead = ({ method }: Endpoint): boolean => READS.has(method)
+
 /** Holds the answer of a call that may change something until the change is on the disk. */
 function settleFirst({ settleControl }: AppContext, endpoint: Endpoint): Endpoint {
-  if (READS.has(endpoint.method)) return endpoint
   return {
     ...endpoint,
     async answer(...call) {

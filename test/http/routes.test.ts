@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROUTES } from '../../src/app.ts'
+import { createApp, ROUTES } from '../../src/app.ts'
 import { createApiKey } from '../../src/projects/keys/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
 import { createProject } from '../../src/projects/settings/project.ts'
@@ -409,3 +409,21 @@ session_recording_network_payload_capture_config session_replay_config survey_co
 week_start_day primary_dashboard live_events_columns recording_domains person_on_events_querying_enabled
 inject_web_apps extra_settings modifiers default_modifiers has_completed_onboarding_for surveys_opt_in
 heatmaps_opt_in product_intents flags_persistence_default`.split(/\s+/)
+
+test('every answer waits until the disk has the change, except of calls that may only read', async () => {
+  let waits = 0
+  const settleControl = (): null => {
+    waits += 1
+    return null
+  }
+  const app = createApp({ ...world.needs, settleControl })
+  const found: unknown[] = []
+  for (const { method, paths, scope } of ROUTES.flat()) {
+    waits = 0
+    // Without a key, which a route finds out after it is called.
+    await app.handle(new Request(`http://host${paths[0] ?? ''}`, { method }))
+    const may_change = method !== 'GET' || scope.endsWith(':write')
+    if (waits !== (may_change ? 1 : 0)) found.push([method, paths[0], waits])
+  }
+  expect(found).toEqual([])
+})
