@@ -5,7 +5,7 @@ import type { ActivityScope } from '../projects/activity.ts'
 import type { Resource, Scope } from '../projects/rights/scopes.ts'
 import type { Project } from '../projects/settings/project.ts'
 import { answerJson } from './answers/answers.ts'
-import { answerPage, queryValue } from './answers/pages.ts'
+import { answerPage, readSearch } from './answers/pages.ts'
 import type { AppContext } from './app-context.ts'
 import type { Validator } from './bodies/shape.ts'
 import type { PathParams } from './endpoint.ts'
@@ -121,7 +121,7 @@ function listRoute<Item, Listed>({
   const answer = async (app: AppContext, call: FamilyCall): Promise<Response> => {
     const serialize = await family.serializer(app, call)
     const all = await items(app, call)
-    const search_text = queryValue(call.request, 'search')?.toLowerCase() ?? ''
+    const search_text = readSearch(call.request).toLowerCase()
     const isFound = (listed: Listed): boolean =>
       texts === undefined || texts(listed).some((text) => text.toLowerCase().includes(search_text))
     return answerPage(call.request, app.publicUrl(), all.filter(isFound), (listed) =>

@@ -48,12 +48,15 @@ describe('a project', () => {
     const flags = Array.from({ length: 10_000 }, (_, index) =>
       makeFlag({ id: index + 1, key: `flag-${index}`, evaluation_contexts: [`context-${index}`] }),
     )
-    const evaluation_contexts = new Set(
+    const evaluation_contexts = new CountedSet(
       Array.from({ length: 250_000 }, (_, index) => (index < 2 ? `context-${index}` : `c${index}`)),
     )
     const selection = { flag_keys: null, evaluation_runtime: null, evaluation_contexts }
     const values = valuesFor(makeDefinitions(flags), makePerson(), selection)
     expect(Object.keys(values)).toEqual(['flag-0', 'flag-1'])
+    // Each flag is looked up, and none walks the contexts.
+    expect(evaluation_contexts.lookups).toBeLessThanOrEqual(2 * flags.length)
+    expect(evaluation_contexts.walks).toBe(0)
   })
 
   test('with more is answered for the first 10,000 active ones, and says so; the others can be named', () => {
@@ -267,3 +270,24 @@ describe('the laws', () => {
     }
   })
 })
+
+/** Counts how often it is looked into. */
+class CountedSet extends Set<string> {
+  lookups = 0
+  walks = 0
+
+  override has(text: string): boolean {
+    this.lookups += 1
+    return super.has(text)
+  }
+
+  override values(): SetIterator<string> {
+    this.walks += 1
+    return super.values()
+  }
+
+  override [Symbol.iterator](): SetIterator<string> {
+    this.walks += 1
+    return super[Symbol.iterator]()
+  }
+}

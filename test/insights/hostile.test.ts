@@ -248,6 +248,50 @@ describe('a question of every kind', () => {
     },
   )
 
+  const LONG_RULES = [{ alias: 'a', regex: 'x'.repeat(50_001) }]
+  test.each([
+    [
+      'FunnelsQuery',
+      { breakdownFilter: { breakdown: 'x'.repeat(401) } },
+      'breakdownFilter__breakdown',
+    ],
+    [
+      'TrendsQuery',
+      { breakdownFilter: { breakdowns: [{ property: 'x'.repeat(401), type: 'person' }] } },
+      'breakdownFilter__breakdown',
+    ],
+    [
+      'TrendsQuery',
+      { breakdownFilter: { breakdown: 'x'.repeat(4001), breakdown_type: 'hogql' } },
+      'breakdownFilter__breakdown',
+    ],
+    [
+      'TrendsQuery',
+      { series: [{ kind: 'EventsNode', math: 'hogql', math_hogql: 'x'.repeat(4001) }] },
+      'math_hogql',
+    ],
+    [
+      'FunnelsQuery',
+      { funnelsFilter: { funnelAggregateByHogQL: 'x'.repeat(4001) } },
+      'funnelAggregateByHogQL',
+    ],
+    ['TrendsQuery', { properties: [{ type: 'hogql', key: 'x'.repeat(4001) }] }, 'properties'],
+    ['PathsQuery', { pathsFilter: { localPathCleaningFilters: LONG_RULES } }, 'localPathCleaning'],
+  ] as const)(
+    '%s refuses a text that it would print many times: %#',
+    async (kind, members, attr) => {
+      const two = Array.from({ length: 2 }, () => ({ kind: 'EventsNode', event: 'open' }))
+      const of_events = kind === 'PathsQuery' ? {} : { series: two }
+      const { status, body } = await history.ask({ kind, ...of_events, ...members })
+      expect([status, body['code'], body['attr']]).toEqual([
+        400,
+        'invalid_input',
+        expect.stringContaining(attr),
+      ])
+      expect(body['detail']).toMatch(/at most \d+ characters/)
+    },
+  )
+
   test('that has no text for a choice is refused', async () => {
     const question = QUESTIONS.ExperimentExposureQuery
     const exposure_criteria = { multiple_variant_handling: { toString: 1, valueOf: 1 } }

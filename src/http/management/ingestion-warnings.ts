@@ -5,7 +5,7 @@ import {
 } from '../../contract/management/ingestion-warning.ts'
 import type { StoredWarning } from '../../ingest/notes/reports.ts'
 import { answerJson } from '../answers/answers.ts'
-import { neighbourPages, queryValue, readPage } from '../answers/pages.ts'
+import { neighbourPages, queryValue, readPage, readSearch } from '../answers/pages.ts'
 import { parseTimestamp } from '../bodies/timestamps.ts'
 import { projectRoute } from '../route.ts'
 
@@ -25,7 +25,7 @@ export const INGESTION_WARNING_ROUTES = [
       const { results, total } = app.ingest.listWarnings({
         project_id: project.id,
         type: queryValue(request, 'type') || null,
-        search: queryValue(request, 'search') || null,
+        search: readSearch(request) || null,
         after: microsecondsIn(request, 'after'),
         before: microsecondsIn(request, 'before'),
         ...page,

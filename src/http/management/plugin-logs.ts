@@ -4,7 +4,7 @@ import type { PluginConfig } from '../../plugins/plugin-config.ts'
 import { LOG_TYPES, type LogType, listLogEntries } from '../../plugins/plugin-log.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers/answers.ts'
-import { neighbourPages, readPage } from '../answers/pages.ts'
+import { neighbourPages, readPage, requireSearch } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 
 const LIMIT_MAX = 1000
@@ -22,7 +22,7 @@ export function answerLog(app: AppContext, request: Request, { id }: PluginConfi
     plugin_config_id: id,
     after: momentIn(query, 'after'),
     before: momentIn(query, 'before'),
-    search: query.get('search') || null,
+    search: requireSearch(query.get('search') ?? '') || null,
     types: query.getAll('type_filter').map(parseType),
     ...page,
   })

@@ -26,7 +26,13 @@ import { mapInSlices } from '../../threads/sliced-json.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
-import { neighbourPages, type PageRequest, queryValue, readPage } from '../answers/pages.ts'
+import {
+  neighbourPages,
+  type PageRequest,
+  queryValue,
+  readPage,
+  readSearch,
+} from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { projectRoute } from '../route.ts'
@@ -81,7 +87,7 @@ export const GROUP_ROUTES = [
       const wanted = {
         group_type_index: readTypeIndex(request),
         group_key: null,
-        search: queryValue(request, 'search') || null,
+        search: readSearch(request) || null,
         properties: readFilterParameters(request),
       }
       const input = readPage(request)

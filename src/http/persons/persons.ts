@@ -15,7 +15,7 @@ import { formatUuid, uuidBytes } from '../../uuid.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
-import { neighbourPages, queryValue, readPage } from '../answers/pages.ts'
+import { neighbourPages, queryValue, readPage, readSearch } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
@@ -84,7 +84,7 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
     ...NO_PERSON_FILTERS,
     email: queryValue(request, 'email'),
     distinct_id: queryValue(request, 'distinct_id'),
-    search: queryValue(request, 'search')?.trim() ?? null,
+    search: readSearch(request).trim() || null,
     properties: readFilterParameters(request),
   }
   const input = readPage(request)

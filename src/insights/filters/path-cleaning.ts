@@ -11,17 +11,26 @@ type CleaningRule = { readonly regex: string; readonly alias: string; readonly o
 
 /** Maximum rules applied. */
 const RULES_MAX = 200
+/** Maximum characters of their patterns and replacements together, each of which is printed several times. */
+const RULES_LENGTH_MAX = 50_000
 
 /** A path with every rule applied in order. Refuses (`invalid_input`) rules that are not a list. */
 export function cleanPath(path: Expr, rules: unknown, attr: string): Expr {
   if (rules !== undefined && rules !== null && !Array.isArray(rules)) {
     throw new Refusal('invalid_input', 'path_cleaning_filters must be a list.', { attr })
   }
-  return readRules(rules ?? []).reduce<Expr>(
+  const read = readRules(rules ?? [])
+  if (read.reduce((sum, rule) => sum + lengthOf(rule), 0) > RULES_LENGTH_MAX) {
+    const detail = `Rules of path cleaning have at most ${RULES_LENGTH_MAX} characters together.`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  return read.reduce<Expr>(
     (expr, { regex, alias }) => call('replaceRegexpAll', [expr, constant(regex), constant(alias)]),
     call('toString', [path]),
   )
 }
+
+const lengthOf = ({ regex, alias }: CleaningRule): number => regex.length + alias.length
 
 /** Rules without a pattern, which editors save while a user types, are ignored. */
 function readRules(rules: readonly unknown[]): readonly CleaningRule[] {

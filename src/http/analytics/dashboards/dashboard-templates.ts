@@ -16,7 +16,7 @@ import {
 import { Refusal } from '../../../errors.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { answerJson } from '../../answers/answers.ts'
-import { answerPage, queryValue } from '../../answers/pages.ts'
+import { answerPage, queryValue, readSearch } from '../../answers/pages.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { boardEditor } from '../../callers/editors.ts'
 import { pathNames, projectRoute } from '../../route.ts'
@@ -31,7 +31,7 @@ export const DASHBOARD_TEMPLATE_ROUTES = [
     query: DashboardTemplatesQuery,
     answers: { 200: DashboardTemplatePage },
     answer: (app, { request }) => {
-      const search = (queryValue(request, 'search') ?? '').toLowerCase()
+      const search = readSearch(request).toLowerCase()
       const is_global = (queryValue(request, 'scope') ?? 'global') === 'global'
       const found = TEMPLATES.filter((template) => is_global && isAbout(template, search))
       return answerPage(request, app.publicUrl(), found, serializeTemplate)

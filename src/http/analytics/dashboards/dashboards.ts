@@ -32,7 +32,7 @@ import { isShown, requireEdit, rightsAt } from '../../../projects/rights/rights.
 import type { Json } from '../../../projects/tables.ts'
 import type { RefreshMode } from '../../../query/service/refresh.ts'
 import { answerJson, answerJsonWithRaw } from '../../answers/answers.ts'
-import { answerPage, queryValue } from '../../answers/pages.ts'
+import { answerPage, queryValue, readSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { sentMembers } from '../../bodies/sent-members.ts'
 import { validatorOf } from '../../bodies/shape.ts'
@@ -63,7 +63,7 @@ export const DASHBOARD_ROUTES = [
     query: DashboardsQuery,
     answers: { 200: DashboardPage },
     answer: (app, { request, project }) => {
-      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+      const search_text = readSearch(request).toLowerCase()
       const pinned = queryValue(request, 'pinned')
       const result = listDashboardHeads(app.control, project.id).filter(
         (one) =>

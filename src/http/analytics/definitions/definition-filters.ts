@@ -1,7 +1,7 @@
 /** Filters and orders of lists of definitions: the parameter, and a predicate or an order for its value. */
 import { Refusal } from '../../../errors.ts'
 import { legacyBoolean, listOf } from '../../../insights/legacy/legacy-filters.ts'
-import { queryValue, queryValues } from '../../answers/pages.ts'
+import { queryValue, queryValues, requireSearch } from '../../answers/pages.ts'
 import type { DetectedEvent, DetectedName, DetectedProperty } from './definition-names.ts'
 
 type DefinitionListParams = Readonly<Record<string, string>>
@@ -11,8 +11,14 @@ type DefinitionFilter<Name extends DetectedName> = (
 
 const FOR_ALL: Readonly<Record<string, DefinitionFilter<DetectedName>>> = {
   search: (input) => {
-    // A repeated word is looked for once: an address has room for thousands, and a project for 10,000 names.
-    const words = [...new Set((input['search'] ?? '').toLowerCase().split(/\s+/))]
+    // A repeated word is looked for once in each of up to 10,000 names.
+    const words = [
+      ...new Set(
+        requireSearch(input['search'] ?? '')
+          .toLowerCase()
+          .split(/\s+/),
+      ),
+    ]
     return ({ name }) => words.every((word) => name.toLowerCase().includes(word))
   },
   exclude_hidden: (input) => {

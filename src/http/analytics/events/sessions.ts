@@ -9,7 +9,7 @@ import {
 import { pageOfItems } from '../../../contract/common.ts'
 import { SESSION_PROPERTIES, sessionValuesTree } from '../../../query/lists/sessions.ts'
 import { answerJson } from '../../answers/answers.ts'
-import { answerPage, queryValue } from '../../answers/pages.ts'
+import { answerPage, queryValue, readSearch } from '../../answers/pages.ts'
 import { projectRoute } from '../../route.ts'
 import { runTree } from '../queries/run-tree.ts'
 
@@ -37,7 +37,7 @@ export const SESSION_ROUTES = [
     query: SessionPropertiesQuery,
     answers: { 200: pageOfItems(SessionProperty) },
     answer: (app, { request }) => {
-      const search_text = queryValue(request, 'search')?.trim().toLowerCase() ?? ''
+      const search_text = readSearch(request).trim().toLowerCase()
       const result = [...SESSION_PROPERTIES].filter(([name]) =>
         name.toLowerCase().includes(search_text),
       )

@@ -5,7 +5,7 @@ import { type DateContext, readDate } from '../../../insights/dates/dates.ts'
 import { isYes, legacyBoolean, listOf } from '../../../insights/legacy/legacy-filters.ts'
 import { isObject } from '../../../json.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
-import { queryValues } from '../../answers/pages.ts'
+import { queryValues, requireSearch } from '../../answers/pages.ts'
 
 /** An insight in a list; `dashboards` and `type` are read only for requests that filter by them. */
 type ListedInsight = InsightHead & {
@@ -25,7 +25,7 @@ type InsightFilter = (
 
 const WISHES: Readonly<Record<string, InsightFilter>> = {
   search: (input, name) => {
-    const search_text = input[name]?.toLowerCase() ?? ''
+    const search_text = requireSearch(input[name] ?? '').toLowerCase()
     return ({ name: own, description, tags }) =>
       [own ?? '', description, ...tags].join('\n').toLowerCase().includes(search_text)
   },
@@ -34,11 +34,8 @@ const WISHES: Readonly<Record<string, InsightFilter>> = {
   favorited: (input, name) => (insight) => insight.favorited === isYes(input[name]),
   dashboard: (input, name) => (insight) => insight.dashboards().includes(Number(input[name])),
   dashboards: (input, name) => {
-    const wanted = listOf(input, name).map(Number)
-    return (insight) => {
-      const own = insight.dashboards()
-      return wanted.every((id) => own.includes(id))
-    }
+    const wanted = new Set(listOf(input, name).map(Number))
+    return (insight) => wanted.isSubsetOf(new Set(insight.dashboards()))
   },
   tags: (input, name) => {
     const allowed = new Set(listOf(input, name))

@@ -5,7 +5,7 @@ import { hasBehavior } from '../../../targeting/cohorts/behavior.ts'
 import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
 import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
 import { listExperimentHeads } from '../../../targeting/experiments/experiment.ts'
-import { queryValue } from '../../answers/pages.ts'
+import { queryValue, readSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { authorFinder, type FindAuthor } from '../../callers/authors.ts'
 import type { ShownTo } from '../flags/linked-flags.ts'
@@ -15,15 +15,15 @@ export function filterCohorts(
   cohorts: readonly CohortRow[],
   request: Request,
 ): readonly CohortRow[] {
-  const search = queryValue(request, 'search')?.toLowerCase() ?? ''
+  const search = readSearch(request).toLowerCase()
   const type = queryValue(request, 'type') ?? ''
-  const created_by = queryValue(request, 'created_by_id') ?? ''
+  const authors = new Set(queryValue(request, 'created_by_id')?.split(',').filter(Boolean))
   const is_plain = isYes(queryValue(request, 'hide_behavioral_cohorts'))
   return cohorts.filter(
     (cohort) =>
       (cohort.name ?? '').toLowerCase().includes(search) &&
       (type === '' || (type === 'static') === cohort.is_static) &&
-      (created_by === '' || created_by.split(',').includes(String(cohort.created_by))) &&
+      (authors.size === 0 || authors.has(String(cohort.created_by))) &&
       !(is_plain && cohortType(cohort) === 'behavioral'),
   )
 }

@@ -34,7 +34,7 @@ import { pathOf, queryOf } from '../../addresses.ts'
 import { readFilterParameters } from '../../analytics/queries/filter-parameters.ts'
 import type { TreeCall } from '../../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
-import { answerPage, type PageRequest, queryValue, readPage } from '../../answers/pages.ts'
+import { answerPage, type PageRequest, readPage, readSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { targetingEditor } from '../../callers/editors.ts'
@@ -249,7 +249,7 @@ async function findMembers(
   page: PageRequest,
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
   const { project, request } = call
-  const search = queryValue(request, 'search')?.trim() ?? ''
+  const search = readSearch(request).trim()
   const properties = readFilterParameters(request)
   if (search !== '' || (Array.isArray(properties) ? properties.length > 0 : properties !== null)) {
     const wanted = { ...NO_PERSON_FILTERS, cohort_id, properties, search: search || null }

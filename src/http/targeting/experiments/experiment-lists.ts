@@ -27,7 +27,7 @@ import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { DAY_MS } from '../../../time.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers/answers.ts'
-import { readPage } from '../../answers/pages.ts'
+import { readPage, requireSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { projectRoute } from '../../route.ts'
@@ -83,7 +83,7 @@ const FILTERS: Readonly<Record<string, (value: string) => ExperimentFilter>> = {
       statusOfExperiment({ experiment: stored.experiment, flag: stored.flag() }) === status
   },
   search: (value) => {
-    const search_text = value.toLowerCase()
+    const search_text = requireSearch(value).toLowerCase()
     return ({ experiment }) => experiment.name.toLowerCase().includes(search_text)
   },
   created_by_id: (value) => {
@@ -196,7 +196,7 @@ function authorOf(app: AppContext, { created_by }: Experiment): string {
 /** FILTERS of a list of flags. */
 const FLAG_FILTERS: Readonly<Record<string, (value: string) => (flag: Flag) => boolean>> = {
   search: (value) => {
-    const search_text = value.toLowerCase()
+    const search_text = requireSearch(value).toLowerCase()
     return ({ key, name }) =>
       key.toLowerCase().includes(search_text) || name.toLowerCase().includes(search_text)
   },
