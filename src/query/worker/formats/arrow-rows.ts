@@ -13,9 +13,9 @@ import { ColumnBatch } from './column-values.ts'
 import type { OpenSink } from './row-sink.ts'
 import { batchSink, type TypedColumn, typedColumns } from './typed-rows.ts'
 
-/** Size of a record batch: rows, and estimated bytes. */
+/** Size of a record batch, which is written in one turn: rows, and estimated bytes. */
 const BATCH_ROWS = 10_000
-const BATCH_BYTES = 4 * 1024 * 1024
+const BATCH_BYTES = 2 * 1024 * 1024
 
 /** Collects the writer's bytes until they are sent. */
 class ArrowOutput extends AsyncByteQueue {

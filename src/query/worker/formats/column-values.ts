@@ -57,20 +57,25 @@ export class ColumnBatch {
     return this.#row_count >= this.#rows_max || this.#byte_count >= this.#bytes_max
   }
 
-  /** Adds the first rows of a chunk, in slices; refuses (`query_failed`) numbers beyond the range of a decimal. */
-  async add(chunk: DuckDBDataChunk, row_count: number): Promise<void> {
+  /** The rows to add at a time: a wide chunk of 2,048 rows would be several batches at once. */
+  get rows_at_once(): number {
+    return Math.max(1, Math.floor(VALUES_AT_ONCE / this.#types.length))
+  }
+
+  /** Adds rows of a chunk, in slices; refuses (`query_failed`) numbers beyond the range of a decimal. */
+  async add(chunk: DuckDBDataChunk, from: number, to: number): Promise<void> {
     const slices = new Slices()
     for (const [index, type] of this.#types.entries()) {
       const column = this.#columns[index] ?? []
       const vector = chunk.getColumnVector(index)
-      for (let row = 0; row < row_count; row++) {
+      for (let row = from; row < to; row++) {
         const value = plainValue(vector.getItem(row), type)
         this.#byte_count += sizeOf(value)
         column.push(value)
         if (row % CLOCK_VALUES === 0 && slices.isOver()) await slices.end()
       }
     }
-    this.#row_count += row_count
+    this.#row_count += to - from
   }
 
   /** Returns the rows, and empties the batch. */
@@ -84,6 +89,7 @@ export class ColumnBatch {
 }
 
 const VALUE_BYTES = 16
+const VALUES_AT_ONCE = 32_768
 /** Values between two looks at the clock. */
 const CLOCK_VALUES = 256
 

@@ -1,5 +1,6 @@
 /** Common parts of the typed formats (Arrow, Parquet): column names, types and batches. */
 
+import { Slices } from '../../../threads/slices.ts'
 import { readClickHouseType } from '../../engine/clickhouse-types.ts'
 import { type ColumnType, columnType } from './column-types.ts'
 import type { ColumnBatch, PlainValue } from './column-values.ts'
@@ -34,7 +35,7 @@ function freeName(
   }
 }
 
-/** A sink that writes a batch whenever it is full; an answer without rows is one empty batch. */
+/** A sink that writes a batch whenever it is full, each in a turn of its own; an answer without rows is one empty batch. */
 export function batchSink(
   batch: ColumnBatch,
   write: (columns: readonly PlainValue[][], row_count: number) => void,
@@ -48,10 +49,17 @@ export function batchSink(
   }
   return {
     add: async (chunk, row_count) => {
-      await batch.add(chunk, row_count)
-      if (!batch.is_full) return []
-      flush()
-      return finish(false)
+      const parts: Uint8Array[] = []
+      const slices = new Slices()
+      for (let from = 0; from < row_count; from += batch.rows_at_once) {
+        await batch.add(chunk, from, Math.min(row_count, from + batch.rows_at_once))
+        if (!batch.is_full) continue
+        await slices.end()
+        flush()
+        parts.push(...finish(false))
+        await slices.end()
+      }
+      return parts
     },
     end: () => {
       if (is_empty || batch.row_count > 0) flush()

@@ -86,4 +86,24 @@ describe('many rows', () => {
     expect(await turnsDuring(write)).toBeGreaterThan(2)
     expect(await turnsDuring(() => csv.add(chunk, 100))).toBeGreaterThan(2)
   })
+
+  test.each(['arrow', 'parquet'] as const)(
+    'of many columns are several batches of %s, with turns between',
+    async (form) => {
+      const columns = Array.from({ length: 400 }, (_, index) => `range * ${index} as c${index}`)
+      const result = await connection.stream(`select ${columns.join(', ')} from range(2048)`)
+      const chunk = await result.fetchChunk()
+      if (chunk === null) throw new Error('no rows')
+      const types = columns.map(() => 'Int64')
+      const engine_types = result.columnTypes()
+      const sink = (await ROW_FORMS[form]())({ columns, types, engine_types, timezone: 'UTC' })
+      let parts: readonly Uint8Array[] = []
+      const turns = await turnsDuring(async () => {
+        parts = await sink.add(chunk, 2048)
+      })
+      // 13 MB of values, 2 MiB at once.
+      expect(parts.length).toBeGreaterThanOrEqual(5)
+      expect(turns).toBeGreaterThanOrEqual(5)
+    },
+  )
 })
