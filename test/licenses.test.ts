@@ -8,8 +8,11 @@ import { run } from './cli/command.ts'
 
 setDefaultTimeout(60_000)
 
+/** Bundling everything to see what is in it takes 0.8 s of processor time. */
+const collected = collectNotices()
+
 test('every package that is bundled has a licence text', async () => {
-  const notices = await collectNotices()
+  const notices = await collected
   for (const { name, texts } of notices) {
     expect([name, texts.join('\n').length > 300]).toEqual([name, true])
   }
@@ -52,6 +55,5 @@ test('tidemark licenses prints them all, Bun and DB-IP too', async () => {
   expect(out).toContain('Stichting DuckDB Foundation')
   expect(out).toContain(`Bun ${Bun.version}`)
   expect(out).toContain('GNU LIBRARY GENERAL PUBLIC LICENSE')
-  for (const { name, version } of await collectNotices())
-    expect(out).toContain(`${name} ${version}`)
+  for (const { name, version } of await collected) expect(out).toContain(`${name} ${version}`)
 })

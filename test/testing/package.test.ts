@@ -1,10 +1,10 @@
-/** The package in an empty project: the README's sample runs there, with the folder added and with what npm packs. */
+/** The package in an empty project: the README's sample runs there, with the folder added and with what is packed. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ENVIRONMENT } from '../cli/command.ts'
-import { longTest } from '../long-tests.ts'
+import { EVERY_CASE, longTest } from '../long-tests.ts'
 
 setDefaultTimeout(300_000)
 
@@ -85,11 +85,16 @@ longTest(
   },
 )
 
-test('so can what npm packs; the program is there as a command', async () => {
-  const npm = ['npm', 'pack', '--silent', '--pack-destination', temporary]
-  const packed = await runIn(ROOT, npm)
-  expect(packed.exit_code).toBe(0)
-  const project = await makeProject('with-tarball', join(temporary, packed.text.trim()))
+/** npm takes 3 s of processor time to pack what Bun packs by the same rules in a tenth of it. */
+const PACK = EVERY_CASE
+  ? ['npm', 'pack', '--silent', '--pack-destination']
+  : [process.execPath, 'pm', 'pack', '--quiet', '--gzip-level', '1', '--destination']
+
+test('so can what is packed; the program is there as a command', async () => {
+  const packed = await runIn(ROOT, [...PACK, temporary])
+  expect(packed).toMatchObject({ exit_code: 0 })
+  const [tarball = ''] = Array.from(new Bun.Glob('*.tgz').scanSync(temporary))
+  const project = await makeProject('with-tarball', join(temporary, tarball))
   if (project === null) return
   await expectSampleToPass(project)
   const served = await runIn(project, [process.execPath, '-e', ASK_FOR_FILES])
