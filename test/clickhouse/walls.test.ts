@@ -25,7 +25,7 @@ const DIALECT = clickhouseDialect({ has_id_overrides: true, has_removed_people: 
 const LIMITS = { rows_default: 1000, rows_max: 1000 }
 
 /** The parser and the compiler are the same for both engines, and `test/hogql/isolation/` asks DuckDB all of them. */
-const HOSTILE = [...OWN_ROWS, ...REWRITTEN].filter((_, index) => isTried(index, 3))
+const HOSTILE = [...OWN_ROWS, ...REWRITTEN].filter((_, index) => isTried(index, 5))
 
 const compile = (text: string): CompiledQuery =>
   compileHogQL(text, { ...CONTEXT, limits: LIMITS }, DIALECT)
