@@ -1,6 +1,7 @@
 /** Starts a snapshot process for one piece of work, and reads its results. */
 
 import type { FileRow } from '../storage/log/event-log.ts'
+import { lowerPriority } from '../storage/process/lower-priority.ts'
 import { childCommand, ignoreClosedPipe } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
 import type { ReplicaChange } from './writer/write-mirror.ts'
@@ -44,6 +45,8 @@ export class SnapshotChildren {
       // Bun must not report crashes over the network.
       env: { BUN_ENABLE_CRASH_REPORTING: '0', DO_NOT_TRACK: '1' },
     })
+    // At once: threads that start later have the priority of the one that starts them.
+    if (work.kind !== 'write' || !work.is_urgent) lowerPriority(child.pid)
     this.#running.add(child)
     try {
       // On standard input, because a command line is too short for the columns of many files.

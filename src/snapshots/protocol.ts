@@ -11,6 +11,8 @@ export type SnapshotWork =
       readonly kind: 'write'
       readonly memory_mb: number
       readonly threads: number
+      /** Whether ingestion shares the processors with it, instead of having priority. */
+      readonly is_urgent: boolean
     })
   | (CompactOptions & {
       readonly kind: 'compact'

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { readConfinedArgument, restartConfined } from '../../storage/process/confinement/confine.ts'
-import { lowerPriority } from '../../storage/process/lower-priority.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import type { SnapshotLine, SnapshotWork } from '../protocol.ts'
 import { snapshotPathRules } from './confined-paths.ts'
@@ -17,7 +16,6 @@ import { verifyFiles } from './verify.ts'
  */
 export async function runSnapshotProcess(args: readonly string[]): Promise<never> {
   const [confined_dir] = args
-  lowerPriority()
   if (confined_dir !== undefined && readConfinedArgument(args) === null) {
     await unpackDuckDB(confined_dir)
     restartConfined('snapshot-process', args, snapshotPathRules(confined_dir))

@@ -19,26 +19,22 @@ const nicenessesOf = (pid: number): readonly number[] =>
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
   })
 
+// The server lowers that of a snapshot process (`test/snapshots/child.test.ts`).
 for (const args of [
-  ['snapshot-process'],
-  ['snapshot-process', folder],
   ['shipping-process', folder],
   ['shipping-process', folder, 'confined'],
 ])
-  test.skipIf(process.platform !== 'linux')(
-    `${args[0]} ${args.length === 1 ? '' : 'with a folder'} ${args[2] ?? ''}`.trim(),
-    async () => {
-      const child = Bun.spawn([...childCommand(args)], { stdin: 'pipe', stdout: 'ignore' })
-      // The runtime starts its own threads before the first line of the program.
-      const nicenesses = await askUntil(
-        () => nicenessesOf(child.pid),
-        (all) => all.length > 3 && all.every((niceness) => niceness === 10),
-      )
-      expect(new Set(nicenesses)).toEqual(new Set([10]))
-      child.kill('SIGKILL')
-      await child.exited
-    },
-  )
+  test.skipIf(process.platform !== 'linux')(`${args[0]} ${args[2] ?? ''}`.trim(), async () => {
+    const child = Bun.spawn([...childCommand(args)], { stdin: 'pipe', stdout: 'ignore' })
+    // The runtime starts its own threads before the first line of the program.
+    const nicenesses = await askUntil(
+      () => nicenessesOf(child.pid),
+      (all) => all.length > 3 && all.every((niceness) => niceness === 10),
+    )
+    expect(new Set(nicenesses)).toEqual(new Set([10]))
+    child.kill('SIGKILL')
+    await child.exited
+  })
 
 test('a priority that is lower already stays, and a process that is gone is none to lower', async () => {
   const child = Bun.spawn(['nice', '-n', '15', 'sleep', '60'])
