@@ -36,10 +36,11 @@ export function startHeartbeat(memory: SharedArrayBuffer): () => void {
   let used = process.threadCpuUsage()
   const timer = setInterval(() => {
     const now_ms = performance.now()
-    const { user, system } = process.threadCpuUsage(used)
-    own.beat(Math.max(0, now_ms - due_ms), (user + system) / 1000)
+    const usage = process.threadCpuUsage()
+    const used_us = usage.user - used.user + usage.system - used.system
+    own.beat(Math.max(0, now_ms - due_ms), used_us / 1000)
     due_ms = now_ms + beat_ms
-    used = process.threadCpuUsage()
+    used = usage
   }, beat_ms)
   timer.unref()
   return () => clearInterval(timer)

@@ -292,6 +292,23 @@ describe('a question of every kind', () => {
     },
   )
 
+  test.each(['FunnelsQuery', 'TrendsQuery', 'RetentionQuery'])(
+    '%s by more cohorts than 100 is refused before any is looked for',
+    async (kind) => {
+      const two = Array.from({ length: 2 }, () => ({ kind: 'EventsNode', event: 'open' }))
+      const of_events = kind === 'RetentionQuery' ? {} : { series: two }
+      const breakdown = Array.from({ length: 50_000 }, () => 1)
+      const by_cohorts = { breakdown, breakdown_type: 'cohort' }
+      const { status, body } = await history.ask({
+        kind,
+        ...of_events,
+        breakdownFilter: by_cohorts,
+      })
+      expect([status, body['detail']]).toEqual([400, 'A breakdown has at most 100 cohorts.'])
+      expect(body['attr']).toBe('query__breakdownFilter__breakdown')
+    },
+  )
+
   test('that has no text for a choice is refused', async () => {
     const question = QUESTIONS.ExperimentExposureQuery
     const exposure_criteria = { multiple_variant_handling: { toString: 1, valueOf: 1 } }

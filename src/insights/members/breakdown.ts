@@ -19,6 +19,8 @@ const DISPLAY_NAMES: ReadonlyMap<string, string> = new Map([
 
 /** A name is printed for each series or step, dozens of times: 256 KiB of it took 215 ms of the main thread in a funnel. */
 const NAME_LENGTH_MAX = 400
+/** Each is a query of its own in a funnel, and is looked for among the project's cohorts. */
+const COHORTS_MAX = 100
 /** Default limit of values. */
 const VALUES_DEFAULT = 25
 /** Limit for countries on a map. */
@@ -55,6 +57,9 @@ export function readBreakdowns(filter: BreakdownFilter | null | undefined): Brea
   const listed = Array.isArray(request) ? request : request === null ? [] : [request]
   const several = filter.breakdowns ?? []
   if (several.length === 0 && filter.breakdown_type === 'cohort') {
+    if (listed.length > COHORTS_MAX) {
+      throw refuse(`A breakdown has at most ${COHORTS_MAX} cohorts.`, 'breakdown')
+    }
     return listed.length === 0 ? null : { kind: 'cohorts', cohorts: listed.map(cohortId) }
   }
   const items = several.length > 0 ? several.map(severalItem) : oneItem(filter, listed)
