@@ -73,6 +73,8 @@ type HoldoutPlan = {
 /** Limits of one flag. */
 const FILTERS_MAX = 2000
 const SETS_MAX = 1000
+/** Variants of all condition sets together: each set of 1,000 had a result for each of 20,000 variants. */
+const SET_VARIANTS_MAX = 100_000
 
 type Variant = { readonly key: string; readonly until: number }
 type RawFlagFilters = Readonly<Record<string, unknown>>
@@ -84,6 +86,10 @@ export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagP
   requireFewFilters(filters)
   const aggregation = indexOf(filters['aggregation_group_type_index'], null)
   const variants = readVariants(filters['multivariate'])
+  if (variants.length * setsOf(filters).length > SET_VARIANTS_MAX) {
+    const detail = `A flag may have ${SET_VARIANTS_MAX} variants, times its condition sets.`
+    throw new FlagFailure('invalid_definition', detail)
+  }
   const results = resultMaker(flag, filters['payloads'])
   const super_set = readSuperSet(flag, filters, results, context)
   const sets = setsOf(filters).map((raw, index) =>

@@ -146,11 +146,11 @@ function checkVariants({ filters }: FlagUnderCheck): FlagFault | null {
 }
 
 function checkVariantOverrides({ filters, plan }: FlagUnderCheck): FlagFault | null {
-  const keys = variantsOf(filters).map((variant) => variant.key)
+  const keys = new Set<unknown>(variantsOf(filters).map((variant) => variant.key))
   const sets = Array.isArray(filters['groups']) && plan.sets.length > 0 ? filters['groups'] : []
   const is_known = sets.every((set: unknown) => {
     const variant = isObject(set) ? set['variant'] : null
-    return !variant || keys.some((key) => key === variant)
+    return !variant || keys.has(variant)
   })
   return is_known ? null : filtersFault('Filters are not valid (variant override does not exist)')
 }
@@ -208,10 +208,10 @@ function checkPayloads({ filters }: FlagUnderCheck): FlagFault | null {
   if (!Object.values(payloads).every(isJsonText)) {
     return filtersFault('Payload value is not valid JSON')
   }
-  const variants = variantsOf(filters).map((variant) => variant.key)
+  const variants = new Set<unknown>(variantsOf(filters).map((variant) => variant.key))
   const keys = Object.keys(payloads)
-  if (variants.length > 0) {
-    return keys.every((key) => variants.includes(key))
+  if (variants.size > 0) {
+    return keys.every((key) => variants.has(key))
       ? null
       : filtersFault('Payload keys must match a variant key for multivariate flags')
   }

@@ -302,3 +302,25 @@ test('payloads are stored as JSON text, whatever JSON was sent', () => {
   expect(normalizeFilters({ groups: [] })).toEqual({ groups: [] })
   expect(normalizeFilters(null)).toBeNull()
 })
+
+describe('a flag of 20,000 variants', () => {
+  const keys = Array.from({ length: 20_000 }, (_, index) => `v${index}`)
+  const variants = keys.map((key, index) => ({ key, rollout_percentage: index === 0 ? 100 : 0 }))
+  const payloads = Object.fromEntries(keys.map((key) => [key, '1']))
+  const groups = (count: number) => Array.from({ length: count }, () => ({ variant: keys.at(-1) }))
+
+  test('has a payload for each', () => {
+    const filters = { groups: groups(5), multivariate: { variants }, payloads }
+    // Each was searched for among all variants: 200 million comparisons.
+    const before = process.threadCpuUsage()
+    expect(fault({ filters })).toBeNull()
+    expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(500)
+  })
+
+  test('is refused where its condition sets would have millions of results', () => {
+    const filters = { groups: groups(900), multivariate: { variants }, payloads }
+    expect(fault({ filters })).toMatchObject({
+      detail: expect.stringContaining('A flag may have 100000 variants, times its condition sets.'),
+    })
+  })
+})

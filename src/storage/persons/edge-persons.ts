@@ -231,8 +231,10 @@ function storeCohorts(
   const remove = db.query(
     'delete from cohort_people where project_id = ? and person_id = ? and cohort_id = ?',
   )
-  for (const id of cohorts) if (!stored.includes(id)) insert.run(project_id, person_id, id)
-  for (const id of stored) if (!cohorts.includes(id)) remove.run(project_id, person_id, id)
+  const before = new Set(stored)
+  const after = new Set(cohorts)
+  for (const id of after.difference(before)) insert.run(project_id, person_id, id)
+  for (const id of before.difference(after)) remove.run(project_id, person_id, id)
 }
 
 function forgetOld(db: Database, fetched_before: number): void {

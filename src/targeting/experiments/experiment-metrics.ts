@@ -34,12 +34,13 @@ export function setLinks(
 ): void {
   const there = new Set(listSavedMetricIds(db, project_id))
   const ids = wanted.map(({ id }) => id)
-  if (new Set(ids).size < ids.length || ids.some((id) => !there.has(id))) {
+  const unique = new Set(ids)
+  if (unique.size < ids.length || ids.some((id) => !there.has(id))) {
     const detail = 'Saved metric does not exist or does not belong to this project'
     throw new Refusal('does_not_exist', detail, { attr: 'saved_metrics_ids' })
   }
   const kept = new Map(readLinks(db, experiment_id).map((link) => [link.saved_metric_id, link]))
-  const gone = [...kept.values()].filter((link) => !ids.includes(link.saved_metric_id))
+  const gone = [...kept.values()].filter((link) => !unique.has(link.saved_metric_id))
   db.delete(experiment_metric_links)
     .where(
       inArray(

@@ -60,10 +60,11 @@ export const FLAG_ACTION_ROUTES = [
       const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
       const serialize = await flagSerializer(app, { caller, project })
       const linksOf = await readLinks(app.control, project.id)
-      const keys = readFlagKeys(request)
+      const read_keys = readFlagKeys(request)
+      const keys = read_keys && new Set(read_keys)
       const all = await readFlags(app.control, project.id)
       const flags = all.filter(
-        ({ id, key }) => !linksOf(id).is_of_survey && keys?.includes(key) !== false,
+        ({ id, key }) => !linksOf(id).is_of_survey && keys?.has(key) !== false,
       )
       const mine = await writeArray(flags, (flag) => [
         JSON.stringify({ feature_flag: serialize(flag), value: values.get(flag.key) ?? false }),
@@ -86,8 +87,9 @@ export const FLAG_ACTION_ROUTES = [
       const flag_keys = readFlagKeys(request)
       const groups = readGroups(request)
       const { results } = await evaluateFor(app, project.id, { distinct_id, groups, flag_keys })
+      const named = flag_keys && new Set(flag_keys)
       const disabled = listInactiveKeys(app.control, project.id).filter(
-        (key) => flag_keys?.includes(key) !== false,
+        (key) => named?.has(key) !== false,
       )
       return answerJson(
         Object.fromEntries([

@@ -52,12 +52,12 @@ export const SURVEY_ROUTES = resource({
     items: (app, { request, project }) => {
       const archived = queryValue(request, 'archived')
       const type = queryValue(request, 'type') ?? ''
-      const ids = queryValue(request, 'ids')?.split(',') ?? []
+      const ids = new Set(queryValue(request, 'ids')?.split(','))
       return listSurveyHeads(app.control, project.id).filter(
         (survey) =>
           (archived === null || survey.archived === isYes(archived)) &&
           (type === '' || survey.type === type) &&
-          (ids.length === 0 || ids.includes(survey.id)),
+          (ids.size === 0 || ids.has(survey.id)),
       )
     },
     texts: ({ name, description }) => [name, description],
