@@ -355,13 +355,11 @@ const OTHERS: Readonly<Record<string, InsightQueryNode>> = {
   },
   'a list of events': {
     kind: 'EventsQuery',
-    select: ['event', 'timestamp', 'properties.plan', 'person.properties.age', 'count()'].slice(
-      0,
-      4,
-    ),
+    select: ['event', 'timestamp', 'properties.plan', 'person.properties.age'],
     after: '2024-03-28',
     before: '2024-04-01',
-    orderBy: ['timestamp DESC'],
+    // Two events of a random history may have the same time.
+    orderBy: ['timestamp DESC', 'uuid'],
   },
   'counted events': {
     kind: 'EventsQuery',
