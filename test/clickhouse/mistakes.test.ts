@@ -19,8 +19,9 @@ import { clientOf, eventRow, insertRows, makeTables } from './rows.ts'
 
 /** What a query may be refused with. */
 const CODES = ['invalid_input', 'query_failed', 'query_memory', 'query_too_large']
-/** Words of the server. */
+/** Words of the server; the compiler's own refusals name types as `toTypeName` does. */
 const ENGINE_WORDS = /Code: |DB::|In scope|_CAST|__table|Nullable\(|\(version /
+const OF_TYPE = /of a value of type .*$/
 /** Functions and clauses whose refusals were faults once. */
 const ONCE_FAULTS = [
   "properties['']",
@@ -105,7 +106,7 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
     } catch (error) {
       if (!(error instanceof Refusal)) throw new Error(hogql, { cause: error })
       expect(CODES).toContain(error.code)
-      expect(error.detail.replaceAll(hogql, '')).not.toMatch(ENGINE_WORDS)
+      expect(error.detail.replaceAll(hogql, '').replace(OF_TYPE, '')).not.toMatch(ENGINE_WORDS)
       return error.code
     }
   }
@@ -124,6 +125,9 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
     for (const code of ['answered', 'invalid_input', 'query_failed'])
       expect(codes.get(code)).toBeGreaterThan(2)
   }, 1_800_000)
+
+  // A constant instant before the year 1900 has one name on the first server and another on its shards: code 8, a fault.
+  test.todo('cast(-9223372036854775808 as DateTime) of events on two shards is refused, or answered')
 
   test('are refused, or answered, where texts are hostile', async () => {
     const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
