@@ -127,7 +127,9 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
   }, 1_800_000)
 
   // A constant instant before the year 1900 has one name on the first server and another on its shards: code 8, a fault.
-  test.todo('cast(-9223372036854775808 as DateTime) of events on two shards is refused, or answered')
+  test.todo(
+    'cast(-9223372036854775808 as DateTime) of events on two shards is refused, or answered',
+  )
 
   test('are refused, or answered, where texts are hostile', async () => {
     const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
