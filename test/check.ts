@@ -58,7 +58,12 @@ const LANES: readonly (readonly CheckStep[])[] = [
     // Files of a process share a server and a browser.
     [...TEST, '--parallel=2', '--no-isolate', 'test/web'],
     [...TEST, '--parallel=3', '--no-isolate', ...pathsOf(OF_CLICKHOUSE)],
-    [...TEST, '--parallel=4', `--path-ignore-patterns=test/{${ELSEWHERE.join(',')}}/**`],
+    [
+      ...TEST,
+      '--parallel=4',
+      '--no-isolate',
+      `--path-ignore-patterns=test/{${ELSEWHERE.join(',')}}/**`,
+    ],
   ],
 ]
 

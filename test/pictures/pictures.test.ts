@@ -111,10 +111,9 @@ describe('a browser that does not work', () => {
     const pid_file = join(folder, 'pid')
     const hangs = program(`sleep 600 & echo $! > '${pid_file}'; wait`)
     expect(await failureOf(takeScreenshot(hangs, pageOf(''), 1000))).toBeInstanceOf(Error)
-    const state = await Bun.file(`/proc/${(await Bun.file(pid_file).text()).trim()}/stat`)
-      .text()
-      .catch(() => 'gone Z')
-    expect(state).toMatch(/ Z/)
+    const stat = Bun.file(`/proc/${(await Bun.file(pid_file).text()).trim()}/stat`)
+    // A killed process runs for a moment more on a busy machine.
+    while (!/ Z/.test(await stat.text().catch(() => 'gone Z'))) await Bun.sleep(10)
   })
 
   test('and one that is none is said to be so; the next picture is tried all the same', async () => {
