@@ -12,6 +12,7 @@ import {
   marksOfPerson,
 } from './automatic-properties.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
+import { valueText } from './value-text.ts'
 
 /** The changes that one event claims for its person. */
 export type PersonUpdate = {
@@ -158,5 +159,5 @@ function withKey(properties: PersonProperties, key: string, value: unknown): Per
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object') return false
-  return JSON.stringify(a) === JSON.stringify(b)
+  return valueText(a) === valueText(b)
 }

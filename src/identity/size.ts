@@ -1,5 +1,6 @@
 /** Sizes of the properties of persons and groups, and their limits. */
 import type { PersonProperties, PropertiesSize } from '../storage/persons/person-store.ts'
+import { valueText } from './value-text.ts'
 
 /** Limits of a person or a group. */
 export type SizeLimits = {
@@ -39,5 +40,5 @@ export function fits(size: PropertiesSize, before: PropertiesSize, limits: SizeL
 
 /** Bytes of a member in stored JSON, with its colon and a comma. */
 function memberBytes(key: string, value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(JSON.stringify(value) ?? '') + 2
+  return Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(valueText(value)) + 2
 }
