@@ -105,7 +105,8 @@ export class Checkpoints {
   #receive(message: FromCheckpointThread): void {
     switch (message.kind) {
       case 'checkpointed':
-        if (message.pages > LOG_PAGES_MAX) this.#send({ kind: 'sync' })
+        // A closing thread takes no further work.
+        if (message.pages > LOG_PAGES_MAX && !this.#is_closed) this.#send({ kind: 'sync' })
         else this.#is_running = false
         return
       case 'synced':
