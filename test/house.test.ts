@@ -51,7 +51,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   plugins: ['errors', 'networks', 'projects', 'storage'],
   ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage', 'threads'],
   flags: ['errors', 'geoip', 'threads'],
-  insights: ['contract', 'errors', 'hogql'],
+  insights: ['contract', 'errors', 'hogql', 'threads'],
   query: ['column-names', 'contract', 'errors', 'hogql', 'insights', 'storage', 'threads'],
   shipping: ['column-names', 'errors', 'storage'],
   snapshots: ['errors', 'storage', 'threads'],

@@ -176,9 +176,20 @@ export function bucketFinder(buckets: readonly TimeBucket[]): (value: unknown) =
     if (typeof value !== 'string') return null
     if (value.length === 10) return by_day.get(value) ?? null
     const at_ms = Date.parse(value)
-    const index = starts.findLastIndex((start) => start <= at_ms)
+    const index = countUntil(starts, at_ms) - 1
     return index < 0 ? null : index
   }
+}
+
+/** Counts the ascending instants at or before another, by binary search: every row looks for its bucket. */
+function countUntil(starts: readonly number[], at_ms: number): number {
+  let [low, high] = [0, starts.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] ?? 0) <= at_ms) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** A remainder that is not negative, also for times before 1970. */

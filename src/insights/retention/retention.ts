@@ -3,6 +3,8 @@ import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
+import { Slices } from '../../threads/slices.ts'
 import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { queryBins, type SplitBy } from '../members/bins.ts'
@@ -13,6 +15,7 @@ import {
   readBreakdowns,
 } from '../members/breakdown.ts'
 import { eventsOf, scaleSample } from '../members/conditions.ts'
+import { requireNumbers } from '../numbers.ts'
 import { unionOfLines } from '../printed-lines.ts'
 import { queryAll } from '../trends/trends.ts'
 import { planRetention, type RetentionPlan, stepLabels } from './plan.ts'
@@ -32,8 +35,9 @@ export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
     const request = { query, plan, context, ask }
     const breakdowns = readBreakdowns(query.breakdownFilter)
     const { tables, hogql } = await tablesOf(request, breakdowns)
+    requireCells(tables.length, plan)
     return {
-      results: tables.flatMap((table) => rowsOf(table, request)),
+      results: await rowsOf(tables, request),
       hogql,
       said: { resolved_date_range: resolvedRange(plan.range) },
     }
@@ -56,6 +60,13 @@ type RetentionTable = {
 
 type RetentionTables = { readonly tables: readonly RetentionTable[]; readonly hogql: string | null }
 
+/** Refuses more cells than an answer may hold, before they are made: those without actors are filled with zeros. */
+function requireCells(tables: number, { brackets, starts_us }: RetentionPlan): void {
+  const starts = starts_us.length
+  const cells = brackets === null ? (starts * (starts + 1)) / 2 : starts * (brackets.length + 1)
+  requireNumbers(tables * cells)
+}
+
 async function tablesOf(
   request: RetentionRequest,
   breakdowns: Breakdowns | null,
@@ -75,6 +86,7 @@ async function tablesOfCohorts(
   request: RetentionRequest,
   cohorts: readonly (number | 'all')[],
 ): Promise<RetentionTables> {
+  requireCells(cohorts.length, request.plan)
   const tables: RetentionTable[] = []
   const texts: string[] = []
   for (const cohort of cohorts) {
@@ -103,10 +115,12 @@ async function tablesOfValues(
   const ranked = rankedTree(tree, breakdowns)
   const { rows, hogql } = await queryAll(ranked, context, ask)
   const tables = new Map<string, [unknown, Map<string, number>]>()
+  const slices = new Slices()
   for (const [value, start, offset, actors] of rows) {
     const key = JSON.stringify(value)
     const [, counts] = tables.get(key) ?? [value, new Map<string, number>()]
     tables.set(key, [value, counts.set(`${String(start)}:${String(offset)}`, Number(actors))])
+    if (slices.isOver()) await slices.end()
   }
   return {
     tables: [...tables.values()].map(([value, counts]) => ({ value: valueOf(value), counts })),
@@ -162,13 +176,15 @@ function valueOf(value: unknown): string | readonly string[] {
   return Array.isArray(value) ? value.map(String) : String(value)
 }
 
-/** One row per start; periods after the last one have no cell. */
-function rowsOf(
-  table: RetentionTable,
+/** One row per table and start; periods after the last one have no cell. */
+async function rowsOf(
+  tables: readonly RetentionTable[],
   { query, plan, context }: RetentionRequest,
-): readonly object[] {
+): Promise<readonly object[]> {
   const labels = stepLabels(plan)
-  return plan.starts_us.map((start_us, start) => {
+  const dates = plan.starts_us.map((start_us) => isoLocal(start_us, context))
+  const starts = tables.flatMap((table) => dates.map((date, start) => ({ table, date, start })))
+  return await mapInSlices(starts, ({ table, date, start }) => {
     const ahead = plan.brackets === null ? labels.slice(0, labels.length - start) : labels
     const values = ahead.map((label, offset) => ({
       count: scaleSample(table.counts.get(`${start}:${offset}`) ?? 0, query),
@@ -177,7 +193,7 @@ function rowsOf(
     return {
       values,
       label: `${plan.period} ${start}`,
-      date: isoLocal(start_us, context),
+      date,
       ...(table.value === undefined ? {} : { breakdown_value: table.value }),
     }
   })

@@ -1,5 +1,8 @@
 /** Formulas of trends: lines computed from the series, once per period and breakdown value. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
+import { Slices, sortInSlices } from '../../threads/slices.ts'
+import { bucketsOf } from '../dates/buckets.ts'
+import { requireNumbers } from '../numbers.ts'
 import { type Formula, readFormula } from './formula.ts'
 import { type AnsweredLine, formulaResult, type TrendsResult } from './results.ts'
 import { rankOf, sumOf } from './values.ts'
@@ -29,51 +32,102 @@ export function formulasOf({ trendsFilter, series }: TrendsQuery): readonly Labe
   return formula ? [named(formula, null, 'formula')] : []
 }
 
+/** Lines of the same period and value, across series. */
+type LineGroup = {
+  readonly first: AnsweredLine
+  readonly lines: readonly AnsweredLine[]
+  readonly is_previous: boolean
+  readonly rank: number
+  readonly name: string
+}
+
 /**
  * Evaluates formulas over lines: those of the query's range before those of the comparison, the
- * largest first.
+ * largest first. Works in slices: a thousand values by twenty formulas took a second. Refuses more numbers than an answer
+ * may hold, before they are made.
  */
-export function evaluateFormulas(
+export async function evaluateFormulas(
   formulas: readonly LabeledFormula[],
   answered: readonly AnsweredLine[],
-): readonly TrendsResult[] {
-  const groups = [...Map.groupBy(answered, keyOf).values()]
-  return formulas.flatMap(({ label, formula }) =>
-    groups
-      .map((group) => evaluate(group, label, formula))
-      .toSorted(byRank)
-      .map(({ result }) => result),
-  )
+): Promise<readonly TrendsResult[]> {
+  const slices = new Slices()
+  const groups = await groupLines(answered, slices)
+  const numbers = groups.reduce((sum, { first }) => sum + bucketsOf(first.plan.range).length, 0)
+  requireNumbers(numbers * formulas.length)
+  // Every formula sorts the groups by their totals; those of equal totals stay in the order of their names.
+  const by_name = await sortInSlices(groups, byName, slices)
+  const results: TrendsResult[] = []
+  for (const { label, formula } of formulas) {
+    const evaluated: EvaluatedGroup[] = []
+    for (const group of by_name) {
+      const data = await evaluate(group, formula, slices)
+      evaluated.push({ group, data, total: sumOf(data) })
+    }
+    for (const { group, data } of await sortInSlices(evaluated, byRank, slices)) {
+      results.push(formulaResult(group.first, label, data))
+      if (slices.isOver()) await slices.end()
+    }
+  }
+  return results
 }
 
-/** Lines of the same period and value are combined, across series. */
-function keyOf({ plan, line }: AnsweredLine): string {
-  return JSON.stringify([plan.compare_label, plan.cohort, line.values])
+type EvaluatedGroup = {
+  readonly group: LineGroup
+  readonly data: readonly number[]
+  readonly total: number
 }
 
-function evaluate(group: readonly AnsweredLine[], label: string, formula: Formula): AnsweredLine {
-  const [first] = group
-  if (first === undefined) throw new Error('a group of lines is empty')
+async function groupLines(
+  answered: readonly AnsweredLine[],
+  slices: Slices,
+): Promise<readonly LineGroup[]> {
+  const groups = new Map<string, LineGroup & { readonly lines: AnsweredLine[] }>()
+  for (const first of answered) {
+    const { plan, line } = first
+    const key = JSON.stringify([plan.compare_label, plan.cohort, line.values])
+    const group = groups.get(key)
+    if (group !== undefined) group.lines.push(first)
+    else
+      groups.set(key, {
+        first,
+        lines: [first],
+        is_previous: plan.compare_label === 'previous',
+        rank: rankOf(line.values),
+        name: line.values.join('::'),
+      })
+    if (slices.isOver()) await slices.end()
+  }
+  return [...groups.values()]
+}
+
+async function evaluate(
+  { first, lines }: LineGroup,
+  formula: Formula,
+  slices: Slices,
+): Promise<readonly number[]> {
   const { plan, line } = first
+  const by_series = new Map(lines.toReversed().map((one) => [one.plan.series.index, one.line]))
   const series = plan.query.series.map((_, index) => {
-    const match = group.find((one) => one.plan.series.index === index)?.line
+    const match = by_series.get(index)
     return plan.is_total ? [match?.total ?? 0] : (match?.data ?? [])
   })
   const steps = plan.is_total ? 1 : line.data.length
-  const data = Array.from({ length: steps }, (_, step) =>
-    formula(series.map((values) => values[step] ?? 0)),
-  )
-  const result = formulaResult(first, label, data)
-  return { plan, line: { ...line, data, total: sumOf(data) }, result }
+  const data: number[] = []
+  for (let step = 0; step < steps; step += 1) {
+    data.push(formula(series.map((values) => values[step] ?? 0)))
+    if (slices.isOver()) await slices.end()
+  }
+  return data
 }
 
 const NATURAL = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 
-function byRank(a: AnsweredLine, b: AnsweredLine): number {
+const byName = (a: LineGroup, b: LineGroup): number => NATURAL.compare(a.name, b.name)
+
+function byRank(a: EvaluatedGroup, b: EvaluatedGroup): number {
   return (
-    Number(a.plan.compare_label === 'previous') - Number(b.plan.compare_label === 'previous') ||
-    rankOf(a.line.values) - rankOf(b.line.values) ||
-    b.line.total - a.line.total ||
-    NATURAL.compare(a.line.values.join('::'), b.line.values.join('::'))
+    Number(a.group.is_previous) - Number(b.group.is_previous) ||
+    a.group.rank - b.group.rank ||
+    b.total - a.total
   )
 }

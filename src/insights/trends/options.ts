@@ -54,7 +54,8 @@ async function valueOptions(
   const match: (readonly string[])[] = []
   for (const plan of planLines({ ...query, compareFilter: null }, context, range, split)) {
     const { rows } = await queryAll(trendsTree(plan), context, ask)
-    match.push(...linesOfRows(plan, rows).map(({ values }) => values))
+    const lines = await linesOfRows(plan, rows)
+    match.push(...lines.map(({ values }) => values))
   }
   const columns = breakdowns.items.map((_, index) => {
     const values = new Set(match.map((one) => one[index] ?? ''))

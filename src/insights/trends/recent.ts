@@ -28,9 +28,12 @@ export function recentBuckets(plan: TrendsPlan): readonly number[] {
   const { range } = plan
   const moving = windowRange(plan)
   const starts = bucketsOf(moving).map(({ start_us }) => start_us)
+  let count = 0
   return bucketsOf(range).map(({ start_us }) => {
     const end_us = stepAfter(start_us, 1, range)
-    return starts.findLastIndex((start) => start < end_us)
+    for (let next = starts[count]; next !== undefined && next < end_us; next = starts[count])
+      count += 1
+    return count - 1
   })
 }
 

@@ -4,6 +4,7 @@ import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { or } from '../../hogql/syntax/nodes.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
 import {
   firstEvent,
@@ -37,18 +38,20 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     const split = await splitOf(query, { context, range, ask })
     const answered: AnsweredLine[] = []
     const texts: string[] = []
-    const worked_out = Math.max(1, formulas.length / query.series.length)
     let numbers = 0
     for (const plan of planLines(query, context, range, split)) {
       const { rows, hogql } = await queryAll(trendsTree(plan), context, ask)
       texts.push(hogql)
-      const lines = linesOfRows(plan, rows)
+      const lines = await linesOfRows(plan, rows)
       // Totals are returned with their days too.
       numbers += lines.length * bucketsOf(plan.range).length
-      requireNumbers(numbers * worked_out)
-      for (const line of lines) {
-        answered.push({ plan, line, result: resultOf(plan, line) })
-      }
+      requireNumbers(numbers)
+      const added = await mapInSlices(lines, (line) => ({
+        plan,
+        line,
+        result: resultOf(plan, line),
+      }))
+      for (const one of added) answered.push(one)
     }
     const has_more = answered.some(({ line }) => isOther(line))
     const breakdowns = trendsBreakdowns(query)
@@ -56,7 +59,9 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     const shown = hides_other ? answered.filter(({ line }) => !isOther(line)) : answered
     return {
       results:
-        formulas.length > 0 ? evaluateFormulas(formulas, shown) : shown.map(({ result }) => result),
+        formulas.length > 0
+          ? await evaluateFormulas(formulas, shown)
+          : shown.map(({ result }) => result),
       hogql: unionOfLines(texts, context),
       said: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
     }

@@ -1,5 +1,6 @@
 /** Rows of trends → numbers: a list over the buckets per value, smoothed, summed and scaled. */
 
+import { Slices } from '../../threads/slices.ts'
 import { bucketFinder, bucketsOf, type TimeBucket } from '../dates/buckets.ts'
 import { NO_VALUE, OTHER_VALUES } from '../members/breakdown.ts'
 import { scaleSample } from '../members/conditions.ts'
@@ -21,11 +22,11 @@ export type TrendsLine = {
  * Reads the rows of `trendsTree`: largest first, then events without a value, then all others.
  * Refuses more numbers than an answer may hold.
  */
-export function linesOfRows(
+export async function linesOfRows(
   plan: TrendsPlan,
   rows: readonly (readonly unknown[])[],
-): readonly TrendsLine[] {
-  const lines = plan.is_total ? totalsOf(plan, rows) : seriesOf(plan, rows)
+): Promise<readonly TrendsLine[]> {
+  const lines = plan.is_total ? totalsOf(plan, rows) : await seriesOf(plan, rows)
   return plan.split.length === 0 ? lines : lines.toSorted(byRank)
 }
 
@@ -39,7 +40,12 @@ function totalsOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): read
   }))
 }
 
-function seriesOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): readonly TrendsLine[] {
+/** Works in slices: an answer may have tens of thousands of rows, and numbers with means of a thousand others. */
+async function seriesOf(
+  plan: TrendsPlan,
+  rows: readonly (readonly unknown[])[],
+): Promise<readonly TrendsLine[]> {
+  const slices = new Slices()
   const buckets = bucketsOf(plan.range)
   const find = stepFinder(plan, buckets)
   const empty = (): number[] => Array.from({ length: buckets.length }, () => 0)
@@ -53,13 +59,17 @@ function seriesOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): read
     match.set(key, line)
     const step = find(row[0])
     if (step !== null) line.data[step] = (line.data[step] ?? 0) + numberOf(row.at(-1))
+    if (slices.isOver()) await slices.end()
   }
   const scale = scaleOf(plan)
-  return [...match.values()].map(({ values, data }) => {
-    const shown = shownData(plan, data.map(scale))
+  const lines: TrendsLine[] = []
+  for (const { values, data } of match.values()) {
+    const shown = await shownData(plan, data.map(scale), slices)
     const total = isCumulative(plan.query) ? (shown.at(-1) ?? 0) : sumOf(shown)
-    return { values, data: shown, total }
-  })
+    lines.push({ values, data: shown, total })
+    if (slices.isOver()) await slices.end()
+  }
+  return lines
 }
 
 /** Finds the bucket of a row; rows of moving windows have its index. */
@@ -73,20 +83,33 @@ function stepFinder(
   return (value) => steps.get(Number(value)) ?? null
 }
 
-function shownData({ query }: TrendsPlan, data: readonly number[]): readonly number[] {
-  const smooth = movingAverage(data, query.trendsFilter?.smoothingIntervals ?? 1)
+async function shownData(
+  { query }: TrendsPlan,
+  data: readonly number[],
+  slices: Slices,
+): Promise<readonly number[]> {
+  const smooth = await movingAverage(data, query.trendsFilter?.smoothingIntervals ?? 1, slices)
   if (!isCumulative(query)) return smooth
   let sum = 0
   return smooth.map((value) => (sum += value))
 }
 
 /** Moving average of the last `count` values, truncated; fewer at the beginning. */
-function movingAverage(data: readonly number[], count: number): readonly number[] {
+async function movingAverage(
+  data: readonly number[],
+  count: number,
+  slices: Slices,
+): Promise<readonly number[]> {
   if (count <= 1) return data
-  return data.map((_, index) => {
-    const window = data.slice(Math.max(0, index - count + 1), index + 1)
-    return Math.floor(sumOf(window) / window.length)
-  })
+  const means: number[] = []
+  for (const index of data.keys()) {
+    const first = Math.max(0, index - count + 1)
+    let sum = 0
+    for (let at = first; at <= index; at += 1) sum += data[at] ?? 0
+    means.push(Math.floor(sum / (index - first + 1)))
+    if (slices.isOver()) await slices.end()
+  }
+  return means
 }
 
 /** The scaling of a plan's values. Finding a math parses templates, 40 µs, which for each value took most of an answer. */

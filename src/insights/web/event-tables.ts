@@ -6,6 +6,7 @@ import type {
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { alias, field, order } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { freshnessOf, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { allOf, queryCondition } from '../members/conditions.ts'
@@ -98,7 +99,7 @@ async function answerTable(table: EventTable, request: EventTableRequest): Promi
   const rows = await queryPage(paged, page, { ask, rows_max: context.rows_max })
   const is_compared = periods.previous !== null
   return {
-    results: rows.rows.map(([name, ...cells]) => [
+    results: await mapInSlices(rows.rows, ([name, ...cells]) => [
       name,
       ...table.figures.map((_, index) => [
         scaledCount(cells[index * 2], query),

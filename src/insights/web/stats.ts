@@ -4,6 +4,7 @@ import { Refusal } from '../../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, field, order } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { freshnessOf, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
 import { queryPage, readRowPage, serializePage } from '../page.ts'
@@ -99,7 +100,7 @@ export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
     const columns = ['breakdown_value', ...table.columns.map(({ name }) => name)]
     const is_compared = periodsOf(query, context).previous !== null
     return {
-      results: rows.rows.map(([value, ...cells]) => [
+      results: await mapInSlices(rows.rows, ([value, ...cells]) => [
         value,
         ...table.columns.map(({ is_count }, index) => {
           const read = (cell: unknown): unknown =>
