@@ -116,6 +116,15 @@ const LARGE: readonly (readonly [string, () => Promise<InsightAnswer>])[] = [
     },
   ],
   [
+    'totals over ten thousand days of a zone whose clocks change',
+    () => {
+      const trendsFilter = { display: 'ActionsTable' }
+      const query = { ...trends, trendsFilter, dateRange: { date_from: '1997-04-25' } }
+      const context = { ...CONTEXT, timezone: 'Europe/Berlin' }
+      return TRENDS.answer(query, context, answering([['pro', 1]]))
+    },
+  ],
+  [
     'retention of three hundred days by eight values',
     () => RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(8))),
   ],

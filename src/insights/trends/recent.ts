@@ -16,12 +16,15 @@ const DAY_STEPS = { minute: 1440, hour: 24, day: 1 } as const
  * The line's range in the buckets by which the window moves; weeks and months are counted on their
  * last day.
  */
-function windowRange({
-  range,
-}: TrendsPlan): InsightDateRange & { readonly interval: keyof typeof DAY_STEPS } {
-  const { interval } = range
-  return { ...range, interval: interval === 'minute' || interval === 'hour' ? interval : 'day' }
+function windowRange({ range }: TrendsPlan): WindowRange {
+  // The buckets of the same range are listed once.
+  return isWindow(range) ? range : { ...range, interval: 'day' }
 }
+
+type WindowRange = InsightDateRange & { readonly interval: keyof typeof DAY_STEPS }
+
+const isWindow = (range: InsightDateRange): range is WindowRange =>
+  Object.hasOwn(DAY_STEPS, range.interval)
 
 /** Per bucket of the line, the `bucket` of its number in the rows of `recentActorsTree`. */
 export function recentBuckets(plan: TrendsPlan): readonly number[] {

@@ -5,7 +5,7 @@ import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { or } from '../../hogql/syntax/nodes.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
-import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
+import { bucketsOf, inWholeSteps, prepareBuckets } from '../dates/buckets.ts'
 import {
   firstEvent,
   freshnessOf,
@@ -29,6 +29,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
   rangeOf: (query, dates) => freshnessOf(trendsRange(query, dates)),
   answer: async (query, context, ask) => {
     const range = trendsRange(query, context, await firstEvent(query, ask))
+    await prepareBuckets(range)
     requireSteps(range)
     if (query.series.length === 0) {
       const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
@@ -40,6 +41,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     const texts: string[] = []
     let numbers = 0
     for (const plan of planLines(query, context, range, split)) {
+      await prepareBuckets(plan.range)
       const { rows, hogql } = await queryAll(trendsTree(plan), context, ask)
       texts.push(hogql)
       const lines = await linesOfRows(plan, rows)
