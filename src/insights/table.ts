@@ -2,6 +2,8 @@
 
 import { Refusal } from '../errors.ts'
 import { isObject } from '../json.ts'
+import { mapInSlices } from '../threads/sliced-json.ts'
+import { Slices } from '../threads/slices.ts'
 import type { InsightAnswer } from './insight.ts'
 
 export type InsightTable = {
@@ -17,13 +19,13 @@ type InsightMembers = Readonly<Record<string, unknown>>
 /** Every bucket is a column; wider tables are useless. */
 const COLUMNS_MAX = 1000
 
-/** An answer as a table. Refuses (`query_too_large`) tables that are too wide. */
-export function tableOfInsight({ results, said = {} }: InsightAnswer): InsightTable {
+/** An answer as a table, made in slices. Refuses (`query_too_large`) tables that are too wide. */
+export async function tableOfInsight({ results, said = {} }: InsightAnswer): Promise<InsightTable> {
   const { columns } = said
   const table =
     isTexts(columns) && isRows(results)
-      ? pairsApart({ columns, types: typesOf(said['types'], columns), rows: results })
-      : tableOfItems(itemsOf(results))
+      ? await pairsApart({ columns, types: typesOf(said['types'], columns), rows: results })
+      : await tableOfItems(itemsOf(results))
   if (table.columns.length <= COLUMNS_MAX) return table
   const detail = `The answer has ${table.columns.length} columns, which is more than ${COLUMNS_MAX}. Ask for longer steps of time.`
   throw new Refusal('query_too_large', detail)
@@ -45,7 +47,7 @@ function typesOf(said: unknown, columns: readonly string[]): readonly string[] {
 /** Web tables have a figure and its comparison in one cell; files get a column for each. */
 const COMPARED = 'context.columns.'
 
-function pairsApart(table: InsightTable): InsightTable {
+async function pairsApart(table: InsightTable): Promise<InsightTable> {
   const { columns, types, rows } = table
   const is_pair = columns.map(
     (name, index) =>
@@ -58,7 +60,9 @@ function pairsApart(table: InsightTable): InsightTable {
   return {
     columns: spread(columns, (name) => [name, `${name}_previous`]),
     types: spread(types, (type) => [type, type]),
-    rows: rows.map((row) => spread(row, (cell) => (Array.isArray(cell) ? cell : [cell]))),
+    rows: await mapInSlices(rows, (row) =>
+      spread(row, (cell) => (Array.isArray(cell) ? cell : [cell])),
+    ),
   }
 }
 
@@ -90,19 +94,33 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['action', 'filter', 'people'])
 const STEPS: ReadonlySet<string> = new Set(['data', 'days', 'labels'])
 
 /** Columns: the members of all items, then their buckets, each in order of appearance. */
-function tableOfItems(items: readonly InsightMembers[]): InsightTable {
-  const match = items.map((item) => ({ plain: plainMembers(item), steps: stepsOf(item) }))
-  const plain = [...new Set(match.flatMap((row) => [...row.plain.keys()]))]
-  const steps = [...new Set(match.flatMap((row) => [...row.steps.keys()]))]
+async function tableOfItems(items: readonly InsightMembers[]): Promise<InsightTable> {
+  const match = await mapInSlices(items, (item) => ({
+    plain: plainMembers(item),
+    steps: stepsOf(item),
+  }))
+  const plain = await keysOf(match.map((row) => row.plain))
+  const steps = await keysOf(match.map((row) => row.steps))
   if (plain.length === 0) return { columns: ['results'], types: [''], rows: [] }
   return {
     columns: [...plain, ...steps],
     types: [...plain.map(() => ''), ...steps.map(() => 'Float64')],
-    rows: match.map((row) => [
+    rows: await mapInSlices(match, (row) => [
       ...plain.map((name) => row.plain.get(name) ?? null),
       ...steps.map((name) => row.steps.get(name) ?? null),
     ]),
   }
+}
+
+/** The keys of all maps, each once, in order of appearance. */
+async function keysOf(maps: readonly ReadonlyMap<string, unknown>[]): Promise<readonly string[]> {
+  const slices = new Slices()
+  const keys = new Set<string>()
+  for (const map of maps) {
+    for (const key of map.keys()) keys.add(key)
+    if (slices.isOver()) await slices.end()
+  }
+  return [...keys]
 }
 
 function plainMembers(item: InsightMembers): ReadonlyMap<string, unknown> {

@@ -3,8 +3,10 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { TrendsQuery } from '../../src/contract/insights/trends.ts'
 import type { InsightAnswer, InsightContext, RunTree } from '../../src/insights/insight.ts'
 import { RETENTION_QUERY } from '../../src/insights/retention/retention.ts'
+import { tableOfInsight } from '../../src/insights/table.ts'
 import { TRENDS } from '../../src/insights/trends/trends.ts'
 import { WEB_STATS } from '../../src/insights/web/stats.ts'
+import { tableQuery } from '../../src/query/kinds/table-query.ts'
 import { sortInSlices } from '../../src/threads/slices.ts'
 import { measureTurns } from '../threads/longest-turn.ts'
 
@@ -64,7 +66,7 @@ const retention = (totalIntervals: number) =>
 const retained = (values: number): Rows =>
   times(50_000, (index) => [`value ${index % values}`, index % 300, (index * 7) % 300, 1])
 
-const LARGE: readonly (readonly [string, () => Promise<InsightAnswer>])[] = [
+const LARGE: readonly (readonly [string, () => Promise<unknown>])[] = [
   [
     'formulas of 500 characters over a thousand values',
     () => {
@@ -127,6 +129,16 @@ const LARGE: readonly (readonly [string, () => Promise<InsightAnswer>])[] = [
   [
     'retention of three hundred days by eight values',
     () => RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(8))),
+  ],
+  [
+    'a file of four hundred days by a thousand values',
+    async () => {
+      const days = times(390, (index) => `day ${index}`)
+      const data = times(390, (index) => index * 1.5)
+      const results = times(1000, (index) => ({ label: `value ${index}`, days, data }))
+      const table = await tableOfInsight({ results, hogql: null })
+      await tableQuery(table, { project_id: 1, timezone: 'UTC', form: 'csv', rows_max: 50_000 })
+    },
   ],
   [
     'a web table of fifty thousand pages',

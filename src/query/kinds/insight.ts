@@ -69,9 +69,9 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
         askRows(tree, options),
       )
       if (list !== null) return listQuery(list, options, { form, rows_max })
-      const table = tableOfInsight(await wholeAnswer(query, options))
+      const table = await tableOfInsight(await wholeAnswer(query, options))
       const { id: project_id, timezone } = project
-      return tableQuery(table, { project_id, timezone, form, rows_max })
+      return await tableQuery(table, { project_id, timezone, form, rows_max })
     },
   }
 }

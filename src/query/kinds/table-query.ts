@@ -2,6 +2,7 @@
 
 import { NO_READS } from '../../hogql/query-reads.ts'
 import type { InsightTable } from '../../insights/table.ts'
+import { mapInSlices, writeArray } from '../../threads/sliced-json.ts'
 import type { RowForm, WorkerQuery } from '../engine/protocol.ts'
 
 type TableOptions = {
@@ -22,31 +23,30 @@ type TransferColumn = {
   readonly read: (sql: string) => string
 }
 
-/** Builds a query with a table's rows. Values without a column type are written as JSON text. */
-export function tableQuery(
+/** Builds a query with a table's rows, in slices. Values without a column type are written as JSON text. */
+export async function tableQuery(
   { columns, types, rows }: InsightTable,
   { project_id, timezone, form, rows_max }: TableOptions,
-): WorkerQuery {
-  const transferred = columns.map((_, index) =>
+): Promise<WorkerQuery> {
+  const transferred = await mapInSlices([...columns.keys()], (index) =>
     transferColumn(
       types[index] ?? '',
       rows.map((row) => row[index] ?? null),
     ),
   )
-  const input = rows.map((row) =>
-    Object.fromEntries(
-      transferred.map(({ write }, index) => {
-        const value = row[index] ?? null
-        return [`c${index}`, value === null ? null : write(value)]
-      }),
-    ),
-  )
+  const input = await writeArray(rows, (row) => {
+    const cells = transferred.map(({ write }, index) => {
+      const value = row[index] ?? null
+      return [`c${index}`, value === null ? null : write(value)]
+    })
+    return [JSON.stringify(Object.fromEntries(cells))]
+  })
   const shape = transferred.map(({ engine_type }, index) => `"c${index}":"${engine_type}"`)
   const list = transferred.map(({ read }, index) => `${read(`r.c${index}`)} as c${index}`)
   return {
     project_id,
     sql: `select ${list.join(', ')} from (select unnest(from_json($1, '[{${shape.join(',')}}]')) as r)`,
-    values: [{ type: 'VARCHAR', text: JSON.stringify(input) }],
+    values: [{ type: 'VARCHAR', text: Buffer.concat(input).toString() }],
     types: transferred.map(({ type }) => type),
     reads: NO_READS,
     timezone,
