@@ -217,22 +217,23 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     'says why a stream broke off: %s',
     async (_, sql, why, types) => {
       for (const form of ['csv', 'ndjson'] as const) {
-        let parts = 0
         const query = plainQuery(sql, {
           rows_max: 100_000_000,
           types,
           parts: { form, columns: ['n', 'text'].slice(0, types.length) },
         })
-        const asked = engine.ask(query, {
-          timeout_ms: 60_000,
-          // A reader that is slower than the server.
-          onPart: async () => {
-            parts += 1
-            await Bun.sleep(20)
-          },
-        })
-        expect(await rejectionOf(asked)).toMatchObject(why)
-        expect(parts).toBeGreaterThan(0)
+        // On a busy machine the server may fail before the first part is read: then nothing broke off.
+        for (let parts = 0; parts === 0; ) {
+          const asked = engine.ask(query, {
+            timeout_ms: 60_000,
+            // A reader that is slower than the server.
+            onPart: async () => {
+              parts += 1
+              await Bun.sleep(20)
+            },
+          })
+          expect(await rejectionOf(asked)).toMatchObject(why)
+        }
       }
     },
     60_000,
