@@ -1,7 +1,10 @@
 /** The largest answers that the limits allow are made in turns: other requests pass between. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import type { FunnelsQuery } from '../../src/contract/insights/funnels.ts'
 import type { TrendsQuery } from '../../src/contract/insights/trends.ts'
+import { FUNNELS } from '../../src/insights/funnels/funnels.ts'
 import type { InsightAnswer, InsightContext, RunTree } from '../../src/insights/insight.ts'
+import { PATHS } from '../../src/insights/paths/paths.ts'
 import { RETENTION_QUERY } from '../../src/insights/retention/retention.ts'
 import { tableOfInsight } from '../../src/insights/table.ts'
 import { TRENDS } from '../../src/insights/trends/trends.ts'
@@ -129,6 +132,29 @@ const LARGE: readonly (readonly [string, () => Promise<unknown>])[] = [
   [
     'retention of three hundred days by eight values',
     () => RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(8))),
+  ],
+  [
+    'paths of ten thousand edges, each from an item of its own',
+    () => {
+      const query = { kind: 'PathsQuery', pathsFilter: { edgeLimit: 10_000 } } as const
+      const rows = times(10_000, (index) => [`1_/page/${index}`, `2_/page/${index}`, 1, 1])
+      return PATHS.answer(query, CONTEXT, answering(rows))
+    },
+  ],
+  [
+    'a funnel of four hundred days by a thousand values',
+    () => {
+      const buckets = times(380, (index) => [index, 2, 1])
+      const rows = times(1000, (index) => [`value ${index}`, buckets, 2])
+      const query: FunnelsQuery = {
+        kind: 'FunnelsQuery',
+        series: [event, event],
+        dateRange: { date_from: '2023-06-01' },
+        breakdownFilter: { breakdown: 'plan', breakdown_limit: 1000 },
+        funnelsFilter: { funnelVizType: 'trends' },
+      }
+      return FUNNELS.answer(query, CONTEXT, answering(rows))
+    },
   ],
   [
     'a file of four hundred days by a thousand values',

@@ -1,7 +1,9 @@
 /**
  * The longest turn of this thread's event loop while something works: how long one request holds it. Measured in
- * processor time, which a busy machine stretches little. Several requests may share a turn, so it is an upper bound.
+ * processor time, without what other work on the same cores adds to it. Several requests may share a turn, so it is an
+ * upper bound.
  */
+import { machineSlowness } from './slowness.ts'
 
 type MeasuredWork<T> = { readonly result: T; readonly longest_ms: number }
 
@@ -42,7 +44,7 @@ async function measureOnce<T>(work: () => Promise<T>): Promise<MeasuredWork<T>> 
   try {
     const result = await work()
     look()
-    return { result, longest_ms: longest_us / 1000 }
+    return { result, longest_ms: longest_us / 1000 / machineSlowness() }
   } finally {
     is_over = true
   }

@@ -2,6 +2,7 @@
 
 import { alias, constant } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { bucketsOf, type TimeBucket } from '../dates/buckets.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { requireNumbers } from '../numbers.ts'
@@ -29,7 +30,8 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
   const match = funnel.breakdowns === null && groups.length === 0 ? [EMPTY_GROUP] : groups
   requireNumbers(match.length * buckets.length)
   const sorted = match.toSorted((a, b) => (valueText(a) < valueText(b) ? -1 : 1))
-  return { results: sorted.map((group) => seriesOf(group, buckets)), hogql }
+  const results = await mapInSlices(sorted, (group) => seriesOf(group, buckets))
+  return { results, hogql }
 }
 
 const valueText = ({ named }: FunnelGroup): string => JSON.stringify(named?.breakdown ?? null)

@@ -46,12 +46,13 @@ export const PATHS: InsightKind<PathsQuery> = {
 
 /** Edges reachable from a first step, since lighter edges before them may have been cut off. */
 export function reachable(edges: readonly PathEdge[]): readonly PathEdge[] {
+  const edges_from = Map.groupBy(edges, ({ source }) => source)
   const reached = new Set<string>()
-  const waiting = edges.map(({ source }) => source).filter((source) => source.startsWith('1_'))
+  const waiting = [...edges_from.keys()].filter((source) => source.startsWith('1_'))
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (reached.has(node)) continue
     reached.add(node)
-    for (const { source, target } of edges) if (source === node) waiting.push(target)
+    for (const { target } of edges_from.get(node) ?? []) waiting.push(target)
   }
   return edges.filter(({ source }) => reached.has(source))
 }

@@ -8,6 +8,7 @@ import { KIB, MIB } from '../../../src/bytes.ts'
 import type { ForwardedOutcome } from '../../../src/ingest/threads/messages.ts'
 import { createEventLoops, takeLongestTurn } from '../../../src/threads/loop-memory.ts'
 import { entryOf, RECEIVED_AT, type WireEvent } from '../../http/edges/wire.ts'
+import { machineSlowness } from '../../threads/slowness.ts'
 import { Folder, TOKEN } from '../folder.ts'
 
 setDefaultTimeout(60_000)
@@ -34,17 +35,9 @@ async function leastTurn(work: () => Promise<void>): Promise<number> {
     // The next heartbeat, which counts the last turn.
     await Bun.sleep(5)
     const turn_ms = takeLongestTurn(event_loops.data)
-    least_ms = Math.min(least_ms, turn_ms / slownessOfMachine())
+    least_ms = Math.min(least_ms, turn_ms / machineSlowness())
   }
   return least_ms
-}
-
-/** Processor time of a parse now, in times of that on an undisturbed core of a small server; at least 1. */
-function slownessOfMachine(): number {
-  const before = process.threadCpuUsage()
-  JSON.parse(MANY_NAMES)
-  const { user, system } = process.threadCpuUsage(before)
-  return Math.max(1, (user + system) / 1000 / PARSE_MS)
 }
 
 /** Items with commas between them, up to a number of characters. */
@@ -59,10 +52,6 @@ function fill(length: number, item: (index: number) => string): string {
 }
 
 const shortNames = (length: number): string => fill(length, (index) => `"${index.toString(36)}":0`)
-
-/** What is parsed to see how slow the machine is, and the milliseconds that it takes without other work beside it. */
-const MANY_NAMES = `{${shortNames(600 * KIB)}}`
-const PARSE_MS = 12
 
 /** Nearly as much as an event may have. */
 const LONGEST = MIB - 2 * KIB
