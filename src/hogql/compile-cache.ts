@@ -61,7 +61,7 @@ export function compileText(
 ): CompiledQuery {
   return text.length > TEXT_LENGTH_MAX
     ? compileFresh(tree, context).compiled
-    : compileKept({ text, density: 1 }, tree, context)
+    : compileThroughCache({ text, density: 1 }, tree, context)
 }
 
 /** Compiles a tree that code has built through the cache; its key is its JSON, which takes 12 to 40 µs. */
@@ -69,10 +69,10 @@ export function compileBuiltTree(tree: Select, context: CompileContext): Compile
   const text = JSON.stringify(tree, writeExactly)
   return text.length > TREE_LENGTH_MAX
     ? compileFresh(tree, context).compiled
-    : compileKept({ text, density: TREE_DENSITY }, tree, context)
+    : compileThroughCache({ text, density: TREE_DENSITY }, tree, context)
 }
 
-function compileKept(
+function compileThroughCache(
   { text, density }: { readonly text: string; readonly density: number },
   tree: Select,
   context: CompileContext,

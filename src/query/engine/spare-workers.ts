@@ -60,7 +60,7 @@ export class SpareWorkers {
     return spare ?? this.#options.spawn(role)
   }
 
-  /** Keeps a worker that nobody needs, if it has run no query and its place is free; otherwise ends it. */
+  /** Keeps a worker that is no longer needed, if it has run no query and its place is free; otherwise ends it. */
   giveBack(worker: EngineWorker): void {
     const is_kept = worker.asked === 0 && this.#areWanted() && !this.#spares.has(worker.role)
     if (!is_kept) return worker.child.kill('closed')

@@ -25,7 +25,7 @@ function listThreads(pid: number): readonly number[] {
 
 function lowerPriorityOf(id: number): void {
   try {
-    // Raising it again is not everybody's right.
+    // Only a privileged user may raise it again.
     if (getPriority(id) < NICENESS) setPriority(id, NICENESS)
   } catch {
     // It has ended already.

@@ -1,7 +1,7 @@
 /**
  * Whether capture notices that its events are shipped: the same load while they cannot be, while a receiver only answers
  * for ClickHouse, which is the cost of shipping, and while a ClickHouse of this machine stores them. In life that one has
- * machines of its own: here it gets only the processor time that nobody else wants (SCHED_IDLE).
+ * machines of its own: here it gets only the processor time that no other process wants (SCHED_IDLE).
  */
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /** A receiver in front of a ClickHouse server, which can answer for it: so that a load beside shipping is not one beside a database. */
 
-/** The treatment of inserts of events: the server stores them, nobody does, or nothing gets through to the server at all. */
+/** The treatment of inserts of events: the server stores them, they are only answered, or nothing gets through to the server at all. */
 export type ReceiverMode = 'stores' | 'only answers' | 'is away'
 
 /** Listens in this process; everything but inserts of events is the server's to answer, unless it is away. */

@@ -34,16 +34,16 @@ export const groupBeforeOverrides: Pass = (statement) =>
   mapStatement(statement, { select: groupStored })
 
 /** Aggregates of a group that are aggregates of its parts, and how the parts' results are put together. */
-const COMBINED = new Map<string, (part: ColumnExpr) => ResolvedExpr>([
+const COMBINATIONS = new Map<string, (part: ColumnExpr) => ResolvedExpr>([
   ['count', (part) => sql`(${aggregateFragment('sum', [part], part.type)})::BIGINT`(part.type)],
   ['max', (part) => aggregateFragment('max', [part], part.type)],
   ['min', (part) => aggregateFragment('min', [part], part.type)],
 ])
 
 /** Events with the persons that they belong to today. */
-type LedEvents = { readonly join: Join; readonly events: Scan; readonly overrides: number }
+type JoinedEvents = { readonly join: Join; readonly events: Scan; readonly overrides: number }
 
-function ledEvents({ from }: ResolvedSelect): LedEvents | null {
+function joinedEvents({ from }: ResolvedSelect): JoinedEvents | null {
   if (from?.kind !== 'join' || from.join !== 'LEFT') return null
   const { left, right } = from
   if (left.kind !== 'scan' || right.kind !== 'scan') return null
@@ -52,31 +52,31 @@ function ledEvents({ from }: ResolvedSelect): LedEvents | null {
 }
 
 function groupStored(select: ResolvedSelect): ResolvedSelect {
-  const led = ledEvents(select)
+  const joined = joinedEvents(select)
   const { group_by, having, limit_by, qualify, where } = select
-  if (led === null || group_by?.mode !== 'plain' || limit_by !== null || qualify !== null)
+  if (joined === null || group_by?.mode !== 'plain' || limit_by !== null || qualify !== null)
     return select
   const keys = group_by.sets.flat()
   const shown = [...select.columns, ...select.order_by].map(({ expr }) => expr)
   const grouped = [...keys, ...shown, ...(having === null ? [] : [having])]
   const is_of_parts =
     keys.length > 0 &&
-    grouped.every((expr) => isOfGroups(expr, led)) &&
-    (where === null || isOfEvents(where, led)) &&
-    (led.join.on === null || isOfGroups(led.join.on, led))
-  return is_of_parts ? partGroups(select, led, group_by) : select
+    grouped.every((expr) => isOfGroups(expr, joined)) &&
+    (where === null || isOfEvents(where, joined)) &&
+    (joined.join.on === null || isOfGroups(joined.join.on, joined))
+  return is_of_parts ? partGroups(select, joined, group_by) : select
 }
 
 /** True for an expression of the stored person, its override, and aggregates of events that can be combined. */
-function isOfGroups(expr: ResolvedExpr, led: LedEvents): boolean {
-  if (expr.kind === 'aggregate') return isCombined(expr, led)
-  if (expr.kind === 'column') return expr.relation === led.overrides || isStored(expr, led)
+function isOfGroups(expr: ResolvedExpr, joined: JoinedEvents): boolean {
+  if (expr.kind === 'aggregate') return isCombined(expr, joined)
+  if (expr.kind === 'column') return expr.relation === joined.overrides || isStored(expr, joined)
   if (isNotPerRow(expr)) return false
   let is_of_groups = true
   mapChildren(
     expr,
     (child) => {
-      is_of_groups &&= isOfGroups(child, led)
+      is_of_groups &&= isOfGroups(child, joined)
       return child
     },
     keepQuery,
@@ -84,18 +84,24 @@ function isOfGroups(expr: ResolvedExpr, led: LedEvents): boolean {
   return is_of_groups
 }
 
-function isCombined(call: Aggregate, led: LedEvents): boolean {
+function isCombined(call: Aggregate, joined: JoinedEvents): boolean {
   const { args, distinct, filter, name, order_by, over } = call
-  if (!COMBINED.has(name) || args.length > 1 || distinct || order_by.length > 0 || over !== null)
+  if (
+    !COMBINATIONS.has(name) ||
+    args.length > 1 ||
+    distinct ||
+    order_by.length > 0 ||
+    over !== null
+  )
     return false
-  return [...args, ...(filter === null ? [] : [filter])].every((expr) => isOfEvents(expr, led))
+  return [...args, ...(filter === null ? [] : [filter])].every((expr) => isOfEvents(expr, joined))
 }
 
 /** True for an expression that reads nothing but the event. */
-function isOfEvents(expr: ResolvedExpr, led: LedEvents): boolean {
+function isOfEvents(expr: ResolvedExpr, joined: JoinedEvents): boolean {
   return !someExpr(
     expr,
-    (part) => isNotPerRow(part) || (part.kind === 'column' && part.relation !== led.events.id),
+    (part) => isNotPerRow(part) || (part.kind === 'column' && part.relation !== joined.events.id),
   )
 }
 
@@ -106,14 +112,18 @@ function isNotPerRow(expr: ResolvedExpr): boolean {
   return expr.kind === 'fragment' && expr.is_random === true
 }
 
-const isStored = ({ relation, name }: ColumnExpr, { events }: LedEvents): boolean =>
+const isStored = ({ relation, name }: ColumnExpr, { events }: JoinedEvents): boolean =>
   relation === events.id && name === 'person_id'
 
 /** Ids of the relations made here; others are smaller. */
 const FIRST_ID = 4_000_000
 
-function partGroups(select: ResolvedSelect, led: LedEvents, group_by: GroupBy): ResolvedSelect {
-  const { join, events } = led
+function partGroups(
+  select: ResolvedSelect,
+  joined: JoinedEvents,
+  group_by: GroupBy,
+): ResolvedSelect {
+  const { join, events } = joined
   const id = FIRST_ID + events.id
   const stored: ColumnExpr = { kind: 'column', relation: events.id, name: 'person_id', type: UUID }
   const parts: Output[] = [{ id: 1, expr: stored }]
@@ -125,8 +135,8 @@ function partGroups(select: ResolvedSelect, led: LedEvents, group_by: GroupBy): 
     return { kind: 'column', relation: id, name: `c${part.id}`, type: expr.type }
   }
   const combine = (expr: ResolvedExpr): ResolvedExpr => {
-    if (expr.kind === 'aggregate') return COMBINED.get(expr.name)?.(readPart(expr)) ?? expr
-    if (expr.kind === 'column') return isStored(expr, led) ? readPart(expr) : expr
+    if (expr.kind === 'aggregate') return COMBINATIONS.get(expr.name)?.(readPart(expr)) ?? expr
+    if (expr.kind === 'column') return isStored(expr, joined) ? readPart(expr) : expr
     return mapChildren(expr, combine, keepQuery)
   }
   const { having } = select
