@@ -283,6 +283,27 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('the answer of another kind of question is gone while the next one loads', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    const chart = page.getByRole('slider', { name: 'Trend' })
+    await chart.waitFor()
+    const asked = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    await page.route(`**/api/projects/${web.project}/query/`, async (route) => {
+      asked.resolve()
+      await answered.promise
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Lifecycle', exact: true }).click()
+    await asked.promise
+    expect(await chart.count()).toBe(0)
+    answered.resolve()
+    await page.getByRole('slider').first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
   // Those of SQL cancel one, too.
   longTest('a long question shows its progress, and Cancel stops it in the server', async () => {
     await using visit = await web.visit()

@@ -78,6 +78,25 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('the bar of a phone marks the open page, or the menu that has it', async () => {
+    await using visit = await ui.visit({ width: 390 })
+    const { page } = visit
+    const marked = page
+      .getByRole('navigation', { name: 'Pages' })
+      .locator('[aria-current=page]:visible')
+    for (const [folder, name] of [
+      ['events', 'Events'],
+      ['alerts', 'More pages'],
+    ] as const) {
+      await page.goto(`/p/${ui.project}/${folder}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      expect(
+        await marked.evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.textContent)),
+      ).toEqual([name])
+    }
+    expect(visit.complaints).toEqual([])
+  })
+
   for (const [at, width] of [390, 1440].entries()) {
     for (const scheme of at === 0 || EVERY_CASE ? schemesOf(at + 1) : []) {
       longTest(

@@ -81,8 +81,9 @@ export async function copyRows(
       if (is_last) return after
       if (slices.isOver()) await slices.end()
     }
-  } finally {
-    staged.close()
+  } catch (error) {
+    staged.discard()
+    throw error
   }
 }
 
@@ -142,5 +143,14 @@ class StagedRows {
     this.#appender = null
     this.#appended = 0
     appender?.closeSync()
+  }
+
+  /** Closes after an error, which a second one must not hide: closing writes the rows, and that fails too. */
+  discard(): void {
+    try {
+      this.close()
+    } catch {
+      // The caller gets the first error.
+    }
   }
 }

@@ -42,8 +42,7 @@ function PageLinks({ pages }: { readonly pages: readonly ProjectPage[] }): VNode
 }
 
 function PageLink({ page: { folder, title, icon } }: { readonly page: ProjectPage }): VNode {
-  const [path] = useLocation()
-  const is_open = path.split('/')[1] === folder
+  const is_open = useOpenFolder() === folder
   return (
     <Link href={`/${folder}`} class={style.link} aria-current={is_open ? 'page' : undefined}>
       <Icon name={icon} />
@@ -52,17 +51,27 @@ function PageLink({ page: { folder, title, icon } }: { readonly page: ProjectPag
   )
 }
 
+/** The folder of the open page. */
+function useOpenFolder(): string | undefined {
+  const [path] = useLocation()
+  return path.split('/')[1]
+}
+
 /** The bar at the lower edge of a phone: the first pages, and a menu with all others. */
 export function BottomBar(): VNode {
   const bar = [...listPages('first'), ...listPages('more')].slice(0, BAR_MAX)
   const others = PROJECT_PAGES.filter((page) => page.place !== 'none' && !bar.includes(page))
+  const open_folder = useOpenFolder()
+  const is_other = others.some(({ folder }) => folder === open_folder)
   const items = others.map(({ folder, title, icon }) => ({ text: title, icon, href: `/${folder}` }))
   return (
     <nav class={style.bar} aria-label="Pages">
       {bar.map((page) => (
         <PageLink key={page.folder} page={page} />
       ))}
-      {items.length > 0 && <Menu label="More pages" icon="more" items={items} />}
+      {items.length > 0 && (
+        <Menu label="More pages" icon="more" is_current={is_other} items={items} />
+      )}
     </nav>
   )
 }

@@ -27,6 +27,8 @@ type MenuProps = {
   readonly text?: string
   readonly icon?: IconName
   readonly look?: ButtonLook
+  /** The open page is one of the items. */
+  readonly is_current?: boolean
   /** `null` draws a line between groups. */
   readonly items: readonly (MenuItem | null)[]
 }
@@ -37,6 +39,7 @@ export function Menu({
   text,
   icon = text === undefined ? 'more' : undefined,
   look = 'quiet',
+  is_current = false,
   items,
 }: MenuProps): VNode {
   return (
@@ -44,6 +47,7 @@ export function Menu({
       label={label}
       role="menu"
       look={look}
+      is_current={is_current}
       {...(text !== undefined && { text })}
       {...(icon && { icon })}
     >

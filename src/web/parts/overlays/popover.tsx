@@ -18,6 +18,8 @@ type PopoverProps = {
   readonly is_bare?: boolean
   readonly role?: 'dialog' | 'menu' | 'listbox'
   readonly is_disabled?: boolean
+  /** The open page is one of those in the panel. */
+  readonly is_current?: boolean
   /** A key that opens it, and its text in the help. */
   readonly shortcut?: { readonly keys: string; readonly text: string }
   /** Drawn while the panel is open; `close` closes it and gives the focus back to the button. */
@@ -54,6 +56,7 @@ export function Popover(props: PopoverProps): VNode {
         aria-haspopup={role}
         aria-expanded={is_open}
         aria-controls={id}
+        aria-current={props.is_current === true ? 'page' : undefined}
         disabled={props.is_disabled}
         popovertarget={id}
       >

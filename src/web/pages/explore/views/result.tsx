@@ -40,7 +40,13 @@ export function Result({ question, onChange }: EditorProps): VNode {
   return (
     <section class={style.result} aria-label="Answer">
       <Toolbar question={question} onChange={onChange} />
-      <AnswerCard question={question} onPick={setClicked} onNote={setNote} />
+      <AnswerCard
+        // The answer to another kind of question is not shown while its own is loading.
+        key={question.kind}
+        question={question}
+        onPick={setClicked}
+        onNote={setNote}
+      />
       {clicked !== null && (
         <WhoDialog
           clicked={clicked}
