@@ -60,6 +60,21 @@ test('what somebody did within an hour stands together, beginning where it began
   await job.close()
 })
 
+test('where persons are rarely seen twice an hour, rows are in the order of time alone', async () => {
+  await using world = new World()
+  const minute = HOUR_US / 60
+  const others = ['bob', 'cyd', 'dan', 'eve', 'fay'].map((id, at) => [id, at * minute] as const)
+  send(world, [['ann', 2.5 * minute], ...others, ['ann', minute / 2]])
+  const job = createJob(world)
+  await job.run()
+  const times = await readFile(
+    world,
+    (file) => `select epoch_us("timestamp") - ${MARCH_US} from read_parquet(${file})`,
+  )
+  expect(times.map(Number)).toEqual([0, 0.5, 1, 2, 2.5, 3, 4].map((at) => at * minute))
+  await job.close()
+})
+
 test('times come back to the microsecond, whether files have them as milliseconds or not, and also put together', async () => {
   await using world = new World()
   const engine = world.openEngine()
