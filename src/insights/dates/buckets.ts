@@ -66,8 +66,9 @@ function* listBuckets(range: InsightDateRange): Generator<TimeBucket, void> {
   let start_us = stepStart(range.from_us, interval, dates)
   for (let count = 0; start_us <= range.to_us; count += 1) {
     if (count === BUCKETS_MAX) throw tooMany(interval)
-    yield { start_us, ...textsOf(start_us, interval, dates) }
-    start_us = nextStart(start_us, interval, dates)
+    const local = localDate(start_us, dates)
+    yield { start_us, ...textsOf(local, interval) }
+    start_us = nextStart(start_us, local, range)
   }
 }
 
@@ -116,14 +117,15 @@ export function stepAfter(start_us: bigint, count: number, range: InsightDateRan
   return instantOf(dateAfter(localDate(start_us, dates), interval, count), dates)
 }
 
-function nextStart(start_us: bigint, interval: Interval, dates: InsightDates): bigint {
+/** The beginning of the next bucket; `local` is the local time of this one. */
+function nextStart(start_us: bigint, local: Date, { interval, dates }: InsightDateRange): bigint {
   if (interval === 'hour' || interval === 'minute') {
     const length_us = BigInt(LENGTHS_MS[interval]) * 1000n
     const next = stepStart(start_us + length_us, interval, dates)
     // When the zone moves back by half an hour, the next hour would begin at the same local hour.
     return next > start_us ? next : start_us + length_us
   }
-  return instantOf(dateAfter(localDate(start_us, dates), interval, 1), dates)
+  return instantOf(dateAfter(local, interval, 1), dates)
 }
 
 function dateStart(local: Date, interval: Interval, { week_start_day }: InsightDates): Date {
@@ -147,12 +149,7 @@ function dateAfter(local: Date, interval: Interval, count: number): Date {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-function textsOf(
-  at_us: bigint,
-  interval: Interval,
-  dates: InsightDates,
-): Omit<TimeBucket, 'start_us'> {
-  const local = localDate(at_us, dates)
+function textsOf(local: Date, interval: Interval): Omit<TimeBucket, 'start_us'> {
   const text = local.toISOString()
   const date = text.slice(0, 10)
   const label = `${local.getUTCDate()}-${MONTHS[local.getUTCMonth()]}-${local.getUTCFullYear()}`
