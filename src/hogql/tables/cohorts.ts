@@ -33,16 +33,16 @@ const PERSON: JoinDef = {
 
 /** Members of uploaded cohorts, or of computed ones. */
 function membersOf(is_static: boolean): ViewDef {
-  const columns = viewColumns({ person_id: 'person_id', cohort_id: 'cohort_id' })
+  const columns = { person_id: 'person_id', cohort_id: 'cohort_id' }
   return {
     kind: 'view',
     of: MEMBERS,
-    columns,
+    columns: viewColumns(columns),
     where: (context) => ofKind(context, is_static),
     group_by: [],
     instants: [],
     fields: {
-      ...viewFields(columns.keys()),
+      ...viewFields(columns),
       team_id: TEAM_ID,
       person: joinedFields('person', PERSON_FIELDS),
     },
@@ -83,16 +83,16 @@ const CHANGED = parseExpr('version > 0')
 
 /** Distinct ids that now belong to another person than at first. */
 function overrides(names: readonly string[]): ViewDef {
-  const columns = viewColumns(Object.fromEntries(names.map((name) => [name, name])))
+  const columns = Object.fromEntries(names.map((name) => [name, name]))
   return {
     kind: 'view',
     of: RAW_PERSON_DISTINCT_IDS,
-    columns,
+    columns: viewColumns(columns),
     where: () => CHANGED,
     group_by: [],
     instants: [],
     fields: {
-      ...viewFields(columns.keys()),
+      ...viewFields(columns),
       team_id: TEAM_ID,
       person: joinedFields('person', PERSON_FIELDS),
     },

@@ -1,5 +1,6 @@
 /** Definitions of catalog tables: fields, the joins that fields add, and views over other tables. */
 
+import { memoizeValue } from '../../memoize.ts'
 import type { CompileContext } from '../context.ts'
 import { parseExpr } from '../parser/parser.ts'
 import type { ColumnExpr, PhysicalColumn, RelationName, ResolvedExpr } from '../sql/ir.ts'
@@ -48,8 +49,8 @@ export type ViewDef = {
   readonly fields: TableFields
   readonly joins: Readonly<Record<string, JoinDef>>
   readonly of: ScanDef
-  /** Each column as HogQL over the rows of `of` and the other columns. */
-  readonly columns: ReadonlyMap<string, Tree>
+  /** Each column as HogQL over the rows of `of` and the other columns; parsed when a query first reads the view. */
+  readonly columns: () => ReadonlyMap<string, Tree>
   readonly where: (context: CompileContext) => Tree | null
   readonly group_by: readonly string[]
   /** For groups that span a few days at most: their columns that are instants of one of the rows. */
@@ -57,15 +58,17 @@ export type ViewDef = {
 }
 export type TableDef = ScanDef | ViewDef
 
-/** Parses the columns of a view. The texts are constants of this program. */
-export function viewColumns(texts: Readonly<Record<string, string>>): ReadonlyMap<string, Tree> {
-  return new Map(Object.entries(texts).map(([name, text]) => [name, parseExpr(text)]))
+/** Parses the columns of a view at their first use. The texts are constants of this program. */
+export function viewColumns(texts: Readonly<Record<string, string>>): ViewDef['columns'] {
+  return memoizeValue(
+    () => new Map(Object.entries(texts).map(([name, text]) => [name, parseExpr(text)])),
+  )
 }
 
 /** The fields of a view: its columns. */
-export function viewFields(names: Iterable<string>): TableFields {
+export function viewFields(texts: Readonly<Record<string, string>>): TableFields {
   return Object.fromEntries(
-    [...names].map((name) => [name, computedField((source) => source.computed(name))]),
+    Object.keys(texts).map((name) => [name, computedField((source) => source.computed(name))]),
   )
 }
 

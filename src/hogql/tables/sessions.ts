@@ -108,19 +108,18 @@ const COLUMNS: Readonly<Record<string, string>> = {
   $is_bounce: `if(\`$pageview_count\` + \`$screen_count\` = 0, NULL, not(\`$pageview_count\` + \`$screen_count\` > 1 or \`$autocapture_count\` > 0 or \`$session_duration\` >= ${BOUNCE_S}))`,
 }
 
-const columns = viewColumns(COLUMNS)
 const HAS_SESSION = parseExpr("`$session_id` != ''")
 
 /** One row per session id of any event. */
 export const SESSIONS: ViewDef = {
   kind: 'view',
   of: { ...EVENTS_ALONE, fields: { ...EVENTS_ALONE.fields, said: TEXTS } },
-  columns,
+  columns: viewColumns(COLUMNS),
   where: () => HAS_SESSION,
   group_by: ['session_id'],
   instants: ['$start_timestamp', '$end_timestamp'],
   fields: {
-    ...viewFields(columns.keys()),
+    ...viewFields(COLUMNS),
     $event_count_map: computedField((session) => session.computed('$event_count_map'), false),
     team_id: TEAM_ID,
   },

@@ -169,7 +169,7 @@ export function requireShown(table: string, { context }: Resolver): void {
 /** A view: a sub-select with the columns that the query uses. */
 function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOptions): SourceRows {
   const inner = openTable(view.of, null, resolver)
-  const aliases = [...view.columns].map(
+  const aliases = [...view.columns()].map(
     ([name, node]) => [name, { node, state: 'waiting' as const, expr: null }] as const,
   )
   const scope = innerScope(null, { entries: [inner], aliases: new Map(aliases) })
@@ -197,7 +197,7 @@ function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOp
     },
     relation: () => {
       // A select needs a column, even when none is used.
-      if (used.size === 0) output(view.columns.keys().next().value ?? '')
+      if (used.size === 0) output(view.columns().keys().next().value ?? '')
       const condition = where === null ? null : resolver.expr(where, scope)
       const keys = view.group_by.map(read)
       const query: ResolvedSelect = {
