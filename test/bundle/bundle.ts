@@ -3,20 +3,24 @@
  * transpiles its modules again: a server takes 0.96 s of processor time instead of 0.56 s. The web interface is built
  * once for all servers, not by each for its first page (1.5 s).
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { bundleProgram, WEB_PACK } from '../../src/bundle.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** Below `node_modules`, which a confined process may read. */
-const FOLDER = join(ROOT, 'node_modules/.cache/tidemark-tests')
-const MODULES = join(FOLDER, 'modules.json')
+/**
+ * Folders below `node_modules`, which a confined process may read. The program is as deep as in the package, which can be
+ * packed from it: its files name others by their way from the folder.
+ */
+const PROGRAM = join(ROOT, 'node_modules/.tidemark-tests')
+const SCRIPTS = join(ROOT, 'node_modules/.cache/tidemark-tests')
+const MODULES = join(SCRIPTS, 'modules.json')
 
 /** The module that builds the web interface, and what takes its place: a reader of the built one. */
 const WEB_FILES = join(ROOT, 'src/web-files.ts')
 const READ_BUILT_WEB = `import { unpackWeb } from './web-pack.ts'
-export const readWebFiles = async () => unpackWeb(await Bun.file('${join(FOLDER, WEB_PACK)}').bytes())`
+export const readWebFiles = async () => unpackWeb(await Bun.file('${join(PROGRAM, WEB_PACK)}').bytes())`
 
 const SOURCE = new Bun.Glob('src/**/*.ts')
 const TESTS = new Bun.Glob('test/**/*.ts')
@@ -33,7 +37,8 @@ type ModuleTexts = Readonly<Record<string, string>>
 
 /** Bundles the program, and the scripts that start parts of it. */
 export async function buildBundle(): Promise<void> {
-  await bundleProgram(FOLDER)
+  await bundleProgram(PROGRAM)
+  rmSync(SCRIPTS, { recursive: true, force: true })
   const paths = await Array.fromAsync(SOURCE.scan({ cwd: ROOT, absolute: true }))
   const started = readModules(paths)
     .filter(({ text }) => text.includes('import.meta'))
@@ -49,9 +54,9 @@ export async function buildBundle(): Promise<void> {
     entrypoints: starting.flatMap(({ path, text }) =>
       [...text.matchAll(SCRIPT_PATH)].map(([, name = '']) => join(dirname(path), name)),
     ),
-    outdir: FOLDER,
+    outdir: SCRIPTS,
     // Files that the server serves are named by their whole path, whatever folder it runs in.
-    publicPath: `${FOLDER}/`,
+    publicPath: `${SCRIPTS}/`,
     naming: { entry: '[name].[ext]' },
     splitting: true,
     plugins: [replaceModules(modules)],
@@ -84,19 +89,19 @@ function replaceModules(modules: ModuleTexts): Bun.BunPlugin {
 
 function startFromBundle(path: string, text: string): string {
   return text
-    .replaceAll(THREAD_URL, (_, name: string) => `new URL('file://${bundled(name)}')`)
-    .replaceAll(ENTRY_PATH, (_, name: string) => `'${bundled(name)}'`)
+    .replaceAll(THREAD_URL, (_, name: string) => `new URL('file://${bundled(PROGRAM, name)}')`)
+    .replaceAll(ENTRY_PATH, (_, name: string) => `'${bundled(PROGRAM, name)}'`)
     .replaceAll('import.meta.dir', `'${dirname(path)}'`)
 }
 
 function startScripts(text: string): string {
-  return text.replaceAll(SCRIPT_PATH, (_, name: string) => `'${bundled(name)}'`)
+  return text.replaceAll(SCRIPT_PATH, (_, name: string) => `'${bundled(SCRIPTS, name)}'`)
 }
 
 function readModules(paths: readonly string[]): readonly { path: string; text: string }[] {
   return paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
-function bundled(entry: string): string {
-  return join(FOLDER, `${basename(entry, '.ts')}.js`)
+function bundled(folder: string, entry: string): string {
+  return join(folder, `${basename(entry, '.ts')}.js`)
 }
