@@ -15,6 +15,7 @@ import {
   files,
   filesOnDisk,
   fingerprints,
+  PAUSE_MS,
   sendMixed,
   stopping,
   stopsAt,
@@ -189,6 +190,7 @@ describe('compaction', () => {
     while (Bun.peek.status(running) === 'pending') {
       expect(await fingerprints(engine)).toEqual(before)
       asked++
+      await Bun.sleep(PAUSE_MS)
     }
     await running
     expect(asked).toBeGreaterThan(0)

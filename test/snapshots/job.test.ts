@@ -19,6 +19,7 @@ import {
   filesOnDisk,
   fingerprints,
   NO_LOG,
+  PAUSE_MS,
   rowsInLog,
   sendMixed,
   stopping,
@@ -93,6 +94,7 @@ describe('the snapshot job', () => {
       expect([count, distinct]).toEqual([sent / 2, sent / 2])
       sendMixed(world, 100)
       sent += 100
+      await Bun.sleep(PAUSE_MS)
     }
     await running
     const before = await fingerprints(engine)
