@@ -44,6 +44,10 @@ create or replace macro ch_plain_digits(t, e) as concat(case when t like '-%' th
 create or replace macro ch_float_text(x) as case when isnan(x) then 'nan' when abs(x) >= 1e16 and abs(x) < 1e21 or abs(x) >= 1e-6 and abs(x) < 1e-4 then ch_plain_digits(x::varchar, regexp_extract(x::varchar, 'e(.+)$', 1)::int) else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
 create or replace macro ch_quote(s) as ('''' || replace(replace(s, '\', '\\'), '''', '\''') || '''');
 create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
+create or replace macro ch_between(x, lo, hi) as case when x < lo then lo when x > hi then hi else x end;
+create or replace macro ch_instant(s) as make_timestamp((ch_between(s, -62135596800, 253402300799) * 1000000)::bigint);
+create or replace macro ch_float_instant(s) as make_timestamp((case when isnan(s) then s else ch_between(s, -62135596800, 253402300799) end * 1000000)::bigint);
+create or replace macro ch_milli_instant(ms) as make_timestamp_ms(ch_between(ms, -62135596800000, 253402300799999)::bigint);
 create or replace macro ch_toint(s) as try_cast(regexp_extract(s, '^[+-]?[0-9]+$') as bigint);
 -- No blanks, underscores or second signs, which the engine reads over.
 create or replace macro ch_float(s) as try_cast(regexp_extract(s, '^(?:[-.0-9A-Za-z]|\+[.0-9A-Za-z])[-+.0-9A-Za-z]*$') as double);

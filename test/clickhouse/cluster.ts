@@ -12,6 +12,8 @@ import { DATABASE, PASSWORD, writeConfiguration } from './configuration.ts'
 
 const START_MS = 60_000
 const POLL_MS = 50
+/** A server that aborts writes its stack first. */
+const ABORT_MS = 20_000
 
 /** Which user asks, on which server (0 is the first), with which settings or parameters in the URL. */
 export type Asking = {
@@ -47,6 +49,19 @@ export class ClickHouseCluster implements AsyncDisposable {
   /** Runs one statement and gives the answer's text. Throws what the server says when it refuses. */
   run(sql: string, { user = 'writer', shard = 0, settings = {} }: Asking = {}): Promise<string> {
     return this.server(shard).run(sql, { database: DATABASE, user, ...settings })
+  }
+
+  /**
+   * After a shard could not be reached: waits until a server has aborted and starts it again; false when none does. A server
+   * of clickhouse-local, unlike a real one, aborts when a connection is reset while it reads from it, and the server that
+   * asks resets some of its connections to shards on which a query failed.
+   */
+  async startAborted(): Promise<boolean> {
+    for (const end = Date.now() + ABORT_MS; Date.now() < end; await Bun.sleep(POLL_MS)) {
+      const ended = await Promise.all(this.shards.map((server) => server.startAgain()))
+      if (ended.includes('SIGABRT')) return true
+    }
+    return false
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -49,5 +49,6 @@ describe.skipIf(!hasClickHouse())('insights', () => {
       }
       expect(different).toEqual([])
       engine.close()
-    }, 600_000)
+      // All of them take 3 minutes alone, and seven beside other work.
+    }, 1_800_000)
 })

@@ -3,13 +3,15 @@
  * is spelled otherwise there, or only HogQL has.
  */
 
+import { END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
 import { readUnit } from '../functions/dates/date-parts.ts'
 import { findFunction } from '../functions/registry.ts'
 import { COMPARISONS } from '../sql/comparisons.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
-import { constantInt, constantText } from '../sql/sql-fragments.ts'
-import { clickhouseName, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
-import { requireConstants } from './constant-arguments.ts'
+import { constantInt, constantText, NULL_VALUE } from '../sql/sql-fragments.ts'
+import { mayNotFit } from '../types/convert.ts'
+import { clickhouseName, isNumeric, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
+import { isConstant, requireConstants } from './constant-arguments.ts'
 import { refuseThere } from './refuse-there.ts'
 import type { ClickHouseValues } from './values.ts'
 
@@ -101,11 +103,21 @@ const dateOf: CallPrinting = ([value = ''], { args: [from], type }, printer) =>
 const timeOf: CallPrinting = ([value = '', zone], { args: [from], type }, printer) =>
   instantOf(value, from?.type ?? UNKNOWN, zone ?? printer.values.text(zoneOf(type)))
 
+/** The milliseconds since 1970 of the first and the last instant that the server reads rightly. */
+const FIRST_MS = FIRST_INSTANT_US / 1000n
+const LAST_MS = (END_INSTANT_US - 1n) / 1000n
+
+/** An instant of a year, month, day, hour, minute and second in a zone. */
+const madeTime: CallPrinting = (args, { type }, printer) =>
+  `makeDateTime64(${args.slice(0, 6).join(', ')}, 0, 6, ${printer.values.text(zoneOf(type))})`
+
 /** By HogQL's name. Adding a line spells one function for ClickHouse. */
 const CALLS: Readonly<Record<string, CallPrinting>> = {
   // made by the resolver
   asType: ([value = ''], { args: [from], type }, printer) =>
-    convertTo(value, from?.type ?? UNKNOWN, type, printer),
+    from !== undefined && from.type.kind !== 'decimal' && mayNotFit(from, type)
+      ? `accurateCastOrNull(${from.type.kind === 'float' ? `trunc(${value})` : value}, ${printer.values.text(clickhouseName({ ...type, nullable: false }))})`
+      : convertTo(value, from?.type ?? UNKNOWN, type, printer),
   groupingOfKeys: renamed('grouping'),
   _caseWithExpression: renamed('caseWithExpression'),
   memberOf: ([of, key]) => `JSONExtract(${of}, toString(${key}), 'Nullable(String)')`,
@@ -116,6 +128,8 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
       ? `arraySlice(${of}, ${from})`
       : `arraySlice(${of}, ${from}, ${to} - ${from} + 1)`,
   // conditions
+  // Shards would name its arguments otherwise than the server that asks them.
+  indexHint: () => 'toUInt8(1)',
   in: ([left, ...rest], { args }) => `(${left} IN ${membersOf(rest, args)})`,
   notIn: ([left, ...rest], { args }) => `(${left} NOT IN ${membersOf(rest, args)})`,
   matches: renamed('match'),
@@ -179,17 +193,24 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   timestamp_sub: shifted('minus'),
   date_part: ([, value], { args: [part] }) => datePart(constantText(part), value ?? ''),
   make_date: renamed('makeDate'),
-  make_timestamp: renamed('makeDateTime'),
-  make_timestamptz: renamed('makeDateTime'),
+  make_timestamp: madeTime,
+  makeDateTime: madeTime,
+  make_timestamptz: madeTime,
   timezone: ([zone, value]) => `toTimeZone(${value}, ${zone})`,
   to_char: renamed('formatDateTime'),
-  // A second argument is a format there.
-  fromUnixTimestamp: ([seconds, zone]) =>
-    zone === undefined
-      ? `fromUnixTimestamp(${seconds})`
-      : `toTimeZone(fromUnixTimestamp(${seconds}), ${zone})`,
+  fromUnixTimestamp: (args, call, printer) => {
+    const [seconds = NULL_VALUE] = call.args
+    if (!isNumeric(seconds.type)) return printer.namedCall('fromUnixTimestamp', args, call)
+    const precision = seconds.type.kind === 'int' ? 0 : 6
+    return `toDateTime64(${args[0]}, ${precision}, ${printer.values.text(zoneOf(call.type))})`
+  },
   to_timestamp: ([seconds], { type }, printer) =>
-    `fromUnixTimestamp64Micro(toInt64(${seconds} * 1000000), ${printer.values.text(zoneOf(type))})`,
+    `toDateTime64(${seconds}, 6, ${printer.values.text(zoneOf(type))})`,
+  fromUnixTimestamp64Milli: ([value = '', zone], { args: [from = NULL_VALUE] }) => {
+    const milliseconds =
+      from.type.kind === 'int' ? `clamp(toInt64(${value}), ${FIRST_MS}, ${LAST_MS})` : value
+    return `fromUnixTimestamp64Milli(${milliseconds}${zone === undefined ? '' : `, ${zone}`})`
+  },
   toDate: dateOf,
   _toDate: dateOf,
   to_date: dateOf,
@@ -239,7 +260,10 @@ export function printCall(call: Apply, printer: ExprPrinter): string {
   requireConstants(name, call.args)
   const args = call.args.map((arg, index) => argumentText(arg, index, { ...call, name }, printer))
   const own = Object.hasOwn(CALLS, name) ? CALLS[name] : undefined
-  return own === undefined ? printer.namedCall(name, args, call) : own(args, call, printer)
+  const text = own === undefined ? printer.namedCall(name, args, call) : own(args, call, printer)
+  return call.type.kind === 'datetime' && isConstant(call)
+    ? printer.values.saturated(text, call.type)
+    : text
 }
 
 function argumentText(

@@ -41,3 +41,10 @@ const readsRow = (expr: ResolvedExpr): boolean =>
   expr.kind === 'local' ||
   expr.kind === 'property' ||
   (expr.kind === 'apply' && expr.aggregate !== null)
+
+/** Whether the server can compute an expression before it reads a row. */
+export const isConstant = (expr: ResolvedExpr): boolean => !someExpr(expr, dependsOnRow)
+
+/** The parameter of a lambda is no row: its list may be constant. */
+const dependsOnRow = (expr: ResolvedExpr): boolean =>
+  expr.kind === 'window' || (expr.kind !== 'local' && readsRow(expr))

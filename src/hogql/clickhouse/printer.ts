@@ -24,6 +24,7 @@ import type {
   SetOperation,
   SetQuery,
   Statement,
+  Subquery,
   Window,
 } from '../sql/ir.ts'
 import type { PrintedQuery } from '../sql/print.ts'
@@ -274,7 +275,7 @@ class ClickHousePrinter implements ExprPrinter {
       case 'item':
         return `tupleElement(${this.expr(expr.of)}, ${expr.position})`
       case 'subquery':
-        return `${expr.form === 'exists' ? 'EXISTS ' : ''}(${this.query(expr.query)})`
+        return this.#subquery(expr)
       case 'window':
         return this.#window(expr)
       case 'fragment':
@@ -284,6 +285,12 @@ class ClickHousePrinter implements ExprPrinter {
       case 'instant':
         throw new Error(`${expr.kind} is made by passes for DuckDB`)
     }
+  }
+
+  #subquery({ form, query, type }: Subquery): string {
+    const text = `(${this.query(query)})`
+    if (form === 'exists') return `EXISTS ${text}`
+    return form === 'scalar' ? this.values.saturated(text, type) : text
   }
 
   #spelled(pieces: readonly string[], args: readonly ResolvedExpr[]): string {

@@ -1,5 +1,6 @@
 /** Values in ClickHouse's SQL: texts and moving times as parameters, numbers, times and ids printed from what was parsed. */
 
+import { DAY_US, END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
 import type { ValueExpr } from '../sql/ir.ts'
 import { StatementParameters } from '../sql/parameters.ts'
 import { RelativeTime } from '../times/relative-time.ts'
@@ -34,8 +35,8 @@ export class ClickHouseValues {
     if (typeof value === 'boolean') return String(value)
     if (typeof value === 'string') return this.#typedText(value, type)
     if (typeof value === 'number') return floatText(value)
-    if (type.kind === 'datetime') return this.#instant(`toInt64(${value})`, type)
-    if (type.kind === 'date') return `${dateFunction(type, value)}(${value})`
+    if (type.kind === 'datetime') return this.#constantInstant(value, type)
+    if (type.kind === 'date') return dateText(value, type)
     if (type.kind === 'interval') return `toInterval${type.unit}(${value})`
     return integerText(value, type)
   }
@@ -49,6 +50,25 @@ export class ClickHouseValues {
   #instant(micros: string, type: Type): string {
     const zone = type.kind === 'datetime' ? type.timezone : 'UTC'
     return `fromUnixTimestamp64Micro(${micros}, ${this.text(zone)})`
+  }
+
+  #constantInstant(us: bigint, type: Type): string {
+    const text = this.#instant(`toInt64(${us})`, type)
+    const is_sure = us > FIRST_INSTANT_US + DAY_US && us < END_INSTANT_US - DAY_US
+    return is_sure ? text : this.saturated(text, type)
+  }
+
+  /**
+   * A constant instant within the years 1 to 9999 of its zone. The server sends constants to shards as texts, and reads
+   * those of other years as other instants: `x` → `clamp(x, toDateTime64('0001-01-01 00:00:00', 0, 'UTC'), …)`
+   */
+  saturated(text: string, type: Type): string {
+    // Those with more digits have years from 1677 to 2262.
+    if (type.kind !== 'datetime' || type.precision > 6) return text
+    const [first, last] = ['0001-01-01 00:00:00', '9999-12-31 23:59:59'].map(
+      (local) => `toDateTime64('${local}', 0, ${this.text(type.timezone)})`,
+    )
+    return `clamp(${text}, ${first}, ${last})`
   }
 
   #typedText(value: string, type: Type): string {
@@ -69,11 +89,17 @@ const CAN_BE_NULL: ReadonlySet<Type['kind']> = new Set([
 
 /** The last day of the type Date; later and earlier ones need Date32. */
 const DATE_DAYS_MAX = 65_535n
+/** The days of Date32, 1900 to 2299: the server takes a larger number for seconds. */
+const WIDE_DAYS_MIN = -25_567n
+const WIDE_DAYS_MAX = 120_529n
 
-const dateFunction = (type: Type, days: bigint): string =>
-  (type.kind === 'date' && type.wide === true) || days < 0n || days > DATE_DAYS_MAX
-    ? 'toDate32'
-    : 'toDate'
+/** A date by its days since 1970: the nearest one that the server has. */
+function dateText(days: bigint, type: Type): string {
+  const is_wide = type.kind === 'date' && type.wide === true
+  if (!is_wide && days >= 0n && days <= DATE_DAYS_MAX) return `toDate(${days})`
+  if (days < WIDE_DAYS_MIN) return `toDate32(${WIDE_DAYS_MIN})`
+  return `toDate32(${days > WIDE_DAYS_MAX ? WIDE_DAYS_MAX : days})`
+}
 
 /** A float as its shortest text that reads back the same, never as an integer. */
 function floatText(value: number): string {

@@ -5,7 +5,7 @@
 
 import type { ResolvedExpr } from '../sql/ir.ts'
 import { NULL_VALUE, sql } from '../sql/sql-fragments.ts'
-import { convert } from '../types/convert.ts'
+import { castTo } from '../types/convert.ts'
 import { STRING, UINT64, withNull } from '../types/types.ts'
 import {
   type FunctionDef,
@@ -18,7 +18,7 @@ import {
 
 /** The argument, converted to the type of the call. */
 const asType: Lowering = (call, context) => ({
-  ...convert(call.args[0] ?? NULL_VALUE, call.type, context),
+  ...castTo(call.args[0] ?? NULL_VALUE, call.type, context),
   type: call.type,
 })
 

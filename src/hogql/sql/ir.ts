@@ -69,7 +69,7 @@ export type InstantExpr = {
 }
 /** The local time of an instant in a zone: a naive timestamp that only occurs inside other expressions. */
 export type ClockOf = { readonly kind: 'clock'; readonly of: ResolvedExpr; readonly type: Type }
-type Subquery = {
+export type Subquery = {
   readonly kind: 'subquery'
   readonly form: 'exists' | 'rows' | 'scalar'
   readonly query: ResolvedQuery

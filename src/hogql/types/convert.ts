@@ -24,6 +24,7 @@ import {
   duckdbName,
   FLOAT64,
   INT64,
+  intType,
   isBoolean,
   isNumeric,
   isText,
@@ -196,10 +197,16 @@ export function asInstant(
   if (type.kind === 'date') return startOfDate(expr, timezone, context)
   if (isNumeric(type)) {
     const shown = withNull(dateTimeType(timezone), type.nullable)
-    return sql`make_timestamp((${expr} * 1000000)::BIGINT)`(shown)
+    return instantOfSeconds(expr, shown)
   }
   return constantInstant(expr, timezone, context) ?? textInstant(expr, timezone, context)
 }
+
+/** The instant of a number of seconds since 1970: the nearest one of the years 1 to 9999; NaN is an error. */
+export const instantOfSeconds = (seconds: ResolvedExpr, type: Type): ResolvedExpr =>
+  seconds.type.kind === 'float'
+    ? sql`ch_float_instant(${seconds})`(type)
+    : sql`ch_instant(${seconds})`(type)
 
 /**
  * The instant of a constant text, in the zone's local time where it has no offset; null when it is
@@ -262,6 +269,36 @@ function numberDate(expr: ResolvedExpr, timezone: string, context: CompileContex
 export function fitNumber(expr: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind !== 'int' || type.bits >= 64) return expr
   return sql`ch_fit(${expr}, ${bindInt(type.bits)}, ${bindBool(type.signed)})`(type)
+}
+
+/** Whether a number may be beyond an integer type: by its type, or by its value where it is constant. */
+export function mayNotFit(expr: ResolvedExpr, to: Type): boolean {
+  if (to.kind !== 'int') return false
+  const from = expr.type
+  if (from.kind !== 'int') return from.kind === 'float' || from.kind === 'decimal'
+  if (expr.kind === 'value' && typeof expr.value === 'bigint') {
+    const { value } = expr
+    return value !== (to.signed ? BigInt.asIntN(to.bits, value) : BigInt.asUintN(to.bits, value))
+  }
+  return from.signed === to.signed ? from.bits > to.bits : from.signed || from.bits >= to.bits
+}
+
+/** A number cut to a whole one; NULL when it does not fit the type. */
+function fitInteger(expr: ResolvedExpr, type: Type & { readonly kind: 'int' }): ResolvedExpr {
+  const whole =
+    expr.type.kind === 'int'
+      ? expr
+      : sql`try_cast(trunc(${expr}) AS HUGEINT)`(withNull(intType(128, true)))
+  const fitting = sql`ch_fit(${whole}, ${bindInt(type.bits)}, ${bindBool(type.signed)})`(type)
+  return type.bits < 64 || type.signed ? sql`(${fitting})::BIGINT`(type) : fitting
+}
+
+/** `CAST(x AS T)`: an expression as another type; NULL for a number or a text that does not fit an integer. */
+export function castTo(expr: ResolvedExpr, to: Type, context: CompileContext): ResolvedExpr {
+  if (to.kind !== 'int') return convert(expr, to, context)
+  if (mayNotFit(expr, to)) return fitInteger(expr, to)
+  const converted = convert(expr, to, context)
+  return isText(expr.type) && (to.bits < 64 || !to.signed) ? fitInteger(converted, to) : converted
 }
 
 /** An instant truncated to the sub-second digits of its type. */

@@ -65,6 +65,8 @@ const SETTINGS = {
   join_use_nulls: 1,
   group_by_use_nulls: 1,
   distributed_product_mode: 'global',
+  // A date before 1970 is its first day, not one of the next century.
+  date_time_overflow_behavior: 'saturate',
   // Partial answers are worse than none.
   skip_unavailable_shards: 0,
   cancel_http_readonly_queries_on_client_close: 1,

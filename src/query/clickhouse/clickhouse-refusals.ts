@@ -42,7 +42,7 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
     (code) =>
       [code, 'The query uses a function or an operator with types that it does not take.'] as const,
   ),
-  ...[1, 10, 46, 48, 403].map(
+  ...[1, 8, 10, 46, 48, 403].map(
     (code) => [code, 'The query uses something that ClickHouse does not have.'] as const,
   ),
   [395, 'throwIf found its condition to be true.'],

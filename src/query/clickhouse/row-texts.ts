@@ -128,12 +128,28 @@ function itemType(type: ClickHouseType, index: number): ClickHouseType {
 }
 
 const SECONDS = /^"(-?)(\d+)(?:\.(\d{1,6})\d*)?"$/
+/** In the second before 1970 each digit is subtracted from the character `0`, not added: half a second is `0.+00000`. */
+const BEFORE_1970 = /^"0\.([0'-/]{1,6})[0'-/]*"$/
+const ZERO = 48
 
 /** `"1711872000.123456"` as ISO 8601. */
 function instantOf(text: string, { clock }: Extract<ClickHouseType, { kind: 'datetime' }>): string {
-  const found = SECONDS.exec(text)
-  if (found === null) return text
-  const [, sign = '', seconds = '0', fraction = ''] = found
-  const size = BigInt(seconds) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
-  return instantText(sign === '-' ? -size : size, clock)
+  const us = microsOf(text)
+  return us === null ? text : instantText(us, clock)
 }
+
+/** Microseconds since 1970; null for another text. */
+function microsOf(text: string): bigint | null {
+  const found = SECONDS.exec(text)
+  if (found === null) {
+    const [, digits] = BEFORE_1970.exec(text) ?? []
+    return digits === undefined ? null : -fractionOf(digits.replace(/./g, mirrored))
+  }
+  const [, sign = '', seconds = '0', fraction = ''] = found
+  const size = BigInt(seconds) * 1_000_000n + fractionOf(fraction)
+  return sign === '-' ? -size : size
+}
+
+const fractionOf = (digits: string): bigint => BigInt(digits.padEnd(6, '0'))
+
+const mirrored = (digit: string): string => String(ZERO - digit.charCodeAt(0))

@@ -61,6 +61,6 @@ test('frames over times are counted in microseconds, as far as an offset of 32 b
 
 test('the second argument of fromUnixTimestamp is a zone, not a format', () => {
   const printed = compileHogQL("select fromUnixTimestamp(1, 'Asia/Tokyo')", CONTEXT, DIALECT).sql
-  expect(printed).toContain('toTimeZone(fromUnixTimestamp(1), {p1:String})')
+  expect(printed).toContain('toDateTime64(1, 0, {p1:String})')
   expect(detailOf("select fromUnixTimestamp(1, '%Y')")).toBe("Unknown timezone '%Y'.")
 })

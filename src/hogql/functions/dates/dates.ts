@@ -7,10 +7,11 @@ import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindText, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { cutsInUtc, dateOf, fromLocal, offsetOf } from '../../times/local-time.ts'
 import { nowIn } from '../../times/zones.ts'
-import { asDate, asInstant, convert } from '../../types/convert.ts'
+import { asDate, asInstant, convert, instantOfSeconds } from '../../types/convert.ts'
 import {
   DATE,
   dateTimeType,
+  FLOAT64,
   INT64,
   intType,
   STRING,
@@ -146,7 +147,7 @@ const unixSeconds: Lowering = (call, context) => {
 }
 
 const fromSeconds: Lowering = (call) =>
-  sql`make_timestamp(((${call.args[0] ?? NULL_VALUE})::DOUBLE * 1000000)::BIGINT)`(call.type)
+  instantOfSeconds(sql`(${call.args[0] ?? NULL_VALUE})::DOUBLE`(FLOAT64), call.type)
 
 const timestampIn: TypeRule = ({ args, context }) =>
   nullableLike(dateTimeType(zoneNamed(args[6], context)), args)
@@ -192,7 +193,7 @@ export const DATES: readonly FunctionDef[] = [
   scalar('toUnixTimestamp', '1-2', asDeclared(UINT32), unixSeconds),
   scalar('toUnixTimestamp64Milli', '1', asDeclared(INT64), 'epoch_ms($1)'),
   scalar('toUnixTimestamp64Micro', '1', asDeclared(INT64), 'epoch_us($1)'),
-  scalar('fromUnixTimestamp64Milli', '1-2', instantWith(3), 'make_timestamp_ms($1)'),
+  scalar('fromUnixTimestamp64Milli', '1-2', instantWith(3), 'ch_milli_instant($1)'),
   scalar('fromUnixTimestamp|to_timestamp', '1-2', instantWith(0), fromSeconds),
   scalar('toStartOfInterval', '2-3', intervalType, startOfInterval),
   scalar('toStartOfYear', '1', dateLike, startDate('Year')),

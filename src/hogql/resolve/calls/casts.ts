@@ -3,6 +3,7 @@
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import { applyFragment } from '../../sql/sql-fragments.ts'
 import type * as ast from '../../syntax/ast.ts'
+import { mayNotFit } from '../../types/convert.ts'
 import { findType, typeNames } from '../../types/type-names.ts'
 import { isText, withNull } from '../../types/types.ts'
 import { refuse, suggestName } from '../refusals.ts'
@@ -18,6 +19,7 @@ export function resolveCast(
   const type = findType(node.type_name, resolver.context)
   if (type === null)
     throw refuse(`Unknown type: ${node.type_name}${suggestName(node.type_name, typeNames())}`, node)
-  const nullable = type.nullable || value.type.nullable || isText(value.type)
+  const nullable =
+    type.nullable || value.type.nullable || isText(value.type) || mayNotFit(value, type)
   return applyFragment('asType', [value], withNull(type, nullable))
 }
