@@ -1,9 +1,9 @@
 /** Locates IP addresses: `$geoip_*` properties from a city database in MaxMind's format, if there is one. */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { isIP, isIPv4 } from 'node:net'
 import { dirname, join } from 'node:path'
 import timeZoneAt from '@photostructure/tz-lookup'
 import { Reader, type Response } from 'mmdb-lib'
+import { ipVersion } from './ip-version.ts'
 
 export type GeoipProperties = Readonly<Record<string, number | string>>
 
@@ -50,7 +50,7 @@ export function openGeoip(files: readonly string[]): Geoip {
   let older = recent
   const lookup = (ip: string): GeoipProperties | null => {
     const address = ip.replace(MAPPED, '')
-    if (isIP(address) === 0 || LOOPBACK.test(address)) return null
+    if (ipVersion(address) === 0 || LOOPBACK.test(address)) return null
     const known = recent.get(address) ?? older.get(address)
     if (known) return known.properties
     databases ??= { readers: files.flatMap(openReader), countryOf: openCountries() }
@@ -142,7 +142,7 @@ type Databases = {
 function locate(address: string, { readers, countryOf }: Databases): GeoipProperties | null {
   for (const reader of readers) {
     // A database of IPv4 addresses gives wrong results for IPv6.
-    if (reader.metadata.ipVersion === 4 && !isIPv4(address)) continue
+    if (reader.metadata.ipVersion === 4 && ipVersion(address) !== 4) continue
     const record = readRecord(reader, address)
     if (record) return 'country_code' in record ? fromFlat(record, countryOf) : fromNested(record)
   }

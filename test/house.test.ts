@@ -21,7 +21,15 @@ const TOP_LEVEL = new Set([
 ])
 
 /** Leaves that every room of the server may import: what they hold belongs to no room. */
-const LEAVES: ReadonlySet<string> = new Set(['bytes', 'json', 'like', 'memoize', 'time', 'uuid'])
+const LEAVES: ReadonlySet<string> = new Set([
+  'bytes',
+  'ip-version',
+  'json',
+  'like',
+  'memoize',
+  'time',
+  'uuid',
+])
 
 /** Every room and the rooms it may import. A room is a folder of src, or a file that stands alone. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /**
  * TRANSFORMATIONS: plugins that change or drop an event before it is stored. Pure; runs on the threads of ingestion.
  */
-import { isIPv4, isIPv6 } from 'node:net'
+import { ipVersion } from '../ip-version.ts'
 import { findPlugin, type PluginKey } from './catalog.ts'
 
 /** A stored configuration as the threads of ingestion read it. */
@@ -161,9 +161,10 @@ function normalizeUrl(text: string, drop_query: boolean): string {
 function anonymizeIp({ properties }: TransformedEvent): 'changed' | 'kept' {
   const ip = properties['$ip']
   if (typeof ip !== 'string') return 'kept'
-  if (isIPv4(ip)) properties['$ip'] = `${ip.slice(0, ip.lastIndexOf('.'))}.0`
+  const version = ipVersion(ip)
+  if (version === 4) properties['$ip'] = `${ip.slice(0, ip.lastIndexOf('.'))}.0`
   // A site gets a /48 network; the rest of the address identifies its subnets and devices.
-  else if (isIPv6(ip)) properties['$ip'] = `${expandIpv6(ip).slice(0, 3).join(':')}::`
+  else if (version === 6) properties['$ip'] = `${expandIpv6(ip).slice(0, 3).join(':')}::`
   else delete properties['$ip']
   return 'changed'
 }

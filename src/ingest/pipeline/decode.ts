@@ -1,11 +1,10 @@
 /** Bytes of a request → the JSON value in them: removes gzip, base64, lz64 and form encoding, however nested. */
 import { isUtf8 } from 'node:buffer'
-import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../../errors.ts'
 import type { RawCapture } from '../threads/messages.ts'
 import { expandLz64 } from './lz64.ts'
 import { boundaryOf, readParts } from './multipart.ts'
-import { isGzip, requireNamedToken } from './token.ts'
+import { isGzip, loadZlib, requireNamedToken } from './token.ts'
 
 /** The JSON value of a body, not interpreted yet. */
 export type DecodedBody = {
@@ -193,7 +192,7 @@ function unzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
 
 function gunzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
   try {
-    return gunzipSync(bytes, { maxOutputLength: body_bytes_max })
+    return loadZlib().gunzipSync(bytes, { maxOutputLength: body_bytes_max })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
       throw tooLarge()

@@ -1,5 +1,4 @@
 /** Snapshot files on disk: paths, a cheap damage check, checksums and fsync. */
-import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -78,7 +77,7 @@ function readTrailer(path: string, size: number): Buffer {
 
 /** Computes the checksum of a file, as a stream, so that the event loop is not blocked. */
 export async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256')
+  const hash = new Bun.CryptoHasher('sha256')
   for await (const piece of Bun.file(path).stream()) hash.update(piece)
   return hash.digest('hex')
 }
