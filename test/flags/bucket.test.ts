@@ -9,6 +9,7 @@ import {
   rolloutBucket,
   variantBucket,
 } from '../../src/flags/bucket.ts'
+import { codePoint } from '../code-points.ts'
 import { makeDefinitions, makeFlag, makePerson, valuesFor } from './make.ts'
 
 describe('the buckets', () => {
@@ -55,7 +56,7 @@ describe('the buckets', () => {
 describe('the buckets of one person after the other', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 80 }),
-    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.string({ unit: codePoint, maxLength: 80 }),
     fc.constantFrom('', 'variant', 'a'.repeat(64), 'a'.repeat(65), 'é', 'a\ud800'),
   )
 

@@ -1,6 +1,6 @@
 /** A data folder for tests of what reads it: events written as the data thread would, and an engine that is asked. */
 
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -134,6 +134,18 @@ export async function ask(
 ): Promise<unknown[][]> {
   const answer = await engine.ask(question(sql, more), { timeout_ms: AMPLE_MS })
   return JSON.parse(Buffer.from(answer.rows_json).toString())
+}
+
+/**
+ * A query that hears no interrupt, and takes no processor time: it opens a pipe that nobody writes into. Its engine is one
+ * of `openFoldingEngine`, which may read the pipe's folder.
+ */
+export function deafQuery({ data_dir }: Pick<World, 'data_dir'>): string {
+  const folder = gatheredFolder(data_dir, 1)
+  const pipe = join(folder, 'pipe')
+  mkdirSync(folder, { recursive: true })
+  if (!existsSync(pipe)) Bun.spawnSync(['mkfifo', pipe])
+  return `select length(content), $1 from read_text('${pipe}')`
 }
 
 /** What is refused, as `code: detail`. */

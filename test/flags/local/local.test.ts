@@ -9,6 +9,7 @@ import { localDefinitions, localVerdict } from '../../../src/flags/local/local.t
 import { asText } from '../../../src/flags/operators/value.ts'
 import { valueOf } from '../../../src/flags/result.ts'
 import { type FlagPerson, overlayProperties } from '../../../src/flags/subject.ts'
+import { codePoint } from '../../code-points.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from '../make.ts'
 
@@ -315,7 +316,7 @@ type Asked = {
 }
 
 const asked: fc.Arbitrary<Asked> = fc.record({
-  distinct_id: fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), fc.uuid()),
+  distinct_id: fc.oneof(fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }), fc.uuid()),
   own: ownProperties,
   enrollment: fc.constantFrom(null, 'true', 'false'),
   company: fc.constantFrom(null, 'acme', 'globex'),

@@ -13,6 +13,7 @@ import {
 import type { Expr, Node } from '../../../src/hogql/syntax/ast.ts'
 import { call, constant, field } from '../../../src/hogql/syntax/nodes.ts'
 import { heightOf, mapExpr, mapSelect, visitNodes } from '../../../src/hogql/syntax/walk.ts'
+import { codePoint } from '../../code-points.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { withoutPlaces } from '../trees.ts'
 
@@ -365,7 +366,7 @@ describe('any text', () => {
     (parse) => {
       const soup = fc.array(fc.constantFrom(...PIECES, '\n'), { maxLength: 60 })
       const texts = fc.oneof(
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: codePoint }),
         fc.string({ unit: 'grapheme' }),
         soup.map((pieces) => pieces.join(' ')),
         soup.map((pieces) => pieces.join('')),

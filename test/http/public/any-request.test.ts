@@ -1,6 +1,7 @@
 /** Whatever is sent to the endpoints that anybody may call: each answers by itself, and goes on to answer. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { codePoint } from '../../code-points.ts'
 import { openWorld, type World } from '../world.ts'
 
 const REQUESTS = Number(Bun.env['REQUESTS'] ?? 600)
@@ -39,7 +40,7 @@ const HEADERS = [
   ['x-forwarded-for', '999.1.1.1, x'],
 ] as const
 
-const json = fc.jsonValue({ maxDepth: 3, noUnicodeString: false })
+const json = fc.jsonValue({ maxDepth: 3, stringUnit: codePoint })
 const event = fc.record(
   {
     event: fc.oneof(fc.constantFrom(...NAMES), json),

@@ -35,7 +35,8 @@ async function leastTurn(work: () => Promise<void>): Promise<number> {
     // The next heartbeat, which counts the last turn.
     await Bun.sleep(5)
     const turn_ms = takeLongestTurn(event_loops.data)
-    least_ms = Math.min(least_ms, turn_ms / machineSlowness())
+    const is_short = turn_ms < TURN_MS_MAX
+    least_ms = Math.min(least_ms, is_short ? turn_ms : turn_ms / machineSlowness())
   }
   return least_ms
 }
@@ -167,7 +168,7 @@ test('an ordinary batch is answered before one of megabytes that came first', as
   const seen = { event: 'seen', distinct_id: 'u', properties: { text: 'x'.repeat(20 * KIB) } }
   await folder.batch(seen)
   const answered: string[] = []
-  const large = `{"api_key":"${TOKEN}","x":{${shortNames(12 * MIB)}},"batch":[]}`
+  const large = `{"api_key":"${TOKEN}","x":{${shortNames(4 * MIB)}},"batch":[]}`
   await Promise.all([
     folder.send(large).then(() => answered.push('large')),
     folder.batch(seen).then(() => answered.push('ordinary')),

@@ -6,7 +6,7 @@ import { ProjectBackoff } from '../../../src/query/engine/backoff.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
 import { longTest } from '../../long-tests.ts'
 import { fewOrMany } from '../../random-runs.ts'
-import { ask, question, refusal, World } from '../world.ts'
+import { ask, deafQuery, question, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -15,8 +15,6 @@ const ONE = 'select 1 where $1 > 0'
 const SLEEPING = 'select sleep_ms(600000), $1'
 /** Ends the process with SIGSEGV. */
 const DEADLY = `select json_structure(repeat('[', 300000) || repeat(']', 300000)), $1`
-/** One scalar call that hears no interrupt. */
-const DEAF = `select sum(levenshtein(repeat('ab', 40000 + a::int), repeat('ba', 40000))), $1 from range(200) t(a)`
 
 describe('a query process whose address space is used up', () => {
   test('is replaced, so that every project can be opened', async () => {
@@ -59,9 +57,9 @@ describe('a query process whose address space is used up', () => {
 describe('a query that has to be stopped by force', () => {
   test('makes its own project wait, while others are answered', async () => {
     await using world = new World()
-    const engine = world.openEngine()
+    const engine = world.openFoldingEngine()
     await ask(engine, ONE)
-    expect(await hangUp(engine)).toBe('query_cancelled: The query was cancelled.')
+    expect(await hangUp(world, engine)).toBe('query_cancelled: The query was cancelled.')
     await until(() => engine.state.processes_ended['unresponsive'] === 1)
     const held = await engine.ask(question(ONE), { timeout_ms: 30_000 }).catch((error) => error)
     expect(held).toMatchObject({ code: 'throttled', retry_after_s: 2 })
@@ -75,7 +73,7 @@ describe('a query that has to be stopped by force', () => {
     'never costs the queries of others more than time',
     async () => {
       await using world = new World()
-      const engine = world.openEngine()
+      const engine = world.openFoldingEngine()
       await ask(engine, ONE)
       const victims = { over: false }
       // Takes longer than an attacker needs to have the process killed, and no processor time.
@@ -83,7 +81,7 @@ describe('a query that has to be stopped by force', () => {
         () => (victims.over = true),
       )
       while (!victims.over) {
-        await hangUp(engine)
+        await hangUp(world, engine)
         await Bun.sleep(100)
       }
       expect(await victim).toMatch(/^(answered|storage_unavailable: .*restarted)/)
@@ -221,11 +219,11 @@ test('a wait doubles with each strike up to five minutes, and is forgiven after 
 })
 
 /** Begins the deaf query for project 1 and leaves, also when it has to wait. */
-function hangUp(engine: QueryEngine): Promise<string> {
+function hangUp(world: World, engine: QueryEngine): Promise<string> {
   const leave = new AbortController()
   setTimeout(() => leave.abort(), 3000)
   return refusal(
-    engine.ask(question(DEAF), {
+    engine.ask(question(deafQuery(world)), {
       timeout_ms: 60_000,
       signal: leave.signal,
       onBegin: () => setTimeout(() => leave.abort(), 300),

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask, idOf, MARCH_US, question, refusal, World } from '../world.ts'
+import { ask, deafQuery, idOf, MARCH_US, question, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -11,8 +11,6 @@ const COUNT = 'select count(*) from events_of($1)'
 const LONG = 'select count(*) from range(1000000000000) t(a) where a % 3 = $1'
 /** Runs until it is interrupted, and takes no processor time. */
 const SLEEPING = 'select sleep_ms(600000), $1'
-/** One scalar call that hears no interrupt, small enough for the memory limit. */
-const DEAF = `select sum(levenshtein(repeat('ab', 40000 + a::int), repeat('ba', 40000))), $1 from range(200) t(a)`
 /** Ends the process with SIGSEGV. */
 const DEADLY = `select json_structure(repeat('[', 300000) || repeat(']', 300000)), $1`
 
@@ -200,10 +198,10 @@ describe('a query engine of its own', () => {
   test('kills a process that hears no interrupt, and asks the other questions again', async () => {
     await using world = new World()
     world.send({}, {})
-    const engine = world.openEngine()
+    const engine = world.openFoldingEngine()
     await ask(engine, COUNT)
     const { pid } = engine.state
-    const deaf = refusal(engine.ask(question(DEAF), { timeout_ms: 300 }))
+    const deaf = refusal(engine.ask(question(deafQuery(world)), { timeout_ms: 300 }))
     // Still running when the process is killed, and answered by the next one.
     const other = ask(engine, `select n, sleep_ms(5000) is null from (${COUNT}) e(n)`)
     expect(await deaf).toBe('query_timeout: The query took longer than 0.3 seconds.')
@@ -309,10 +307,11 @@ describe('a query engine of its own', () => {
 
 describe('the query process', () => {
   test.each([
-    ['between two vectors', LONG],
-    ['in a call that hears nothing', DEAF],
-  ])('ends with its server, killed while a question is %s', async (_where, sql) => {
+    ['between two vectors', () => LONG],
+    ['in a call that hears nothing', deafQuery],
+  ])('ends with its server, killed while a question is %s', async (_where, sqlOf) => {
     await using world = new World()
+    const sql = sqlOf(world)
     const parent = Bun.spawn({
       cmd: [process.execPath, join(import.meta.dir, '../parent.ts'), world.data_dir, sql],
       stdout: 'pipe',
