@@ -73,6 +73,7 @@ const EXTREMES: Readonly<Record<string, unknown>> = {
 }
 
 const REWRITES = [
+  'select properties.list, properties.n from events group by properties having properties.n = 7',
   'select * from events e full join persons p on e.person_id != p.id',
   'with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select * from r, events',
   'select event from events order by event limit 1 by event limit 3 with ties',

@@ -79,6 +79,8 @@ class ClickHousePrinter implements ExprPrinter {
   readonly #first_events = new Set<number>()
   /** Relations of arrays side by side: their columns are named after the relation. */
   readonly #arrays = new Set<number>()
+  /** Relations whose whole properties are a key of the select that is printed: members are read out of them. */
+  #keyed_properties: ReadonlySet<number> = new Set()
   /** Relations inside of a sub-select around a join, by its name. */
   readonly #wrapped = new Map<number, string>()
 
@@ -122,8 +124,10 @@ class ClickHousePrinter implements ExprPrinter {
     const conditions: string[] = []
     const relation = from === null ? '' : ` FROM ${this.#from(from, conditions)}`
     if (where !== null) conditions.push(this.expr(where))
+    const outer_keyed = this.#keyed_properties
+    this.#keyed_properties = outer_keyed.union(keyedProperties(group_by))
     const columns = select.columns.map(({ id, expr }) => `${this.expr(expr)} AS c${id}`)
-    return [
+    const text = [
       `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}`,
       relation,
       conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`,
@@ -132,6 +136,8 @@ class ClickHousePrinter implements ExprPrinter {
       qualify === null ? '' : ` QUALIFY ${this.expr(qualify)}`,
       this.#limits(select, limit_by),
     ].join('')
+    this.#keyed_properties = outer_keyed
+    return text
   }
 
   #limits(limits: SelectLimits, limit_by: LimitBy | null = null): string {
@@ -353,7 +359,7 @@ class ClickHousePrinter implements ExprPrinter {
   #propertyText(property: Property): string {
     const { of, path } = property
     const name = this.#reads.memberOf(property)
-    if (name !== null && of.kind === 'column')
+    if (name !== null && of.kind === 'column' && !this.#keyed_properties.has(of.relation))
       return this.#memberOf(of.relation, JSON.stringify(path), name)
     const json = of.type.nullable ? `ifNull(${this.expr(of)}, '')` : this.expr(of)
     return this.#tables.jsonMember(json, path)
@@ -423,6 +429,16 @@ function withColumnIds(query: ResolvedQuery, ids: readonly number[]): ResolvedQu
   return query.kind === 'select'
     ? { ...query, columns: renamed(query.columns) }
     : { ...query, columns: renamed(query.columns), first: withColumnIds(query.first, ids) }
+}
+
+/** The relations of which a select groups by all properties, as one text. */
+function keyedProperties(group_by: ResolvedSelect['group_by']): ReadonlySet<number> {
+  const keys = group_by?.sets.flat() ?? []
+  return new Set(
+    keys.flatMap((key) =>
+      key.kind === 'column' && key.name === 'properties' ? [key.relation] : [],
+    ),
+  )
 }
 
 /** A column of a table, not one that a sub-select computes. */

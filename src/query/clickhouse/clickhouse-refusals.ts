@@ -13,6 +13,7 @@ const MEANINGS: ReadonlyMap<number, ErrorCode> = new Map([
   [202, 'throttled'], // TOO_MANY_SIMULTANEOUS_QUERIES
   [209, 'storage_unavailable'], // SOCKET_TIMEOUT
   [210, 'storage_unavailable'], // NETWORK_ERROR
+  [236, 'storage_unavailable'], // ABORTED, by a server that ends
   [241, 'query_memory'], // MEMORY_LIMIT_EXCEEDED
   [279, 'storage_unavailable'], // ALL_CONNECTION_TRIES_FAILED
   [307, 'query_too_large'], // TOO_MANY_BYTES
@@ -45,6 +46,7 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
   ...[1, 8, 10, 46, 48, 403].map(
     (code) => [code, 'The query uses something that ClickHouse does not have.'] as const,
   ),
+  [215, 'A column of the query is not under an aggregate function and not in GROUP BY.'],
   [395, 'throwIf found its condition to be true.'],
   [427, 'A pattern of the query is no regular expression.'],
 ])
