@@ -1,6 +1,6 @@
 /** The watchdog's thread: logs which request holds another thread while it still does, since that thread cannot. */
 
-import { type Log, openLog } from '../logs.ts'
+import { memoizeValue } from '../memoize.ts'
 import {
   type EventLoops,
   HEARTBEAT_MS,
@@ -29,6 +29,9 @@ type Watch = {
   is_logged: boolean
 }
 
+/** Writes one line of the log. */
+type Warn = (fields: object, message: string) => void
+
 const LOOK_MS = 20
 
 const FREE = 'the event loop is free again'
@@ -36,7 +39,11 @@ const FREE = 'the event loop is free again'
 const FREE_AFTER_WAITING = `${FREE}: it waited for a processor or for the disk`
 
 self.addEventListener('message', ({ data }: MessageEvent<WatchdogOptions>) => {
-  const log = openLog(data.log_level)
+  // Loaded for the first line: it takes half of this thread's start, and few servers are ever held.
+  const loadLog = memoizeValue(async () => (await import('../logs.ts')).openLog(data.log_level))
+  const warn: Warn = (fields, message) => {
+    void loadLog().then((log) => log.warn(fields, message))
+  }
   const watches = Object.entries(data.event_loops).map(
     ([thread, memory]): Watch => ({ thread, memory, beats: 0, held_ms: 0, is_logged: false }),
   )
@@ -46,11 +53,11 @@ self.addEventListener('message', ({ data }: MessageEvent<WatchdogOptions>) => {
     // A machine that pauses stops this thread too: that time is not counted against the other threads.
     const passed_ms = Math.min(now_ms - last_ms, 2 * LOOK_MS)
     last_ms = now_ms
-    for (const watch of watches) look(watch, passed_ms, data.stall_log_ms, log)
+    for (const watch of watches) look(watch, passed_ms, data.stall_log_ms, warn)
   }, LOOK_MS)
 })
 
-function look(watch: Watch, passed_ms: number, stall_log_ms: number, log: Log): void {
+function look(watch: Watch, passed_ms: number, stall_log_ms: number, warn: Warn): void {
   const beats = readBeats(watch.memory)
   // A thread without a heartbeat has not started.
   if (beats === 0) return
@@ -58,7 +65,7 @@ function look(watch: Watch, passed_ms: number, stall_log_ms: number, log: Log): 
     if (watch.is_logged) {
       const cpu_ms = Math.round(readTurnCpu(watch.memory))
       const is_waiting = cpu_ms < watch.held_ms / 2
-      log.warn({ ...fieldsOf(watch), cpu_ms }, is_waiting ? FREE_AFTER_WAITING : FREE)
+      warn({ ...fieldsOf(watch), cpu_ms }, is_waiting ? FREE_AFTER_WAITING : FREE)
     }
     watch.beats = beats
     watch.held_ms = 0
@@ -68,7 +75,7 @@ function look(watch: Watch, passed_ms: number, stall_log_ms: number, log: Log): 
   watch.held_ms += passed_ms
   if (watch.is_logged || watch.held_ms < stall_log_ms + HEARTBEAT_MS) return
   watch.is_logged = true
-  log.warn({ ...fieldsOf(watch), ...describe(readWork(watch.memory)) }, 'the event loop is held')
+  warn({ ...fieldsOf(watch), ...describe(readWork(watch.memory)) }, 'the event loop is held')
 }
 
 function fieldsOf({ thread, held_ms }: Watch): object {
