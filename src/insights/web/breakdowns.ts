@@ -1,7 +1,8 @@
-/** WEB_BREAKDOWNS: the breakdowns of web tables. Adding one means adding a line. */
+/** The breakdowns of web tables. Adding one means adding a line to `webBreakdowns`. */
 import type { WebBreakdown } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { expr } from '../../hogql/template.ts'
+import { memoizeValue } from '../../memoize.ts'
 
 /** One breakdown of a web table. */
 export type WebSplit = {
@@ -25,43 +26,47 @@ const nullIfEmpty = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 
 const campaign = (value: Expr): Expr => expr`ifNull(${nullIfEmpty(value)}, '(none)')`
 
-export const WEB_BREAKDOWNS: {
-  readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: WebSplit
-} = {
-  Browser: splitByEvent(nullIfEmpty(expr`properties.$browser`)),
-  City: splitByEvent(
-    expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_city_name`)}), NULL,
+/** The breakdowns that have a value. */
+export type ValueBreakdown = Exclude<WebBreakdown, 'FrustrationMetrics'>
+
+/** The breakdowns by name; their texts are parsed for the first table. */
+export const webBreakdowns = memoizeValue(
+  (): Readonly<Record<ValueBreakdown, WebSplit>> => ({
+    Browser: splitByEvent(nullIfEmpty(expr`properties.$browser`)),
+    City: splitByEvent(
+      expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_city_name`)}), NULL,
       tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_city_name`)}))`,
-  ),
-  Country: splitByEvent(nullIfEmpty(expr`properties.$geoip_country_code`)),
-  DeviceType: splitByEvent(nullIfEmpty(expr`properties.$device_type`)),
-  ExitClick: splitBySession(nullIfEmpty(expr`session.$last_external_click_url`)),
-  ExitPage: path(splitBySession(nullIfEmpty(expr`session.$end_pathname`))),
-  InitialChannelType: splitBySession(expr`session.$channel_type`),
-  InitialPage: path(splitBySession(nullIfEmpty(expr`session.$entry_pathname`))),
-  InitialReferringDomain: ofSession(nullIfEmpty(expr`session.$entry_referring_domain`)),
-  InitialUTMCampaign: ofSession(nullIfEmpty(expr`session.$entry_utm_campaign`)),
-  InitialUTMContent: ofSession(nullIfEmpty(expr`session.$entry_utm_content`)),
-  InitialUTMMedium: ofSession(nullIfEmpty(expr`session.$entry_utm_medium`)),
-  InitialUTMSource: ofSession(nullIfEmpty(expr`session.$entry_utm_source`)),
-  InitialUTMSourceMediumCampaign: ofSession(
-    expr`concat(${campaign(expr`session.$entry_utm_source`)}, ' / ',
+    ),
+    Country: splitByEvent(nullIfEmpty(expr`properties.$geoip_country_code`)),
+    DeviceType: splitByEvent(nullIfEmpty(expr`properties.$device_type`)),
+    ExitClick: splitBySession(nullIfEmpty(expr`session.$last_external_click_url`)),
+    ExitPage: path(splitBySession(nullIfEmpty(expr`session.$end_pathname`))),
+    InitialChannelType: splitBySession(expr`session.$channel_type`),
+    InitialPage: path(splitBySession(nullIfEmpty(expr`session.$entry_pathname`))),
+    InitialReferringDomain: ofSession(nullIfEmpty(expr`session.$entry_referring_domain`)),
+    InitialUTMCampaign: ofSession(nullIfEmpty(expr`session.$entry_utm_campaign`)),
+    InitialUTMContent: ofSession(nullIfEmpty(expr`session.$entry_utm_content`)),
+    InitialUTMMedium: ofSession(nullIfEmpty(expr`session.$entry_utm_medium`)),
+    InitialUTMSource: ofSession(nullIfEmpty(expr`session.$entry_utm_source`)),
+    InitialUTMSourceMediumCampaign: ofSession(
+      expr`concat(${campaign(expr`session.$entry_utm_source`)}, ' / ',
       ${campaign(expr`session.$entry_utm_medium`)}, ' / ', ${campaign(expr`session.$entry_utm_campaign`)})`,
-  ),
-  InitialUTMTerm: ofSession(nullIfEmpty(expr`session.$entry_utm_term`)),
-  Language: splitByEvent(nullIfEmpty(expr`properties.$browser_language`)),
-  OS: splitByEvent(nullIfEmpty(expr`properties.$os`)),
-  Page: path(splitByEvent(nullIfEmpty(expr`properties.$pathname`))),
-  PreviousPage: path(splitByEvent(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
-  Region: splitByEvent(
-    expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)}), NULL,
+    ),
+    InitialUTMTerm: ofSession(nullIfEmpty(expr`session.$entry_utm_term`)),
+    Language: splitByEvent(nullIfEmpty(expr`properties.$browser_language`)),
+    OS: splitByEvent(nullIfEmpty(expr`properties.$os`)),
+    Page: path(splitByEvent(nullIfEmpty(expr`properties.$pathname`))),
+    PreviousPage: path(splitByEvent(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
+    Region: splitByEvent(
+      expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)}), NULL,
       tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)},
         ${nullIfEmpty(expr`properties.$geoip_subdivision_1_name`)}))`,
-  ),
-  ScreenName: splitByEvent(nullIfEmpty(expr`properties.$screen_name`)),
-  Timezone: splitByEvent(nullIfEmpty(expr`properties.$timezone`)),
-  Viewport: splitByEvent(
-    expr`if(isNull(${nullIfEmpty(expr`properties.$viewport_width`)}) or isNull(${nullIfEmpty(expr`properties.$viewport_height`)}), NULL,
+    ),
+    ScreenName: splitByEvent(nullIfEmpty(expr`properties.$screen_name`)),
+    Timezone: splitByEvent(nullIfEmpty(expr`properties.$timezone`)),
+    Viewport: splitByEvent(
+      expr`if(isNull(${nullIfEmpty(expr`properties.$viewport_width`)}) or isNull(${nullIfEmpty(expr`properties.$viewport_height`)}), NULL,
       concat(${nullIfEmpty(expr`properties.$viewport_width`)}, 'x', ${nullIfEmpty(expr`properties.$viewport_height`)}))`,
-  ),
-}
+    ),
+  }),
+)

@@ -8,7 +8,7 @@ import { mapInSlices } from '../../threads/sliced-json.ts'
 import { freshnessOf, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
 import { queryPage, readRowPage, serializePage } from '../page.ts'
-import { WEB_BREAKDOWNS } from './breakdowns.ts'
+import { type ValueBreakdown, webBreakdowns } from './breakdowns.ts'
 import { answerFrustration } from './event-tables.ts'
 import { pageTimesTree } from './page-times.ts'
 import { samplingRateOf, scaledCount } from './sampling.ts'
@@ -130,11 +130,11 @@ type StatsTable = { readonly tree: SelectQuery; readonly columns: readonly Stats
 
 function tableOf(
   query: WebStatsTableQuery,
-  breakdownBy: keyof typeof WEB_BREAKDOWNS,
+  breakdownBy: ValueBreakdown,
   context: InsightContext,
 ): StatsTable {
   const periods = periodsOf(query, context)
-  const raw = WEB_BREAKDOWNS[breakdownBy]
+  const raw = webBreakdowns()[breakdownBy]
   const cleanPath = (path: Expr): Expr => pathColumn(path, query, context)
   const split = raw.is_path === true ? { ...raw, value: cleanPath(raw.value) } : raw
   const is_page = breakdownBy === 'Page'

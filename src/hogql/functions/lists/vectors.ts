@@ -1,5 +1,6 @@
 /** SERIES: functions of whole vectors, maps and tuples. */
 
+import { memoizeValue } from '../../../memoize.ts'
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bindText, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { tupleItem, tupleOf } from '../../types/convert.ts'
@@ -103,12 +104,17 @@ const pairsType: TypeRule = ({ args }) => {
   return arrayType(tupleType([STRING, superType(items)]))
 }
 
-const LANGUAGES = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
-
-const LETTERS = Array.from({ length: 26 }, (_, index) => String.fromCodePoint(97 + index))
-const LANGUAGE_CODES = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(
-  (code) => LANGUAGES.of(code) !== undefined,
-)
+/** Two-letter language codes and their English names; looked up for the first query that asks for one. */
+const listLanguages = memoizeValue(() => {
+  const languages = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
+  const letters = Array.from({ length: 26 }, (_, index) => String.fromCodePoint(97 + index))
+  return letters
+    .flatMap((a) => letters.map((b) => a + b))
+    .flatMap((code) => {
+      const name = languages.of(code)
+      return name === undefined ? [] : [{ code, name }]
+    })
+})
 
 function textList(texts: readonly string[]): ResolvedExpr {
   return joinFragments(['[', ', ', ']'], texts.map(bindText), arrayType(STRING))
@@ -116,8 +122,10 @@ function textList(texts: readonly string[]): ResolvedExpr {
 
 /** English names of two-letter language codes. */
 const languageNames: Lowering = (call) => {
-  const names = textList(LANGUAGE_CODES.map((code) => LANGUAGES.of(code) ?? ''))
-  return sql`coalesce((${names})[list_position(${textList(LANGUAGE_CODES)}, ${call.args[0] ?? NULL_VALUE})], 'Unknown')`(
+  const languages = listLanguages()
+  const names = textList(languages.map(({ name }) => name))
+  const codes = textList(languages.map(({ code }) => code))
+  return sql`coalesce((${names})[list_position(${codes}, ${call.args[0] ?? NULL_VALUE})], 'Unknown')`(
     call.type,
   )
 }

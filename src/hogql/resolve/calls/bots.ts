@@ -3,6 +3,8 @@
  * names in it.
  */
 
+import { memoizeValue } from '../../../memoize.ts'
+
 type Category =
   | 'ai_assistant'
   | 'ai_crawler'
@@ -164,24 +166,30 @@ const quoteText = (text: string): string =>
   `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 const printList = (texts: readonly string[]): string => `[${texts.map(quoteText).join(', ')}]`
 
-const PATTERN = quoteText(
-  LINES.map(({ token }) => token.replace(/[.+*?()|[\]\\^$]/g, '\\$&')).join('|'),
+const printPattern = memoizeValue(() =>
+  quoteText(LINES.map(({ token }) => token.replace(/[.+*?()|[\]\\^$]/g, '\\$&')).join('|')),
 )
-const TOKENS = printList(LINES.map(({ token }) => token))
+const printTokens = memoizeValue(() => printList(LINES.map(({ token }) => token)))
 
 /** The label of the first match; a missing or empty user agent counts as a program too. */
-function labelled(label: Label, otherwise: string, without: string): string {
-  const labels = printList(LINES.map(({ labels: all }) => all[label]))
-  return `if(ifNull({a}, '') = '', ${quoteText(without)},
-    transform(extract(ifNull({a}, ''), ${PATTERN}), ${TOKENS}, ${labels}, ${quoteText(otherwise)}))`
+function labelled(label: Label, otherwise: string, without: string): () => string {
+  return () => {
+    const labels = printList(LINES.map(({ labels: all }) => all[label]))
+    return `if(ifNull({a}, '') = '', ${quoteText(without)},
+    transform(extract(ifNull({a}, ''), ${printPattern()}), ${printTokens()}, ${labels}, ${quoteText(otherwise)}))`
+  }
 }
 
-/** The functions over a user agent: names, arity, and the HogQL each expands to. */
-export const BOT_CALLS: readonly (readonly [string, string, string])[] = [
+/** The functions over a user agent: names, arity, and the HogQL each expands to, printed for the first call. */
+export const BOT_CALLS: readonly (readonly [string, string, () => string])[] = [
   ['getTrafficType', '1', labelled('type', 'Regular', 'Automation')],
   ['getTrafficCategory', '1', labelled('category', 'regular', 'no_user_agent')],
   ['getBotType', '1', labelled('category', '', 'no_user_agent')],
   ['getBotName', '1', labelled('name', '', '')],
   ['getBotOperator', '1', labelled('operator', '', '')],
-  ['isLikelyBot', '1', `toBool(ifNull({a}, '') = '' or match(ifNull({a}, ''), ${PATTERN}))`],
+  [
+    'isLikelyBot',
+    '1',
+    () => `toBool(ifNull({a}, '') = '' or match(ifNull({a}, ''), ${printPattern()}))`,
+  ],
 ]

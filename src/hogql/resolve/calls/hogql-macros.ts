@@ -1,5 +1,6 @@
 /** Macros: functions defined in HogQL itself; a call is replaced by an expression over its arguments. */
 
+import { memoizeValue } from '../../../memoize.ts'
 import { type Arity, readArity } from '../../functions/definition.ts'
 import { parseExpr } from '../../parser/parser.ts'
 import type * as ast from '../../syntax/ast.ts'
@@ -20,7 +21,7 @@ type MacroBody = string | ((node: ast.Call, resolver: Resolver) => ast.Expr)
 
 /** MACROS by line: names (first the canonical one), arity, definition. Adding a macro means adding a line. */
 const WRITTEN: readonly (readonly [names: string, arity: string, writing: MacroBody])[] = [
-  ...BOT_CALLS,
+  ...BOT_CALLS.map(([name, arity, print]) => [name, arity, filling(print)] as const),
   ...CHANNEL_CALLS,
   [
     'make_interval',
@@ -47,7 +48,7 @@ const BY_NAME = new Map<string, MacroDefinition>(
   WRITTEN.flatMap(([names, arity, writing]) => {
     const known: MacroDefinition = {
       args: readArity(arity),
-      write: typeof writing === 'string' ? filling(writing) : writing,
+      write: typeof writing === 'string' ? filling(() => writing) : writing,
     }
     return names.split('|').map((name): [string, MacroDefinition] => [name, known])
   }),
@@ -67,14 +68,12 @@ export function expandMacro(node: ast.Call, resolver: Resolver): ast.Expr | null
 }
 
 /** Parses the definition at the first call: all of them took a twentieth of a server's start. */
-function filling(definition: string): (node: ast.Call) => ast.Expr {
-  let tree: ast.Expr | null = null
-  return (node) => {
-    tree ??= parseExpr(definition)
-    return mapExpr(tree, (inner) => {
+function filling(print: () => string): (node: ast.Call) => ast.Expr {
+  const tree = memoizeValue(() => parseExpr(print()))
+  return (node) =>
+    mapExpr(tree(), (inner) => {
       if (inner.kind !== 'Placeholder' || inner.expr.kind !== 'Field') return inner
       const index = (inner.expr.chain[0] ?? 'a').charCodeAt(0) - 'a'.charCodeAt(0)
       return node.args[index] ?? { kind: 'Constant', value: null, ...NOWHERE }
     })
-  }
 }
