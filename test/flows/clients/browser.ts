@@ -1,7 +1,7 @@
 /** Debian's headless Chromium, and a small web site that loads posthog-js in several versions. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { API_TOKEN } from '../processes/server.ts'
 
 const NODE_MODULES = join(import.meta.dir, '../../../node_modules')
@@ -58,7 +58,9 @@ const FLAGS = [
 const SHORT_LIVED = '--js-flags=--no-opt --no-maglev --min-semi-space-size=32'
 
 /** Starts the browser; the one with windows, if there is one, where times are measured. */
-export function openBrowser({ is_whole = false } = {}): Promise<Browser> {
+export async function openBrowser({ is_whole = false } = {}): Promise<Browser> {
+  // Loaded here: it takes half a second, and most that look for a browser start none.
+  const { chromium } = await import('playwright-core')
   const whole = PATHS[1]
   const path = is_whole && existsSync(whole) ? whole : executablePath
   return chromium.launch({
