@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { SHIPPING_FAULTS } from '../../src/shipping/fault-injection.ts'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
-import { ShippingWorld } from './shipping-world.ts'
+import { eventRow, idOf } from '../query/world.ts'
+import { expireNothing, openShipper, ShippingWorld } from './shipping-world.ts'
 
 setDefaultTimeout(180_000)
 
@@ -77,6 +78,40 @@ describe.skipIf(!hasClickHouse())('shipping to two shards', () => {
       await setWindow(10_000)
     }
     expect(await world.ship({ check_after_ms: 0 })).toBe(0)
+    expect(await world.stored()).toEqual(sorted(uuids))
+  })
+
+  test('makes a question wait for what was committed before it, unless it may be behind', async () => {
+    const { data_dir, urls } = world
+    const { shipper, log, close } = openShipper({ ...expireNothing, data_dir, urls })
+    await using stack = new AsyncDisposableStack()
+    stack.defer(close)
+    await shipper.prepare()
+    shipper.start()
+    const commit = (...projects: readonly number[]): void => {
+      const rows = projects.flatMap((project_id) =>
+        Array.from({ length: 20 }, (_, index) =>
+          eventRow({ project_id, person_id: idOf(index), distinct_id: `user ${index}` }),
+        ),
+      )
+      log.transact(() => rows.forEach((row) => log.append(row)))
+      uuids.push(...rows.map(({ uuid }) => uuid.toHex()))
+    }
+    const long = { wait_ms: 120_000, stale_ms: 0 }
+    commit(1, 2)
+    expect(await shipper.waitForProject(1, long)).toBe(true)
+    expect(await shipper.waitForProject(2, long)).toBe(true)
+    expect(await world.stored()).toEqual(sorted(uuids))
+
+    await cluster.server(0).kill()
+    commit(1)
+    expect(await shipper.waitForProject(1, { wait_ms: 50, stale_ms: 0 })).toBe(false)
+    // A project without new events lacks nothing, and an answer that may be behind is given.
+    expect(await shipper.waitForProject(2, { wait_ms: 50, stale_ms: 0 })).toBe(true)
+    expect(await shipper.waitForProject(1, { wait_ms: 50, stale_ms: 3_600_000 })).toBe(true)
+
+    await cluster.server(0).start()
+    expect(await shipper.waitForProject(1, long)).toBe(true)
     expect(await world.stored()).toEqual(sorted(uuids))
   })
 })
