@@ -5,7 +5,6 @@
  * does anything. Attaching a file that has them, copying its catalog into memory and detaching it again leaves the
  * instance as the statements would: the same names in the same schema, and no second database.
  */
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
@@ -79,5 +78,5 @@ export function macroFileName(bytes: Uint8Array): string {
 }
 
 function hashOf(bytes: string | Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
+  return new Bun.CryptoHasher('sha256').update(bytes).digest('hex').slice(0, 16)
 }
