@@ -1,12 +1,15 @@
 /** Compaction: many small files become few large ones, no answer changes, and a crash at any step costs nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type CompactionRule, planCompaction } from '../../src/snapshots/plan-compaction.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
+import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
+import { textList } from '../../src/storage/duckdb/duckdb-text.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
 import { readColumns } from '../../src/storage/files/property-columns.ts'
 import type { FileRow } from '../../src/storage/log/event-log.ts'
-import { ask, idOf, MARCH_US, World } from '../query/world.ts'
+import { ask, idOf, MARCH_US, newId, World } from '../query/world.ts'
 import {
   createJob,
   DAY_US,
@@ -75,6 +78,20 @@ describe('the plan', () => {
   })
 })
 
+/** The compression of each file of the manifest. */
+async function codecs(world: World): Promise<unknown[]> {
+  const spill_dir = join(world.data_dir, 'tmp')
+  const instance = await openInstance({ memory_mb: 256, threads: 1, spill_dir })
+  const connection = await instance.connect()
+  const paths = textList(files(world).map((file) => filePath(world.data_dir, file)))
+  const reader = await connection.runAndReadAll(
+    `select any_value(compression) from parquet_metadata(${paths}) group by file_name`,
+  )
+  connection.closeSync()
+  instance.closeSync()
+  return reader.getRows().flat()
+}
+
 /** One month of two projects, each in two files: begun with by what is cut off, since each step is the same for more. */
 let small: World
 let small_answers: unknown[]
@@ -109,6 +126,27 @@ describe('compaction', () => {
     }
     expect(await fingerprints(engine)).toEqual(before)
     expect(await fingerprints(world.openEngine())).toEqual(before)
+  })
+
+  test.each<[string, string, (n: number) => string]>([
+    ['random ids', 'UNCOMPRESSED', () => '{}'],
+    ['texts', 'ZSTD', (n) => JSON.stringify({ text: `the page of the article ${n}, once more` })],
+  ])('of %s leaves pages %s', async (_, codec, propertiesOf) => {
+    await using world = new World()
+    const job = createJob(world, { compaction: EAGER })
+    for (const count of [2000, 10]) {
+      world.send(
+        ...Array.from({ length: count }, (_empty, n) => ({
+          uuid: newId(),
+          properties: propertiesOf(n),
+        })),
+      )
+      await job.run()
+    }
+    expect(await codecs(world)).toEqual(['ZSTD', 'ZSTD'])
+    await job.compact()
+    await job.close()
+    expect(await codecs(world)).toEqual([codec])
   })
 
   test('works on its own, and events of years ago end in the file of their month', async () => {

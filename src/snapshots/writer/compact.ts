@@ -1,7 +1,7 @@
 /** Rewrites files of one project as one file, or one per month, sorted, with newly chosen columns. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { textLiteral } from '../../storage/duckdb/duckdb-text.ts'
+import { textList, textLiteral } from '../../storage/duckdb/duckdb-text.ts'
 import { isShared } from '../../storage/files/file-months.ts'
 import { filePath } from '../../storage/files/parquet.ts'
 import { haveSameNames, readColumns, sortColumns } from '../../storage/files/property-columns.ts'
@@ -26,6 +26,13 @@ export type CompactOptions = PublishOptions & {
  */
 const SAME = `uuid, event, distinct_id, "timestamp"::date`
 
+/**
+ * The new file is not compressed when compression saves less than this share of the old ones: three million flights, whose
+ * uuids are most of a file, take 6 % more space, and counts of them 10 to 30 % less time. Files with fewer rows tell nothing.
+ */
+const COMPRESSION_SHARE_MIN = 0.1
+const TELLING_ROWS_MIN = 2000
+
 /** Reports each new file after it is published. Throws, naming it, when an input is damaged. */
 export async function compactFiles(
   db: Database,
@@ -49,6 +56,7 @@ export async function compactFiles(
       columns_max,
     }),
   )
+  const is_compressed = await isWorthCompressing(connection, options)
   const is_packed = files.every(
     (file) => file.layout === 'packed' && haveSameNames(readColumns(file.columns), columns),
   )
@@ -58,11 +66,25 @@ export async function compactFiles(
     : rows
   for (const { rows: rows_of_month, month } of await listMonths(connection, source, options)) {
     const part = await measure(connection, rows_of_month, { project_id, month })
-    send(
-      await publishRows(part, { source: rows_of_month, columns, is_packed }, connection, options),
-    )
+    const content = { source: rows_of_month, columns, is_packed, is_compressed }
+    send(await publishRows(part, content, connection, options))
     reachFaultPoint('reported', fault)
   }
+}
+
+/** True when compression saves enough of the telling inputs; those that are not compressed stay so. */
+async function isWorthCompressing(
+  connection: DuckDBConnection,
+  { data_dir, files }: CompactOptions,
+): Promise<boolean> {
+  const telling = files.filter((file) => file.row_count >= TELLING_ROWS_MIN)
+  if (telling.length === 0) return true
+  const paths = textList(telling.map((file) => filePath(data_dir, file)))
+  const reader = await connection.runAndReadAll(
+    `select sum(total_compressed_size) < ${1 - COMPRESSION_SHARE_MIN} * sum(total_uncompressed_size)
+from parquet_metadata(${paths}) where compression = 'ZSTD'`,
+  )
+  return reader.getRows()[0]?.[0] === true
 }
 
 /** The rows of each output file, and its last month. */

@@ -22,6 +22,8 @@ export type FileContent = {
   readonly columns: readonly PropertyColumn[]
   /** … or, when this is true, the columns of packed files with these property columns. */
   readonly is_packed?: boolean
+  /** False leaves pages as they are encoded; they are compressed by default. */
+  readonly is_compressed?: boolean
 }
 
 const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'properties')

@@ -174,8 +174,10 @@ export async function publishRows(
  * Parquet v2 encodings take less space and less time: numbers and times as differences, texts with their lengths apart.
  * Bloom filters have one false positive in ten instead of a hundred: that saves a byte per row.
  */
-export const FILE_FORMAT =
-  'format parquet, parquet_version v2, compression zstd, bloom_filter_false_positive_ratio 0.1'
+const formatOf = (compression: 'uncompressed' | 'zstd'): string =>
+  `format parquet, parquet_version v2, compression ${compression}, bloom_filter_false_positive_ratio 0.1`
+
+export const FILE_FORMAT = formatOf('zstd')
 
 /** Writes the content, and returns the columns as the file has them. */
 async function copyContent(
@@ -186,7 +188,8 @@ async function copyContent(
 ): Promise<readonly FileColumn[]> {
   const { select, columns } = await prepareContent(content, connection)
   const rows = orderRows(select, content.source, spelling)
-  await connection.run(`copy (${rows}) to ${textLiteral(path)} (${FILE_FORMAT})`)
+  const format = formatOf(content.is_compressed === false ? 'uncompressed' : 'zstd')
+  await connection.run(`copy (${rows}) to ${textLiteral(path)} (${format})`)
   await connection.run(FORGET_CONTENT)
   return columns
 }
