@@ -186,6 +186,9 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
     )
   }, 120_000)
 
+  // The server's Date has 16 bits, and its Date32 lacks functions: `today() - 30000` is 2121-10-01, of 1942 on one machine.
+  test.todo('dates before 1970 and after 2149 are those of one machine')
+
   test('are refused, or answered, where texts are hostile', async () => {
     const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
     const hostile = [...OWN_ROWS, ...REWRITTEN, ...Object.values(REFUSED).flat()]
