@@ -11,6 +11,19 @@ type CheckStep = readonly string[]
 const BUN = process.execPath
 const BUNDLE: CheckStep = [BUN, 'test/bundle/main.ts']
 
+/**
+ * One thread checks types once that several check each: with no cache written for a next run this takes 9.5 s of processor
+ * time instead of 12.7.
+ */
+const TSC: CheckStep = [
+  'tsc',
+  '--singleThreaded',
+  '--incremental',
+  'false',
+  '--tsBuildInfoFile',
+  'null',
+]
+
 /** The longest files start first, so that none is left alone at the end. */
 const TEST: CheckStep = [
   BUN,
@@ -48,8 +61,8 @@ const pathsOf = (names: readonly string[]): readonly string[] => names.map((name
 /** Adding a step means adding a line. */
 const LANES: readonly (readonly CheckStep[])[] = [
   [
-    ['tsc'],
-    ['tsc', '-p', 'src/web'],
+    [...TSC],
+    [...TSC, '-p', 'src/web'],
     ['oxlint', '--type-aware', '--deny-warnings', 'src', 'test'],
     ['biome', 'check'],
     [...TEST, '--parallel=2', '--no-isolate', ...pathsOf(SHARING)],
@@ -69,9 +82,11 @@ const LANES: readonly (readonly CheckStep[])[] = [
 
 const ENVIRONMENT = {
   ...process.env,
-  // tsc is a program of Go: it ends sooner without collecting garbage.
+  // tsc and the linter's types are programs of Go: they end sooner without collecting garbage.
   GOGC: 'off',
   GOMEMLIMIT: '2GiB',
+  // Two threads of the linter check what they share twice, which takes a sixth more processor time.
+  GOMAXPROCS: '1',
   // Processes of tests are short-lived: optimizing their scripts late takes a tenth less processor time.
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
   BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
