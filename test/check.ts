@@ -90,6 +90,8 @@ const ENVIRONMENT = {
   // Processes of tests are short-lived: optimizing their scripts late takes a tenth less processor time.
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
   BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
+  // Freed memory stays with its process, which soon takes it again: a twentieth less processor time, and 0.15 GB more memory.
+  MIMALLOC_PURGE_DELAY: '-1',
   ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
 }
 
