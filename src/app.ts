@@ -30,7 +30,7 @@ import { LOGIN_SESSION_ROUTES } from './http/browser/sessions.ts'
 import { clockEndpoints } from './http/clock.ts'
 import { docsEndpoints } from './http/docs.ts'
 import { edgeEndpoints } from './http/edges/edges.ts'
-import type { Endpoint } from './http/endpoint.ts'
+import type { Endpoint, PathParams } from './http/endpoint.ts'
 import { healthEndpoints } from './http/health.ts'
 import { API_KEY_ROUTES } from './http/management/api-keys.ts'
 import { DEMO_ROUTES } from './http/management/demo.ts'
@@ -87,6 +87,7 @@ import { SCHEDULED_CHANGE_ROUTES } from './http/targeting/flags/scheduled-change
 import { SURVEY_ACTION_ROUTES } from './http/targeting/surveys/survey-actions.ts'
 import { SURVEY_STATS_ROUTES } from './http/targeting/surveys/survey-stats.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys/surveys.ts'
+import type { Histogram } from './threads/histogram.ts'
 import { nameWork, runWork } from './threads/this-thread.ts'
 import { secondsSince } from './threads/timings.ts'
 import type { RequestSpan } from './threads/traces.ts'
@@ -182,6 +183,9 @@ export const ROUTES: readonly Route[] = withPut([
   ...LOGIN_SESSION_ROUTES,
 ])
 
+/** The parameters of a path without any. */
+const NO_PARAMS: PathParams = {}
+
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Prevents Elysia from reading bodies: endpoints read them after they have authenticated the caller. */
@@ -253,8 +257,10 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
     // By default Elysia assumes hosts of at least four characters, and finds no path behind a shorter one.
     handler: { standardHostname: false },
   })
+  const exact = new Map<string, Endpoint['answer']>()
   for (const [path, endpoints_there] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const answer = answerOfPath(needs, path, endpoints_there)
+    if (/^\/[^:*]+$/.test(path)) for (const form of [path, `${path}/`]) exact.set(form, answer)
     // Elysia reads the names: a handler that takes the whole context would have it filled.
     app.all(path, ({ request, params, server }) => answer(request, params, server), UNREAD)
   }
@@ -262,7 +268,21 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   app.onError({ as: 'global' }, ({ code, error, request }) =>
     code === 'NOT_FOUND' ? answerNotFound() : answerFault(needs, request, error),
   )
-  return app
+  return answerExactFirst(app, exact)
+}
+
+/**
+ * Finds paths without parameters before the router does, since nearly all requests have one: the router's context and
+ * promise cost 2 µs of processor time and 2 KB of garbage a request. HEAD is left to the router, which drops the body.
+ */
+function answerExactFirst(app: Elysia, exact: ReadonlyMap<string, Endpoint['answer']>): Elysia {
+  const route = app.fetch
+  const value: Elysia['fetch'] = (request) => {
+    const answer = exact.get(pathOf(request.url))
+    if (answer === undefined || request.method === 'HEAD') return route(request)
+    return answer(request, NO_PARAMS, app.server)
+  }
+  return Object.defineProperty(app, 'fetch', { value })
 }
 
 function answerNotFound(): Response {
@@ -304,12 +324,18 @@ function answerOfPath(
 function timeAnswer(needs: MountContext, { method, path, answer }: Endpoint): Endpoint['answer'] {
   const route = `${method} ${path}`
   const work = nameWork(route)
+  const histograms = new Map<number, Histogram>()
+  const histogramOf = (status: number): Histogram => {
+    const known = histograms.get(status) ?? needs.timings.requests.with(route, String(status))
+    histograms.set(status, known)
+    return known
+  }
   return (request, params, socket) => {
     const started_ms = performance.now()
     const span = needs.timings.traces?.open(request.headers.get('traceparent')) ?? null
     const note = (response: Response): Response => {
       const { status } = response
-      needs.timings.requests.with(route, String(status)).record(secondsSince(started_ms))
+      histogramOf(status).record(secondsSince(started_ms))
       if (span !== null) endSpan(span, { method, path }, status)
       return response
     }
