@@ -98,6 +98,7 @@ export function overlayGroupProperties(
   stored: Readonly<Record<string, FlagProperties>>,
   request: unknown,
 ): Readonly<Record<string, FlagProperties>> {
+  if (request === undefined) return stored
   // Without a prototype, so that a group type named `__proto__` is a key like any other.
   const layered: Record<string, FlagProperties> = Object.create(null)
   for (const [type, properties] of Object.entries(stored)) layered[type] = properties

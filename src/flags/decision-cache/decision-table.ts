@@ -125,6 +125,27 @@ export class DecisionTables {
     work: Work,
   ): DecisionTable | null {
     if (!this.#is_worthwhile || this.#covered.length === 0) return null
+    const leaf = this.#findLeaf(properties, distinct_id, now, work)
+    if (leaf === null) return this.#giveUp()
+    this.#uses += 1
+    if (leaf.decision_table !== null) return leaf.decision_table
+    if (this.#tables_made < this.#tables_max) {
+      this.#tables_made += 1
+      leaf.decision_table = this.#buildTable()
+      return leaf.decision_table
+    }
+    if (this.#uses < this.#tables_made * USES_MIN) return this.#giveUp()
+    this.#dropTables()
+    return this.find(properties, distinct_id, now, work)
+  }
+
+  /** The tree's leaf for these properties, made if there is none; null if a property has too many classes. */
+  #findLeaf(
+    properties: FlagProperties,
+    distinct_id: string,
+    now: number,
+    work: Work,
+  ): DecisionTreeNode | null {
     let branch = this.#root
     for (const classes of this.#properties) {
       const { key } = classes
@@ -132,14 +153,10 @@ export class DecisionTables {
       // Every person has the property `distinct_id`, even without stored properties.
       if (value === undefined && key === 'distinct_id') value = distinct_id
       const number = classes.numberOf(value, now, work)
-      if (number === null) return this.#giveUp()
+      if (number === null) return null
       branch = branch.next[number] ??= newBranch()
     }
-    this.#uses += 1
-    return (
-      branch.decision_table ??
-      this.#addTable(branch, () => this.find(properties, distinct_id, now, work))
-    )
+    return branch
   }
 
   #giveUp(): null {
@@ -148,19 +165,11 @@ export class DecisionTables {
     return null
   }
 
-  /** Builds the table of a leaf. At the limit all tables are dropped and `findAgain` starts with an empty tree. */
-  #addTable(branch: DecisionTreeNode, findAgain: () => DecisionTable | null): DecisionTable | null {
-    if (this.#tables_made >= this.#tables_max) {
-      if (this.#uses < this.#tables_made * USES_MIN) return this.#giveUp()
-      this.#root = newBranch()
-      this.#budget = { chars: TEXT_CHARS_MAX }
-      this.#tables_made = 0
-      this.#uses = 0
-      return findAgain()
-    }
-    this.#tables_made += 1
-    branch.decision_table = this.#buildTable()
-    return branch.decision_table
+  #dropTables(): void {
+    this.#root = newBranch()
+    this.#budget = { chars: TEXT_CHARS_MAX }
+    this.#tables_made = 0
+    this.#uses = 0
   }
 
   /** Builds a table from the filters' answers to the values of the last `find`. */

@@ -88,11 +88,14 @@ export class ValueClasses {
     for (const filter of this.#others) {
       branch = branch.next[Number(filter.test(value, now, work))] ??= newBranch()
     }
-    if (branch.number !== UNNUMBERED) return branch.number
+    return branch.number === UNNUMBERED ? this.#numberLeaf(branch, value, now, work) : branch.number
+  }
+
+  #numberLeaf(leaf: ClassTreeNode, value: unknown, now: number, work: Work): number | null {
     this.#leaves += 1
     const number = this.#numberAnswers((filter) => filter.test(value, now, work))
     if (number === null || this.#leaves > LEAVES_MAX) return null
-    branch.number = number
+    leaf.number = number
     return number
   }
 

@@ -12,8 +12,6 @@ type LocationLookup = {
   readonly nearby: GeoipProperties | null
 }
 
-export const NOWHERE: LocationLookup = { location: null, nearby: null }
-
 /** The interface uses the header's name inside some web servers; proxies send it under the usual name. */
 const HEADERS = ['http_x_forwarded_for', 'x-forwarded-for'] as const
 

@@ -13,7 +13,7 @@ import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
 import { answerError, type Report } from '../answers/refusals.ts'
 import type { PublicContext } from '../app-context.ts'
 import type { ClientSocket, Endpoint } from '../endpoint.ts'
-import { locate, NOWHERE } from './flag-location.ts'
+import { locate } from './flag-location.ts'
 import { FLAG_BODY_BYTES_MAX, type FlagRequest, readFlagRequest } from './flag-request.ts'
 import { withRuntime } from './flag-runtime.ts'
 import { siteConfigText } from './site-config.ts'
@@ -27,6 +27,13 @@ type FlagDialect = {
   readonly no_flags: string
   /** Serializes the answer, from an evaluation or null. */
   readonly compose: (call: FlagCall, evaluation: Evaluation | null, now: Date) => string
+}
+
+/** The parts that every request to one name of the endpoint needs. */
+type FlagEndpointContext = {
+  readonly app: PublicContext
+  readonly dialect: FlagDialect
+  readonly knowsToken: (token: string) => boolean
 }
 
 type FlagCall = {
@@ -65,9 +72,11 @@ const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
 
 /** Creates the flag endpoints; a project token suffices. */
 export function flagEndpoints(app: PublicContext): readonly Endpoint[] {
+  const knowsToken = (token: string): boolean => app.flags.findProject(token.trim()) !== null
   return PATHS.flatMap(([path, dialect]) => {
+    const context = { app, dialect, knowsToken }
     const answer: Endpoint['answer'] = (request, _params, socket) =>
-      answerFlagRequest(app, dialect, request, socket)
+      answerFlagRequest(context, request, socket)
     return [
       { method: 'POST', path, answer },
       { method: 'GET', path, answer: (request) => answerWithoutProject(request, dialect) },
@@ -81,19 +90,14 @@ export function flagEndpoints(app: PublicContext): readonly Endpoint[] {
  * Answers one request. This is a hot path: texts that do not depend on the person are built once per project.
  */
 async function answerFlagRequest(
-  app: PublicContext,
-  dialect: FlagDialect,
+  { app, dialect, knowsToken }: FlagEndpointContext,
   request: Request,
   socket: ClientSocket,
 ): Promise<Response> {
   try {
     const body = await app.bodies.read(request, FLAG_BODY_BYTES_MAX, socket)
     resumeWork()
-    const flags = readFlagRequest(
-      request,
-      body,
-      (token) => app.flags.findProject(token.trim()) !== null,
-    )
+    const flags = readFlagRequest(request, body, knowsToken)
     const project = requireProject(app, dialect, flags.token)
     noteProject(project.id)
     if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
@@ -168,12 +172,12 @@ function evaluate(
   const is_located = stored.reads.needs_location && !flags.is_geoip_disabled
   const { has_runtimes } = stored.definitions
   const selection = has_runtimes ? withRuntime(request.headers, flags.selection) : flags.selection
-  const answer = answerFlags(
-    app.persons,
-    stored,
-    { ...flags, selection, ...(is_located ? locate(app.geoip, request, socket) : NOWHERE) },
-    now,
-  )
+  const query = is_located
+    ? { ...flags, selection, ...locate(app.geoip, request, socket) }
+    : has_runtimes
+      ? { ...flags, selection }
+      : flags
+  const answer = answerFlags(app.persons, stored, query, now)
   const { evaluation, store_fault } = answer
   if (store_fault !== null) app.log.error({ err: store_fault }, 'flags without stored data')
   for (const { flag_key, cause } of evaluation.bugs) app.log.error({ err: cause, flag_key })

@@ -24,9 +24,9 @@ type FlagQuery = {
   readonly person_properties: unknown
   readonly group_properties: unknown
   /** Location by a header's address; overrides stored properties. */
-  readonly location: FlagProperties | null
+  readonly location?: FlagProperties | null
   /** Location by the connection's address; used only where nothing is stored. */
-  readonly nearby: FlagProperties | null
+  readonly nearby?: FlagProperties | null
   readonly selection: Selection
 }
 
@@ -86,27 +86,40 @@ function personOf(
   { query, stored }: { readonly query: FlagQuery; readonly stored: StoredFlagInputs },
   now: Date,
 ): FlagPerson {
-  const { project_id } = flags
+  const { project_id, reads } = flags
   const { person } = stored
-  const existing = query.nearby === null ? null : { ...query.nearby, ...person?.properties }
   return {
     distinct_id: query.distinct_id,
     device_id: query.device_id,
     person_properties: overlayProperties({
-      stored: existing ?? person?.properties ?? null,
+      stored: query.nearby
+        ? { ...query.nearby, ...person?.properties }
+        : (person?.properties ?? null),
       distinct_id: query.distinct_id,
-      location: query.location,
+      location: query.location ?? null,
       request: query.person_properties,
     }),
     group_properties: overlayGroupProperties(stored.groups, query.group_properties),
     groups: query.groups,
     overrides: stored.overrides,
-    static_cohorts: (cohort_id) =>
-      person !== null && persons.isInCohort(project_id, person.id, cohort_id),
+    static_cohorts: reads.needs_person ? membershipOf(persons, project_id, person) : IN_NO_COHORT,
     now: now.getTime(),
     is_store_unavailable: stored.fault !== null,
     ...(stored.unknown === undefined ? {} : { unknown: stored.unknown }),
   }
+}
+
+type CohortMembership = FlagPerson['static_cohorts']
+
+/** For flags that read no cohort that is a list. */
+const IN_NO_COHORT: CohortMembership = () => false
+
+function membershipOf(
+  persons: PersonSource,
+  project_id: number,
+  person: PersonRead | null,
+): CohortMembership {
+  return (cohort_id) => person !== null && persons.isInCohort(project_id, person.id, cohort_id)
 }
 
 function readStored(

@@ -213,8 +213,6 @@ async function evaluateFor(
     groups,
     person_properties: {},
     group_properties: {},
-    location: null,
-    nearby: null,
     selection: { flag_keys, evaluation_runtime: null, evaluation_contexts: null },
   }
   return answerFlags(app.persons, flags, query, app.now()).evaluation

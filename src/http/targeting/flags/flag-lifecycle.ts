@@ -194,8 +194,6 @@ const NOBODY = {
   anon_distinct_id: null,
   person_properties: {},
   group_properties: {},
-  location: null,
-  nearby: null,
   selection: { flag_keys: null, evaluation_runtime: null, evaluation_contexts: null },
 }
 
