@@ -40,6 +40,7 @@ const ONCE_FAULTS = [
   'format([[1], [2]], [1, 2])',
   'grouping((1, 2), 0)',
   'indexHint(timestamp)',
+  'fromModifiedJulianDay(-9223372036854775808)',
 ]
 /** Values at the ends of their types, and what both engines answer: instants are of the years 1 to 9999. */
 const EXTREMES: Readonly<Record<string, unknown>> = {

@@ -36,7 +36,7 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
   ...[6, 26, 27, 32, 38, 41, 70, 72, 117, 130, 131, 349, 376, 407, 467, 675, 676].map(
     (code) => [code, 'A value cannot be turned into the type that the query needs.'] as const,
   ),
-  ...[12, 36, 69, 128, 135, 153, 321, 353].map(
+  ...[12, 36, 69, 128, 135, 153, 321, 353, 490].map(
     (code) => [code, 'A value of the query goes beyond what its function takes.'] as const,
   ),
   ...[34, 35, 42, 43, 44, 53, 59, 124, 133, 169, 170, 184, 190, 386].map(
