@@ -260,7 +260,10 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   const exact = new Map<string, Endpoint['answer']>()
   for (const [path, endpoints_there] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const answer = answerOfPath(needs, path, endpoints_there)
-    if (/^\/[^:*]+$/.test(path)) for (const form of [path, `${path}/`]) exact.set(form, answer)
+    if (/^\/[^:*]+$/.test(path)) {
+      // As in the router, the first of two endpoints whose paths differ by the final slash has both.
+      for (const form of [path, `${path}/`]) if (!exact.has(form)) exact.set(form, answer)
+    }
     // Elysia reads the names: a handler that takes the whole context would have it filled.
     app.all(path, ({ request, params, server }) => answer(request, params, server), UNREAD)
   }
