@@ -46,8 +46,13 @@ import { faultOf } from './storage-faults.ts'
 
 declare const self: Worker
 
-/** Rows deleted per transaction when the log is trimmed: requests wait a few milliseconds for one. */
-const TRIMMED_TOGETHER_MAX = 2000
+/** Rows deleted per transaction where rows of the log are deleted: requests wait a few milliseconds for one. */
+const DELETED_TOGETHER_MAX = 2000
+
+/** Rows per transaction when the log is trimmed, which happens all day: requests wait a millisecond for one. */
+const TRIMMED_TOGETHER_MAX = 500
+/** Pauses between those transactions while requests come, in times of what the last one took. */
+const TRIM_PAUSES = 4
 
 /** A transaction of a person's change takes no further part after this time; the rest follows in later ones. */
 const PERSON_CHANGE_MS_MAX = 15
@@ -68,6 +73,8 @@ const MESSAGE_WORK = new Map<ToDataThread['kind'], WorkName>()
 
 let thread: DataThread | null = null
 let is_turn_due = false
+/** Whether requests or entries came since the last slice of a trim. */
+let had_turns = false
 let is_closing = false
 
 self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
@@ -249,6 +256,7 @@ function listen(open_thread: DataThread, from_decode_thread: MessagePort): void 
  * Group commit without a timer: all requests that arrive before the next turn of the event loop share its transaction.
  */
 function scheduleTurn(open_thread: DataThread): void {
+  had_turns = true
   if (is_turn_due) return
   is_turn_due = true
   setImmediate(() => {
@@ -360,7 +368,7 @@ function forget(open_thread: DataThread, number: number, project_id: number): vo
     const { log } = open_thread.stores
     let is_done = false
     log.transact(() => {
-      is_done = deleteProjectSlice(log.db, project_id, TRIMMED_TOGETHER_MAX)
+      is_done = deleteProjectSlice(log.db, project_id, DELETED_TOGETHER_MAX)
     })
     if (is_done) sendWhenSynced({ kind: 'done', call: number, error: null })
     else setImmediate(() => forget(open_thread, number, project_id))
@@ -369,12 +377,16 @@ function forget(open_thread: DataThread, number: number, project_id: number): vo
   }
 }
 
-/** Trims the log slice by slice; requests are committed between two slices. */
+/** Trims the log slice by slice. While requests come, it takes a fifth of this thread's time. */
 function trim(open_thread: DataThread, number: number, up_to_seq: number): void {
   try {
+    const began_ms = performance.now()
     const is_done = open_thread.stores.log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
+    const took_ms = performance.now() - began_ms
     if (is_done) sendWhenSynced({ kind: 'done', call: number, error: null })
-    else setImmediate(() => trim(open_thread, number, up_to_seq))
+    else
+      setTimeout(() => trim(open_thread, number, up_to_seq), had_turns ? TRIM_PAUSES * took_ms : 0)
+    had_turns = false
   } catch (error) {
     sendWhenSynced({ kind: 'done', call: number, error: String(error) })
   }
@@ -386,7 +398,7 @@ function removeEvents(open_thread: DataThread, number: number, after: RemovalPos
     const { log } = open_thread.stores
     let next: RemovalPosition | null = null
     log.transact(() => {
-      next = removeSlice(log.db, after, TRIMMED_TOGETHER_MAX)
+      next = removeSlice(log.db, after, DELETED_TOGETHER_MAX)
     })
     continueRemoval(open_thread, number, next)
   } catch (error) {
