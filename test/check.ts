@@ -121,20 +121,30 @@ async function printLines(stream: ReadableStream<Uint8Array>): Promise<void> {
 
 let is_ended = false
 
+/** Ends both lanes. */
+function endLanes(): void {
+  is_ended = true
+  for (const child of running) child.kill()
+}
+
+/** Types are checked meanwhile; tests wait for it. */
+const bundling = runStep(BUNDLE).then((is_bundled) => {
+  if (!is_bundled) endLanes()
+})
+
 /** Runs the steps. After a failed test all others run; a wrong type or format ends both lanes. */
 async function runLane(lane: readonly CheckStep[]): Promise<boolean> {
   let is_passed = true
   for (const step of lane) {
+    const is_test = step[1] === 'test'
+    if (is_test) await bundling
     if (is_ended) return false
     if (await runStep(step)) continue
     is_passed = false
-    if (step[1] === 'test') continue
-    is_ended = true
-    for (const child of running) child.kill()
+    if (!is_test) endLanes()
   }
   return is_passed
 }
 
-const is_bundled = await runStep(BUNDLE)
-const passed = is_bundled ? await Promise.all(LANES.map(runLane)) : [false]
+const passed = await Promise.all(LANES.map(runLane))
 process.exit(passed.every(Boolean) ? 0 : 1)
