@@ -260,10 +260,8 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   const exact = new Map<string, Endpoint['answer']>()
   for (const [path, endpoints_there] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const answer = answerOfPath(needs, path, endpoints_there)
-    if (/^\/[^:*]+$/.test(path)) {
-      // As in the router, the first of two endpoints whose paths differ by the final slash has both.
-      for (const form of [path, `${path}/`]) if (!exact.has(form)) exact.set(form, answer)
-    }
+    // As in the router, the first of two endpoints whose paths differ by the final slash has both.
+    for (const form of exactForms(path)) if (!exact.has(form)) exact.set(form, answer)
     // Elysia reads the names: a handler that takes the whole context would have it filled.
     app.all(path, ({ request, params, server }) => answer(request, params, server), UNREAD)
   }
@@ -273,6 +271,10 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   )
   return answerExactFirst(app, exact)
 }
+
+/** A path without parameters as requests have it; none of others. */
+const exactForms = (path: string): readonly string[] =>
+  /^\/[^:*]+$/.test(path) ? [path, `${path}/`] : []
 
 /**
  * Finds paths without parameters before the router does, since nearly all requests have one: the router's context and

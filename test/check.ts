@@ -127,10 +127,12 @@ function endLanes(): void {
   for (const child of running) child.kill()
 }
 
+async function makeBundle(): Promise<void> {
+  if (!(await runStep(BUNDLE))) endLanes()
+}
+
 /** Types are checked meanwhile; tests wait for it. */
-const bundling = runStep(BUNDLE).then((is_bundled) => {
-  if (!is_bundled) endLanes()
-})
+const bundling = makeBundle()
 
 /** Runs the steps. After a failed test all others run; a wrong type or format ends both lanes. */
 async function runLane(lane: readonly CheckStep[]): Promise<boolean> {
