@@ -3,8 +3,7 @@
  * than all else that a thread of ingestion loads.
  */
 
-const IPV4 =
-  /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/
 const GROUP = /^[0-9a-f]{1,4}$/i
 /** The network interface of a link-local address. */
 const ZONE = /%[0-9a-z\-.:]+$/i
