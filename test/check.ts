@@ -36,12 +36,14 @@ const TEST: CheckStep = [
 
 /** Folders of `test/` whose files share their modules: what they test runs in the test's own process. */
 const SHARING = [
+  'certificates',
   'flags',
   'hogql',
   'http',
   'identity',
   'ingest',
   'insights',
+  'pictures',
   'plugins',
   'projects',
   'query',
