@@ -94,6 +94,8 @@ const ENVIRONMENT = {
   BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
   // Freed memory stays with its process, which soon takes it again: a twentieth less processor time, and 0.15 GB more memory.
   MIMALLOC_PURGE_DELAY: '-1',
+  // Each heap of a process is collected when it has grown, and not once a second as well: a tenth less for tests.
+  BUN_GC_TIMER_DISABLE: '1',
   ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
 }
 
