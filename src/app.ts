@@ -272,9 +272,11 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   return answerExactFirst(app, exact)
 }
 
-/** A path without parameters as requests have it; none of others. */
-const exactForms = (path: string): readonly string[] =>
-  /^\/[^:*]+$/.test(path) ? [path, `${path}/`] : []
+/** A path without parameters, with and without a final slash; no form of others. */
+function exactForms(path: string): readonly string[] {
+  if (!/^\/[^:*]+$/.test(path)) return []
+  return path.endsWith('/') ? [path, path.slice(0, -1)] : [path, `${path}/`]
+}
 
 /**
  * Finds paths without parameters before the router does, since nearly all requests have one: the router's context and

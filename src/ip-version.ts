@@ -8,7 +8,7 @@ const GROUP = /^[0-9a-f]{1,4}$/i
 /** The network interface of a link-local address. */
 const ZONE = /%[0-9a-z\-.:]+$/i
 const GROUPS = 8
-/** Longer texts are no addresses: eight groups, a zone as long as names of interfaces. */
+/** No address is longer: it has eight groups, and a zone as long as the name of an interface. */
 const LENGTH_MAX = 1000
 
 /** 4 or 6; 0 for a text that is no address. */
