@@ -186,6 +186,14 @@ export const ROUTES: readonly Route[] = withPut([
 /** The parameters of a path without any. */
 const NO_PARAMS: PathParams = {}
 
+/** A path that a request named: what answers it, and the values of its parameters. */
+type KnownPath = { readonly answer: Endpoint['answer']; readonly params: PathParams }
+type KnownPaths = ReadonlyMap<string, KnownPath>
+
+/** Paths with parameters that are kept, and the length of each: some 0.5 MB in all. */
+const RECENT_PATHS_MAX = 1000
+const RECENT_PATH_LENGTH_MAX = 100
+
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Prevents Elysia from reading bodies: endpoints read them after they have authenticated the caller. */
@@ -257,19 +265,29 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
     // By default Elysia assumes hosts of at least four characters, and finds no path behind a shorter one.
     handler: { standardHostname: false },
   })
-  const exact = new Map<string, Endpoint['answer']>()
+  const exact = new Map<string, KnownPath>()
+  const recent = new Map<string, KnownPath>()
   for (const [path, endpoints_there] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const answer = answerOfPath(needs, path, endpoints_there)
     // As in the router, the first of two endpoints whose paths differ by the final slash has both.
-    for (const form of exactForms(path)) if (!exact.has(form)) exact.set(form, answer)
+    for (const form of exactForms(path)) {
+      if (!exact.has(form)) exact.set(form, { answer, params: NO_PARAMS })
+    }
     // Elysia reads the names: a handler that takes the whole context would have it filled.
-    app.all(path, ({ request, params, server }) => answer(request, params, server), UNREAD)
+    app.all(
+      path,
+      ({ request, params, server }) => {
+        keepRecent(recent, pathOf(request.url), { answer, params })
+        return answer(request, params, server)
+      },
+      UNREAD,
+    )
   }
   // After the routes: their handlers catch what they throw, and Elysia would merge this into each of them.
   app.onError({ as: 'global' }, ({ code, error, request }) =>
     code === 'NOT_FOUND' ? answerNotFound() : answerFault(needs, request, error),
   )
-  return answerExactFirst(app, exact)
+  return answerKnownFirst(app, exact, recent)
 }
 
 /** A path without parameters, with and without a final slash; no form of others. */
@@ -279,17 +297,25 @@ function exactForms(path: string): readonly string[] {
 }
 
 /**
- * Finds paths without parameters before the router does, since nearly all requests have one: the router's context and
- * promise cost 2 µs of processor time and 2 KB of garbage a request. HEAD is left to the router, which drops the body.
+ * Finds paths without parameters, and the `recent` ones with some, before the router does: its context and promise cost
+ * 2 µs of processor time and 2 KB of garbage a request. HEAD is left to the router, which drops the body.
  */
-function answerExactFirst(app: Elysia, exact: ReadonlyMap<string, Endpoint['answer']>): Elysia {
+function answerKnownFirst(app: Elysia, exact: KnownPaths, recent: KnownPaths): Elysia {
   const route = app.fetch
   const value: Elysia['fetch'] = (request) => {
-    const answer = exact.get(pathOf(request.url))
-    if (answer === undefined || request.method === 'HEAD') return route(request)
-    return answer(request, NO_PARAMS, app.server)
+    const path = pathOf(request.url)
+    const known = exact.get(path) ?? recent.get(path)
+    if (known === undefined || request.method === 'HEAD') return route(request)
+    return known.answer(request, known.params, app.server)
   }
   return Object.defineProperty(app, 'fetch', { value })
+}
+
+/** Keeps a path with parameters. All are dropped when there are too many: a router's look-up is all that they save. */
+function keepRecent(recent: Map<string, KnownPath>, path: string, known: KnownPath): void {
+  if (path.length > RECENT_PATH_LENGTH_MAX) return
+  if (recent.size >= RECENT_PATHS_MAX) recent.clear()
+  recent.set(path, known)
 }
 
 function answerNotFound(): Response {

@@ -199,6 +199,7 @@ function routeUnder<Subject, Schema extends TSchema>(
   const { method, path, scope, answer, body: declared_body, ...described } = declared
   const { is_body_optional, is_for_sdks = false, ...description } = described
   const shape = declared_body ?? null
+  const may_read_flags = readsFlags(method, scope)
   const own_level: NeededRight = { scope, by: 'level' }
   const more = [path].flat().flatMap((below) => ROUTE_WAYS.get(`${method} ${below}`) ?? [])
   return {
@@ -225,7 +226,7 @@ function routeUnder<Subject, Schema extends TSchema>(
         const read = is_body_optional === true ? readOptionalBody : readBody
         const body = shape === null ? null : await read(app.bodies, request, shape, socket)
         resumeWork()
-        if (isOfProject(subject) && readsFlags(method, scope)) {
+        if (isOfProject(subject) && may_read_flags) {
           await app.flags.readyFlagsOf(subject.project.id)
         }
         const call = { ...subject, caller, body, params, request, socket }

@@ -315,6 +315,16 @@ const TELLING: readonly (readonly [what: string, query: object])[] = [
 ]
 
 describe('persons that are hidden from a member', () => {
+  test('are hidden from a question that the member has sent before, as long as they are hidden', async () => {
+    const { member, atLevel, send } = rights
+    const ask = () => send(member, 'POST query/', { query: HOGQL('select count() from persons') })
+    const before = [await ask(), await ask()]
+    expect(before.map(({ json }) => json['is_cached'])).toEqual([false, true])
+    const hidden = await atLevel('person', 'none', async () => [await ask(), await ask()])
+    expect(hidden.map(({ status }) => status)).toEqual([403, 403])
+    expect((await ask()).json['results']).toEqual(before[0]?.json['results'])
+  })
+
   test.each(TELLING)('are not told by %s', async (_what, query) => {
     const { send, make, member, owner, atLevel } = rights
     const asked = { query, refresh: 'force_blocking' }

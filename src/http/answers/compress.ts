@@ -31,7 +31,7 @@ const zstdInPool = promisify(zstdCompress)
  * Resources whose answers contain tokens, invite links or keys. A page that can send requests with a visitor's cookie, and
  * measure the length of a compressed answer in which its own text is repeated, can guess a secret beside it (BREACH).
  */
-const SECRET_RESOURCES: ReadonlySet<string> = new Set<Resource>([
+const SECRET_RESOURCES: readonly Resource[] = [
   'alert',
   'organization',
   'organization_member',
@@ -40,12 +40,15 @@ const SECRET_RESOURCES: ReadonlySet<string> = new Set<Resource>([
   'sharing_configuration',
   'subscription',
   'user',
-])
+]
+
+const SECRET_SCOPES: ReadonlySet<Scope> = new Set(
+  SECRET_RESOURCES.flatMap((resource): Scope[] => [`${resource}:read`, `${resource}:write`]),
+)
 
 /** Whether answers of routes with this scope may contain a secret. */
 export function tellsSecrets(scope: Scope): boolean {
-  const [resource = ''] = scope.split(':', 1)
-  return SECRET_RESOURCES.has(resource)
+  return SECRET_SCOPES.has(scope)
 }
 
 type ContentCoding = keyof typeof CODERS

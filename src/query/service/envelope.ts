@@ -35,6 +35,21 @@ export function joinParts({ results, members }: AnswerParts): EnvelopeBody {
   return body
 }
 
+/** The last parts of a cached answer, by its query: repeated queries and recent answers are the same objects. */
+const last_parts = new WeakMap<
+  PreparedQuery,
+  { readonly answer: ComputedAnswer; readonly parts: AnswerParts }
+>()
+
+/** Builds a cached answer that is not being renewed. */
+export function cachedAnswerParts(query: PreparedQuery, answer: ComputedAnswer): AnswerParts {
+  const last = last_parts.get(query)
+  if (last?.answer === answer) return last.parts
+  const parts = answerParts(query, answer, { is_cached: true, status: null })
+  last_parts.set(query, { answer, parts })
+  return parts
+}
+
 /** Builds an answer; with a cached one, `status` is that of the background query that renews it. */
 export function answerParts(
   { cache_key, freshness, echo }: PreparedQuery,

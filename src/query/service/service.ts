@@ -19,7 +19,14 @@ import {
 import { type Lane, Scheduler, type SchedulerLimits } from '../scheduling/scheduler.ts'
 import { AnswerCache, type ComputedAnswer, openCacheDB } from './cache.ts'
 import { EndedStatuses } from './ended-statuses.ts'
-import { type AnswerParts, answerParts, joinParts, noAnswerParts, statusBody } from './envelope.ts'
+import {
+  type AnswerParts,
+  answerParts,
+  cachedAnswerParts,
+  joinParts,
+  noAnswerParts,
+  statusBody,
+} from './envelope.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
 import { SlowQueries, type SlowQuerySettings } from './slow-queries.ts'
 import {
@@ -279,7 +286,9 @@ export class QueryService {
     const answer = this.#cache.find(project_id, cache_key, this.#now().getTime())
     if (answer === null) throw new Error('an answer left the cache between two reads')
     this.#tryCache(() => this.#cache.flushMany())
-    return answerParts(query, answer, { is_cached: true, status })
+    return status === null
+      ? cachedAnswerParts(query, answer)
+      : answerParts(query, answer, { is_cached: true, status })
   }
 
   async #compute(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {

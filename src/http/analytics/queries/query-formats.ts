@@ -87,8 +87,9 @@ export function formatOf(request: Request): ResultFormat {
     const detail = `${JSON.stringify(named.slice(0, 100))} is not a valid choice.`
     throw new Refusal('invalid_input', detail, { attr: 'format' })
   }
-  const accepted = (request.headers.get('accept') ?? '').split(',')
-  for (const range of accepted) {
+  const accepted = request.headers.get('accept')
+  if (accepted === null) return JSON_FORMAT
+  for (const range of accepted.split(',')) {
     const media = range.split(';', 1)[0]?.trim().toLowerCase() ?? ''
     const result = FORMATS.find((format) => format.media.includes(media))
     if (result !== undefined) return result

@@ -172,14 +172,14 @@ async function answerQuery(
     return { response: await answerEditorQuery(app, asks, requested), is_over: true }
   }
   const format = formatOf(request)
-  const query = prepare(app, asks, body)
   const mode = refreshMode(body.refresh, body.async)
   if (isRows(format)) {
     const { signal } = request
+    const query = prepare(app, asks, body)
     const response = await answerRows(app, query, { format, mode, signal, onEnd })
     return { response, is_over: false }
   }
-  const answer = await app.query_service.ask(query, {
+  const answer = await app.query_service.ask(prepareOnce(app, asks, body), {
     mode,
     client_query_id: body.client_query_id || null,
     // The client's disconnect cancels the query. Made when it is read: a cached answer does not need it.
@@ -211,6 +211,29 @@ export function prepareSaved(
 
 function hasMembers(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+type LastPreparation = QueryCaller & { readonly query: PreparedQuery }
+
+/** The last preparation of a body: repeated ones are the same object. */
+const last_preparations = new WeakMap<object, LastPreparation>()
+
+/**
+ * Prepares a repeated HogQL query once for its caller. It depends on its body, the caller's rights and control.db, and
+ * callers and projects are new objects after any write to that (`projects/lookups.ts`); insights depend on the time too.
+ */
+function prepareOnce(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
+  const { caller, project, level } = asks
+  const last = last_preparations.get(body)
+  if (last?.project === project && last.caller === caller && last.level === level) return last.query
+  const query = prepare(app, asks, body)
+  if (body.query.kind !== 'HogQLQuery') return query
+  const again = { caller, project, level }
+  // Computed in a context that is made for it: a context keeps the lists of definitions that it has read.
+  const compute: PreparedQuery['compute'] = async (ask, now) =>
+    prepare(app, again, body).compute(ask, now)
+  last_preparations.set(body, { ...again, query: { ...query, compute, buildExport: null } })
+  return query
 }
 
 function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
