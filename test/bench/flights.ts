@@ -15,7 +15,14 @@ import { EVENT_COLUMNS } from '../../src/storage/files/replication-sources.ts'
 import type { EventLog } from '../../src/storage/log/event-log.ts'
 import { fillFolder } from './dataset/dataset.ts'
 import { FLIGHT_INSIGHTS, FLIGHT_QUESTIONS } from './queries/flight-lines.ts'
-import { askEngine, contextOf, openByHand, openEngine, timesOf } from './queries/hand-made.ts'
+import {
+  askEngine,
+  contextOf,
+  openByHand,
+  openEngine,
+  timesOf,
+  warmUp,
+} from './queries/hand-made.ts'
 
 /** Half a year of flights within the United States, from an npm package that only this bench needs. */
 const SOURCE = join(import.meta.dir, '../../node_modules/vega-datasets/data/flights-3m.parquet')
@@ -137,6 +144,7 @@ try {
       ask: () => askInsight(question, engine, context),
     })),
   ]
+  await warmUp(questions, connection)
   const ratios: number[] = []
   for (const question of questions) {
     const { name, ours_ms, bare_ms } = await timesOf(question, connection)

@@ -367,7 +367,7 @@ function lineOf({ name, ours_ms, bare_ms }: Times, kind: string, target: number)
     ours: Math.round(100_000 / ours_ms) / 100,
     bare: Math.round(100_000 / bare_ms) / 100,
     target,
-    note: `${ours_ms.toFixed(0)} ms, by hand ${bare_ms.toFixed(0)} ms`,
+    note: `${ours_ms.toFixed(1)} ms, by hand ${bare_ms.toFixed(1)} ms`,
   }
 }
 
