@@ -210,12 +210,12 @@ export function createApp(needs: AppContext): Elysia {
   ]
   return mountAll(needs, [
     ...FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs)),
-    ...others.map((endpoint) => (isRead(endpoint) ? endpoint : settleFirst(needs, endpoint))),
+    ...others.map((endpoint) => (isRead(endpoint) ? endpoint : answerOnceSaved(needs, endpoint))),
     ...ROUTES.flatMap((route) => {
       const endpoints = routeEndpoints(needs, route).flatMap(withOldRoot)
       // One GET makes something: a list of the persons who are in a cohort.
       const may_change = route.scope.endsWith(':write') || !endpoints.every(isRead)
-      return may_change ? endpoints.map((endpoint) => settleFirst(needs, endpoint)) : endpoints
+      return may_change ? endpoints.map((endpoint) => answerOnceSaved(needs, endpoint)) : endpoints
     }),
   ])
 }
@@ -225,7 +225,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const isRead = ({ method }: Endpoint): boolean => READS.has(method)
 
 /** Holds the answer of a call that may change something until the change is on the disk. */
-function settleFirst({ settleControl }: AppContext, endpoint: Endpoint): Endpoint {
+function answerOnceSaved({ settleControl }: AppContext, endpoint: Endpoint): Endpoint {
   return {
     ...endpoint,
     async answer(...call) {
@@ -244,7 +244,7 @@ export function createEdgeApp(
   others: Endpoint['answer'],
 ): Elysia {
   const sdks = FOR_SDKS.flatMap((endpointsOf) => endpointsOf(needs))
-  return createStandbyApp(needs, [...sdks, ...own], others)
+  return mountWithFallback(needs, [...sdks, ...own], others)
 }
 
 /** Builds the application of a standby: its `own` endpoints, and `others` for every other path and method. */
@@ -253,8 +253,16 @@ export function createStandbyApp(
   own: readonly Endpoint[],
   others: Endpoint['answer'],
 ): Elysia {
+  return mountWithFallback(needs, own, others)
+}
+
+function mountWithFallback(
+  needs: MountContext,
+  endpoints: readonly Endpoint[],
+  others: Endpoint['answer'],
+): Elysia {
   const rest = METHODS.map((method): Endpoint => ({ method, path: '/*', answer: others }))
-  return mountAll(needs, [...own, ...rest])
+  return mountAll(needs, [...endpoints, ...rest])
 }
 
 function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
@@ -273,7 +281,7 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
     for (const form of exactForms(path)) {
       if (!exact.has(form)) exact.set(form, { answer, params: NO_PARAMS })
     }
-    // Elysia reads the names: a handler that takes the whole context would have it filled.
+    // Elysia parses the source of a handler, and fills only the members of the context that it names.
     app.all(
       path,
       ({ request, params, server }) => {
@@ -283,7 +291,7 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
       UNREAD,
     )
   }
-  // After the routes: their handlers catch what they throw, and Elysia would merge this into each of them.
+  // Elysia would compile a hook that is set before the routes into each of them, whose handlers catch all errors.
   app.onError({ as: 'global' }, ({ code, error, request }) =>
     code === 'NOT_FOUND' ? answerNotFound() : answerFault(needs, request, error),
   )
@@ -339,22 +347,25 @@ function answerOfPath(
   endpoints: readonly Endpoint[],
 ): Endpoint['answer'] {
   const answers = new Map<string, Endpoint['answer']>(
-    endpoints.map((endpoint) => [endpoint.method, timeAnswer(needs, endpoint)]),
+    endpoints.map((endpoint) => [endpoint.method, observeAnswer(needs, endpoint)]),
   )
   const headers = { Allow: [...answers.keys()].join(', ') }
-  return (request, params, socket) => {
+  return (request, params, server) => {
     const answer = answers.get(request.method)
-    if (answer !== undefined) return answer(request, params, socket)
+    if (answer !== undefined) return answer(request, params, server)
     const method = METHODS.find((known) => known === request.method)
     if (method === undefined) return answerNotFound()
     const refusal = new Refusal('method_not_allowed', `Method "${method}" not allowed.`)
     const refuse = { method, path, answer: () => answerRefusal(refusal, headers) }
-    return timeAnswer(needs, refuse)(request, params, socket)
+    return observeAnswer(needs, refuse)(request, params, server)
   }
 }
 
-/** Calls an endpoint, and records how long its answers take by their status. */
-function timeAnswer(needs: MountContext, { method, path, answer }: Endpoint): Endpoint['answer'] {
+/** Calls an endpoint under the name of its route; records the time of its answer, ends its span, and answers what it throws. */
+function observeAnswer(
+  needs: MountContext,
+  { method, path, answer }: Endpoint,
+): Endpoint['answer'] {
   const route = `${method} ${path}`
   const work = nameWork(route)
   const histograms = new Map<number, Histogram>()
@@ -363,7 +374,7 @@ function timeAnswer(needs: MountContext, { method, path, answer }: Endpoint): En
     histograms.set(status, known)
     return known
   }
-  return (request, params, socket) => {
+  return (request, params, server) => {
     const started_ms = performance.now()
     const span = needs.timings.traces?.open(request.headers.get('traceparent')) ?? null
     const note = (response: Response): Response => {
@@ -374,7 +385,7 @@ function timeAnswer(needs: MountContext, { method, path, answer }: Endpoint): En
     }
     const refuse = (error: unknown): Response => note(answerFault(needs, request, error))
     try {
-      const answered = runWork(work, () => answer(request, params, socket), span)
+      const answered = runWork(work, () => answer(request, params, server), span)
       // Awaiting an answer that is there would cost a turn of the event loop.
       return answered instanceof Promise ? answered.then(note, refuse) : note(answered)
     } catch (error) {

@@ -12,8 +12,8 @@ const BUN = process.execPath
 const BUNDLE: CheckStep = [BUN, 'test/bundle/main.ts']
 
 /**
- * One thread checks types once that several check each: with no cache written for a next run this takes 9.5 s of processor
- * time instead of 12.7.
+ * Several threads of tsc would each check the types that files share. With one, and no cache written for a next run, this
+ * takes 9.5 s of processor time instead of 12.7.
  */
 const TSC: CheckStep = [
   'tsc',
@@ -24,18 +24,19 @@ const TSC: CheckStep = [
   'null',
 ]
 
-/** The longest files start first, so that none is left alone at the end. */
+/** The longest files start first, so that none is left alone at the end. Files of a process share their modules. */
 const TEST: CheckStep = [
   BUN,
   'test',
+  '--no-isolate',
   '--preload=./test/bundle/preload.ts',
   '--timings=test/timings.json',
   '--timeout=60000',
   '--retry=1',
 ]
 
-/** Folders of `test/` whose files share their modules: what they test runs in the test's own process. */
-const SHARING = [
+/** Folders of `test/` whose tests run the server, or a part of it, in their own process. */
+const IN_PROCESS = [
   'certificates',
   'flags',
   'hogql',
@@ -52,11 +53,11 @@ const SHARING = [
   'threads',
 ] as const
 
-/** Folders whose files share servers of ClickHouse, and their modules. */
+/** Folders whose files share servers of ClickHouse. */
 const OF_CLICKHOUSE = ['clickhouse', 'shipping'] as const
 
-/** Folders that have a step of their own. */
-const ELSEWHERE = [...SHARING, ...OF_CLICKHOUSE, 'web'] as const
+/** Folders that the last step leaves to the others. */
+const ELSEWHERE = [...IN_PROCESS, ...OF_CLICKHOUSE, 'web'] as const
 
 const pathsOf = (names: readonly string[]): readonly string[] => names.map((name) => `test/${name}`)
 
@@ -67,18 +68,13 @@ const LANES: readonly (readonly CheckStep[])[] = [
     [...TSC, '-p', 'src/web'],
     ['oxlint', '--type-aware', '--deny-warnings', 'src', 'test'],
     ['biome', 'check'],
-    [...TEST, '--parallel=2', '--no-isolate', ...pathsOf(SHARING)],
+    [...TEST, '--parallel=2', ...pathsOf(IN_PROCESS)],
   ],
   [
     // Files of a process share a server and a browser.
-    [...TEST, '--parallel=2', '--no-isolate', 'test/web'],
-    [...TEST, '--parallel=3', '--no-isolate', ...pathsOf(OF_CLICKHOUSE)],
-    [
-      ...TEST,
-      '--parallel=4',
-      '--no-isolate',
-      `--path-ignore-patterns=test/{${ELSEWHERE.join(',')}}/**`,
-    ],
+    [...TEST, '--parallel=2', 'test/web'],
+    [...TEST, '--parallel=3', ...pathsOf(OF_CLICKHOUSE)],
+    [...TEST, '--parallel=4', `--path-ignore-patterns=test/{${ELSEWHERE.join(',')}}/**`],
   ],
 ]
 

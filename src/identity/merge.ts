@@ -130,9 +130,9 @@ function absorbPerson(
   { at, limits }: MergeContext,
   { into, other }: { readonly into: StoredPerson; readonly other: StoredPerson },
 ): void {
-  const properties = store.open(into)
+  const properties = store.parse(into)
   const before = store.sizeOf(into, properties)
-  const set = missingIn(properties, store.open(other))
+  const set = missingIn(properties, store.parse(other))
   const size = sizeAfter(before, properties, { set, gone: NO_NAMES })
   // Together they may exceed the size limit: the surviving person then keeps its properties only.
   const are_given = fits(size, before, limits)

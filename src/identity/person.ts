@@ -39,7 +39,7 @@ export function updatePerson(
   limits: SizeLimits,
 ): UpdateOutcome {
   if (!mayChange(store, person, update)) return 'unchanged'
-  const stored = store.open(person)
+  const stored = store.parse(person)
   const set = collectChanges(stored, update) ?? {}
   const gone = new Set(
     update.unset.filter((key) => Object.hasOwn(stored, key) || Object.hasOwn(set, key)),
@@ -61,7 +61,7 @@ export function updatePerson(
 /** Whether an update may change the person. False for most events, by their bit sets alone, without reading a value. */
 function mayChange(store: PersonStore, person: StoredPerson, update: PersonUpdate): boolean {
   if (hasExplicitChange(update)) return true
-  if (person.marks_low === -1) markPerson(person, store.open(person))
+  if (person.marks_low === -1) markPerson(person, store.parse(person))
   return hasMoreMarks(update.automatic, person)
 }
 

@@ -101,7 +101,7 @@ export function fitsUndo(store: PersonStore, merge: PersonMerge): boolean {
     length_left -= length
     if (merges_left < 0 || length_left < 0) return false
     end_id = at.into_id
-    at = merges.findAway(project_id, end_id)
+    at = merges.findMergeOf(project_id, end_id)
   }
   if (merges.countFamily(project_id, other_id, merges_left + 1) > merges_left) return false
   let ids_left = UNDO_IDS_MAX
@@ -116,7 +116,7 @@ export function fitsUndo(store: PersonStore, merge: PersonMerge): boolean {
 export function survivorOf(store: PersonStore, { project_id, into_id }: PersonMerge): StoredPerson {
   let id = into_id
   for (;;) {
-    const away = store.merges.findAway(project_id, id)
+    const away = store.merges.findMergeOf(project_id, id)
     if (away === null) break
     id = away.into_id
   }
@@ -183,7 +183,7 @@ function listLaterMerges(
 function findNextMerge({ store, next }: UndoContext, merge: PersonMerge): PersonMerge | null {
   const cached = next.get(merge)
   if (cached !== undefined) return cached
-  const next_merge = store.merges.findAway(merge.project_id, merge.into_id)
+  const next_merge = store.merges.findMergeOf(merge.project_id, merge.into_id)
   next.set(merge, next_merge)
   return next_merge
 }

@@ -67,30 +67,32 @@ type ShippingContext = {
   readonly log: ShippingLog
   /** For tests: where this process or its child is cut off. */
   readonly fault?: ShippingFault | null
-  /** For tests: the age at which a batch is compared with what is there before it is sent again. */
+  /** For tests: the age at which a batch is compared with the rows in ClickHouse before it is sent again. */
   readonly check_after_ms?: number
   /** For tests: events of one batch. */
   readonly rows_max?: number
 }
 
-/** Events of one batch: the most that is one block, and is asked for by number after a fault. */
+/** Events of one batch. ClickHouse inserts as many as one block, and lists as many sequence numbers after a fault. */
 const ROWS_MAX = 50_000
 /** Batches of one round: persons that changed meanwhile wait no longer. */
 const ROUND_BATCHES_MAX = 8
-/** A batch is sent at this age at the latest; at once when a question waits for it. */
-const ROUND_MS = 2000
-/** Older batches are compared with what is there: other folders' inserts may have displaced their tokens. */
+/** The pause between two rounds. A question that waits for events ends it. */
+const ROUND_PAUSE_MS = 2000
+/** Older batches are compared with the rows in ClickHouse: other folders' inserts may have displaced their tokens. */
 const CHECK_AFTER_MS = 60_000
 /** After a failed round; doubles up to the longest. */
 const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 30_000
+/** The time of creation of a batch that may have been sent before: it is compared before it is sent. */
+const LONG_AGO_MS = 0
 const EXPIRY_MS = 3_600_000
 /** The clocks of this machine and of ClickHouse must agree this far before anything expires. */
 const CLOCKS_APART_MS_MAX = 86_400_000
 
-/** One part of a round, in order. Adding a line adds work of every round. */
-type RoundStep = (shipper: ShippingRound) => Promise<void>
+type RoundStep = (round: ShippingRound) => Promise<void>
 
+/** The work of each round, in order. Adding a step means adding a line. */
 const STEPS: readonly RoundStep[] = [
   fitServers,
   claimProjects,
@@ -127,14 +129,14 @@ export class Shipper {
   readonly #context: ShippingContext
   readonly #db: Database
   readonly #child: ShippingChild
-  readonly #leaving = new AbortController()
+  readonly #closing = new AbortController()
   readonly #waiters = new PositionWaiters()
   readonly #expiry = { at_ms: 0 }
   #rounds = { done: 0, failed: 0 }
   #failure: string | null = null
   #wake: (() => void) | null = null
-  #turn: Promise<void> = Promise.resolve()
-  /** When the last round began that has carried everything committed until then. */
+  #last_work: Promise<void> = Promise.resolve()
+  /** The start of the last round that sent all events committed before it. */
   #fresh_at_ms = Number.NEGATIVE_INFINITY
 
   /** Call `prepare` before anything else. */
@@ -182,13 +184,13 @@ export class Shipper {
       const { shipped_seq, shipped_change } = this.#position()
       return shipped_seq < seq || shipped_change < change
     }
-    do await this.#inTurn(() => this.#round())
+    do await this.#runAlone(() => this.#round())
     while (isBehind())
   }
 
-  /** Deletes everything of a project there, after the inserts that are on their way. */
+  /** Deletes everything of a project in ClickHouse, after the inserts that are on their way. */
   forgetProject(project_id: number): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runAlone(async () => {
       await this.#round()
       if (await this.#context.claims.owns(project_id))
         await deleteProject(this.#context.nodes, project_id)
@@ -196,8 +198,8 @@ export class Shipper {
   }
 
   /**
-   * Resolves when ClickHouse has everything of a project that is committed now. Rejects with the reason after
-   * `wait_ms`. An answer may be `stale_ms` behind.
+   * Resolves to true once ClickHouse has everything of a project that is committed now, or at once when the last complete
+   * round began at most `stale_ms` ago. Resolves to false after `wait_ms`.
    */
   async waitForProject(
     project_id: number,
@@ -212,11 +214,11 @@ export class Shipper {
   }
 
   async close(): Promise<void> {
-    this.#leaving.abort()
+    this.#closing.abort()
     this.#wake?.()
     this.#waiters.close()
     await this.#child.close()
-    await this.#turn.catch(() => undefined)
+    await this.#last_work.catch(() => undefined)
     this.#db.close()
   }
 
@@ -226,25 +228,26 @@ export class Shipper {
     return position
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#turn
+  /** Runs one piece of work at a time, in the order of the calls. */
+  #runAlone(work: () => Promise<void>): Promise<void> {
+    const turn = this.#last_work
       .catch(() => undefined)
-      .then(() => (this.#leaving.signal.aborted ? undefined : work()))
-    this.#turn = turn
+      .then(() => (this.#closing.signal.aborted ? undefined : work()))
+    this.#last_work = turn
     return turn
   }
 
   async #loop(): Promise<void> {
     let retry_ms = RETRY_MS_MIN
-    while (!this.#leaving.signal.aborted) {
-      let pause_ms = ROUND_MS
+    while (!this.#closing.signal.aborted) {
+      let pause_ms = ROUND_PAUSE_MS
       try {
-        if (this.#isDue()) await this.#inTurn(() => this.#round())
+        if (this.#isDue()) await this.#runAlone(() => this.#round())
         this.#failure = null
         retry_ms = RETRY_MS_MIN
         if (this.#waiters.has_waiting) pause_ms = 0
       } catch (error) {
-        if (this.#leaving.signal.aborted) return
+        if (this.#closing.signal.aborted) return
         const reason = error instanceof Error ? error.message : String(error)
         // Each waiting question tries at once: one line a reason, not one a question.
         if (reason !== this.#failure)
@@ -281,7 +284,7 @@ export class Shipper {
       context: this.#context,
       db: this.#db,
       child: this.#child,
-      signal: this.#leaving.signal,
+      signal: this.#closing.signal,
       target: { seq, change },
       position: () => this.#position(),
       onMoved: () => {
@@ -301,21 +304,30 @@ export class Shipper {
   }
 }
 
-/** The position that a question of a project waits for; null when everything of it is there. */
+/** The position that a question of a project waits for; null when ClickHouse has everything of the project. */
 function findNeeded(
   db: Database,
   project_id: number,
   { shipped_seq, shipped_change }: ShippingPosition,
 ): LogPosition | null {
   const { seq, change } = readLogState(db)
-  const is_shipped =
-    seq <= shipped_seq ||
-    (seq - shipped_seq <= SCANNED_MAX &&
-      db
-        .query('select 1 from events where seq > ? and project_id = ? limit 1')
-        .get(shipped_seq, project_id) === null)
-  const needed = { seq: is_shipped ? 0 : seq, change: change <= shipped_change ? 0 : change }
-  return needed.seq === 0 && needed.change === 0 ? null : needed
+  const has_events = seq > shipped_seq && mayHaveEvents(db, project_id, { shipped_seq, seq })
+  const has_changes = change > shipped_change
+  if (!has_events && !has_changes) return null
+  return { seq: has_events ? seq : 0, change: has_changes ? change : 0 }
+}
+
+/** Whether the log may have events of a project that are not in ClickHouse. Reads a limited number of events. */
+function mayHaveEvents(
+  db: Database,
+  project_id: number,
+  { shipped_seq, seq }: { readonly shipped_seq: number; readonly seq: number },
+): boolean {
+  if (seq - shipped_seq > SCANNED_MAX) return true
+  const found = db
+    .query('select 1 from events where seq > ? and project_id = ? limit 1')
+    .get(shipped_seq, project_id)
+  return found !== null
 }
 
 /** The most events of other projects that a question passes over to find out that it need not wait. */
@@ -358,7 +370,7 @@ async function sendPersons(round: ShippingRound): Promise<void> {
   onMoved()
 }
 
-/** Writes the next batch while one is sent: both take a core. */
+/** Writes the next batch while one is sent: both take a core. Neither still runs when this is rejected. */
 async function sendEvents(round: ShippingRound): Promise<void> {
   let current = await nextShipment(round, round.position().shipped_seq)
   for (let count = 1; current !== null; count += 1) {
@@ -379,7 +391,7 @@ async function nextShipment(round: ShippingRound, after_seq: number): Promise<Sh
     if (await isWhole(context, written)) return written
     context.log.warn({ shipment: written.id }, 'the file of a batch is damaged: it is rewritten')
     await context.capture.commitShipping({ kind: 'drop', id: written.id })
-    return writeShipment(round, after_seq, 0)
+    return writeShipment(round, after_seq, LONG_AGO_MS)
   }
   return target.seq <= after_seq ? null : writeShipment(round, after_seq, Date.now())
 }
@@ -390,11 +402,11 @@ async function isWhole({ data_dir }: ShippingContext, shipment: Shipment): Promi
   return (await sha256Of(shipmentPath(data_dir, shipment.id))) === shipment.sha256
 }
 
-/** File → row of events.db: from then on it is sent until it is there. */
+/** File → row of events.db: from then on it is sent until ClickHouse has it. */
 async function writeShipment(
   { context, db, child, target }: ShippingRound,
   after_seq: number,
-  now_ms: number,
+  created_ms: number,
 ): Promise<Shipment> {
   const name = getLogName(db, after_seq + 1)
   const id = Bun.randomUUIDv7()
@@ -412,7 +424,7 @@ async function writeShipment(
     fault: context.fault ?? null,
   })
   // Events of an older name may have been sent by the folder that this one is a copy of.
-  const created_at = name.last_seq === null ? now_ms * 1000 : 0
+  const created_at = 1000 * (name.last_seq === null ? created_ms : LONG_AGO_MS)
   const shipment = { id, log_id: name.log_id, after_seq, ...written, created_at }
   await context.capture.commitShipping({ kind: 'add', shipment })
   reachShippingFault('added', context.fault)
@@ -438,7 +450,7 @@ async function deliver(round: ShippingRound, shipment: Shipment): Promise<void> 
   rmSync(path, { force: true })
 }
 
-/** After the time for which its token is remembered: sends the events that are not there. */
+/** Sends the events of a batch that ClickHouse lacks, once its token may be forgotten there. */
 async function sendOld(
   { context, child }: ShippingRound,
   shipment: Shipment,

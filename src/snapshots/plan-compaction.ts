@@ -21,12 +21,12 @@ export const COMPACTION_RULE: CompactionRule = {
 /** Maximum size of the lowest tier. */
 const LOWEST_TIER_BYTES = 128 * 1024
 
-/** The largest file that months share, as a fraction of a file's maximum: late events rewrite the whole file … */
-const SHARE = 4
-/** … and how long a month must be quiet before, as a multiple of the wait before its own files are merged. */
-const OVER_AFTER = 24
+/** A file of several months has at most a quarter of a file's maximum, since a late event rewrites all of it. */
+const SHARED_FILE_DIVISOR = 4
+/** A month must be quiet this many times as long before it shares a file as before its own files are merged. */
+const QUIET_FACTOR = 24
 
-/** The value of older files for the lists that newer ones have: property columns, encodings of event columns. */
+/** An empty list of property columns or encodings marks a file that was written before these were chosen. */
 const NEVER_CHOSEN = ''
 
 /** Projects with a retention, whose months stay in separate files. */
@@ -88,18 +88,19 @@ function findMonths(
 ): readonly FileRow[] | null {
   let run: readonly FileRow[] = []
   for (const [file, ...others] of spans) {
-    const is_over = file !== undefined && others.length === 0 && isOver(file, now_us, rule)
-    const more = is_over ? [...run, file] : []
-    const fits = sum(more) * SHARE <= rule.bytes_max
-    if (is_over && fits) run = more
-    else if (run.length > 1) return run
-    else run = is_over ? [file] : []
+    const may_share = file !== undefined && others.length === 0 && isOver(file, now_us, rule)
+    if (may_share && sum([...run, file]) * SHARED_FILE_DIVISOR <= rule.bytes_max) {
+      run = [...run, file]
+      continue
+    }
+    if (run.length > 1) return run
+    run = may_share ? [file] : []
   }
   return run.length > 1 ? run : null
 }
 
 function isOver(file: FileRow, now_us: number, { quiet_us }: CompactionRule): boolean {
-  const is_quiet = Math.abs(now_us - file.created_at) >= quiet_us * OVER_AFTER
+  const is_quiet = Math.abs(now_us - file.created_at) >= quiet_us * QUIET_FACTOR
   return is_quiet && canShareFile(file) && file.month < monthOf(now_us)
 }
 

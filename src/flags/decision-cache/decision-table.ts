@@ -33,7 +33,7 @@ export type OpenFlag = {
   readonly key: BucketKey
   readonly steps: readonly RolloutStep[]
   /** Its possible results. The first is for buckets beyond all steps. */
-  readonly options: readonly FlagResult[]
+  readonly options: readonly [no_match: FlagResult, ...others: FlagResult[]]
 }
 
 /**
@@ -172,7 +172,7 @@ export class DecisionTables {
     this.#uses = 0
   }
 
-  /** Builds a table from the filters' answers to the values of the last `find`. */
+  /** Builds a table for the values of the last `#findLeaf`, whose classes each `ValueClasses` has noted. */
   #buildTable(): DecisionTable {
     const answers = new Uint8Array(this.#slots)
     for (const classes of this.#properties) classes.writeAnswers(answers)
@@ -180,13 +180,15 @@ export class DecisionTables {
     const open: OpenFlag[] = []
     for (const { index, plan } of this.#covered) {
       const { steps, options } = stepsOf(plan, answers)
+      const [no_match] = options
       const [first] = steps
-      const is_settled = first?.threshold === FULL_ROLLOUT && first.variants.length === 0
-      const settled = options[is_settled ? first.option : 0]
-      if (settled === undefined) continue
-      results[index] = settled
-      if (first === undefined || is_settled) continue
-      open.push({ index, key: bucketKey(settled.flag.key), steps, options })
+      if (first === undefined) {
+        results[index] = no_match
+      } else if (first.threshold === FULL_ROLLOUT && first.variants.length === 0) {
+        results[index] = options[first.option] ?? no_match
+      } else {
+        open.push({ index, key: bucketKey(no_match.flag.key), steps, options })
+      }
     }
     return { results, flag_groups: groupFlags(open, results.length), budget: this.#budget }
   }

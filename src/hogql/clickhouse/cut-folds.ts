@@ -7,7 +7,9 @@
  *     rest:     SELECT funnel_steps(c1, spec) FROM the file of the gathered rows
  *
  * A select is split where it folds; below that a sub-query that reads tables is gathered whole, and so is a table that is
- * joined with folded rows, without the rows that conditions on it alone exclude.
+ * joined with folded rows: conditions on that table alone are pushed into its statement.
+ *
+ * In names and comments of this file, *there* is in ClickHouse, and *here* is in the query process.
  */
 
 import type { DividedStatement } from '../dialect.ts'
@@ -17,6 +19,7 @@ import {
   mapRelation,
   mapSelect,
   mapStatement,
+  operandsOf,
   someExpr,
 } from '../passes/walk.ts'
 import { groupKeyIdentity } from '../resolve/grouping.ts'
@@ -47,9 +50,9 @@ export function cutFolds(statement: Statement): DividedStatement | null {
 /** Ids of relations and columns that are made here; those of the resolver and of passes are smaller. */
 const FIRST_ID = 2_000_000
 
-/** Joins that may leave out rows of both sides, and joins whose right side only filters or completes the left one. */
-const KEEPS_NEITHER: ReadonlySet<JoinKind> = new Set(['CROSS', 'INNER'])
-const KEEPS_LEFT: ReadonlySet<JoinKind> = new Set(['ANTI', 'ASOF', 'ASOF LEFT', 'LEFT', 'SEMI'])
+/** Joins below which conditions may be pushed into both inputs, and joins that allow it for the left one only. */
+const PUSH_TO_BOTH: ReadonlySet<JoinKind> = new Set(['CROSS', 'INNER'])
+const PUSH_TO_LEFT: ReadonlySet<JoinKind> = new Set(['ANTI', 'ASOF', 'ASOF LEFT', 'LEFT', 'SEMI'])
 
 class FoldCutter {
   readonly #statement: Statement
@@ -95,8 +98,9 @@ class FoldCutter {
   }
 
   #cutSelect(select: ResolvedSelect): ResolvedSelect {
-    const { folds, scans } =
-      select.from === null ? { folds: true, scans: false } : this.#facts.ofRelation(select.from)
+    // Without FROM there is nothing to gather.
+    if (select.from === null) return this.#cutOverFolds(select)
+    const { folds, scans } = this.#facts.ofRelation(select.from)
     if (folds || !scans) return this.#cutOverFolds(select)
     return this.#splitGroups(select) ?? this.#splitRows(select)
   }
@@ -109,9 +113,9 @@ class FoldCutter {
     const keys = group_by?.sets.flat() ?? []
     const [there, here] = this.#divideConditions(select.where)
     const names = new Set(keys.map(groupKeyIdentity))
-    // Groups can be left out before or after they are made when that depends on their keys alone.
-    const is_late = here.every((condition) => readsOnly(condition, names))
-    if (!is_late || !isGrouped(select) || this.#groupsNeedFold(select)) return null
+    // A condition that reads keys alone excludes whole groups, so it can be checked after grouping.
+    const can_filter_groups = here.every((condition) => readsOnly(condition, names))
+    if (!can_filter_groups || !isGrouped(select) || this.#groupsNeedFold(select)) return null
     const columns = new GatheredColumns(this.#nextId(), () => this.#nextId(), true)
     const having_folds = having !== null && this.#hasFold(having)
     const above = having_folds ? [...here, having] : here
@@ -161,7 +165,7 @@ class FoldCutter {
     )
   }
 
-  /** Parts conditions: ClickHouse checks the first list; the second has folds, which only this program can compute. */
+  /** Divides conditions: ClickHouse checks the first list; the second has folds, which the query process computes. */
   #divideConditions(
     where: ResolvedExpr | null,
   ): readonly [there: ResolvedExpr[], here: ResolvedExpr[]] {
@@ -174,7 +178,7 @@ class FoldCutter {
     return this.#facts.ofExpr(expr).folds
   }
 
-  /** An expression of a split select: its greatest parts without a fold are columns of the file. */
+  /** An expression of a split select: its largest sub-expressions without a fold become columns of the file. */
   #readColumns(expr: ResolvedExpr, columns: GatheredColumns): ResolvedExpr {
     const is_column =
       !this.#hasFold(expr) && canBeColumn(expr) && (columns.takes_aggregates || !hasAggregate(expr))
@@ -194,17 +198,21 @@ class FoldCutter {
 
   // ── a select over folded rows ──────────────────────────────────────────────────────────────
 
+  /**
+   * Three steps in this order: the tables below the joins are noted, the expressions add the columns that they read of them,
+   * and each table becomes a file with these columns.
+   */
   #cutOverFolds(select: ResolvedSelect): ResolvedSelect {
     const { from } = select
     if (from === null) return mapSelect(select, (expr) => this.#readTables(expr), keepRelation)
     const relation = this.#cutRelation(from)
     const conditions = select.where === null ? [] : conjuncts(select.where)
-    const movable = tablesBelowJoins(from)
-    const moved = new Map<number, ResolvedExpr[]>()
+    const targets = pushdownTargets(from)
+    const pushed = new Map<number, ResolvedExpr[]>()
     const here = conditions.filter((condition) => {
       const table = this.#hasFold(condition) ? null : onlyRelation(condition)
-      if (table === null || !movable.has(table)) return true
-      moved.set(table, [...(moved.get(table) ?? []), condition])
+      if (table === null || !targets.has(table)) return true
+      pushed.set(table, [...(pushed.get(table) ?? []), condition])
       return false
     })
     const rest = mapSelect(
@@ -212,7 +220,7 @@ class FoldCutter {
       (expr) => this.#readTables(expr),
       keepRelation,
     )
-    return { ...rest, from: this.#withFiles(relation, moved) }
+    return { ...rest, from: this.#withFiles(relation, pushed) }
   }
 
   /** A relation with its sub-selects cut; its tables are known from here on. */
@@ -243,17 +251,17 @@ class FoldCutter {
   }
 
   /** The relation with a file in the place of each table. */
-  #withFiles(relation: Relation, moved: ReadonlyMap<number, readonly ResolvedExpr[]>): Relation {
+  #withFiles(relation: Relation, pushed: ReadonlyMap<number, readonly ResolvedExpr[]>): Relation {
     if (relation.kind === 'scan') {
       const columns = this.#tables.get(relation.id)
       if (columns === undefined) throw new Error('a table is met when its select is cut')
-      const where = conjunction(moved.get(relation.id) ?? [])
+      const where = conjunction(pushed.get(relation.id) ?? [])
       return this.#gatherAs(relation.id, { ...selectFrom(columns.outputs(), relation), where })
     }
     return mapRelation(
       relation,
       (expr) => expr,
-      (inner) => this.#withFiles(inner, moved),
+      (inner) => this.#withFiles(inner, pushed),
     )
   }
 
@@ -265,7 +273,7 @@ class FoldCutter {
 
   /** Adds a statement for ClickHouse; gives the select that reads its rows. */
   #gather(query: ResolvedQuery): ResolvedSelect {
-    if (readsAround(query)) refuseThere('A sub-query that reads rows around it, next to a fold,')
+    if (isCorrelated(query)) refuseThere('A sub-query that reads rows around it, next to a fold,')
     const outputs = queryColumns(query)
     const file = this.#gathers.length
     this.#gathers.push({ ctes: this.#ctesOf(query), query: this.#withFileForms(query) })
@@ -310,10 +318,13 @@ class FoldCutter {
   }
 }
 
-/** Whether a query reads columns of relations that are not its own: its rows are gathered before those are there. */
-function readsAround(query: ResolvedQuery): boolean {
+/** The relation of the columns that a set operation returns. */
+const SET_RESULT = 0
+
+/** Whether a query reads columns of relations around it. Such a query cannot be gathered on its own. */
+function isCorrelated(query: ResolvedQuery): boolean {
   const read = new Set<number>()
-  const own = new Set([0])
+  const own = new Set([SET_RESULT])
   mapStatement(
     { ctes: [], query },
     {
@@ -343,17 +354,9 @@ const hasAggregate = (expr: ResolvedExpr): boolean =>
 /** The aggregate calls of an expression, outside of windows. */
 function aggregatesIn(expr: ResolvedExpr): readonly ResolvedExpr[] {
   if (expr.kind === 'apply' && expr.aggregate !== null) return [expr]
-  const found: ResolvedExpr[] = []
-  mapChildren(
-    expr,
-    (child) => {
-      const is_call = expr.kind === 'window' && child === expr.call
-      found.push(...(is_call ? [] : aggregatesIn(child)))
-      return child
-    },
-    (query) => query,
-  )
-  return found
+  return operandsOf(expr)
+    .filter((child) => expr.kind !== 'window' || child !== expr.call)
+    .flatMap(aggregatesIn)
 }
 
 const isGrouped = (select: ResolvedSelect): boolean =>
@@ -371,16 +374,7 @@ function exprsAbove({ columns, having, qualify, order_by }: ResolvedSelect): Res
 /** Whether all that an expression takes from rows is among the keys. */
 function readsOnly(expr: ResolvedExpr, keys: ReadonlySet<string>): boolean {
   if (keys.has(groupKeyIdentity(expr))) return true
-  let reads_only = expr.kind !== 'column'
-  mapChildren(
-    expr,
-    (child) => {
-      reads_only &&= readsOnly(child, keys)
-      return child
-    },
-    (query) => query,
-  )
-  return reads_only
+  return expr.kind !== 'column' && operandsOf(expr).every((child) => readsOnly(child, keys))
 }
 
 /** Whether an expression can be a column of a file: it has a value for each row, of a type that a file has. */
@@ -388,7 +382,7 @@ function canBeColumn(expr: ResolvedExpr): boolean {
   const { kind } = expr
   if (kind === 'lambda' || kind === 'subquery' || !fitsFile(expr.type)) return false
   if (!someExpr(expr, readsRows) || someExpr(expr, (one) => one.kind === 'window')) return false
-  return !readsLocals(expr, new Set())
+  return !hasFreeParameter(expr, new Set())
 }
 
 const readsRows = (expr: ResolvedExpr): boolean =>
@@ -396,30 +390,21 @@ const readsRows = (expr: ResolvedExpr): boolean =>
   expr.kind === 'subquery' ||
   (expr.kind === 'apply' && expr.aggregate !== null)
 
-/** Whether an expression reads a parameter of a lambda around it. */
-function readsLocals(expr: ResolvedExpr, known: ReadonlySet<number>): boolean {
-  if (expr.kind === 'local') return !known.has(expr.id)
+/** Whether an expression reads a parameter of a lambda around it. `bound` has the parameters of lambdas in it. */
+function hasFreeParameter(expr: ResolvedExpr, bound: ReadonlySet<number>): boolean {
+  if (expr.kind === 'local') return !bound.has(expr.id)
   const inside =
-    expr.kind === 'lambda' ? known.union(new Set(expr.locals.map(({ id }) => id))) : known
-  let reads = false
-  mapChildren(
-    expr,
-    (child) => {
-      reads ||= readsLocals(child, inside)
-      return child
-    },
-    (query) => query,
-  )
-  return reads
+    expr.kind === 'lambda' ? bound.union(new Set(expr.locals.map(({ id }) => id))) : bound
+  return operandsOf(expr).some((child) => hasFreeParameter(child, inside))
 }
 
-/** The tables of a select whose rows its WHERE can leave out before the joins. */
-function tablesBelowJoins(relation: Relation): ReadonlySet<number> {
+/** The tables into whose statements conditions of a select's WHERE may be pushed. */
+function pushdownTargets(relation: Relation): ReadonlySet<number> {
   if (relation.kind === 'scan') return new Set([relation.id])
   if (relation.kind !== 'join') return new Set()
-  const left = tablesBelowJoins(relation.left)
-  if (KEEPS_NEITHER.has(relation.join)) return left.union(tablesBelowJoins(relation.right))
-  return KEEPS_LEFT.has(relation.join) ? left : new Set()
+  const left = pushdownTargets(relation.left)
+  if (PUSH_TO_BOTH.has(relation.join)) return left.union(pushdownTargets(relation.right))
+  return PUSH_TO_LEFT.has(relation.join) ? left : new Set()
 }
 
 /** The one relation that an expression reads; null for none or several. */

@@ -257,17 +257,21 @@ function mapOver(over: Over, onExpr: OnExpr): Over {
 
 /** Whether any expression within (sub-selects excluded) satisfies a test. */
 export function someExpr(expr: ResolvedExpr, test: (expr: ResolvedExpr) => boolean): boolean {
-  if (test(expr)) return true
-  let found = false
+  return test(expr) || operandsOf(expr).some((operand) => someExpr(operand, test))
+}
+
+/** The direct sub-expressions of an expression; sub-selects are not entered. */
+export function operandsOf(expr: ResolvedExpr): readonly ResolvedExpr[] {
+  const operands: ResolvedExpr[] = []
   mapChildren(
     expr,
-    (child) => {
-      found ||= someExpr(child, test)
-      return child
+    (operand) => {
+      operands.push(operand)
+      return operand
     },
     keepQuery,
   )
-  return found
+  return operands
 }
 
 /** The conditions that an AND requires, nested ANDs flattened: `a AND (b AND c)` → `[a, b, c]`. */

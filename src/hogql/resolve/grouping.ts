@@ -1,7 +1,7 @@
 /** GROUP BY checks: every column beside an aggregation must depend on a key. */
 
 import { OF_KEYS } from '../functions/aggregates/grouping-sets.ts'
-import { mapChildren, someExpr } from '../passes/walk.ts'
+import { mapChildren, operandsOf, someExpr } from '../passes/walk.ts'
 import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '../sql/ir.ts'
 import type { SourceSpan } from '../syntax/ast.ts'
 import { refuse } from './refusals.ts'
@@ -143,21 +143,7 @@ export function requireUngathered(
 function gathers(expr: ResolvedExpr): boolean {
   if (expr.kind === 'apply' && expr.aggregate !== null) return true
   if (expr.kind === 'window' && expr.call.kind === 'apply') return expr.call.args.some(gathers)
-  return someChild(expr, gathers)
-}
-
-/** Whether a test holds for any direct child; sub-selects excluded. */
-function someChild(expr: ResolvedExpr, test: (child: ResolvedExpr) => boolean): boolean {
-  let member = false
-  mapChildren(
-    expr,
-    (child) => {
-      member ||= test(child)
-      return child
-    },
-    (query) => query,
-  )
-  return member
+  return operandsOf(expr).some(gathers)
 }
 
 /** Whether a column of the select's rows is reached without passing a key or an aggregation. */
@@ -173,7 +159,7 @@ function isLoose(
   if (expr.kind === 'window' && expr.call.kind === 'apply') {
     return expr.call.args.some((arg) => isLoose(arg, keys, own_relations))
   }
-  return someChild(expr, (child) => isLoose(child, keys, own_relations))
+  return operandsOf(expr).some((operand) => isLoose(operand, keys, own_relations))
 }
 
 function relationsIn(relation: Relation, member: Set<number> = new Set()): ReadonlySet<number> {

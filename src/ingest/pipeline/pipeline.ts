@@ -22,7 +22,7 @@ import {
 } from './person-steps.ts'
 import { runPlugins } from './plugins.ts'
 import type { SentObject } from './requests.ts'
-import { cutText, NAME_LENGTH_MAX, propertyText } from './text.ts'
+import { cutText, EVENT_TEXT_LENGTH_MAX, propertyText } from './text.ts'
 import { resolveTimestamp } from './timestamps.ts'
 
 /**
@@ -226,7 +226,7 @@ function resolveTime(draft: EventDraft): null {
       details: {
         event: draft.event,
         distinct_id: draft.distinct_id,
-        timestamp: propertyText(sent['timestamp'] ?? '').slice(0, NAME_LENGTH_MAX),
+        timestamp: propertyText(sent['timestamp'] ?? '').slice(0, EVENT_TEXT_LENGTH_MAX),
       },
     })
   }

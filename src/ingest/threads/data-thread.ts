@@ -51,7 +51,7 @@ const DELETED_TOGETHER_MAX = 2000
 
 /** Rows per transaction when the log is trimmed, which happens all day: requests wait a millisecond for one. */
 const TRIMMED_TOGETHER_MAX = 500
-/** Pauses between those transactions while requests come, in times of what the last one took. */
+/** The pause between those transactions while requests come, as a multiple of the last one's time. */
 const TRIM_PAUSES = 4
 
 /** A transaction of a person's change takes no further part after this time; the rest follows in later ones. */
@@ -101,7 +101,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       scheduleTurn(thread)
       return
     case 'files':
-      call(message.call, () => thread?.stores.log.commitFiles(message.files))
+      reply(message.call, () => thread?.stores.log.commitFiles(message.files))
       return
     case 'shipping':
       write(thread, message.call, (db) => writeShippingStep(db, message.step))
@@ -116,20 +116,21 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       writeCohort(thread, message.call, message.change)
       return
     case 'person':
-      changePersonNow(thread, message.call, prepareChange(thread.stores, message.change))
+      changeInParts(thread, message.call, prepareChange(thread.stores, message.change))
       return
     case 'forget':
       thread.committer.refuseProject(message.project_id)
-      forget(thread, message.call, message.project_id)
+      deleteProject(thread, message.call, message.project_id)
       return
     case 'remove_events':
-      removeEvents(thread, message.call, { removal_id: message.removal_id, after_seq: 0 })
+      removeEvents(thread, message.call, message.removal_id)
       return
     case 'finish_removal':
       write(thread, message.call, (db) => finishRemoval(db, message.removal_id))
       return
     case 'checkpoint':
-      call(null, () => checkpoint(message.tail_from))
+      // The next checkpoint makes up for one that fails.
+      tryWork(() => checkpoint(message.tail_from))
       return
     case 'close':
       is_closing = true
@@ -216,12 +217,12 @@ function openForwarded(
     limits,
     isDeleted: (project_id) => committer.isDeleted(project_id),
     recover: (error) => committer.clearAfterRollback(error),
-    answer(number, outcome) {
+    answer(call_id, outcome) {
       const first_events = stores.counters.takeFirstEvents()
       const bytes_written = stores.log.takeLogBytes()
-      sendWhenSynced({ kind: 'forwarded', call: number, outcome, first_events, bytes_written })
+      sendWhenSynced({ kind: 'forwarded', call: call_id, outcome, first_events, bytes_written })
     },
-    fail: (number, error) => send({ kind: 'done', call: number, error: messageOf(error) }),
+    fail: (call_id, error) => send({ kind: 'done', call: call_id, error: messageOf(error) }),
     readElsewhere: (lines) => send({ kind: 'entry', ...lines }),
   })
 }
@@ -283,18 +284,19 @@ function close(open_thread: DataThread): void {
 function checkpoint(tail_from: number | null): void {
   if (thread === null) return
   const { log } = thread.stores
-  if (tail_from !== null) call(null, () => keepLogTail(log.db.filename, tail_from))
+  // A standby that lacks the tail copies the whole database.
+  if (tail_from !== null) tryWork(() => keepLogTail(log.db.filename, tail_from))
   log.checkpoint()
 }
 
 /** Runs `work` in a separate transaction. */
-function write({ stores }: DataThread, number: number, work: (db: Database) => void): void {
-  call(number, () => stores.log.transact(() => work(stores.log.db)))
+function write({ stores }: DataThread, call_id: number, work: (db: Database) => void): void {
+  reply(call_id, () => stores.log.transact(() => work(stores.log.db)))
 }
 
 /** Changes a cohort's members under a new change number, by which the query worker's replica finds the rows. */
-function writeCohort(target: DataThread, number: number, change: CohortChange): void {
-  write(target, number, (db) => {
+function writeCohort(target: DataThread, call_id: number, change: CohortChange): void {
+  write(target, call_id, (db) => {
     target.stores.log.nextChange()
     changeCohort(db, change)
   })
@@ -303,10 +305,10 @@ function writeCohort(target: DataThread, number: number, change: CohortChange): 
 /** Changes a property's type in a separate transaction. */
 function changePropertyType(
   { stores }: DataThread,
-  number: number,
+  call_id: number,
   change: PropertyTypeChange,
 ): void {
-  call(number, () => {
+  reply(call_id, () => {
     try {
       commit(stores, () => stores.definitions.changeType(change))
     } catch (error) {
@@ -326,8 +328,8 @@ class PreviewedError extends Error {
   }
 }
 
-/** Changes a person part by part, or previews that, or deletes a group; requests are committed between two transactions. */
-function changePersonNow(open_thread: DataThread, number: number, run: RunChange): void {
+/** Changes a person in one or more transactions, or previews that, or deletes a group; requests are committed between them. */
+function changeInParts(open_thread: DataThread, call_id: number, run: RunChange): void {
   const { stores } = open_thread
   try {
     let outcome: PersonChanged | null = null
@@ -336,81 +338,74 @@ function changePersonNow(open_thread: DataThread, number: number, run: RunChange
       outcome = run(() => performance.now() >= deadline_ms)
       if (outcome?.kind === 'previewed') throw new PreviewedError(outcome)
     })
-    if (outcome === null) setImmediate(() => changePersonNow(open_thread, number, run))
-    else sendWhenSynced({ kind: 'person_changed', call: number, outcome })
+    if (outcome === null) setImmediate(() => changeInParts(open_thread, call_id, run))
+    else sendWhenSynced({ kind: 'person_changed', call: call_id, outcome })
   } catch (error) {
     clearStores(stores)
     if (error instanceof PreviewedError) {
-      send({ kind: 'person_changed', call: number, outcome: error.outcome })
+      send({ kind: 'person_changed', call: call_id, outcome: error.outcome })
       return
     }
-    if (faultOf(error) === null) send({ kind: 'done', call: number, error: String(error) })
-    else send({ kind: 'person_changed', call: number, outcome: { kind: 'unavailable' } })
+    if (faultOf(error) === null) send({ kind: 'done', call: call_id, error: String(error) })
+    else send({ kind: 'person_changed', call: call_id, outcome: { kind: 'unavailable' } })
+  }
+}
+
+/** Runs work outside of the turns, and replies with its outcome. */
+function reply(call_id: number, work: () => void): void {
+  const error = tryWork(work)
+  sendWhenSynced({ kind: 'done', call: call_id, error })
+}
+
+/** Runs work. Returns the error as a text, or null. */
+function tryWork(work: () => void): string | null {
+  try {
+    work()
+    return null
+  } catch (error) {
+    return String(error)
   }
 }
 
 /**
- * Runs work outside of the turns and sends its outcome to the caller `number`; without a caller a failure is ignored.
+ * Runs work slice by slice and replies when it is done; requests are committed between two slices. A slice returns the
+ * pause in milliseconds before the next one, or null when it was the last.
  */
-function call(number: number | null, work: () => void): void {
-  let failure: string | null = null
+function runSlices(call_id: number, slice: () => number | null): void {
   try {
-    work()
+    const pause_ms = slice()
+    if (pause_ms === null) sendWhenSynced({ kind: 'done', call: call_id, error: null })
+    else setTimeout(() => runSlices(call_id, slice), pause_ms)
   } catch (error) {
-    failure = String(error)
-  }
-  if (number !== null) sendWhenSynced({ kind: 'done', call: number, error: failure })
-}
-
-/** Deletes a project's rows slice by slice; requests are committed between two slices. */
-function forget(open_thread: DataThread, number: number, project_id: number): void {
-  try {
-    const { log } = open_thread.stores
-    let is_done = false
-    log.transact(() => {
-      is_done = deleteProjectSlice(log.db, project_id, DELETED_TOGETHER_MAX)
-    })
-    if (is_done) sendWhenSynced({ kind: 'done', call: number, error: null })
-    else setImmediate(() => forget(open_thread, number, project_id))
-  } catch (error) {
-    sendWhenSynced({ kind: 'done', call: number, error: String(error) })
+    sendWhenSynced({ kind: 'done', call: call_id, error: String(error) })
   }
 }
 
-/** Trims the log slice by slice. While requests come, it takes a fifth of this thread's time. */
-function trim(open_thread: DataThread, number: number, up_to_seq: number): void {
-  try {
+function deleteProject({ stores: { log } }: DataThread, call_id: number, project_id: number): void {
+  runSlices(call_id, () => {
+    const is_done = log.transact(() => deleteProjectSlice(log.db, project_id, DELETED_TOGETHER_MAX))
+    return is_done ? null : 0
+  })
+}
+
+/** Trims the log. While requests come, this takes a fifth of the thread's time. */
+function trim({ stores: { log } }: DataThread, call_id: number, up_to_seq: number): void {
+  runSlices(call_id, () => {
     const began_ms = performance.now()
-    const is_done = open_thread.stores.log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
+    const is_done = log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
     const took_ms = performance.now() - began_ms
-    if (is_done) sendWhenSynced({ kind: 'done', call: number, error: null })
-    else
-      setTimeout(() => trim(open_thread, number, up_to_seq), had_turns ? TRIM_PAUSES * took_ms : 0)
+    const pause_ms = had_turns ? TRIM_PAUSES * took_ms : 0
     had_turns = false
-  } catch (error) {
-    sendWhenSynced({ kind: 'done', call: number, error: String(error) })
-  }
+    return is_done ? null : pause_ms
+  })
 }
 
-/** Deletes events of deleted persons slice by slice; requests are committed between two slices. */
-function removeEvents(open_thread: DataThread, number: number, after: RemovalPosition): void {
-  try {
-    const { log } = open_thread.stores
-    let next: RemovalPosition | null = null
-    log.transact(() => {
-      next = removeSlice(log.db, after, DELETED_TOGETHER_MAX)
-    })
-    continueRemoval(open_thread, number, next)
-  } catch (error) {
-    sendWhenSynced({ kind: 'done', call: number, error: String(error) })
-  }
-}
-
-function continueRemoval(
-  open_thread: DataThread,
-  number: number,
-  next: RemovalPosition | null,
-): void {
-  if (next === null) sendWhenSynced({ kind: 'done', call: number, error: null })
-  else setImmediate(() => removeEvents(open_thread, number, next))
+/** Deletes the events of deleted persons. */
+function removeEvents({ stores: { log } }: DataThread, call_id: number, removal_id: number): void {
+  let after: RemovalPosition | null = { removal_id, after_seq: 0 }
+  runSlices(call_id, () => {
+    const begin = after
+    if (begin !== null) after = log.transact(() => removeSlice(log.db, begin, DELETED_TOGETHER_MAX))
+    return after === null ? null : 0
+  })
 }

@@ -11,7 +11,7 @@ import { LISTED_MAX } from '../notes/definition-tracker.ts'
 import type { Warning } from '../notes/warnings.ts'
 import { CHAIN_LENGTH_MAX } from '../pipeline/elements.ts'
 import { GROUP_LENGTH_MAX, LARGE_CHANGES_LENGTH, limitChanges } from '../pipeline/person-steps.ts'
-import { cutText, NAME_LENGTH_MAX, propertyText } from '../pipeline/text.ts'
+import { cutText, EVENT_TEXT_LENGTH_MAX, propertyText } from '../pipeline/text.ts'
 import type { ForwardedEntry, ForwardedOverride, ForwardedRest, PreparedEvent } from './batch.ts'
 import { type PackedEventHead, unpackHeads } from './event-packing.ts'
 import type { CaptureLimits } from './messages.ts'
@@ -203,7 +203,7 @@ function isHead(head: unknown): boolean {
 
 /** An event's name or an id, which an edge has cut; a character may have two units. */
 const isName = (value: unknown): boolean =>
-  typeof value === 'string' && value !== '' && value.length <= 2 * NAME_LENGTH_MAX
+  typeof value === 'string' && value !== '' && value.length <= 2 * EVENT_TEXT_LENGTH_MAX
 
 const isGroupText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= 2 * GROUP_LENGTH_MAX

@@ -67,7 +67,7 @@ type RunOptions = {
   readonly timeout_ms: number
   /** Aborting cancels the query. */
   readonly signal?: AbortSignal
-  /** Queues the query even when the queue is full: for callers that limit their number themselves. */
+  /** Queues the query even when the queue is full or its project is in back-off: for callers that limit their number themselves. */
   readonly is_patient?: boolean
   /** Called at every begin of the query; `probe` reads its progress, null when that is not available. */
   readonly onBegin?: (probe: () => Promise<QueryProgressCounts | null>) => void
@@ -81,7 +81,7 @@ const INTERRUPT_TIME_MS = 2000
 const PREPARE_TIME_MS = 1000
 /** The spilled bytes are added up this often while queries run. */
 const SPILL_WATCH_MS = 250
-/** Queries that may run beyond `running_max` when none of their project does. */
+/** Queries that may run beyond `running_max` where no other query of their project runs. */
 const GUESTS_MAX = 1
 /** Projects open in the worker at a time: each has a DuckDB instance with threads and tables. */
 const PROJECTS_MAX = 16
@@ -137,7 +137,7 @@ export class QueryEngine {
   #is_closing = false
 
   constructor({ data_dir, settings, log, ...others }: EngineOptions) {
-    // Draining and trial workers take no place: the serving one shall do as much as ever.
+    // Queries in draining and trial workers do not count against `running_max`.
     this.#queue = new ProjectQueue({ ...settings, guests_max: GUESTS_MAX }, ({ worker }) => {
       return worker === this.#serving
     })
@@ -319,8 +319,8 @@ export class QueryEngine {
     if (this.#successor.child.is_ready) this.#retire(this.#serving, 'worn', null)
   }
 
-  /** Ends a successor that is not needed, because the query that would not stop has stopped. */
-  #endSpare(): void {
+  /** Gives the successor back to the spares when the serving worker needs no replacement: its query has stopped after all. */
+  #releaseSuccessor(): void {
     const serving = this.#serving
     if (this.#successor === null || serving === null || serving.is_worn) return
     const is_needed = this.#runningIn(serving).some(({ state }) => state === 'stopped')
@@ -346,6 +346,7 @@ export class QueryEngine {
     if (tasks.some(({ state }) => state === 'stopped')) return
     this.#log.warn({ project_id, detail: refusal.detail }, 'queries have spilled too much')
     for (const task of tasks) this.#stop(task, refusal)
+    // Without a running query, the bytes belong to one that has ended: opening the project again frees them.
     if (tasks.length === 0) this.reopenProject(project_id)
   }
 
@@ -436,9 +437,9 @@ export class QueryEngine {
       const { row_count, has_more, timings } = head
       this.#unopened.clear()
       task.resolve({ rows_json: rest, row_count, has_more, timings })
-    } else this.#refuse(worker, task, head)
+    } else this.#handleFailure(worker, task, head)
     this.#endRetired(worker)
-    this.#endSpare()
+    this.#releaseSuccessor()
     this.#begin()
   }
 
@@ -451,12 +452,12 @@ export class QueryEngine {
     this.#confinement = confinement
     this.#failed_starts = 0
     if (worker === this.#serving) this.#down_since = null
-    this.#endSpare()
+    this.#releaseSuccessor()
     this.#spares.warm(worker)
     this.#begin()
   }
 
-  #refuse(
+  #handleFailure(
     worker: EngineWorker,
     task: QueuedQuery,
     { code, detail }: { readonly code: string; readonly detail: string },
@@ -474,10 +475,10 @@ export class QueryEngine {
           { project_id, detail },
           'a project cannot be opened: the process is replaced',
         )
-        return this.#repeatFresh(worker, task)
+        return this.#repeatInNextWorker(worker, task)
       case ENGINE_EXHAUSTED:
         this.#log.warn({ project_id, detail }, 'the query process has no room: it is replaced')
-        return this.#repeatFresh(worker, task)
+        return this.#repeatInNextWorker(worker, task)
       default:
         // Replacing the last worker did not help: the query itself had used up its room.
         if (code === 'query_memory' && worker.role === 'trial') this.#strike(project_id)
@@ -485,8 +486,11 @@ export class QueryEngine {
     }
   }
 
-  /** The worker is out of memory: the query runs once more in the next one, or alone if it may have used the memory. */
-  #repeatFresh(worker: EngineWorker, task: QueuedQuery): void {
+  /**
+   * The worker cannot go on: it has no address space left, or could not open the project. The query runs once more in the
+   * next worker, or alone if it may have used the memory.
+   */
+  #repeatInNextWorker(worker: EngineWorker, task: QueuedQuery): void {
     const ran_ms = performance.now() - task.begun_ms
     if (worker.role === 'serving') this.#retire(worker, 'exhausted', DRAIN_TIME_MS)
     if (task.state === 'stopped') return
@@ -546,8 +550,8 @@ export class QueryEngine {
 
   /** Puts a query that ran when the worker died back at the front of the queue, or refuses it. */
   #requeue(task: QueuedQuery, death: ChildExit, was_alone: boolean): void {
-    const is_ours = death.reason !== null && death.reason !== 'memory'
-    if (is_ours || !was_alone) {
+    const was_killed_for_others = death.reason !== null && death.reason !== 'memory'
+    if (was_killed_for_others || !was_alone) {
       task.attempts -= 1
       task.interruptions += 1
       // Parts that were sent cannot be recalled.
@@ -559,7 +563,7 @@ export class QueryEngine {
       return task.reject(engineCrashed(death))
     }
     // When the worker died by itself, any of its queries may be the cause: each runs again alone.
-    if (!is_ours) {
+    if (!was_killed_for_others) {
       task.state = 'suspect'
       task.suspected_in = this.#deaths
       task.ran_ms = performance.now() - task.begun_ms
@@ -571,8 +575,8 @@ export class QueryEngine {
   #restart({ was_ready }: ChildExit): void {
     this.#down_since ??= performance.now()
     this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
-    const is_spare = this.#failed_starts === 0
-    this.#serving = this.#successor ?? (is_spare ? this.#spares.take('serving') : null)
+    const may_take_spare = this.#failed_starts === 0
+    this.#serving = this.#successor ?? (may_take_spare ? this.#spares.take('serving') : null)
     this.#successor = null
     if (this.#serving?.child.is_ready === true) this.#down_since = null
     if (this.#serving !== null) return

@@ -47,32 +47,36 @@ export async function compactFiles(
   if (first === undefined) throw new Error('no files to put together')
   const { project_id } = first
   const groups = storedShape(files, (file) => filePath(data_dir, file))
-  const whole = relation(groups.map((group) => selectEvents(group)))
+  const unpacked = relation(groups.map((group) => selectEvents(group)))
   const columns = sortColumns(
     await chooseColumns(db, connection, {
       project_id,
-      source: whole,
+      source: unpacked,
       row_count: files.reduce((sum, { row_count }) => sum + row_count, 0),
       columns_max,
     }),
   )
   const is_compressed = await isWorthCompressing(connection, options)
+  // Rows of files with the same columns are copied as they are stored.
   const is_packed = files.every(
     (file) => file.layout === 'packed' && haveSameNames(readColumns(file.columns), columns),
   )
-  const rows = is_packed ? relation(groups.map(selectStored)) : whole
-  const source = (await hasRepeated(connection, rows))
-    ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
-    : rows
-  for (const { rows: rows_of_month, month } of await listMonths(connection, source, options)) {
-    const part = await measure(connection, rows_of_month, { project_id, month })
-    const content = { source: rows_of_month, columns, is_packed, is_compressed }
+  const input = is_packed ? relation(groups.map(selectStored)) : unpacked
+  const distinct = (await hasRepeated(connection, input))
+    ? `(select * from ${input} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
+    : input
+  for (const { source, month } of await listMonths(connection, distinct, options)) {
+    const part = await measure(connection, source, { project_id, month })
+    const content = { source, columns, is_packed, is_compressed }
     send(await publishRows(part, content, connection, options))
     reachFaultPoint('reported', fault)
   }
 }
 
-/** True when compression saves enough of the telling inputs; those that are not compressed stay so. */
+/**
+ * True when compression saves enough of the inputs with enough rows. Without a compressed one the sums are NULL: files that
+ * are not compressed stay so.
+ */
 async function isWorthCompressing(
   connection: DuckDBConnection,
   { data_dir, files }: CompactOptions,
@@ -87,23 +91,21 @@ from parquet_metadata(${paths}) where compression = 'ZSTD'`,
   return reader.getRows()[0]?.[0] === true
 }
 
-/** The rows of each output file, and its last month. */
+/** The rows of each output file as a relation, and its last month. */
 async function listMonths(
   connection: DuckDBConnection,
-  source: string,
+  rows: string,
   { files, is_by_month }: CompactOptions,
-): Promise<readonly { readonly rows: string; readonly month: string }[]> {
+): Promise<readonly { readonly source: string; readonly month: string }[]> {
   const last =
     files
       .map(({ month }) => month)
       .toSorted()
       .at(-1) ?? ''
-  if (!is_by_month || !files.some(isShared)) return [{ rows: source, month: last }]
-  const reader = await connection.runAndReadAll(
-    `select distinct ${MONTH} from ${source} order by 1`,
-  )
+  if (!is_by_month || !files.some(isShared)) return [{ source: rows, month: last }]
+  const reader = await connection.runAndReadAll(`select distinct ${MONTH} from ${rows} order by 1`)
   return reader.getRows().map(([found]) => ({
-    rows: `(select * from ${source} where ${MONTH} = ${textLiteral(String(found))})`,
+    source: `(select * from ${rows} where ${MONTH} = ${textLiteral(String(found))})`,
     month: String(found),
   }))
 }

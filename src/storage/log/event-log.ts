@@ -129,18 +129,19 @@ export class EventLog {
     this.#change = clock.change
   }
 
-  /** Runs `work` in one transaction, which includes the clock. An error of `work` rolls all of it back. */
-  transact(work: () => void): void {
+  /** Runs `work` in one transaction, which includes the clock, and returns its result. An error of `work` rolls all of it back. */
+  transact<Result>(work: () => Result): Result {
     const started_ms = performance.now()
     this.#begin.run()
     this.#written = { rows: 0, bytes: 0 }
     try {
-      work()
+      const result = work()
       this.#rows.flush()
       this.#uuids.flush()
       this.#update_clock.run(this.#seq, this.#change)
       this.#commit.run()
       this.#times.record((performance.now() - started_ms) / 1000)
+      return result
     } catch (error) {
       this.#rows.clear()
       this.#uuids.clear()
@@ -242,8 +243,7 @@ export class EventLog {
 
   /** Deletes up to `rows_max` of the events up to `up_to_seq`, oldest first. True when all of them are deleted. */
   trim(up_to_seq: number, rows_max: number): boolean {
-    let done = true
-    this.transact(() => {
+    return this.transact(() => {
       const manifest = this.db
         .query<{ flushed_seq: number; trimmed_seq: number }, []>(
           'select flushed_seq, trimmed_seq from manifest where id = 1',
@@ -253,13 +253,12 @@ export class EventLog {
         throw new Error(`events up to ${up_to_seq} are not all in files: refusing to trim them`)
       }
       const end = Math.min(up_to_seq, manifest.trimmed_seq + rows_max)
-      done = end === up_to_seq || up_to_seq <= manifest.trimmed_seq
-      if (up_to_seq <= manifest.trimmed_seq) return
+      if (up_to_seq <= manifest.trimmed_seq) return true
       this.noteWrite(end - manifest.trimmed_seq, 0, TRIMMED_BYTES)
       this.db.query('delete from events where seq <= ?').run(end)
       this.db.query('update manifest set trimmed_seq = ? where id = 1').run(end)
+      return end === up_to_seq
     })
-    return done
   }
 
   /** Checkpoints the write-ahead log as far as readers allow, without waiting for them. */

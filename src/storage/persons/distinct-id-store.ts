@@ -86,11 +86,17 @@ on conflict (project_id, distinct_id) do update set
   person_id = excluded.person_id,
   change = excluded.change`
 
+/**
+ * A deletion raises the version by this, as in PostHog: readers that compare versions must never take an older row for the
+ * newer one.
+ */
+export const DELETED_VERSIONS = 100
+
 const RELEASE_SOME = `
 update distinct_ids
-set person_id = ?1, home_id = null, is_main = 0, version = version + 100, change = ?2
-where project_id = ?3 and person_id = ?4 and distinct_id in (
-  select distinct_id from distinct_ids where project_id = ?3 and person_id = ?4 limit ?5
+set person_id = $no_person, home_id = null, is_main = 0, version = version + $raised, change = $change
+where project_id = $project_id and person_id = $person_id and distinct_id in (
+  select distinct_id from distinct_ids where project_id = $project_id and person_id = $person_id limit $ids_max
 )
 returning distinct_id`
 
@@ -225,10 +231,15 @@ export class DistinctIdStore {
   /** Takes up to `ids_max` ids from a person, so that they have no owner, and lists them. Past events keep the person. */
   releaseSome(project_id: number, person_id: Uint8Array, ids_max: number): readonly string[] {
     return this.#db
-      .query<{ distinct_id: string }, [Uint8Array, number, number, Uint8Array, number]>(
-        RELEASE_SOME,
-      )
-      .all(NO_PERSON, this.#log.nextChange(), project_id, person_id, ids_max)
+      .query<{ distinct_id: string }, [Record<string, Uint8Array | number>]>(RELEASE_SOME)
+      .all({
+        project_id,
+        person_id,
+        ids_max,
+        no_person: NO_PERSON,
+        change: this.#log.nextChange(),
+        raised: DELETED_VERSIONS,
+      })
       .map((row) => row.distinct_id)
   }
 

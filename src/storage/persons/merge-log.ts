@@ -151,7 +151,7 @@ export class MergeLog {
   }
 
   /** Finds the merge by which a person became part of another, or null. */
-  findAway(project_id: number, other_id: Uint8Array): PersonMerge | null {
+  findMergeOf(project_id: number, other_id: Uint8Array): PersonMerge | null {
     return this.#one('where project_id = ? and other_id = ?', [project_id, other_id])
   }
 

@@ -3,7 +3,7 @@
 import type { Statement } from 'bun:sqlite'
 import { ClockCache } from '../clock-cache.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { DistinctIdStore } from './distinct-id-store.ts'
+import { DELETED_VERSIONS, DistinctIdStore } from './distinct-id-store.ts'
 import { type FlagRows, moveFlagRows, readFlagRows, writeFlagRows } from './flag-rows.ts'
 import { MergeLog } from './merge-log.ts'
 import { PersonlessIds } from './personless-ids.ts'
@@ -18,7 +18,8 @@ const STRANGERS_MAX = 50_000
 
 /**
  * One object per person, or changes would be lost: `is_cached` is false for an object that was replaced. A hit by
- * distinct id touches only that object, since cache misses of the processor dominate the cost.
+ * distinct id touches only that object, since cache misses of the processor dominate the cost. A *sender* is a distinct id
+ * with a person, a *stranger* one without.
  */
 export class PersonCache {
   readonly #ids = new ClockCache<StoredPerson>(DISTINCT_IDS_MAX)
@@ -44,12 +45,12 @@ export class PersonCache {
     }
   }
 
-  /** Finds the person id under which events of an ownerless distinct id are stored; null when it may have an owner. */
+  /** Finds the person id under which events of a distinct id without a person are stored; null when it may have one. */
   findStranger(id_key: string): Uint8Array | null {
     return this.#strangers.get(id_key) ?? null
   }
 
-  /** Stores that a distinct id has no owner. */
+  /** Stores that a distinct id has no person. */
   noteStranger(id_key: string, stored_under: Uint8Array): void {
     this.#strangers.set(id_key, stored_under)
   }
@@ -137,7 +138,7 @@ export type StoredPerson = {
   created_at: number
   /** The properties as JSON text; null while `properties` are newer. */
   properties_text: string | null
-  /** Null unless they are open, or changed since they were written. */
+  /** The parsed properties; null unless they were parsed since the last flush, or changed since they were written. */
   properties: PersonProperties | null
   is_identified: boolean
   is_deleted: boolean
@@ -146,7 +147,7 @@ export type StoredPerson = {
   properties_bytes: number | null
   /** The number of properties; null until they are counted. */
   properties_count: number | null
-  /** A bit set of its automatic properties, computed by identity; -1 before that, and after each change. */
+  /** A bit set of its automatic properties, computed by identity; `marks_low` is -1 before that, and after each change. */
   marks_low: number
   marks_high: number
   /** True once it is stored that this identified person was identified again. */
@@ -184,9 +185,6 @@ type StoredPersonRow = {
   version: number
 }
 
-/** A deletion raises the version by this. */
-const DELETED_VERSIONS = 100
-
 /** Maximum number of changed persons before they are written. */
 const UNSAVED_MAX = 5000
 /** Maximum bytes of their properties, and of parsed ones; writing this much takes about 30 ms. */
@@ -223,8 +221,8 @@ export class PersonStore {
   readonly #unsaved = new Map<string, StoredPerson>()
   #unsaved_bytes = 0
   /** Persons whose properties were parsed since the last flush. */
-  readonly #open = new Set<StoredPerson>()
-  #open_length = 0
+  readonly #parsed = new Set<StoredPerson>()
+  #parsed_length = 0
   readonly #select_person: Statement<StoredPersonRow, [number, Uint8Array]>
   readonly #select_owner: Statement<StoredPersonRow, [number, string]>
   readonly #upsert_person: Statement
@@ -289,24 +287,24 @@ export class PersonStore {
     const before = this.#unsaved.get(name.key) ?? this.#read(name)
     const is_taken =
       before !== null &&
-      (!before.is_deleted || this.merges.findAway(project_id, before.id) !== null)
+      (!before.is_deleted || this.merges.findMergeOf(project_id, before.id) !== null)
     if (is_taken) {
       const id = new Uint8Array(Bun.randomUUIDv7('buffer'))
       name = { project_id, id, key: personKey(project_id, id) }
     }
-    const buried = is_taken ? null : before
+    const deleted_before = is_taken ? null : before
     const created: StoredPerson = {
       ...person,
       ...name,
       properties_text: null,
       is_deleted: false,
-      version: buried === null ? 0 : buried.version + 1,
+      version: deleted_before === null ? 0 : deleted_before.version + 1,
       ...UNSEEN,
     }
     // Events stored under this id may be assigned to another person, by a merge: they belong to the new person.
     this.owners.endOverride(project_id, created.id)
     this.cache.add(created)
-    this.#keep(created)
+    this.#addUnsaved(created)
     return created
   }
 
@@ -314,18 +312,18 @@ export class PersonStore {
    * A person's properties, parsed once until the next flush however many events are about them. They must not be
    * changed in place but by `change`.
    */
-  open(person: StoredPerson): PersonProperties {
+  parse(person: StoredPerson): PersonProperties {
     if (person.properties !== null) return person.properties
     const text = person.properties_text ?? '{}'
-    if (this.#open_length + text.length > UNSAVED_BYTES_MAX) this.#close()
+    if (this.#parsed_length + text.length > UNSAVED_BYTES_MAX) this.#dropParsed()
     const properties = JSON.parse(text) as PersonProperties
     person.properties = properties
-    this.#open.add(person)
-    this.#open_length += text.length
+    this.#parsed.add(person)
+    this.#parsed_length += text.length
     return properties
   }
 
-  /** The size of a person's properties, which must be open. */
+  /** The size of a person's parsed properties. */
   sizeOf(person: StoredPerson, properties: PersonProperties): PropertiesSize {
     if (person.properties_bytes === null || person.properties_count === null) {
       const { bytes, count } = measure(properties, person.properties_text)
@@ -336,7 +334,7 @@ export class PersonStore {
   }
 
   /**
-   * Changes a person's open properties in place, at a cost that does not grow with their number, and saves it. `size`
+   * Changes a person's parsed properties in place, at a cost that does not grow with their number, and saves it. `size`
    * is that of the person afterwards.
    */
   change(
@@ -356,19 +354,19 @@ export class PersonStore {
   }
 
   /** Drops parsed properties of unchanged persons. */
-  #close(): void {
-    for (const person of this.#open) {
+  #dropParsed(): void {
+    for (const person of this.#parsed) {
       if (person.properties_text !== null) person.properties = null
     }
-    this.#open.clear()
-    this.#open_length = 0
+    this.#parsed.clear()
+    this.#parsed_length = 0
   }
 
   /** Marks a changed person for writing; `flush` writes it once, however often it changed. */
   save(person: StoredPerson): void {
     person.version += 1
     person.marks_low = -1
-    this.#keep(person)
+    this.#addUnsaved(person)
   }
 
   /** Gives a distinct id to a person, taking it from its owner. */
@@ -400,7 +398,6 @@ export class PersonStore {
   /** Deletes a person whose distinct ids have been released. Its past events keep its id. */
   remove(person: StoredPerson): void {
     writeFlagRows(this.#log.db, ownerOf(person), { flags: {}, cohorts: {} })
-    // Readers that compare versions must never take an older row for the newer one.
     person.version += DELETED_VERSIONS
     this.#markDeleted(person)
   }
@@ -440,10 +437,10 @@ export class PersonStore {
     }
     this.#unsaved.clear()
     this.#unsaved_bytes = 0
-    this.#close()
+    this.#dropParsed()
   }
 
-  #keep(person: StoredPerson): void {
+  #addUnsaved(person: StoredPerson): void {
     this.cache.invalidate(person)
     if (!this.#unsaved.has(person.key)) {
       const bytes = person.properties_bytes ?? 0
@@ -461,8 +458,8 @@ export class PersonStore {
     this.personless.forget()
     this.#unsaved.clear()
     this.#unsaved_bytes = 0
-    this.#open.clear()
-    this.#open_length = 0
+    this.#parsed.clear()
+    this.#parsed_length = 0
   }
 }
 

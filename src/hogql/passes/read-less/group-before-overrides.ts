@@ -27,7 +27,7 @@ import {
 } from '../../sql/ir.ts'
 import { aggregateFragment, sql } from '../../sql/sql-fragments.ts'
 import { UUID } from '../../types/types.ts'
-import { keepQuery, mapChildren, mapStatement, type Pass, someExpr } from '../walk.ts'
+import { keepQuery, mapChildren, mapStatement, operandsOf, type Pass, someExpr } from '../walk.ts'
 
 /** Parts the groups of every select that groups events by person and nothing else. */
 export const groupBeforeOverrides: Pass = (statement) =>
@@ -72,16 +72,7 @@ function isOfGroups(expr: ResolvedExpr, joined: JoinedEvents): boolean {
   if (expr.kind === 'aggregate') return isCombined(expr, joined)
   if (expr.kind === 'column') return expr.relation === joined.overrides || isStored(expr, joined)
   if (isNotPerRow(expr)) return false
-  let is_of_groups = true
-  mapChildren(
-    expr,
-    (child) => {
-      is_of_groups &&= isOfGroups(child, joined)
-      return child
-    },
-    keepQuery,
-  )
-  return is_of_groups
+  return operandsOf(expr).every((operand) => isOfGroups(operand, joined))
 }
 
 function isCombined(call: Aggregate, joined: JoinedEvents): boolean {
