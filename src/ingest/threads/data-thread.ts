@@ -129,7 +129,6 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       write(thread, message.call, (db) => finishRemoval(db, message.removal_id))
       return
     case 'checkpoint':
-      // The next checkpoint makes up for one that fails.
       tryWork(() => checkpoint(message.tail_from))
       return
     case 'close':
@@ -280,7 +279,7 @@ function close(open_thread: DataThread): void {
   send({ kind: 'closed' })
 }
 
-/** Lets the write-ahead log start over, after the part that standbys lack was copied. */
+/** Lets the write-ahead log start over, after the part that standbys lack was copied. The next one makes up for a failure. */
 function checkpoint(tail_from: number | null): void {
   if (thread === null) return
   const { log } = thread.stores
