@@ -11,6 +11,9 @@ const SQLITE_VERSION_MIN = '3.51.3'
 /** A statement waits this long for another process's transaction before it fails. */
 const BUSY_TIMEOUT_MS = 5000
 
+/** Statements that a connection keeps prepared, the last used ones: Bun's own limit of 20 is below the texts of one page. */
+Database.MAX_QUERY_CACHE_SIZE = 256
+
 /** Opens a database for reading and writing: WAL, and every commit fsynced before it returns. */
 export function openWriter(path: string): Database {
   const db = new Database(path, { create: true, readwrite: true, strict: true })

@@ -1,10 +1,10 @@
 /** The server's control.db: changes are on the disk once they are settled, and its log is checkpointed beside them. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { openControl } from '../../../src/storage/control/control-db.ts'
+import { openConnection, openControl } from '../../../src/storage/control/control-db.ts'
 import { ServedControl } from '../../../src/storage/control/served-control.ts'
 
 let folder = ''
@@ -51,6 +51,18 @@ test('whoever comes while a change is being synced waits for it, and nobody afte
   )
   control.close()
   expect(faults).toEqual([])
+})
+
+test('a statement is prepared once, and none keeps the log from being copied at the end', async () => {
+  const connection = openConnection(folder)
+  const text = 'select id from projects where id = ?'
+  expect(connection.prepare(text)).toBe(connection.prepare(text))
+  connection.close()
+  const served = openServed()
+  insert(served, 'one')
+  served.db.all(sql`select value from sample`)
+  await served.close()
+  expect(existsSync(join(folder, 'control.db-wal'))).toBe(false)
 })
 
 test('a long log is copied into the database beside the commits', async () => {
