@@ -85,6 +85,15 @@ export async function openRights() {
     return { status: answer.status, text, json: jsonOf(text) }
   }
 
+  const control = new Database(join(world.data_dir, 'control.db'), { readonly: true })
+  const tables = control
+    .query<{ name: string }, []>("select name from sqlite_master where type = 'table'")
+    .all()
+    .filter(
+      ({ name }) => !['access_controls', 'personal_api_keys', 'sqlite_sequence'].includes(name),
+    )
+    .map(({ name }) => ({ name, select: control.prepare(`select * from "${name}"`) }))
+
   return {
     world,
     owner,
@@ -113,21 +122,15 @@ export async function openRights() {
     },
     /** Everything that is kept of projects, as text; what only notes that a key was used aside. */
     everything: (): string => {
-      const control = new Database(join(world.data_dir, 'control.db'), { readonly: true })
-      const tables = control
-        .query<{ name: string }, []>("select name from sqlite_master where type = 'table'")
-        .all()
-        .map(({ name }) => name)
-        .filter(
-          (name) => !['access_controls', 'personal_api_keys', 'sqlite_sequence'].includes(name),
-        )
-      const rows = tables.map((name) => [name, control.query(`select * from "${name}"`).all()])
-      control.close()
+      const rows = tables.map(({ name, select }) => [name, select.all()])
       return JSON.stringify(rows, (_key, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
       )
     },
-    close: () => world.close(),
+    close: async () => {
+      control.close()
+      await world.close()
+    },
   }
 }
 
