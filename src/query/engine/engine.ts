@@ -25,6 +25,7 @@ import type {
   WorkerQuery,
 } from './protocol.ts'
 import { type EngineWorker, type QueuedQuery, refuseLate } from './queued-query.ts'
+import { retryAfterEnd, retryInNextWorker } from './retries.ts'
 import { SpareWorkers } from './spare-workers.ts'
 import { findSpillFault } from './spill-watch.ts'
 import { exonerate, Trials } from './trials.ts'
@@ -86,14 +87,8 @@ const GUESTS_MAX = 1
 /** Projects open in the worker at a time: each has a DuckDB instance with threads and tables. */
 const PROJECTS_MAX = 16
 const SPARE_SLOTS = 256
-/** A query is begun once more when the worker died while it ran. */
-const ATTEMPTS_MAX = 2
-/** A query is begun again this often after its worker was ended because of others; then it is refused with a 503. */
-const INTERRUPTIONS_MAX = 5
 /** A worker that takes no more queries gets this time to finish its others, while the next one serves. */
 const DRAIN_TIME_MS = 2000
-/** A query that failed sooner did not itself use up the address space: it is repeated beside others. */
-const INNOCENT_MS = 100
 /** A trial worker's share of the memory, and the least that DuckDB works with. */
 const TRIAL_SHARE = 0.5
 const TRIAL_MB_MIN = 64
@@ -491,22 +486,15 @@ export class QueryEngine {
    * next worker, or alone if it may have used the memory.
    */
   #repeatInNextWorker(worker: EngineWorker, task: QueuedQuery): void {
-    const ran_ms = performance.now() - task.begun_ms
     if (worker.role === 'serving') this.#retire(worker, 'exhausted', DRAIN_TIME_MS)
     if (task.state === 'stopped') return
     if (worker.role === 'trial') this.#retire(worker, 'exhausted', 0)
-    const is_first = worker.role === 'trial' && worker.asked === 1
-    if (task.has_parts || is_first || task.interruptions > INTERRUPTIONS_MAX) {
-      this.#unopened.add(task.project_id)
-      if (is_first) this.#strike(task.project_id)
-      return task.reject(refuseUnopened())
-    }
-    task.attempts = 0
-    task.ran_ms = ran_ms
-    task.suspected_in = null
-    if (ran_ms > INNOCENT_MS || task.interruptions > 0) task.state = 'suspect'
-    task.interruptions += 1
-    this.#queue.putBack(task)
+    const is_first_of_trial = worker.role === 'trial' && worker.asked === 1
+    const refused = retryInNextWorker(task, { is_first_of_trial })
+    if (refused === null) return this.#queue.putBack(task)
+    this.#unopened.add(task.project_id)
+    if (is_first_of_trial) this.#strike(task.project_id)
+    task.reject(refuseUnopened())
   }
 
   #takePart({ child }: EngineWorker, task: QueuedQuery, bytes: Uint8Array): void {
@@ -551,24 +539,13 @@ export class QueryEngine {
   /** Puts a query that ran when the worker died back at the front of the queue, or refuses it. */
   #requeue(task: QueuedQuery, death: ChildExit, was_alone: boolean): void {
     const was_killed_for_others = death.reason !== null && death.reason !== 'memory'
-    if (was_killed_for_others || !was_alone) {
-      task.attempts -= 1
-      task.interruptions += 1
-      // Parts that were sent cannot be recalled.
-      if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
-        return task.reject(refuseInterrupted())
-    } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
-      if (task.suspected_in !== null) exonerate(this.#queue.waiting, task.suspected_in)
-      this.#strike(task.project_id)
-      return task.reject(engineCrashed(death))
-    }
-    // When the worker died by itself, any of its queries may be the cause: each runs again alone.
-    if (!was_killed_for_others) {
-      task.state = 'suspect'
-      task.suspected_in = this.#deaths
-      task.ran_ms = performance.now() - task.begun_ms
-    }
-    this.#queue.putBack(task)
+    const end = { was_killed_for_others, was_alone, death: this.#deaths }
+    const refused = retryAfterEnd(task, end)
+    if (refused === null) return this.#queue.putBack(task)
+    if (refused === 'interrupted') return task.reject(refuseInterrupted())
+    if (task.suspected_in !== null) exonerate(this.#queue.waiting, task.suspected_in)
+    this.#strike(task.project_id)
+    task.reject(engineCrashed(death))
   }
 
   /** Starts the next worker at once, or after a delay that doubles with each failed start. */
