@@ -1,5 +1,5 @@
 /**
- * Bundles the program: main.js, child.js for its child processes, the modules that these import by command, and a file
+ * Bundles the program: main.js, child.js for its child processes, the modules that are imported by command, and a file
  * for each Worker, compiled to bytecode. Bun starts it in half of the processor time that the source takes, which has
  * 1,500 modules to read and to transpile. A process reads its files whole, which takes 1.4 ms for a megabyte.
  */
@@ -12,6 +12,13 @@ const ROOT = join(import.meta.dir, '..')
 const SOURCE = join(ROOT, 'src')
 const ENTRIES = [join(SOURCE, 'main.ts'), join(SOURCE, 'child.ts')]
 
+/** The files that import modules by command: each of these modules becomes a file beside the entries. */
+const DIVIDED = [
+  ...ENTRIES,
+  join(SOURCE, 'children.ts'),
+  join(SOURCE, 'query/worker/confine-query.ts'),
+]
+
 /** Workers are further entry points. A file named so sits beside the file that starts it (`./x-thread.ts`). */
 export const WORKERS = new Bun.Glob('src/**/*-thread.ts')
 
@@ -22,7 +29,7 @@ export const WEB_PACK = 'web.pack'
 const WORKER_URL = /new URL\('\.\/([\w-]+-thread)\.ts', import\.meta\.url\)/g
 /** The files that the program and its children are started from. */
 const ENTRY_PATH = /join\(import\.meta\.dir, '\.\.\/\.\.\/(main|child)\.ts'\)/g
-/** A module that an entry imports by command. They share nothing, since a process runs one of them. */
+/** A module that is imported by command. It shares nothing with the one that imports it: each file has what it imports. */
 const COMMAND_MODULE = /import\('\.\/([\w/-]+)\.ts'\)/g
 /** Packages that stay outside: the first chooses its library when it is loaded, few servers order certificates with the others. */
 const OUTSIDE = ['@duckdb/node-bindings', '@peculiar/x509', 'acme-client']
@@ -35,7 +42,7 @@ export async function bundleProgram(folder: string): Promise<void> {
     entrypoints: [...ENTRIES, ...listCommandModules(), ...workers.toSorted()],
     outdir: folder,
     naming: { entry: '[name].[ext]' },
-    plugins: [divideEntries, readPackedWeb, placeModules(folder), findWebClient],
+    plugins: [divideByCommand, readPackedWeb, placeModules(folder), findWebClient],
     external: OUTSIDE,
     minify: { syntax: true, whitespace: true, identifiers: false },
     target: 'bun',
@@ -47,16 +54,20 @@ export async function bundleProgram(folder: string): Promise<void> {
 }
 
 function listCommandModules(): readonly string[] {
-  const texts = ENTRIES.map((path) => readFileSync(path, 'utf8')).join('')
-  const paths = [...texts.matchAll(COMMAND_MODULE)].map(([, path]) => join(SOURCE, `${path}.ts`))
+  const paths = DIVIDED.flatMap((importer) =>
+    [...readFileSync(importer, 'utf8').matchAll(COMMAND_MODULE)].map(([, module]) =>
+      join(dirname(importer), `${module}.ts`),
+    ),
+  )
   return [...new Set(paths)]
 }
 
-/** Modules that an entry imports are files beside it. */
-const divideEntries: Bun.BunPlugin = {
-  name: 'divide-entries',
+/** Modules that are imported by command are files beside the entries. */
+const divideByCommand: Bun.BunPlugin = {
+  name: 'divide-by-command',
   setup(build) {
-    build.onLoad({ filter: /\/src\/(?:main|child)\.ts$/ }, ({ path }) => ({
+    const filter = new RegExp(`^(?:${DIVIDED.map((path) => RegExp.escape(path)).join('|')})$`)
+    build.onLoad({ filter }, ({ path }) => ({
       loader: 'ts',
       contents: readFileSync(path, 'utf8').replaceAll(
         COMMAND_MODULE,

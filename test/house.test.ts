@@ -134,7 +134,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   // what other projects import: it starts the program as a process
   testing: [],
-  children: ['query', 'shipping', 'snapshots'],
+  children: ['query', 'shipping', 'snapshots', 'storage'],
   child: ['children'],
   main: ['children', 'cli'],
   build: ['bundle', 'licenses', 'storage', 'web-build', 'web-pack'],

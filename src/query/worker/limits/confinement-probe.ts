@@ -1,4 +1,4 @@
-/** A process for tests: enters the worker's confinement, then attempts forbidden and required actions. */
+/** A process for tests: completes the worker's confinement, then attempts forbidden and required actions. */
 import {
   chmodSync,
   linkSync,
@@ -13,11 +13,8 @@ import { filesFolder } from '../../../storage/files/parquet.ts'
 import { systemCall } from '../../../storage/process/confinement/libc.ts'
 import { callNumber } from '../../../storage/process/confinement/seccomp.ts'
 import { openReader } from '../../../storage/sqlite/sqlite.ts'
+import { completeConfinement } from '../confine-query.ts'
 import { findMacroFile, macroFolders } from '../macro-file.ts'
-import { enterConfinement } from '../main.ts'
-
-/** Its hidden command in `children.ts`. */
-const COMMAND = 'query-confinement-probe'
 
 /** The options, given as one JSON text. */
 type ProbeOptions = {
@@ -82,8 +79,7 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
 /** Prints the outcome of every attempt as one JSON object, and ends. */
 export async function runConfinementProbe(args: readonly string[]): Promise<never> {
   const options = JSON.parse(args[0] ?? '') as ProbeOptions
-  mkdirSync(join(options.work_dir, 'spill'), { recursive: true })
-  const confinement = options.is_confined ? await enterConfinement(args, options, COMMAND) : null
+  const confinement = options.is_confined ? completeConfinement(args) : null
   linkSync(join(filesFolder(options.data_dir), options.file), join(options.work_dir, 'linked'))
   const outcomes: Record<string, string> = {}
   for (const [name, attempt] of Object.entries(ATTEMPTS)) {

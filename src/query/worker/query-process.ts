@@ -1,20 +1,15 @@
-/** The worker process's entry point: confines itself, limits its memory, then answers frames on standard input and output. */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+/** The worker process's entry point: refuses system calls, limits its memory, then answers frames on standard input and output. */
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
-import {
-  type Confinement,
-  confineCalls,
-  readConfinedArgument,
-  restartConfined,
-} from '../../storage/process/confinement/confine.ts'
+import { prepareDuckDB } from '../../storage/duckdb/duckdb-native.ts'
+import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import {
   encodeFrame,
   type FromQueryProcess,
   messageReader,
   type ProcessOptions,
 } from '../engine/protocol.ts'
-import { queryPathRules } from './limits/confined-paths.ts'
+import { completeConfinement, spillFolder } from './confine-query.ts'
 import { limitMemory } from './limits/memory-limit.ts'
 import { findMacroFile, macroFolders } from './macro-file.ts'
 
@@ -26,41 +21,14 @@ const ADDRESS_MB = 128
 
 const UNCONFINED: Confinement = { landlock: 0, seccomp: false }
 
-/** Enters the confinement. With Landlock, the first call executes this program again and does not return. */
-export async function enterConfinement(
-  args: readonly string[],
-  { data_dir, work_dir }: Pick<ProcessOptions, 'data_dir' | 'work_dir'>,
-  command = 'query-process',
-): Promise<Confinement> {
-  const landlock = readConfinedArgument(args)
-  if (landlock === null) {
-    await unpackDuckDB(data_dir)
-    await ensureMacroFile(data_dir)
-    const spill_dir = join(work_dir, 'spill')
-    restartConfined(command, args, queryPathRules(data_dir, { work_dir, spill_dir }))
-  }
-  return { landlock: landlock ?? 0, seccomp: confineCalls() }
-}
-
-/** Loads DuckDB only when there is no file, since a confined process loads it again. */
-async function ensureMacroFile(data_dir: string): Promise<void> {
-  const folders = macroFolders(data_dir)
-  if (findMacroFile(folders) !== null) return
-  prepareDuckDB(data_dir)
-  const { makeMacroFile } = await import('./make-macro-file.ts')
-  await makeMacroFile(folders)
-}
-
 /** Runs until the server closes the pipe or dies. */
 export async function runQueryProcess(args: readonly string[]): Promise<never> {
   // Ctrl-C reaches the whole process group; the server decides when queries end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const options = JSON.parse(args[0] ?? '') as ProcessOptions
-  const spill_dir = join(options.work_dir, 'spill')
-  mkdirSync(spill_dir, { recursive: true })
-  const confinement = options.is_confined ? await enterConfinement(args, options) : UNCONFINED
+  const spill_dir = spillFolder(options.work_dir)
+  const confinement = options.is_confined ? completeConfinement(args) : UNCONFINED
   prepareDuckDB(options.data_dir)
-  if (!options.is_confined) await ensureMacroFile(options.data_dir)
   const { QueryDispatcher } = await import('./dispatch.ts')
 
   const out = Bun.stdout.writer()

@@ -2,24 +2,14 @@
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
+import { prepareDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
-import { readConfinedArgument, restartConfined } from '../../storage/process/confinement/confine.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import type { SnapshotLine, SnapshotWork } from '../protocol.ts'
-import { snapshotPathRules } from './confined-paths.ts'
 import { verifyFiles } from './verify.ts'
 
-/**
- * Ends with exit code 0 after `done`; otherwise its reports must be ignored. With a data folder as its argument, it first
- * gives up all other files, and the network where Landlock guards it.
- */
-export async function runSnapshotProcess(args: readonly string[]): Promise<never> {
-  const [confined_dir] = args
-  if (confined_dir !== undefined && readConfinedArgument(args) === null) {
-    await unpackDuckDB(confined_dir)
-    restartConfined('snapshot-process', args, snapshotPathRules(confined_dir))
-  }
+/** Ends with exit code 0 after `done`; otherwise its reports must be ignored. */
+export async function runSnapshotProcess(): Promise<never> {
   const work = await receiveWork()
   const db = openReader(join(work.data_dir, 'events.db'))
   const last_seq = await workOn(work, db, (file) => send({ kind: 'file', file }))
