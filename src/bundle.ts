@@ -66,14 +66,14 @@ function listCommandModules(): readonly string[] {
 const divideByCommand: Bun.BunPlugin = {
   name: 'divide-by-command',
   setup(build) {
-    const filter = new RegExp(`^(?:${DIVIDED.map((path) => RegExp.escape(path)).join('|')})$`)
-    build.onLoad({ filter }, ({ path }) => ({
-      loader: 'ts',
-      contents: readFileSync(path, 'utf8').replaceAll(
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      if (!DIVIDED.includes(path)) return undefined
+      const contents = readFileSync(path, 'utf8').replaceAll(
         COMMAND_MODULE,
         (_, module: string) => `Promise.resolve(require(${beside(`${basename(module)}.js`)}))`,
-      ),
-    }))
+      )
+      return { loader: 'ts', contents }
+    })
   },
 }
 

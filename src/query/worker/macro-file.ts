@@ -53,8 +53,10 @@ export async function createMacros(
 /** Returns true when the macros of the file are in the instance. */
 async function copyMacros(connection: DuckDBConnection, macro_file: string): Promise<boolean> {
   try {
-    await connection.run(`attach ${textLiteral(macro_file)} as ${MACRO_DATABASE} (read_only)`)
-    await connection.run(`copy from database ${MACRO_DATABASE} to memory (schema)`)
+    await connection.run(
+      `attach ${textLiteral(macro_file)} as ${MACRO_DATABASE} (read_only);
+      copy from database ${MACRO_DATABASE} to memory (schema)`,
+    )
     return true
   } catch {
     return false

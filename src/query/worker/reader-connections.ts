@@ -142,7 +142,6 @@ export class ReaderConnections {
 
 async function openWithProgress(instance: DuckDBInstance): Promise<ReaderConnection> {
   const connection = await instance.connect()
-  await connection.run('set enable_progress_bar = true')
-  await connection.run('set enable_progress_bar_print = false')
+  await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
   return new ReaderConnection(connection)
 }

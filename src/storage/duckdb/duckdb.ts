@@ -52,12 +52,15 @@ export async function lockInstance(
   allowed_paths: readonly string[],
   allowed_folder: string,
 ): Promise<void> {
-  // Files never change, so their footers are read once.
-  await connection.run('set global parquet_metadata_cache = true')
-  await connection.run(`set allowed_paths = ${textList(allowed_paths)}`)
-  await connection.run(`set allowed_directories = ${textList([`${allowed_folder}/`])}`)
-  await connection.run('set enable_external_access = false')
-  await connection.run('set lock_configuration = true')
+  const settings = [
+    // Files never change, so their footers are read once.
+    'set global parquet_metadata_cache = true',
+    `set allowed_paths = ${textList(allowed_paths)}`,
+    `set allowed_directories = ${textList([`${allowed_folder}/`])}`,
+    'set enable_external_access = false',
+    'set lock_configuration = true',
+  ]
+  await connection.run(settings.join('; '))
 }
 
 /** A connection for repeated statements: each is prepared once, since parsing takes most of their time. */
