@@ -18,8 +18,8 @@ import { IS_SMALL } from '../sizes.ts'
 import { HAND_COLUMNS, LINES } from './hand-lines.ts'
 
 /**
- * The time of both, in milliseconds: the lower quartile of many rounds, taken in turns. What else the machine does only adds
- * to a round, so that the median moves with it; the least is one lucky round, and differed by a fifth from run to run.
+ * The time of both, in milliseconds: medians of rounds taken in turns. From run to run beside other work their ratio varies
+ * least, that of the least times most.
  */
 export type HandTimes = {
   readonly name: string
@@ -28,8 +28,8 @@ export type HandTimes = {
 }
 
 /** Rounds of one question: for this long, so that a short one has many, and within these numbers. */
-const ROUNDS_MS = IS_SMALL ? 0 : 1000
-const ROUNDS_MIN = IS_SMALL ? 1 : 12
+const ROUNDS_MS = IS_SMALL ? 0 : 800
+const ROUNDS_MIN = IS_SMALL ? 1 : 7
 const ROUNDS_MAX = 400
 /** Both are asked this often before any question is timed: a server at work runs compiled code, in half the time. */
 const WARM_UP_ROUNDS = IS_SMALL ? 1 : 1000
@@ -183,15 +183,15 @@ export async function timesOf(
       side.times_ms.push(performance.now() - started_ms)
     }
   }
-  return { name, ours_ms: lowerQuartile(ours.times_ms), bare_ms: lowerQuartile(bare.times_ms) }
+  return { name, ours_ms: median(ours.times_ms), bare_ms: median(bare.times_ms) }
 }
 
 async function askByHand(sql: string, connection: DuckDBConnection): Promise<string> {
   return JSON.stringify((await connection.runAndReadAll(sql)).getRowsJson())
 }
 
-const lowerQuartile = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] ?? 0
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** Asks one HogQL question of the engine; answers its rows as JSON. */
 export async function askEngine(
