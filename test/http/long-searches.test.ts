@@ -1,20 +1,16 @@
 /** A text to search for is compared with thousands of names and descriptions: a long one would cost quadratic time. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
-import { openWorld, type World } from './world.ts'
+import { joinWorld } from './shared-world.ts'
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+const world = await joinWorld()
 
 const get = (path: string) =>
   world.send(path, { headers: { Authorization: `Bearer ${world.first.personal_api_key}` } })
 
 /** Lists of a project that can be searched. */
 const PATHS = ROUTES.flatMap(({ method, paths, query }) => {
-  const [path = ''] = paths.map((one) => one.replace(':project_id', '1'))
+  const [path = ''] = paths.map((one) => one.replace(':project_id', String(world.first.project_id)))
   const is_searched = query !== undefined && 'search' in Object(query['properties'])
   // Lists of actors are searched by the engine.
   const is_list = is_searched && !path.includes(':') && !/\/persons\/./.test(path)

@@ -1,17 +1,16 @@
 /** The description of the API in other hands: a validator's, and a client's that is generated from it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { AxiosAdapter } from 'axios'
 import { type Document, OpenAPIClientAxios } from 'openapi-client-axios'
-import { openWorld, type World } from './world.ts'
+import { joinWorld } from './shared-world.ts'
 
-let world: World
+const world = await joinWorld()
+
 let document: Document
 beforeAll(async () => {
-  world = await openWorld()
   document = JSON.parse(await (await world.send('/api/schema/')).text())
 })
-afterAll(() => world.close())
 
 /** Requests go to the world instead of a socket. */
 const throughWorld: AxiosAdapter = async (config) => {

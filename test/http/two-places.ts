@@ -3,7 +3,7 @@ import { createApiKey } from '../../src/projects/keys/api-key.ts'
 import { createOrganization } from '../../src/projects/organization.ts'
 import { createProject } from '../../src/projects/settings/project.ts'
 import { createUser } from '../../src/projects/users/user.ts'
-import type { World } from './world.ts'
+import type { WorldProject } from './world.ts'
 
 /** Stands in everything that the other one has, and in no request. */
 export const SECRET = 'abroad-only'
@@ -49,7 +49,7 @@ export type Place = {
 
 /** Furnishes the first project of a world, and makes a stranger with one of their own. */
 export async function openTwoPlaces(
-  world: World,
+  world: WorldProject,
 ): Promise<{ readonly home: Place; readonly abroad: Place }> {
   const db = world.needs.control
   const now = new Date()
@@ -93,7 +93,10 @@ export function readAll(place: Place): Promise<readonly string[]> {
 }
 
 /** A place whose requests go through `world`. */
-export function placeOf(world: Pick<World, 'send'>, place: Omit<Place, 'ids' | 'send'>): Place {
+export function placeOf(
+  world: Pick<WorldProject, 'send'>,
+  place: Omit<Place, 'ids' | 'send'>,
+): Place {
   return {
     ...place,
     ids: new Map(),
@@ -108,7 +111,7 @@ export function placeOf(world: Pick<World, 'send'>, place: Omit<Place, 'ids' | '
 
 /** Fills a place: one thing of every family, persons and events, people and invites. */
 export async function furnish(
-  world: Pick<World, 'send'>,
+  world: Pick<WorldProject, 'send'>,
   place: Place,
   name: string,
 ): Promise<void> {

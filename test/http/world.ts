@@ -65,26 +65,31 @@ const TIDY_SETTINGS = {
   activity_bytes_max: 1_000_000,
 }
 
-export type World = AsyncDisposable & {
-  readonly tidying: Tidying
-  readonly data_dir: string
+/** A project of a server, with its owner's key. */
+export type WorldProject = {
   readonly first: FirstObjects
   readonly needs: AppContext
-  readonly engine: QueryEngine
   readonly capture: Capture
-  readonly service: QueryService
-  /** What was logged, one JSON text a line. */
-  readonly log_lines: readonly string[]
   send(path: string, init?: RequestInit): Promise<Response>
-  /** One number from events.db, straight from the file. */
-  countEvents(sql: string): number
-  /**
-   * Puts control.db back to what it was when the world was opened, for tests that share a world. Events and persons
-   * stay: a test that counts them needs a world to itself.
-   */
-  resetControl(): void
-  close(): Promise<void>
 }
+
+export type World = AsyncDisposable &
+  WorldProject & {
+    readonly tidying: Tidying
+    readonly data_dir: string
+    readonly engine: QueryEngine
+    readonly service: QueryService
+    /** What was logged, one JSON text a line. */
+    readonly log_lines: readonly string[]
+    /** One number from events.db, straight from the file. */
+    countEvents(sql: string): number
+    /**
+     * Puts control.db back to what it was when the world was opened, for tests that share a world. Events and persons
+     * stay: a test that counts them needs a world to itself.
+     */
+    resetControl(): void
+    close(): Promise<void>
+  }
 
 /**
  * Opens a world with one organization, one project and its owner's key. `changes` replace what routes need, `asked`

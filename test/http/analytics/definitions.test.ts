@@ -1,9 +1,12 @@
 /** Definitions of events and properties through the management API. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
 
-const ROOT = '/api/environments/1/'
+const world = await joinWorld()
+const { project_id } = world.first
+
+const ROOT = `/api/environments/${project_id}/`
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** What is told of a name of which nobody said anything. */
@@ -17,9 +20,7 @@ const UNSAID = {
   updated_by: null,
 }
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   await capture(
     world,
     { event: 'bought', distinct_id: 'a', properties: { price: 3, plan: 'pro', $set: { age: 30 } } },
@@ -31,7 +32,6 @@ beforeAll(async () => {
     },
   )
 })
-afterAll(() => world.close())
 
 const list = async (path: string) => {
   const { status, body } = await manage(world, 'GET', ROOT + path)

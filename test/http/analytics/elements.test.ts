@@ -1,21 +1,22 @@
 /** What was clicked, and what is known of sessions, through the management API. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createProject } from '../../../src/projects/settings/project.ts'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 setDefaultTimeout(60_000)
 
-const ROOT = '/api/environments/1/'
+const ROOT = `/api/environments/${project_id}/`
 const SESSION = '0193e000-0000-7000-8000-0000000000'
 const BUY = 'a.big.blue:attr__href="/buy"attr_id="buy"href="/buy"nth-child="2"text="Buy"'
 const HELP = 'a:href="/help"text="Get help"'
 
-let world: World
 /** When the oldest click was, not in the last millisecond of its day. */
 let oldest_ms: number
 beforeAll(async () => {
-  world = await openWorld()
   const now = Date.now()
   oldest_ms = now - 30 * 86_400_000 - (now % 2)
   const clicked = (distinct_id: string, chain: string, rest: object = {}) => ({
@@ -39,7 +40,6 @@ beforeAll(async () => {
     { event: '$autocapture', distinct_id: '3', properties: {} },
   )
 })
-afterAll(() => world.close())
 
 const got = async (path: string): Promise<unknown> => {
   const { status, body } = await manage(world, 'GET', ROOT + path)

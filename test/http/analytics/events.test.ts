@@ -1,20 +1,21 @@
 /** Lists of events through the management API: which, in which order and shape, page by page; values of properties. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
 
-const EVENTS = '/api/environments/1/events/'
+const EVENTS = `/api/environments/${project_id}/events/`
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-let world: World
 const started_ms = Date.now()
 const ago = (minutes: number): string => new Date(started_ms - minutes * 60_000).toISOString()
 
 beforeAll(async () => {
-  world = await openWorld()
   await capture(
     world,
     {
@@ -46,7 +47,6 @@ beforeAll(async () => {
     },
   )
 })
-afterAll(() => world.close())
 
 type Event = Readonly<Record<string, unknown>>
 
@@ -138,7 +138,11 @@ describe('events', () => {
 
   test('are narrowed', async () => {
     const [clicked] = (await list('?event=clicked')).results
-    const { body } = await manage(world, 'GET', '/api/projects/1/persons/?distinct_id=ann')
+    const { body } = await manage(
+      world,
+      'GET',
+      `/api/projects/${project_id}/persons/?distinct_id=ann`,
+    )
     const [ann] = body['results'] as { id: string }[]
     const filters = encodeURIComponent('[{"key":"price","value":5,"operator":"gt"}]')
     expect(clicked?.['event']).toBe('clicked')

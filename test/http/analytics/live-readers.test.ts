@@ -3,16 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { readLiveBatch } from '../../../src/http/analytics/events/live-batch.ts'
 import { LiveStreams } from '../../../src/http/analytics/events/live-streams.ts'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 const READERS = 8
 
-let world: World
 let streams: LiveStreams
 let server: ReturnType<typeof Bun.serve>
 beforeAll(async () => {
-  world = await openWorld()
   streams = new LiveStreams(world.needs, { tick_ms: 10, stall_ms: 300 })
   const filter = {
     project_id: world.first.project_id,
@@ -32,7 +33,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop(true)
-  await world.close()
 })
 
 /** A stream on a socket of its own, of which only the beginning was read. */
@@ -87,7 +87,11 @@ test('readers that never read stop nothing, hold a bounded part, are dropped, an
     expect(text.length).toBeLessThan(10_000_000)
     const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
     expect(ids.length).toBeGreaterThan(0)
-    const { body } = await manage(world, 'GET', `/api/projects/1/events/live/?after=${ids.at(-1)}`)
+    const { body } = await manage(
+      world,
+      'GET',
+      `/api/projects/${project_id}/events/live/?after=${ids.at(-1)}`,
+    )
     const { missed, events } = body as unknown as LiveBody
     expect(missed).toBeGreaterThan(0)
     expect(events[0]?.event).toBe(`flood ${rounds - 1} 49`)

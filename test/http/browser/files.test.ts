@@ -1,13 +1,9 @@
 /** The web interface's pages and files: where they are, how they are cached, what a page may do. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { openWorld, type World } from '../world.ts'
+import { joinWorld } from '../shared-world.ts'
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+const world = await joinWorld()
 
 const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
   world.send(path, { method, headers })

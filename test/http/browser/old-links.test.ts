@@ -1,12 +1,8 @@
 /** Links into PostHog's interface lead to the same thing here. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openWorld, type World } from '../world.ts'
+import { expect, test } from 'bun:test'
+import { joinWorld } from '../shared-world.ts'
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+const world = await joinWorld()
 
 test.each([
   ['/project/1/insights/new', '/p/1/explore'],

@@ -1,10 +1,12 @@
 /** Lists of a project that has many things: the clock is looked at while they are read, so that others have their turn. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { type FlagLinks, readLinks } from '../../../src/targeting/flags/flag-links.ts'
 import { Slices } from '../../../src/threads/slices.ts'
+import { joinWorld } from '../shared-world.ts'
 import { openTwoPlaces, type Place } from '../two-places.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
 
 setDefaultTimeout(60_000)
 
@@ -12,15 +14,12 @@ const COPIES = 1200
 /** Narrow rows that are read between two looks at the clock. */
 const ROWS_BETWEEN = 500
 
-let world: World
 let home: Place
 beforeAll(async () => {
-  world = await openWorld()
   home = (await openTwoPlaces(world)).home
   await planChange()
   for (const table of TABLES) copyRow(table)
 })
-afterAll(() => world.close())
 
 /** Tables, and how each copy differs from the row that it is made of. */
 const TABLES = [

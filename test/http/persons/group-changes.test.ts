@@ -1,18 +1,19 @@
 /** Groups changed and deleted through the management API, and the log of such changes. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { joinWorld } from '../shared-world.ts'
 import { ask, capture, manage, putFlag } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
 
-const GROUPS = '/api/environments/1/groups/'
+const GROUPS = `/api/environments/${project_id}/groups/`
 const KEY = 'acme/north & co'
 const ACME = `?group_type_index=0&group_key=${encodeURIComponent(KEY)}`
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   await capture(world, {
     event: '$groupidentify',
     distinct_id: 'ann',
@@ -24,13 +25,14 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(() => world.close())
 
 const change = (what: string, query: string, body: object) =>
   manage(world, 'POST', `${GROUPS}${what}${query}`, body)
 const rows = async (query: string) => {
   const body = { query: { kind: 'HogQLQuery', query }, refresh: 'force_blocking' }
-  return (await manage(world, 'POST', '/api/environments/1/query/', body)).body['results']
+  return (await manage(world, 'POST', `/api/environments/${project_id}/query/`, body)).body[
+    'results'
+  ]
 }
 const changes = async (query = ACME) => {
   const { body } = await manage(world, 'GET', `${GROUPS}activity/${query}`)

@@ -1,16 +1,17 @@
 /** Groups through the management API: their types, lists of them page by page, one of them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
 
-const ROOT = '/api/environments/1/'
+const ROOT = `/api/environments/${project_id}/`
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   const identify = (type: string, key: string, timestamp: string, set: object) => ({
     event: '$groupidentify',
     distinct_id: 'ann',
@@ -24,7 +25,6 @@ beforeAll(async () => {
     identify('team', 'red', '2026-01-03T00:00:00Z', {}),
   )
 })
-afterAll(() => world.close())
 
 const ask = async (path: string) => {
   const { status, body } = await manage(world, 'GET', ROOT + path)
@@ -107,7 +107,7 @@ describe('groups', () => {
 
   test('have types that are named, by their name or by their number', async () => {
     const name = (body: unknown) =>
-      world.send('/api/projects/1/groups_types/update_metadata/', {
+      world.send(`/api/projects/${project_id}/groups_types/update_metadata/`, {
         method: 'PATCH',
         headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
         body: JSON.stringify(body),

@@ -1,16 +1,17 @@
 /** Person analytics at the front door: what is empty as documented, what is answered, and what is refused. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createApiKey } from '../../../src/projects/keys/api-key.ts'
 import { getOrganizationOwner } from '../../../src/projects/organization.ts'
+import { joinWorld } from '../shared-world.ts'
 import { capture } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   const people: readonly object[] = [
     { plan: 'pro', seats: 3, tags: ['a', 'b'], trial: true },
     { plan: 'pro', seats: 3, tags: ['b'], trial: false },
@@ -27,7 +28,6 @@ beforeAll(async () => {
     })),
   )
 })
-afterAll(() => world.close())
 
 async function ask(
   line: string,
@@ -46,7 +46,7 @@ async function ask(
   }
 }
 
-const ROOTS = ['/api/environments/1/persons/', '/api/projects/1/persons/']
+const ROOTS = [`/api/environments/${project_id}/persons/`, `/api/projects/${project_id}/persons/`]
 const NAMES = ['funnel/correlation/', 'lifecycle/', 'stickiness/', 'values/']
 const PLACES = ROOTS.flatMap((root) => NAMES.map((name) => root + name))
 
@@ -95,7 +95,7 @@ describe('person analytics', () => {
       expect((await ask(`GET ${path}`, { key: 'phx_unknown' })).status).toBe(401)
       expect((await ask(`GET ${path}`, { key: keyOf('query:read') })).status).toBe(403)
       expect((await ask(`GET ${path}`, { key: keyOf('person:read') })).status).toBe(200)
-      expect((await ask(`GET ${path.replace('/1/', '/77/')}`)).status).toBe(404)
+      expect((await ask(`GET ${path.replace(`/${project_id}/`, '/777/')}`)).status).toBe(404)
     }
   })
 })

@@ -1,18 +1,20 @@
 /** Persons through the management API: who is found, in which order and shape, and page by page. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { KeyLimits } from '../../../src/query/service/key-limits.ts'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+import { openWorld } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
 
-const PERSONS = '/api/environments/1/persons/'
+const PERSONS = `/api/environments/${project_id}/persons/`
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   const set = (distinct_id: string, timestamp: string, $set: object) => ({
     event: '$identify',
     distinct_id,
@@ -27,7 +29,6 @@ beforeAll(async () => {
     { event: '$create_alias', distinct_id: 'ann', properties: { alias: 'ann-2' } },
   )
 })
-afterAll(() => world.close())
 
 type Person = Readonly<Record<string, unknown>> & { readonly distinct_ids: readonly string[] }
 
@@ -63,8 +64,12 @@ describe('persons', () => {
   })
 
   test('come page by page, under both names of a project', async () => {
-    const address = 'https://tidemark.example/api/projects/1/persons/'
-    const { body } = await manage(world, 'GET', '/api/projects/1/persons/?limit=1&offset=1')
+    const address = `https://tidemark.example/api/projects/${project_id}/persons/`
+    const { body } = await manage(
+      world,
+      'GET',
+      `/api/projects/${project_id}/persons/?limit=1&offset=1`,
+    )
     expect(body).toMatchObject({
       count: 3,
       next: `${address}?limit=1&offset=2`,
@@ -161,7 +166,7 @@ describe('persons', () => {
     const limited = await openWorld({ key_limits: new KeyLimits(limits, () => new Date()) })
     const statuses: number[] = []
     for (let asked = 0; asked < 2; asked += 1) {
-      const { status } = await manage(limited, 'GET', PERSONS)
+      const { status } = await manage(limited, 'GET', '/api/projects/1/persons/')
       statuses.push(status)
     }
     await limited.close()

@@ -1,16 +1,17 @@
 /** Who came together with a group, and with which groups a person came. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createProject } from '../../../src/projects/settings/project.ts'
+import { joinWorld } from '../shared-world.ts'
 import { capture, manage } from '../targeting/flag-world.ts'
-import { openWorld, type World } from '../world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 setDefaultTimeout(60_000)
 
-const ROOT = '/api/projects/1/'
+const ROOT = `/api/projects/${project_id}/`
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   const group = (type: string, key: string) => ({
     event: '$groupidentify',
     distinct_id: `${type}_${key}`,
@@ -35,7 +36,6 @@ beforeAll(async () => {
     came('cat', { company: 'acme', team: 'blue' }, long_ago),
   )
 })
-afterAll(() => world.close())
 
 type Shown = { readonly type: string; readonly id: string; readonly name?: string }
 

@@ -1,19 +1,16 @@
 /** The newer capture protocol: an answer for each event, through the published client and by hand. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import { PostHog } from 'posthog-node'
-import { openWorld, type World } from '../world.ts'
+import { joinWorld } from '../shared-world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 setDefaultTimeout(60_000)
 
 const PATH = '/i/v1/analytics/events'
 const TIME = '2026-02-03T12:05:06.789Z'
-
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
 
 const send = (
   body: string | Uint8Array<ArrayBuffer>,
@@ -36,7 +33,7 @@ const event = (more: object = {}) => ({
 })
 
 async function rows(query: string): Promise<unknown> {
-  const answer = await world.send('/api/projects/1/query/', {
+  const answer = await world.send(`/api/projects/${project_id}/query/`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
     body: JSON.stringify({ query: { kind: 'HogQLQuery', query }, refresh: 'force_blocking' }),

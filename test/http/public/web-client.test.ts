@@ -1,17 +1,13 @@
 /** The web client's scripts, for sites with the HTML snippet. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from 'posthog-js/package.json'
 import { scriptReader } from '../../../src/http/public/web-client.ts'
-import { openWorld, type World } from '../world.ts'
+import { joinWorld } from '../shared-world.ts'
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+const world = await joinWorld()
 
 const ORIGIN = { Origin: 'https://shop.example' }
 

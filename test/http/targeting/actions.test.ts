@@ -1,18 +1,13 @@
 /** Actions through the management API: events under one name, kept for queries to name. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { listActions, type StoredActionStep } from '../../../src/targeting/action.ts'
-import { openWorld, type World } from '../world.ts'
+import { joinWorld } from '../shared-world.ts'
 import { manage } from './flag-world.ts'
 
-const ACTIONS = '/api/projects/1/actions/'
+const world = await joinWorld()
+const { project_id } = world.first
 
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld()
-})
-
-afterAll(() => world.close())
+const ACTIONS = `/api/projects/${project_id}/actions/`
 
 const create = (body: unknown) => manage(world, 'POST', ACTIONS, body)
 
@@ -59,7 +54,7 @@ describe('an action', () => {
     ]
     const shown = {
       id,
-      team_id: 1,
+      team_id: project_id,
       name: 'Signed up',
       description: 'Any way of it',
       tags: ['growth'],
@@ -78,10 +73,10 @@ describe('an action', () => {
       created_by: expect.objectContaining({ first_name: 'Owner' }),
     }
     expect(made.body).toEqual(shown)
-    expect(listActions(world.needs.control, 1)).toEqual([
+    expect(listActions(world.needs.control, project_id)).toEqual([
       { id, name: 'Signed up', steps_json: JSON.stringify(steps) },
     ])
-    const path = `/api/environments/1/actions/${id}/`
+    const path = `/api/environments/${project_id}/actions/${id}/`
     const renamed = await manage(world, 'PATCH', path, {
       name: 'Joined',
       pinned_at: '2026-02-03T04:05:06Z',
@@ -94,7 +89,7 @@ describe('an action', () => {
     expect((await manage(world, 'DELETE', path)).status).toBe(405)
     await manage(world, 'PATCH', path, { deleted: true })
     expect((await manage(world, 'GET', ACTIONS)).body).toMatchObject({ count: 0 })
-    expect(listActions(world.needs.control, 1)).toEqual([])
+    expect(listActions(world.needs.control, project_id)).toEqual([])
     const activity = await manage(world, 'GET', `${path}activity/`)
     expect(activity.body).toMatchObject({
       total_count: 3,

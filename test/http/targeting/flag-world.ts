@@ -2,14 +2,17 @@
 import { expect } from 'bun:test'
 import { feature_flags } from '../../../src/targeting/tables.ts'
 import { untold } from '../described.ts'
-import type { World } from '../world.ts'
+import type { WorldProject } from '../world.ts'
 
 type FlagRow = typeof feature_flags.$inferInsert
 
 const SOME_TIME = new Date('2026-01-01T00:00:00Z')
 
 /** Puts a flag into the first project as it stands; what the API would refuse can be stored too. Answers its id. */
-export function putFlag(world: World, flag: Partial<FlagRow> & { readonly key: string }): number {
+export function putFlag(
+  world: WorldProject,
+  flag: Partial<FlagRow> & { readonly key: string },
+): number {
   world.needs.flags.expectChange()
   return world.needs.control
     .insert(feature_flags)
@@ -40,7 +43,7 @@ export type Answered = {
 
 /** POSTs a body as JSON with the first project's token and reads the JSON answer. */
 export async function ask(
-  world: World,
+  world: WorldProject,
   path: string,
   body: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
@@ -55,7 +58,7 @@ export async function ask(
 
 /** Calls the management API as the owner; the answer has to be as its route is described. */
 export async function manage(
-  world: World,
+  world: WorldProject,
   method: string,
   path: string,
   body?: unknown,
@@ -76,7 +79,7 @@ async function bodyOf(answer: Response): Promise<Readonly<Record<string, unknown
 }
 
 /** Sends events of the first project and waits until they are stored, and until reads of this turn are over. */
-export async function capture(world: World, ...events: readonly object[]): Promise<void> {
+export async function capture(world: WorldProject, ...events: readonly object[]): Promise<void> {
   const answer = await ask(world, '/batch/', { batch: events })
   if (answer.status !== 200) throw new Error(`not stored: ${JSON.stringify(answer.body)}`)
   world.needs.persons.refresh()

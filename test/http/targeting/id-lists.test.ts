@@ -1,15 +1,12 @@
 /** Lists of ids in bodies: each id is looked up, so a list has a limit, and a longer one names the field. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openWorld, type World } from '../world.ts'
+import { expect, test } from 'bun:test'
+import { joinWorld } from '../shared-world.ts'
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
+const world = await joinWorld()
+const { project_id } = world.first
 
 const send = (family: string, body: object): Promise<Response> =>
-  world.send(`/api/projects/1/${family}/`, {
+  world.send(`/api/projects/${project_id}/${family}/`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
     body: JSON.stringify(body),

@@ -1,21 +1,21 @@
 /** Templates of dashboards: each makes a dashboard whose insights all compute. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { TEMPLATES } from '../../../../src/dashboards/templates.ts'
+import { joinWorld } from '../../shared-world.ts'
 import { capture, manage } from '../../targeting/flag-world.ts'
-import { openWorld, type World } from '../../world.ts'
 
-const DASHBOARDS = '/api/projects/1/dashboards/'
+const world = await joinWorld()
+const { project_id } = world.first
 
-let world: World
+const DASHBOARDS = `/api/projects/${project_id}/dashboards/`
+
 beforeAll(async () => {
-  world = await openWorld()
   await capture(
     world,
     { event: '$pageview', distinct_id: 'a', properties: { $pathname: '/', $browser: 'Firefox' } },
     { event: '$pageview', distinct_id: 'b', properties: { $pathname: '/x', $lib: 'web' } },
   )
 })
-afterAll(() => world.close())
 
 type Tile = {
   readonly insight: {
@@ -42,7 +42,11 @@ describe.each(TEMPLATES)('the template $key', ({ id, key, template_name, tiles }
   })
 
   test('is read by its id, and named by its name too', async () => {
-    const read = await manage(world, 'GET', `/api/projects/1/dashboard_templates/${id}/`)
+    const read = await manage(
+      world,
+      'GET',
+      `/api/projects/${project_id}/dashboard_templates/${id}/`,
+    )
     expect(read.body).toMatchObject({ id, key, template_name, variables: [], scope: 'global' })
     const body = { name: 'Mine', description: 'own words', use_template: template_name }
     const made = await manage(world, 'POST', DASHBOARDS, body)
@@ -53,12 +57,16 @@ describe.each(TEMPLATES)('the template $key', ({ id, key, template_name, tiles }
 
 test('the list is searched, and has no templates of a project', async () => {
   const list = async (query: string) =>
-    (await manage(world, 'GET', `/api/projects/1/dashboard_templates/${query}`)).body['count']
+    (await manage(world, 'GET', `/api/projects/${project_id}/dashboard_templates/${query}`)).body[
+      'count'
+    ]
   expect(await list('')).toBe(TEMPLATES.length)
   expect(await list('?search=WEB')).toBe(1)
   expect(await list('?search=nothing+like+it')).toBe(0)
   expect(await list('?scope=team')).toBe(0)
-  expect((await manage(world, 'GET', '/api/projects/1/dashboard_templates/1/')).status).toBe(404)
+  expect(
+    (await manage(world, 'GET', `/api/projects/${project_id}/dashboard_templates/1/`)).status,
+  ).toBe(404)
   expect(new Set(TEMPLATES.flatMap(({ id, key }) => [id, key])).size).toBe(TEMPLATES.length * 2)
 })
 

@@ -1,5 +1,5 @@
 /** Exports: the answer of an insight or a query as a file, computed when it is downloaded. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { strFromU8, unzipSync } from 'fflate'
 import { Pictures } from '../../../../src/pictures/pictures.ts'
 import { createApiKey } from '../../../../src/projects/keys/api-key.ts'
@@ -7,22 +7,23 @@ import { EVERYBODY, setAccessLevel } from '../../../../src/projects/rights/acces
 import { MEMBER, memberships } from '../../../../src/projects/tables.ts'
 import { createUser } from '../../../../src/projects/users/user.ts'
 import { HAS_BROWSER } from '../../../flows/clients/browser.ts'
+import { joinWorld } from '../../shared-world.ts'
 import { capture, manage } from '../../targeting/flag-world.ts'
-import { openWorld, type World } from '../../world.ts'
+import { openWorld } from '../../world.ts'
 
-const EXPORTS = '/api/projects/1/exports/'
+const world = await joinWorld()
+const { project_id } = world.first
+
+const EXPORTS = `/api/projects/${project_id}/exports/`
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const COUNTS = {
   kind: 'HogQLQuery',
   query: 'select event, count() as n from events group by event',
 }
 
-let world: World
 beforeAll(async () => {
-  world = await openWorld()
   await capture(world, { event: 'paid', distinct_id: 'a' }, { event: 'paid', distinct_id: 'b' })
 })
-afterAll(() => world.close())
 
 const make = (body: object) =>
   manage(world, 'POST', EXPORTS, { export_format: 'text/csv', ...body })
@@ -65,12 +66,19 @@ describe('an export', () => {
   })
 
   test('of a saved insight goes with it', async () => {
-    const insight = await manage(world, 'POST', '/api/projects/1/insights/', { query: COUNTS })
+    const insight = await manage(world, 'POST', `/api/projects/${project_id}/insights/`, {
+      query: COUNTS,
+    })
     const { body } = await make({ insight: insight.body['id'] })
     expect((await download(body['id'])).text).toContain('paid,')
-    await manage(world, 'PATCH', `/api/projects/1/insights/${String(insight.body['id'])}/`, {
-      deleted: true,
-    })
+    await manage(
+      world,
+      'PATCH',
+      `/api/projects/${project_id}/insights/${String(insight.body['id'])}/`,
+      {
+        deleted: true,
+      },
+    )
     expect((await download(body['id'])).status).toBe(400)
   })
 
@@ -102,7 +110,7 @@ describe('an export', () => {
   test('as a picture is refused in words on a machine without Chromium', async () => {
     await using bare = await openWorld({ pictures: new Pictures(null, world.needs.log) })
     const body = { export_format: 'image/png', export_context: { source: COUNTS } }
-    const refused = await manage(bare, 'POST', EXPORTS, body)
+    const refused = await manage(bare, 'POST', '/api/projects/1/exports/', body)
     expect(refused).toMatchObject({
       status: 400,
       body: { code: 'invalid_choice', attr: 'export_format' },
@@ -118,10 +126,10 @@ describe('an export', () => {
         series: [{ kind: 'EventsNode', event: 'paid' }],
         dateRange: { date_from: '-7d' },
       }
-      const dashboard = await manage(world, 'POST', '/api/projects/1/dashboards/', {
+      const dashboard = await manage(world, 'POST', `/api/projects/${project_id}/dashboards/`, {
         name: 'Sales',
       })
-      const insight = await manage(world, 'POST', '/api/projects/1/insights/', {
+      const insight = await manage(world, 'POST', `/api/projects/${project_id}/insights/`, {
         name: 'Paid <b>',
         query: { kind: 'InsightVizNode', source: query },
         dashboards: [dashboard.body['id']],
@@ -145,7 +153,9 @@ describe('an export', () => {
   )
 
   test('as a picture of a dashboard takes the right to read dashboards', async () => {
-    const dashboard = await manage(world, 'POST', '/api/projects/1/dashboards/', { name: 'Hidden' })
+    const dashboard = await manage(world, 'POST', `/api/projects/${project_id}/dashboards/`, {
+      name: 'Hidden',
+    })
     const wanted = { export_format: 'image/png', dashboard: dashboard.body['id'] }
     const { control: db } = world.needs
     const { organization_id } = world.first
@@ -164,7 +174,7 @@ describe('an export', () => {
         })
       ).status
     expect(await ask()).toBe(HAS_BROWSER ? 201 : 400)
-    const everybody = { project_id: 1, resource: 'dashboard', user_id: EVERYBODY }
+    const everybody = { project_id, resource: 'dashboard', user_id: EVERYBODY }
     setAccessLevel(db, everybody, 'none', now)
     expect(await ask()).toBe(HAS_BROWSER ? 403 : 400)
     setAccessLevel(db, everybody, null, now)

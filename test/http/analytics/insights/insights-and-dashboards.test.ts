@@ -1,16 +1,16 @@
 /** Saved insights and dashboards: kept with their queries, and answered like queries. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { createProject } from '../../../../src/projects/settings/project.ts'
+import { joinWorld } from '../../shared-world.ts'
 import { capture, manage } from '../../targeting/flag-world.ts'
-import { openWorld, type World } from '../../world.ts'
 
-const INSIGHTS = '/api/projects/1/insights/'
-const DASHBOARDS = '/api/environments/1/dashboards/'
+const world = await joinWorld()
+const { project_id } = world.first
 
-let world: World
+const INSIGHTS = `/api/projects/${project_id}/insights/`
+const DASHBOARDS = `/api/environments/${project_id}/dashboards/`
 
 beforeAll(async () => {
-  world = await openWorld()
   await capture(
     world,
     { event: 'paid', distinct_id: 'a', properties: { plan: 'pro' } },
@@ -18,7 +18,6 @@ beforeAll(async () => {
     { event: 'seen', distinct_id: 'b' },
   )
 })
-afterAll(() => world.close())
 
 const COUNTS = {
   kind: 'HogQLQuery',
@@ -143,7 +142,7 @@ select 'd', id, name from system.dashboards where name = 'Listed'
 union all
 select 'i', id, name from system.insights where name = 'Listed too'
 order by 1`
-  const answer = await manage(world, 'POST', '/api/projects/1/query/', {
+  const answer = await manage(world, 'POST', `/api/projects/${project_id}/query/`, {
     query: { kind: 'HogQLQuery', query },
     refresh: 'force_blocking',
   })
@@ -226,7 +225,7 @@ describe('a dashboard', () => {
   test('may be the first that people of its project see', async () => {
     const made = await manage(world, 'POST', DASHBOARDS, { name: 'First' })
     const set = (primary_dashboard: unknown) =>
-      manage(world, 'PATCH', '/api/projects/1/', { primary_dashboard })
+      manage(world, 'PATCH', `/api/projects/${project_id}/`, { primary_dashboard })
     expect((await set(made.body['id'])).body['primary_dashboard']).toBe(Number(made.body['id']))
     expect(await set(99_999)).toMatchObject({
       status: 400,
@@ -275,7 +274,7 @@ describe('a dashboard', () => {
 })
 
 describe('an annotation', () => {
-  const ANNOTATIONS = '/api/projects/1/annotations/'
+  const ANNOTATIONS = `/api/projects/${project_id}/annotations/`
 
   test('notes what happened when, beside everything, a dashboard or an insight', async () => {
     const board = await manage(world, 'POST', DASHBOARDS, { name: 'Releases' })
@@ -334,8 +333,13 @@ describe('what is deleted', () => {
     ['dashboards', { name: 'gone' }],
     ['annotations', { content: 'gone' }],
   ] as const)('of %s is not found, and comes back', async (family, body) => {
-    const { body: made } = await manage(world, 'POST', `/api/projects/1/${family}/`, body)
-    const path = `/api/projects/1/${family}/${String(made['id'])}/`
+    const { body: made } = await manage(
+      world,
+      'POST',
+      `/api/projects/${project_id}/${family}/`,
+      body,
+    )
+    const path = `/api/projects/${project_id}/${family}/${String(made['id'])}/`
     expect((await manage(world, 'PATCH', path, { deleted: true })).status).toBe(200)
     expect((await manage(world, 'GET', path)).status).toBe(404)
     expect((await manage(world, 'PATCH', path, { tags: [] })).status).toBe(404)
@@ -345,7 +349,7 @@ describe('what is deleted', () => {
 })
 
 describe('a dashboard that begins with another', () => {
-  const DASHBOARDS_17 = '/api/projects/1/dashboards/'
+  const DASHBOARDS_17 = `/api/projects/${project_id}/dashboards/`
   const query = {
     kind: 'InsightVizNode',
     source: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'e' }] },
@@ -353,7 +357,7 @@ describe('a dashboard that begins with another', () => {
   const dashboardWith = async (name: string) => {
     const { body } = await manage(world, 'POST', DASHBOARDS_17, { name })
     const id = Number(body['id'])
-    const insight = await manage(world, 'POST', '/api/projects/1/insights/', {
+    const insight = await manage(world, 'POST', `/api/projects/${project_id}/insights/`, {
       name: `${name} insight`,
       query,
       dashboards: [id],
@@ -404,7 +408,7 @@ describe('a dashboard that begins with another', () => {
     expect([left.status, left.body['id'], left.body['tiles']]).toEqual([200, id, []])
     const entered = new Set((await tileOf(other.id)).map((one) => one.insight_id))
     expect(entered).toEqual(new Set([insight_id, other.insight_id]))
-    await manage(world, 'PATCH', `/api/projects/1/insights/${insight_id}/`, {
+    await manage(world, 'PATCH', `/api/projects/${project_id}/insights/${insight_id}/`, {
       dashboards: [id, other.id],
     })
     const [again] = await tileOf(id)
@@ -416,11 +420,12 @@ describe('a dashboard that begins with another', () => {
   test('is deleted with the insights that are on no other, and restored with them', async () => {
     const { id, insight_id } = await dashboardWith('own')
     const shared = await dashboardWith('shared')
-    await manage(world, 'PATCH', `/api/projects/1/insights/${shared.insight_id}/`, {
+    await manage(world, 'PATCH', `/api/projects/${project_id}/insights/${shared.insight_id}/`, {
       dashboards: [shared.id, id],
     })
     const isThere = async (insight: number) =>
-      (await manage(world, 'GET', `/api/projects/1/insights/${insight}/`)).status === 200
+      (await manage(world, 'GET', `/api/projects/${project_id}/insights/${insight}/`)).status ===
+      200
     await manage(world, 'PATCH', `${DASHBOARDS_17}${id}/`, { deleted: true, delete_insights: true })
     expect([await isThere(insight_id), await isThere(shared.insight_id)]).toEqual([false, true])
     await manage(world, 'PATCH', `${DASHBOARDS_17}${id}/`, { deleted: false })
@@ -431,8 +436,13 @@ describe('a dashboard that begins with another', () => {
     const { id, insight_id } = await dashboardWith('filtered')
     await manage(world, 'PATCH', `${DASHBOARDS_17}${id}/`, { filters: { date_from: '-14d' } })
     const read = async (search: string) =>
-      (await manage(world, 'GET', `/api/projects/1/insights/${insight_id}/?refresh=True${search}`))
-        .body
+      (
+        await manage(
+          world,
+          'GET',
+          `/api/projects/${project_id}/insights/${insight_id}/?refresh=True${search}`,
+        )
+      ).body
     const daysIn = (body: Readonly<Record<string, unknown>>) =>
       (body['result'] as { days: string[] }[])[0]?.days.length
     const shown = await read(`&from_dashboard=${id}`)
@@ -447,9 +457,12 @@ describe('a dashboard that begins with another', () => {
 })
 
 test('booleans in addresses are read as Python and browsers write them', async () => {
-  await manage(world, 'POST', '/api/projects/1/insights/', { name: 'starred', favorited: true })
+  await manage(world, 'POST', `/api/projects/${project_id}/insights/`, {
+    name: 'starred',
+    favorited: true,
+  })
   const count = async (search: string) =>
-    (await manage(world, 'GET', `/api/projects/1/${search}`)).body['count']
+    (await manage(world, 'GET', `/api/projects/${project_id}/${search}`)).body['count']
   const starred = await count('insights/?favorited=true')
   expect(starred).toBeGreaterThan(0)
   for (const word of ['True', '1', 'yes', 'TRUE']) {
@@ -466,9 +479,12 @@ test('an annotation for the whole organization is read in each of its projects, 
   const sibling = await manage(world, 'POST', `${organization}projects/`, { name: 'Sibling' })
   const root = `/api/projects/${String(sibling.body['id'])}/annotations/`
   const note = async (scope: string) =>
-    (await manage(world, 'POST', '/api/projects/1/annotations/', { content: scope, scope })).body[
-      'id'
-    ]
+    (
+      await manage(world, 'POST', `/api/projects/${project_id}/annotations/`, {
+        content: scope,
+        scope,
+      })
+    ).body['id']
   const own = await note('project')
   const wide = await note('organization')
   const { body } = await manage(world, 'GET', root)

@@ -1,10 +1,11 @@
 /** What editors of queries ask: is a text right, what may follow in it, what tables are there. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { openWorld, type World } from '../../world.ts'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { joinWorld } from '../../shared-world.ts'
 
-let world: World
+const world = await joinWorld()
+const { project_id } = world.first
+
 beforeAll(async () => {
-  world = await openWorld()
   const batch = [
     { event: 'bought', distinct_id: 'u1', properties: { plan: 'pro', price: 10, 'a b': 1 } },
     { event: "it's new", distinct_id: 'u1', properties: { $set: { age: 40 } } },
@@ -17,10 +18,9 @@ beforeAll(async () => {
   const body = JSON.stringify({ api_key: world.first.api_token, batch })
   expect((await world.send('/batch/', { method: 'POST', body })).status).toBe(200)
 })
-afterAll(() => world.close())
 
 async function ask(query: object, more: object = {}) {
-  const answer = await world.send('/api/environments/1/query/', {
+  const answer = await world.send(`/api/environments/${project_id}/query/`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
     body: JSON.stringify({ query, ...more }),

@@ -1,21 +1,23 @@
 /** Queries at the edge: envelope, freshness, refusals, isolation. What HogQL means is for test/hogql. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createApiKey } from '../../../../src/projects/keys/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../../../src/projects/organization.ts'
 import { createProject, type Project } from '../../../../src/projects/settings/project.ts'
-import { openWorld, type World } from '../../world.ts'
+import { joinWorld } from '../../shared-world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
 
-let world: World
 let other: Project
 beforeAll(async () => {
-  world = await openWorld()
-  const organization_id = createOrganization(world.needs.control, { name: 'Other' }, new Date()).id
-  other = createProject(world.needs.control, { organization_id, name: 'other' }, new Date())
+  const { control } = world.needs
+  const user_id = getOrganizationOwner(control, world.first.organization_id)
+  const organization_id = createOrganization(control, { name: 'Other', user_id }, new Date()).id
+  other = createProject(control, { organization_id, name: 'other' }, new Date())
 })
-afterAll(() => world.close())
 
 type Envelope = { readonly [name: string]: unknown; readonly results: readonly unknown[] }
 
@@ -24,7 +26,7 @@ const capture = (event: object, api_key = world.first.api_token) =>
 
 const post = (
   body: string,
-  path = '/api/environments/1/query/',
+  path = `/api/environments/${project_id}/query/`,
   key = world.first.personal_api_key,
 ) => world.send(path, { method: 'POST', body, headers: { Authorization: `Bearer ${key}` } })
 
@@ -99,9 +101,9 @@ describe('a question', () => {
 
   test('is the same under every name of its project', async () => {
     for (const path of [
-      '/api/projects/1/query/',
+      `/api/projects/${project_id}/query/`,
       '/api/environments/@current/query',
-      '/api/projects/1/query',
+      `/api/projects/${project_id}/query`,
     ]) {
       expect((await answerOf('SELECT 1', {}, path)).results).toEqual([[1]])
     }

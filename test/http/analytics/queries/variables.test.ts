@@ -1,17 +1,13 @@
 /** Variables of queries: kept under a project, and what stands for them in HogQL. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
+import { joinWorld } from '../../shared-world.ts'
 import { manage } from '../../targeting/flag-world.ts'
-import { openWorld, type World } from '../../world.ts'
 
-const VARIABLES = '/api/projects/1/insight_variables/'
+const world = await joinWorld()
+const { project_id } = world.first
+
+const VARIABLES = `/api/projects/${project_id}/insight_variables/`
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
-
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
 
 const make = (body: object) => manage(world, 'POST', VARIABLES, body)
 
@@ -51,9 +47,9 @@ describe('a variable', () => {
   test('stands in questions for what they say, else for its default; in those of its own project', async () => {
     const { body } = await make({ name: 'Limit', type: 'Number', default_value: 7 })
     const id = String(body['id'])
-    const ask = async (variables: object, more: object = {}, project_id = 1) => {
+    const ask = async (variables: object, more: object = {}, of_project = project_id) => {
       const query = { kind: 'HogQLQuery', query: 'SELECT {variables.limit}', variables }
-      const answer = await manage(world, 'POST', `/api/projects/${project_id}/query/`, {
+      const answer = await manage(world, 'POST', `/api/projects/${of_project}/query/`, {
         query,
         ...more,
       })

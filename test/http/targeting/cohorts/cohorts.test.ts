@@ -1,11 +1,12 @@
 /** Cohorts through the management API: conditions worked out in the background, lists that are uploaded, flags that ask. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { openWorld, type World } from '../../world.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { joinWorld } from '../../shared-world.ts'
 import { ask, capture, manage } from '../flag-world.ts'
 
-const COHORTS = '/api/projects/1/cohorts/'
+const world = await joinWorld()
+const { project_id } = world.first
 
-let world: World
+const COHORTS = `/api/projects/${project_id}/cohorts/`
 
 /** The properties that every test begins with; events add up, so that each test has names of events to itself. */
 const PEOPLE = ['ann', 'bob', 'cat'].map((name, index) => ({
@@ -15,11 +16,9 @@ const PEOPLE = ['ann', 'bob', 'cat'].map((name, index) => ({
 }))
 
 beforeAll(async () => {
-  world = await openWorld()
   await capture(world, ...PEOPLE.map((person) => ({ ...person, event: 'seen' })))
 })
 beforeEach(() => capture(world, ...PEOPLE))
-afterAll(() => world.close())
 
 const and = (...values: readonly object[]) => ({ properties: { type: 'AND', values } })
 const is = (key: string, value: string, rest: object = {}) => ({
@@ -44,7 +43,7 @@ const namesIn = async (id: number, query = '') => {
 const membersByFlag = async (cohort_id: number, rest: object = {}) => {
   const key = `flag-${crypto.randomUUID()}`
   const properties = [{ type: 'cohort', key: 'id', value: cohort_id, operator: 'in', ...rest }]
-  await manage(world, 'POST', '/api/projects/1/feature_flags/', {
+  await manage(world, 'POST', `/api/projects/${project_id}/feature_flags/`, {
     key,
     filters: { groups: [{ properties }] },
   })
@@ -209,8 +208,10 @@ describe('a cohort of conditions', () => {
     await membersByFlag(id)
     const refused = await manage(world, 'PATCH', `${COHORTS}${id}/`, { deleted: true })
     expect(refused.status).toBe(400)
-    const flag = world.needs.flags.flagsOf(1).definitions.flags.at(-1)?.flag.id
-    await manage(world, 'PATCH', `/api/projects/1/feature_flags/${flag}/`, { deleted: true })
+    const flag = world.needs.flags.flagsOf(project_id).definitions.flags.at(-1)?.flag.id
+    await manage(world, 'PATCH', `/api/projects/${project_id}/feature_flags/${flag}/`, {
+      deleted: true,
+    })
     const before = Number((await manage(world, 'GET', COHORTS)).body['count'])
     await manage(world, 'PATCH', `${COHORTS}${id}/`, { deleted: true })
     expect((await manage(world, 'GET', COHORTS)).body['count']).toBe(before - 1)

@@ -1,17 +1,15 @@
 /** The dashboard of a flag: how much it is asked for, by the value that people got. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { openWorld, type World } from '../../world.ts'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { joinWorld } from '../../shared-world.ts'
+import { openWorld } from '../../world.ts'
 import { capture, manage } from '../flag-world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 setDefaultTimeout(60_000)
 
-let world: World
-beforeAll(async () => {
-  world = await openWorld()
-})
-afterAll(() => world.close())
-
-const FLAGS = '/api/projects/1/feature_flags/'
+const FLAGS = `/api/projects/${project_id}/feature_flags/`
 const make = async (key: string) =>
   `${FLAGS}${String((await manage(world, 'POST', FLAGS, { key })).body['id'])}/`
 
@@ -33,7 +31,7 @@ test('a flag has one dashboard, with how often it was asked for and by how many'
   expect(made).toMatchObject({ status: 200, body: { success: true } })
   const id = Number(made.body['dashboard_id'])
   expect((await manage(world, 'GET', flag)).body['usage_dashboard']).toBe(id)
-  const path = `/api/projects/1/dashboards/${id}/?refresh=blocking`
+  const path = `/api/projects/${project_id}/dashboards/${id}/?refresh=blocking`
   const { body } = await manage(world, 'GET', path)
   expect(body['name']).toBe('Generated Dashboard: beta Usage')
   const tiles = body['tiles'] as {
@@ -49,7 +47,7 @@ test('a flag has one dashboard, with how often it was asked for and by how many'
     ['Feature Flag calls made by unique users per variant', ['control', 1], ['test', 1]],
   ])
   expect((await manage(world, 'POST', `${flag}dashboard/`)).body['dashboard_id']).toBe(id)
-  await manage(world, 'PATCH', `/api/projects/1/dashboards/${id}/`, { deleted: true })
+  await manage(world, 'PATCH', `/api/projects/${project_id}/dashboards/${id}/`, { deleted: true })
   const again = await manage(world, 'POST', `${flag}dashboard/`)
   expect(again.status).toBe(200)
   expect(again.body['dashboard_id']).not.toBe(id)
@@ -65,15 +63,15 @@ test('the dashboard also tells how the feature is seen and used, once the flag s
   await manage(world, 'PATCH', flag, { has_enriched_analytics: true })
   expect((await enrich()).body).toEqual(made.body)
   expect(await detailOf()).toBe('Usage dashboard already has enriched data')
-  const path = `/api/projects/1/dashboards/${String(made.body['dashboard_id'])}/`
+  const path = `/api/projects/${project_id}/dashboards/${String(made.body['dashboard_id'])}/`
   const tiles = (await manage(world, 'GET', path)).body['tiles']
   expect(tiles).toHaveLength(6)
 })
 
 test('one that does not fit leaves nothing behind', async () => {
   const full = await openWorld({ saved_max: 2 })
-  const made = await manage(full, 'POST', FLAGS, { key: 'gamma' })
-  const flag = `${FLAGS}${String(made.body['id'])}/`
+  const made = await manage(full, 'POST', '/api/projects/1/feature_flags/', { key: 'gamma' })
+  const flag = `/api/projects/1/feature_flags/${String(made.body['id'])}/`
   const countOf = async (family: string) =>
     (await manage(full, 'GET', `/api/projects/1/${family}/`)).body['count']
   await manage(full, 'POST', '/api/projects/1/insights/', { name: 'first' })

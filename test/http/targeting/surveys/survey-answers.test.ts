@@ -1,21 +1,16 @@
 /** What surveys ask as it is kept, and what comes back of them: figures, answers, archives, copies. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { openWorld, type World } from '../../world.ts'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { joinWorld } from '../../shared-world.ts'
 import { capture, manage } from '../flag-world.ts'
+
+const world = await joinWorld()
+const { project_id } = world.first
 
 setDefaultTimeout(60_000)
 
-const SURVEYS = '/api/projects/1/surveys/'
+const SURVEYS = `/api/projects/${project_id}/surveys/`
 const QUESTION = { type: 'open', question: 'How was it?' }
 const DAY = '2026-05-0'
-
-let world: World
-
-beforeAll(async () => {
-  world = await openWorld()
-})
-
-afterAll(() => world.close())
 
 let made = 0
 const create = async (body: object = {}) => {
