@@ -90,8 +90,7 @@ export function compileTextWithin(
   query_context: QueryContext,
   { now, limits, budget, resources: loaded }: CompileOptions,
 ): CompiledQuery {
-  const { project, property_types } = query_context
-  const { timezone } = project
+  const { timezone } = query_context.project
   const words = wordsOfTree(tree)
   // The definition of an action can change while the text stays the same.
   const names_actions = words.has(ACTION_WORD)
@@ -102,6 +101,7 @@ export function compileTextWithin(
   if (filters === null && !names_actions && !words.has(FILTERS_WORD)) {
     return compileText(text, context, tree)
   }
+  const { property_types } = context
   return compileSelect(
     fillFilters(tree, { filters, timezone, now, property_types, budget }),
     context,

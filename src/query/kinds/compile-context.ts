@@ -14,7 +14,8 @@ export function compileContext(
   now: Date,
   more: QueryInputs,
 ): CompileContext {
-  const { project, property_types, cohorts, clickhouse = null } = context
+  // Getters among these read events.db, so each is read once.
+  const { project, property_types, group_types, cohorts, clickhouse = null } = context
   return {
     project_id: project.id,
     timezone: project.timezone,
@@ -23,7 +24,7 @@ export function compileContext(
     property_types,
     has_property_columns: clickhouse === null,
     clickhouse,
-    ...(context.group_types === undefined ? {} : { group_types: context.group_types }),
+    ...(group_types === undefined ? {} : { group_types }),
     ...(cohorts === undefined ? {} : { cohorts }),
     actions: memoizeValue(() => findActions(context, now)),
     hidden_tables: project.hidden_tables ?? [],

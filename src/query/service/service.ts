@@ -255,9 +255,10 @@ export class QueryService {
   /** Marks background queries as interrupted. The engine answers the callers that still wait. */
   close(): void {
     if (this.#is_closed) return
+    this.#tryCache(() => this.#cache.write())
+    this.#tryCache(() => this.#cache.flush())
     this.#is_closed = true
     this.#statuses.restart(this.#now().getTime())
-    this.#cache.flush()
     this.#db.close()
   }
 
@@ -432,7 +433,8 @@ export class QueryService {
   ): void {
     // The project may have been deleted meanwhile; dropProject has then ended every subscription.
     if (signal.aborted) return
-    this.#tryCache(() => this.#cache.put(project_id, cache_key, computed, this.#now().getTime()))
+    const is_first = this.#cache.keep(project_id, cache_key, computed, this.#now().getTime())
+    if (is_first) setImmediate(() => this.#tryCache(() => this.#cache.write()))
   }
 
   #statusBody(status: QueryStatus): ServiceBody {

@@ -49,6 +49,29 @@ describe('the cache', () => {
     expect([textOf(cache.find(1, 'k', 102)), cache.state.answers]).toEqual(['[[2]]', 1])
   })
 
+  test('has an answer before it is written, to its own project alone, unless that is forgotten or dropped', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 100 * KIB)
+    const keep = (project_id: number, key: string, now_ms: number): boolean =>
+      cache.keep(project_id, key, answer(`["${key}"]`, now_ms), now_ms)
+    cache.put(1, 'a', answer('["older"]', 1), 1)
+    expect([keep(1, 'a', 2), keep(2, 'b', 2), keep(3, 'c', 2)]).toEqual([true, false, false])
+    cache.forget(2, 3)
+    cache.dropProject(3)
+    const find = (one: AnswerCache) =>
+      [one.find(1, 'a', 4), one.find(2, 'a', 4), one.find(2, 'b', 4), one.find(3, 'c', 4)].map(
+        textOf,
+      )
+    expect([find(cache), cache.age(1, 'a')]).toEqual([['["a"]', null, null, null], 2])
+    expect(find(new AnswerCache(db, 100 * KIB))).toEqual(['["older"]', null, null, null])
+    cache.write()
+    for (const one of [cache, new AnswerCache(db, 100 * KIB)]) {
+      expect(find(one)).toEqual(['["a"]', null, null, null])
+    }
+    expect(keep(1, 'd', 5)).toBe(true)
+  })
+
   test('forgets the past of a project, and keeps no answer that was still being computed then', () => {
     using folder = new Folder()
     const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
