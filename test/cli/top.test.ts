@@ -71,7 +71,8 @@ describe('beside a running server', () => {
   const data_dir = join(folder, 'data')
   let server: Server
   beforeAll(async () => {
-    server = await startServer({ data_dir })
+    // The long questions then take one processor.
+    server = await startServer({ data_dir, env: { TIDEMARK_QUERY_THREADS: '1' } })
   })
   afterAll(async () => {
     await server.stop()

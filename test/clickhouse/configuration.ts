@@ -89,7 +89,10 @@ const USERS = `<clickhouse>
 </clickhouse>
 `
 
-/** The XML of a server. `tcp_ports` are those of the cluster's shards, in order. */
+/**
+ * The XML of a server. `tcp_ports` are those of the cluster's shards, in order. A server that looks at its memory 20 times a
+ * second, as it does by default, takes 2.4 ms of processor time for that while it waits.
+ */
 export function serverXml(users_path: string, tcp_ports: readonly number[]): string {
   const shards = tcp_ports.map(
     (port) => `<shard><internal_replication>true</internal_replication><replica>
@@ -99,6 +102,7 @@ export function serverXml(users_path: string, tcp_ports: readonly number[]): str
   return `<clickhouse>
   <user_directories><users_xml><path>${users_path}</path></users_xml></user_directories>
   <remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>
+  <memory_worker_period_ms>1000</memory_worker_period_ms>
 </clickhouse>
 `
 }
