@@ -35,18 +35,21 @@ export function joinParts({ results, members }: AnswerParts): EnvelopeBody {
   return body
 }
 
-/** The last parts of a cached answer, by its query: repeated queries and recent answers are the same objects. */
+/**
+ * The last parts of each recent answer, which end with it. A query is recognized by the echo that its preparation made: the
+ * query itself keeps the definitions that it has read.
+ */
 const last_parts = new WeakMap<
-  PreparedQuery,
-  { readonly answer: ComputedAnswer; readonly parts: AnswerParts }
+  ComputedAnswer,
+  { readonly echo: PreparedQuery['echo']; readonly parts: AnswerParts }
 >()
 
 /** Builds a cached answer that is not being renewed. */
 export function cachedAnswerParts(query: PreparedQuery, answer: ComputedAnswer): AnswerParts {
-  const last = last_parts.get(query)
-  if (last?.answer === answer) return last.parts
+  const last = last_parts.get(answer)
+  if (last?.echo === query.echo) return last.parts
   const parts = answerParts(query, answer, { is_cached: true, status: null })
-  last_parts.set(query, { answer, parts })
+  last_parts.set(answer, { echo: query.echo, parts })
   return parts
 }
 
