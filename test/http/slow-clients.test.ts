@@ -28,9 +28,10 @@ const KINDS: readonly (readonly [name: string, first: string, drip: string])[] =
 
 // Their time is the idle one, a minute: part of check:long.
 describe.skipIf(process.env['SOAK_S'] === undefined)('slow clients', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-slow-'))
+  let folder: string
   let server: Server
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tidemark-slow-'))
     const env = { TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_slow', TIDEMARK_PORT: '0' }
     server = await startServer(readConfig({ data_dir: folder }, env), openLog('error', []))
   }, 60_000)
