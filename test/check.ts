@@ -48,6 +48,7 @@ const IN_PROCESS = [
   'plugins',
   'projects',
   'query',
+  'serve',
   'storage',
   'targeting',
   'threads',

@@ -79,9 +79,10 @@ describe('the data thread is not held by', () => {
   test.each(PROPERTIES)(
     'a megabyte of %s, in one event or two',
     async (_what, event, properties) => {
-      const of = (id: string): string =>
-        `{"event":"${event}","distinct_id":"${id}","properties":${properties()}}`
       const turn_ms = await leastTurn(async () => {
+        const inside = properties()
+        const of = (id: string): string =>
+          `{"event":"${event}","distinct_id":"${id}","properties":${inside}}`
         const sent = await folder.send(`{"api_key":"${TOKEN}","batch":[${of('u')},${of('v')}]}`)
         expect(sent).toMatchObject({ kind: 'stored', accepted: 2 })
       })
@@ -134,11 +135,7 @@ const wide = (length: number): WireEvent => ({
 const ENTRIES: readonly (readonly [what: string, text: () => string])[] = [
   [
     'names of properties',
-    () =>
-      entryOf(
-        1,
-        Array.from({ length: 5 }, () => wide(LONGEST)),
-      ),
+    () => entryOf(1, Array.from<WireEvent>({ length: 5 }).fill(wide(LONGEST))),
   ],
   ['names that it sets', () => changing(update(`{${shortNames(LONGEST_ENTRY)}}`))],
   ['names in what it sets', () => changing(update(`{"a":{${shortNames(600 * KIB)}}}`))],
