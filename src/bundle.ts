@@ -1,5 +1,5 @@
 /**
- * Bundles the program: main.js, child.js for its child processes, the modules that are imported by command, and a file
+ * Bundles the program: main.js, child.js for its child processes, the modules that are imported when they are needed, and a file
  * for each Worker, compiled to bytecode. Bun starts it in half of the processor time that the source takes, which has
  * 1,500 modules to read and to transpile. A process reads its files whole, which takes 1.4 ms for a megabyte.
  */
@@ -12,8 +12,8 @@ const ROOT = join(import.meta.dir, '..')
 const SOURCE = join(ROOT, 'src')
 const ENTRIES = [join(SOURCE, 'main.ts'), join(SOURCE, 'child.ts')]
 
-/** The files that import modules by command: each of these modules becomes a file beside the entries. */
-const DIVIDED = [
+/** The files that import modules when they are needed: each of these modules becomes a file beside the entries. */
+const DIVIDED_FILES = [
   ...ENTRIES,
   join(SOURCE, 'children.ts'),
   join(SOURCE, 'query/worker/confine-query.ts'),
@@ -29,7 +29,7 @@ export const WEB_PACK = 'web.pack'
 const WORKER_URL = /new URL\('\.\/([\w-]+-thread)\.ts', import\.meta\.url\)/g
 /** The files that the program and its children are started from. */
 const ENTRY_PATH = /join\(import\.meta\.dir, '\.\.\/\.\.\/(main|child)\.ts'\)/g
-/** A module that is imported by command. It shares nothing with the one that imports it: each file has what it imports. */
+/** A module that is imported when it is needed. It shares nothing with the one that imports it: each file has what it imports. */
 const COMMAND_MODULE = /import\('\.\/([\w/-]+)\.ts'\)/g
 /** Packages that stay outside: the first chooses its library when it is loaded, few servers order certificates with the others. */
 const OUTSIDE = ['@duckdb/node-bindings', '@peculiar/x509', 'acme-client']
@@ -54,7 +54,7 @@ export async function bundleProgram(folder: string): Promise<void> {
 }
 
 function listCommandModules(): readonly string[] {
-  const paths = DIVIDED.flatMap((importer) =>
+  const paths = DIVIDED_FILES.flatMap((importer) =>
     [...readFileSync(importer, 'utf8').matchAll(COMMAND_MODULE)].map(([, module]) =>
       join(dirname(importer), `${module}.ts`),
     ),
@@ -62,12 +62,12 @@ function listCommandModules(): readonly string[] {
   return [...new Set(paths)]
 }
 
-/** Modules that are imported by command are files beside the entries. */
+/** Modules that are imported when they are needed are files beside the entries. */
 const divideByCommand: Bun.BunPlugin = {
   name: 'divide-by-command',
   setup(build) {
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      if (!DIVIDED.includes(path)) return undefined
+      if (!DIVIDED_FILES.includes(path)) return undefined
       const contents = readFileSync(path, 'utf8').replaceAll(
         COMMAND_MODULE,
         (_, module: string) => `Promise.resolve(require(${beside(`${basename(module)}.js`)}))`,

@@ -157,6 +157,30 @@ describe('every route of the management API', () => {
     },
   )
 
+  test('with parameters is found again as it was found first', async () => {
+    const asked = [
+      ['GET', '/api/projects/1/'],
+      ['GET', '/api/projects/1'],
+      ['GET', '/api/projects/%31/'],
+      ['GET', '/api/projects/99/'],
+      ['GET', '/api/projects/1%2F/'],
+      ['HEAD', '/api/projects/1/'],
+      ['POST', '/api/projects/1/'],
+      ['GET', `/api/projects/1/?${'a'.repeat(400)}`],
+    ] as const
+    const findAll = async (): Promise<readonly unknown[][]> => {
+      const found: unknown[][] = []
+      for (const [method, path] of asked) {
+        const answer = await ask(method, path, keys.all)
+        found.push([answer.status, answer.headers.get('allow'), await answer.text()])
+      }
+      return found
+    }
+    const first = await findAll()
+    expect(first.map(([status]) => status)).toEqual([200, 200, 200, 404, 404, 200, 405, 200])
+    expect(await findAll()).toEqual(first)
+  })
+
   test.each(EVERY)('$path answers other methods 405 with what is allowed', async (route) => {
     const { method, path } = route
     const strange = strangeMethod(path)

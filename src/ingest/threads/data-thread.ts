@@ -279,7 +279,7 @@ function close(open_thread: DataThread): void {
   send({ kind: 'closed' })
 }
 
-/** Lets the write-ahead log start over, after the part that standbys lack was copied. The next one makes up for a failure. */
+/** Lets the write-ahead log start over, after the part that standbys lack was copied. After a failure the next checkpoint does its work. */
 function checkpoint(tail_from: number | null): void {
   if (thread === null) return
   const { log } = thread.stores
@@ -374,6 +374,7 @@ function runSlices(call_id: number, slice: () => number | null): void {
   try {
     const pause_ms = slice()
     if (pause_ms === null) sendWhenSynced({ kind: 'done', call: call_id, error: null })
+    else if (pause_ms === 0) setImmediate(() => runSlices(call_id, slice))
     else setTimeout(() => runSlices(call_id, slice), pause_ms)
   } catch (error) {
     sendWhenSynced({ kind: 'done', call: call_id, error: String(error) })

@@ -64,7 +64,7 @@ const ROW_BYTES = 200
 /** Times of use are written in batches: a write per cache hit would cost more than the hit. */
 const USES_BATCH = 1000
 const EVICTION_BATCH = 16
-/** Answers that are kept in memory too, and the size of each: 4 MiB in all. Reading a row takes 4 µs, most of it a read transaction. */
+/** Answers that are kept in memory too, and the size of each: 4 MiB in all, and what is printed of them. Reading a row takes 4 µs, most of it a read transaction. */
 const RECENT_MAX = 128
 const RECENT_BYTES_MAX = 32 * 1024
 
@@ -143,13 +143,19 @@ export class AnswerCache {
     return this.#unwritten.size === 1
   }
 
-  /** Stores the answers that were kept. */
+  /** Stores the answers that were kept. Throws an AggregateError after all were tried, if some could not be stored. */
   write(): void {
-    const unwritten = this.#unwritten
+    const unwritten_answers = this.#unwritten
     this.#unwritten = new Map()
-    for (const [cache_key, { project_id, answer, now_ms }] of unwritten) {
-      this.put(project_id, cache_key, answer, now_ms)
+    const errors: unknown[] = []
+    for (const [cache_key, { project_id, answer, now_ms }] of unwritten_answers) {
+      try {
+        this.put(project_id, cache_key, answer, now_ms)
+      } catch (error) {
+        errors.push(error)
+      }
     }
+    if (errors.length > 0) throw new AggregateError(errors, 'answers could not be cached')
   }
 
   /** Stores an answer in place of an older one, unless it is too large or was computed before a `forget`. */

@@ -44,12 +44,15 @@ const last_parts = new WeakMap<
   { readonly echo: PreparedQuery['echo']; readonly parts: AnswerParts }
 >()
 
+/** Characters of the members that are kept of an answer: a query may be far longer than its results. */
+const KEPT_LENGTH_MAX = 32 * 1024
+
 /** Builds a cached answer that is not being renewed. */
 export function cachedAnswerParts(query: PreparedQuery, answer: ComputedAnswer): AnswerParts {
   const last = last_parts.get(answer)
   if (last?.echo === query.echo) return last.parts
   const parts = answerParts(query, answer, { is_cached: true, status: null })
-  last_parts.set(answer, { echo: query.echo, parts })
+  if (parts.members.length <= KEPT_LENGTH_MAX) last_parts.set(answer, { echo: query.echo, parts })
   return parts
 }
 

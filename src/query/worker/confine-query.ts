@@ -17,12 +17,18 @@ type ConfinedOptions = Pick<ProcessOptions, 'data_dir' | 'is_confined' | 'work_d
 
 /** Makes the files that a confined process can only read. Then, with Landlock, executes this program again and does not return. */
 export async function confineQueryProcess(command: string, args: readonly string[]): Promise<void> {
+  ignoreSignals()
   const { data_dir, work_dir, is_confined } = JSON.parse(args[0] ?? '') as ConfinedOptions
   const spill_dir = spillFolder(work_dir)
   mkdirSync(spill_dir, { recursive: true })
   if (is_confined) await unpackDuckDB(data_dir)
   await ensureMacroFile(data_dir)
   if (is_confined) restartConfined(command, args, queryPathRules(data_dir, { work_dir, spill_dir }))
+}
+
+/** Ctrl-C reaches the whole process group, but the server decides when queries end. */
+export function ignoreSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 }
 
 /** Refuses system calls from now on; returns what this process and the start before it reached. */

@@ -9,7 +9,7 @@ import {
   messageReader,
   type ProcessOptions,
 } from '../engine/protocol.ts'
-import { completeConfinement, spillFolder } from './confine-query.ts'
+import { completeConfinement, ignoreSignals, spillFolder } from './confine-query.ts'
 import { limitMemory } from './limits/memory-limit.ts'
 import { findMacroFile, macroFolders } from './macro-file.ts'
 
@@ -23,8 +23,7 @@ const UNCONFINED: Confinement = { landlock: 0, seccomp: false }
 
 /** Runs until the server closes the pipe or dies. */
 export async function runQueryProcess(args: readonly string[]): Promise<never> {
-  // Ctrl-C reaches the whole process group; the server decides when queries end.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  ignoreSignals()
   const options = JSON.parse(args[0] ?? '') as ProcessOptions
   const spill_dir = spillFolder(options.work_dir)
   const confinement = options.is_confined ? completeConfinement(args) : UNCONFINED

@@ -72,6 +72,18 @@ describe('the cache', () => {
     expect(keep(1, 'd', 5)).toBe(true)
   })
 
+  test('stores the other answers when one cannot be stored', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 100 * KIB)
+    db.run(
+      "create trigger refuse before insert on answers when new.cache_key = 'a' begin select raise(abort, 'no'); end",
+    )
+    for (const key of ['a', 'b']) cache.keep(1, key, answer(`["${key}"]`, 2), 2)
+    expect(() => cache.write()).toThrow('answers could not be cached')
+    expect(textOf(new AnswerCache(db, 100 * KIB).find(1, 'b', 4))).toBe('["b"]')
+  })
+
   test('forgets the past of a project, and keeps no answer that was still being computed then', () => {
     using folder = new Folder()
     const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)

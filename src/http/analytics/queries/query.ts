@@ -220,19 +220,21 @@ const last_preparations = new WeakMap<object, LastPreparation>()
 
 /**
  * Prepares a repeated HogQL query once for its caller. It depends on its body, the caller's rights and control.db, and
- * callers and projects are new objects after any write to that (`projects/lookups.ts`); insights depend on the time too.
+ * callers and projects are new objects after any write to that (`projects/lookups.ts`), and callers of browser sessions always;
+ * insights depend on the time too.
  */
 function prepareOnce(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
   const { caller, project, level } = asks
-  const last = last_preparations.get(body)
-  if (last?.project === project && last.caller === caller && last.level === level) return last.query
+  const prepared = last_preparations.get(body)
+  if (prepared?.project === project && prepared.caller === caller && prepared.level === level)
+    return prepared.query
   const query = prepare(app, asks, body)
   if (body.query.kind !== 'HogQLQuery') return query
-  const again = { caller, project, level }
+  const query_caller = { caller, project, level }
   // Computed in a context that is made for it: a context keeps the lists of definitions that it has read.
   const compute: PreparedQuery['compute'] = async (ask, now) =>
-    prepare(app, again, body).compute(ask, now)
-  last_preparations.set(body, { ...again, query: { ...query, compute, buildExport: null } })
+    prepare(app, query_caller, body).compute(ask, now)
+  last_preparations.set(body, { ...query_caller, query: { ...query, compute, buildExport: null } })
   return query
 }
 
