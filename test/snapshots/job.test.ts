@@ -232,7 +232,7 @@ describe('the snapshot job', () => {
       }
       const job = createJob(world, { readers: engine, capture, length_max: 1_000_000 })
       await job.run()
-      expect(steps).toEqual([8192, 16_384, 16_500])
+      expect(steps).toEqual([4608, 9216, 13_824, 16_500])
       expect(await fingerprints(engine)).toEqual(before)
       expect(rowsInLog(world)).toBe(0)
       await job.close()
