@@ -319,7 +319,10 @@ function answerKnownFirst(app: Elysia, exact_paths: KnownPaths, recent_paths: Kn
   return Object.defineProperty(app, 'fetch', { value })
 }
 
-/** Keeps the path of an address, which has parameters. All are dropped when there are too many: a router's look-up is all that they save. */
+/**
+ * Keeps the path of an address, which has parameters. All are dropped when there are too many: a look-up of the router is all
+ * that they save.
+ */
 function keepRecent(
   recent_paths: Map<string, KnownPath>,
   address: string,

@@ -279,7 +279,10 @@ function close(open_thread: DataThread): void {
   send({ kind: 'closed' })
 }
 
-/** Lets the write-ahead log start over, after the part that standbys lack was copied. After a failure the next checkpoint does its work. */
+/**
+ * Lets the write-ahead log start over, after the part that standbys lack was copied. After a failure the next checkpoint
+ * does its work.
+ */
 function checkpoint(tail_from: number | null): void {
   if (thread === null) return
   const { log } = thread.stores

@@ -64,7 +64,10 @@ const ROW_BYTES = 200
 /** Times of use are written in batches: a write per cache hit would cost more than the hit. */
 const USES_BATCH = 1000
 const EVICTION_BATCH = 16
-/** Answers that are kept in memory too, and the size of each: 4 MiB in all, and what is printed of them. Reading a row takes 4 µs, most of it a read transaction. */
+/**
+ * Answers that are kept in memory too, and the size of each: 4 MiB in all, and what is printed of them. Reading a row takes
+ * 4 µs, most of it a read transaction.
+ */
 const RECENT_MAX = 128
 const RECENT_BYTES_MAX = 32 * 1024
 

@@ -12,6 +12,7 @@ import type { ShippingAnswer, ShippingWork } from '../protocol.ts'
 
 const MEMORY_MB = 512
 
+/** Runs with low priority until the server closes the pipe or dies. */
 export async function runShippingProcess(args: readonly string[]): Promise<never> {
   const [data_dir = ''] = args
   lowerPriority()

@@ -1,13 +1,11 @@
 /** Confines the snapshot process: the event log to read, files to write, and nothing else of the data folder. */
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { nativeFolder, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import { filesFolder, temporaryFolder } from '../../storage/files/parquet.ts'
 import { restartConfined } from '../../storage/process/confinement/confine.ts'
 import type { PathRule, Right } from '../../storage/process/confinement/landlock.ts'
+import { eventLogRules, READ, WRITE } from '../../storage/process/confinement/path-rules.ts'
 
-const READ: readonly Right[] = ['read_file', 'read_dir']
-const WRITE: readonly Right[] = ['truncate', 'write_file']
 /** Files are renamed from one folder into the other. */
 const CHANGE_ENTRIES: readonly Right[] = [
   'make_dir',
@@ -27,14 +25,10 @@ export async function confineSnapshotProcess(args: readonly string[]): Promise<v
 
 /** Lists the rules, and makes the folders: a rule for a folder that is not there grants nothing. */
 function snapshotPathRules(data_dir: string): readonly PathRule[] {
-  const log = join(data_dir, 'events.db')
   const folders = [filesFolder(data_dir), temporaryFolder(data_dir)]
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
   return [
-    { path: log, rights: READ },
-    { path: `${log}-wal`, rights: READ },
-    // A SQLite reader writes its read mark there, so that a checkpoint waits for it.
-    { path: `${log}-shm`, rights: [...READ, ...WRITE] },
+    ...eventLogRules(data_dir),
     { path: nativeFolder(data_dir), rights: READ },
     ...folders.map((path) => ({ path, rights: [...READ, ...WRITE, ...CHANGE_ENTRIES] })),
   ]
