@@ -54,6 +54,7 @@ export class QueryDispatcher {
   /** Begins to watch the address space. */
   watchAddresses(addresses: AddressSpace | null): void {
     this.#addresses = addresses
+    this.#projects.limitAddresses(addresses)
   }
 
   /** Handles a message. Never throws: errors of a query are sent back as refusals. */

@@ -1,6 +1,7 @@
 /** Turns errors of DuckDB into refusals that contain no path and no value of a row. */
 import { type ErrorCode, Refusal } from '../../errors.ts'
 import { ENGINE_EXHAUSTED, ENGINE_FAULT, OPENING_FAILED } from '../engine/engine-refusals.ts'
+import { NoRoom } from './limits/opening-room.ts'
 
 /** The error code by the beginning of DuckDB's message. */
 const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
@@ -80,7 +81,9 @@ class OpeningFailed extends Error {
 
 /** Converts an error of opening a project: errors that a new worker may not have become `OpeningFailed`. */
 export function openingError(error: unknown): unknown {
-  if (error instanceof Refusal || error instanceof OpeningFailed) return error
+  if (error instanceof Refusal || error instanceof OpeningFailed || error instanceof NoRoom) {
+    return error
+  }
   const message = error instanceof Error ? error.message : String(error)
   const code = codeOf(message)
   const is_passing = code === 'storage_unavailable' || FAULTS.some((it) => message.startsWith(it))
@@ -108,6 +111,7 @@ type WorkerRefusal = {
 export function engineRefusal(error: unknown, is_worn = false): WorkerRefusal {
   if (error instanceof Refusal) return error
   if (error instanceof OpeningFailed) return { code: OPENING_FAILED, detail: error.message }
+  if (error instanceof NoRoom) return { code: ENGINE_EXHAUSTED, detail: error.message }
   const message = error instanceof Error ? error.message : String(error)
   if (FAULTS.some((fault) => message.startsWith(fault)))
     return { code: ENGINE_FAULT, detail: message }

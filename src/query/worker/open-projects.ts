@@ -1,10 +1,12 @@
-/** An LRU of open project stores, each opened by its first query. */
+/** An LRU of open project stores, each opened by its first query, as many as the address space has room for. */
 import { join } from 'node:path'
 import { Refusal } from '../../errors.ts'
 import { NO_READS, type QueryReads } from '../../hogql/query-reads.ts'
 import type { InstanceOptions } from '../../storage/duckdb/duckdb.ts'
 import { openingError } from './engine-errors.ts'
 import { SlotsFull } from './file-slots.ts'
+import type { AddressSpace } from './limits/memory-limit.ts'
+import { OpeningRoom } from './limits/opening-room.ts'
 import { ProjectStore } from './project-store.ts'
 
 export type ProjectsOptions = {
@@ -37,10 +39,17 @@ export class OpenProjects {
   readonly #options: ProjectsOptions
   /** In the order of their last use. */
   readonly #open = new Map<number, OpenProject>()
+  readonly #room: OpeningRoom
   #opened = 0
 
   constructor(options: ProjectsOptions) {
     this.#options = options
+    this.#room = new OpeningRoom(options.instance.threads)
+  }
+
+  /** Bounds the open projects by the address space. */
+  limitAddresses(addresses: AddressSpace | null): void {
+    this.#room.limit(addresses)
   }
 
   /** Runs `work` on the project's store after it has caught up with the last commit and has the needs of the query. */
@@ -60,10 +69,10 @@ export class OpenProjects {
         return await useStore(store, reads, work)
       } catch (error) {
         if (!(error instanceof SlotsFull)) throw error
-        this.#retire(project_id, project)
+        void this.#retire(project_id, project)
       } finally {
         project.users -= 1
-        closeIfUnused(project)
+        void closeIfUnused(project)
       }
     }
     throw new Refusal('throttled', 'Too many queries name other properties. Try again soon.')
@@ -74,7 +83,7 @@ export class OpenProjects {
     // A copy, because `use` reorders the map.
     for (const [project_id, project] of new Map(this.#open)) {
       await this.use(project_id, NO_READS, async () => undefined).catch(() => {
-        this.#retire(project_id, project)
+        void this.#retire(project_id, project)
       })
     }
   }
@@ -82,7 +91,7 @@ export class OpenProjects {
   /** Closes a project; its next query opens it again. */
   reopen(project_id: number): void {
     const project = this.#open.get(project_id)
-    if (project !== undefined) this.#retire(project_id, project)
+    if (project !== undefined) void this.#retire(project_id, project)
   }
 
   /** Loads what opening a project loads, by opening an empty one. A failure shows itself again at the first query. */
@@ -98,7 +107,7 @@ export class OpenProjects {
     this.#open.set(project_id, project)
     for (const [oldest_id, oldest] of this.#open) {
       if (this.#open.size <= this.#options.projects_max) break
-      this.#retire(oldest_id, oldest)
+      void this.#retire(oldest_id, oldest)
     }
     return project
   }
@@ -107,7 +116,7 @@ export class OpenProjects {
     const { data_dir, work_dir, spare_slots, instance, macro_file } = this.#options
     this.#opened += 1
     const name = `${project_id}-${this.#opened}`
-    const opening = ProjectStore.open({
+    const options = {
       data_dir,
       folder: join(work_dir, name),
       spare_slots,
@@ -115,17 +124,30 @@ export class OpenProjects {
       instance: { ...instance, spill_dir: join(instance.spill_dir, name) },
       project_id,
       macro_file,
-    })
+    }
+    const opening = this.#room.open(
+      () => this.#closeUnused(),
+      () => ProjectStore.open(options),
+    )
     const project: OpenProject = { opening, users: 0, is_retired: false }
-    opening.catch(() => this.#retire(project_id, project))
+    void opening.catch(() => this.#retire(project_id, project))
     return project
   }
 
-  #retire(project_id: number, project: OpenProject): void {
+  /** Closes the least recently used project that no query uses; false when there is none. */
+  async #closeUnused(): Promise<boolean> {
+    const unused = [...this.#open].find(([, { users }]) => users === 0)
+    if (unused === undefined) return false
+    await this.#retire(...unused)
+    return true
+  }
+
+  /** Resolves when the project is closed, or at once when its last query will close it. */
+  async #retire(project_id: number, project: OpenProject): Promise<void> {
     if (this.#open.get(project_id) === project) this.#open.delete(project_id)
     if (project.is_retired) return
     project.is_retired = true
-    closeIfUnused(project)
+    await closeIfUnused(project)
   }
 }
 
@@ -149,9 +171,9 @@ function tooManyColumns(): Refusal {
 }
 
 /** The last query on a retired project closes it. */
-function closeIfUnused(project: OpenProject): void {
+async function closeIfUnused(project: OpenProject): Promise<void> {
   if (!project.is_retired || project.users > 0) return
-  project.opening.then((store) => store.close()).catch(() => undefined)
+  await project.opening.then((store) => store.close()).catch(() => undefined)
 }
 
 /** The properties that a query names; each form of events names the same ones. */

@@ -1,6 +1,7 @@
 /** The worker process's entry point: refuses system calls, limits its memory, then answers frames on standard input and output. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { MIB } from '../../bytes.ts'
 import { prepareDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import {
@@ -11,6 +12,7 @@ import {
 } from '../engine/protocol.ts'
 import { completeConfinement, ignoreSignals, spillFolder } from './confine-query.ts'
 import { limitMemory } from './limits/memory-limit.ts'
+import { boundThreads } from './limits/opening-room.ts'
 import { findMacroFile, macroFolders } from './macro-file.ts'
 
 /** DuckDB spills at this share of the memory, well below the kernel's limit. */
@@ -35,15 +37,15 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
     for (const part of encodeFrame(head, rest)) void out.write(part)
     void out.flush()
   }
+  const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
   const instance = {
     memory_mb: Math.floor(options.memory_mb * ENGINE_SHARE),
-    threads: options.threads,
+    threads: boundThreads(options.threads, address_mb * MIB),
     spill_dir,
     spill_mb: options.spill_mb,
   }
   const macro_file = findMacroFile(macroFolders(options.data_dir))
   const dispatcher = new QueryDispatcher({ ...options, instance, macro_file }, send)
-  const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
   const addresses = limitMemory(address_mb)
   dispatcher.watchAddresses(addresses)
   send({ kind: 'ready', memory_is_limited: addresses !== null, confinement })
