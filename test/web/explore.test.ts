@@ -406,6 +406,8 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     }
     await page.goto(addressOf(query))
     await page.getByText('Nothing matches this question').waitFor()
+    await page.goto(addressOf({ kind: 'StickinessQuery', series: [PAGEVIEW], properties }))
+    await page.getByText('Nothing matches this question').waitFor()
     for (const hash of ['#q=%7B', '#q=[]', '#q={"kind":"TrendsQuery","series":"x"}', '#q=null']) {
       await page.goto(`/p/${web.project}/explore${hash}`)
       await page.reload()

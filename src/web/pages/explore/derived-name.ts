@@ -1,13 +1,15 @@
 /** The name of an insight that has none. */
 import { eventTitle } from '../../parts/names.ts'
 import { EXPLORE_KINDS, type ExploreQuestion, nodeOf, seriesName } from './question.ts'
+import { seriesNames } from './series-names.ts'
 
 /** `Trends of $pageview`, for insights without a name. */
 export function derivedName(question: ExploreQuestion): string {
   const { kind, series = [], retentionFilter } = question
   const text = EXPLORE_KINDS.find((one) => one.kind === kind)?.text ?? ''
   const nodes = kind === 'RetentionQuery' ? [nodeOf(retentionFilter?.['targetEntity'])] : series
-  const names = nodes.map((node) => eventTitle(seriesName(node)))
+  const names =
+    kind === 'TrendsQuery' ? seriesNames(nodes) : nodes.map((node) => eventTitle(seriesName(node)))
   return names.length === 0
     ? text
     : `${text}: ${names.slice(0, 3).join(kind === 'FunnelsQuery' ? ' → ' : ', ')}`

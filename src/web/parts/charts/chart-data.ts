@@ -118,7 +118,8 @@ export function inZone(at: Date, timezone: string): Date {
   }
 }
 
-const LONG_NAME = 18
+/** Longer names do not fit beside a line. */
+export const LONG_NAME = 18
 const SAME_MIN = 8
 const IN_WORD = /[\p{L}\p{N}]/u
 

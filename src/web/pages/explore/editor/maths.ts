@@ -1,5 +1,6 @@
 /** MATHS: how a series is counted. */
 import type { ListedGroupType } from '../../../api/definitions.ts'
+import { propertyTitle } from '../../../parts/names.ts'
 import type { SeriesNode } from '../question.ts'
 
 type MathOption = {
@@ -48,6 +49,16 @@ export function mathOptions(groups: readonly ListedGroupType[]): readonly MathOp
 /** The option of a series' math. */
 export function mathValue({ math, math_group_type_index }: SeriesNode): string {
   return math === 'unique_group' ? `unique_group:${math_group_type_index ?? 0}` : (math ?? 'total')
+}
+
+/** The math of a series within a name: `unique persons`, `sum of price`. */
+export function mathText(node: SeriesNode): string {
+  const { math, math_property } = node
+  if (math === 'unique_group') return 'unique groups'
+  const { text = math ?? '', has_property } =
+    MATHS.find(({ value }) => value === mathValue(node)) ?? {}
+  const name = text.charAt(0).toLowerCase() + text.slice(1)
+  return has_property ? `${name} ${propertyTitle(math_property ?? '')}` : name
 }
 
 /** The series with another math. */

@@ -17,6 +17,7 @@ import { TimeChart } from '../../../parts/charts/time/time-chart.tsx'
 import { formatBucket, formatDuration, formatNumber, formatPercent } from '../../../parts/format.ts'
 import { Select } from '../editor/select.tsx'
 import type { ExploreQuestion } from '../question.ts'
+import { seriesNames } from '../series-names.ts'
 import { breakdownText } from './answers.ts'
 import { actorsSource } from './numbers.ts'
 import style from './result.module.css'
@@ -270,7 +271,7 @@ export function StickinessView({
       const is_previous = line.compare_label === 'previous'
       return {
         key: String(index),
-        name: is_previous ? `${line.label}, before` : line.label,
+        name: lineName(question, line),
         values: line.data,
         colour: line.action?.order ?? 0,
         ...(is_previous && { is_previous }),
@@ -280,7 +281,7 @@ export function StickinessView({
       buckets: labels.map((text) => ({ text, short: text.split(' ')[0] ?? text })),
       series: lines,
     }
-  }, [results])
+  }, [question, results])
   const { interval = 'day' } = question
   return (
     <>
@@ -301,13 +302,18 @@ export function StickinessView({
   )
 }
 
+function lineName({ series = [] }: ExploreQuestion, line: StickinessSeriesAnswer): string {
+  const name = seriesNames(series)[line.action?.order ?? 0] ?? line.label
+  return line.compare_label === 'previous' ? `${name}, before` : name
+}
+
 function stickyNumber(
   question: ExploreQuestion,
   line: StickinessSeriesAnswer,
   bucket: number,
 ): ClickedNumber {
   return {
-    title: `${line.label} · ${line.labels[bucket] ?? ''}`,
+    title: `${lineName(question, line)} · ${line.labels[bucket] ?? ''}`,
     value: line.data[bucket] ?? 0,
     source: actorsSource(question, {
       day: line.days[bucket],
@@ -327,7 +333,7 @@ export function stickinessTable(
     columns: [
       'Active on',
       ...results.flatMap((line) => {
-        const name = line.compare_label === 'previous' ? `${line.label}, before` : line.label
+        const name = lineName(question, line)
         return [name, `${name}, share`]
       }),
     ],

@@ -14,8 +14,8 @@ import {
 import { TimeChart } from '../../../parts/charts/time/time-chart.tsx'
 import { ValueBars } from '../../../parts/charts/value-bars.tsx'
 import { formatNumber } from '../../../parts/format.ts'
-import { eventTitle } from '../../../parts/names.ts'
-import { type ExploreQuestion, seriesName } from '../question.ts'
+import type { ExploreQuestion } from '../question.ts'
+import { seriesNames } from '../series-names.ts'
 import { breakdownText } from './answers.ts'
 import { actorsSource, breakdownFilters } from './numbers.ts'
 import style from './result.module.css'
@@ -119,17 +119,12 @@ function seriesOf(question: ExploreQuestion, results: readonly TrendsSeriesAnswe
 function lineName(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
   const { series = [] } = question
   const { breakdown_value, action } = line
-  const node = series[action?.order ?? line.order ?? 0]
-  const own =
-    action === null || action === undefined || node === undefined
-      ? line.label
-      : title(seriesName(node))
+  const name = seriesNames(series)[action?.order ?? line.order ?? 0]
+  const own = action === null || action === undefined || name === undefined ? line.label : name
   if (breakdown_value === undefined) return own
   const value = breakdownText(breakdown_value)
   return series.length > 1 && action !== null ? `${value} – ${own}` : value
 }
-
-const title = (name: string): string => eventTitle(name === 'All events' ? null : name)
 
 /** The number of one line at one bucket; no persons are behind a formula. */
 function pointOf(

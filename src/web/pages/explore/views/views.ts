@@ -40,6 +40,9 @@ function viewOf<Results>(
 
 const isNothing = (results: readonly unknown[]): boolean => results.length === 0
 
+const isFlat = (lines: readonly { readonly data: readonly number[] }[]): boolean =>
+  lines.every(({ data }) => data.every((value) => value === 0))
+
 /** One line per kind. */
 export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
   TrendsQuery: viewOf<readonly TrendsSeriesAnswer[]>(TrendsView, trendsTable, isNothing),
@@ -48,12 +51,10 @@ export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
     rows.every(({ values }) => values.every(({ count }) => count === 0)),
   ),
   PathsQuery: viewOf<readonly PathsEdgeAnswer[]>(PathsView, pathsTable, isNothing),
-  LifecycleQuery: viewOf<readonly LifecycleSeriesAnswer[]>(LifecycleView, lifecycleTable, (lines) =>
-    lines.every(({ data }) => data.every((value) => value === 0)),
-  ),
+  LifecycleQuery: viewOf<readonly LifecycleSeriesAnswer[]>(LifecycleView, lifecycleTable, isFlat),
   StickinessQuery: viewOf<readonly StickinessSeriesAnswer[]>(
     StickinessView,
     stickinessTable,
-    isNothing,
+    isFlat,
   ),
 }

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useContext, useState } from 'preact/hooks'
 import { formatNumber } from '../../format.ts'
-import type { ChartMark, ChartSeries } from '../chart-data.ts'
+import { type ChartMark, type ChartSeries, LONG_NAME, shortNames } from '../chart-data.ts'
 import { UnseenTable } from '../unseen-table.tsx'
 import { useWidth } from '../use-width.ts'
 import { ChartHeight } from './height.ts'
@@ -37,8 +37,7 @@ export function TimeChart(props: TimeChartProps): VNode {
   const { buckets, series, look, height = usual_height, label, formatValue = formatNumber } = props
   const [box, width] = useWidth<HTMLDivElement>()
   const [chosen, setChosen] = useState(0)
-  const has_end_labels =
-    look === 'line' && series.length <= END_LABELS_MAX && width >= END_LABELS_WIDTH_MIN
+  const has_end_labels = look === 'line' && width >= END_LABELS_WIDTH_MIN && fitsAtEnds(series)
   const size = { width, height, right: has_end_labels ? END_LABEL_PX : 28 }
   const { canvas, area, at, go, leave, heightOf } = usePlot(props, size)
   const pick = (one: ChartSeries | undefined): void => {
@@ -87,6 +86,16 @@ export function TimeChart(props: TimeChartProps): VNode {
       {!has_end_labels && <Legend series={series} look={look} />}
       {props.has_table !== true && <UnseenTable {...props} formatValue={formatValue} />}
     </figure>
+  )
+}
+
+/** Names that would be cut beside the lines are written below the chart, where there is room for them; a single one stays. */
+function fitsAtEnds(series: readonly ChartSeries[]): boolean {
+  const current = series.filter((one) => one.is_previous !== true)
+  const names = shortNames(current.map(({ name }) => name))
+  return (
+    series.length <= END_LABELS_MAX &&
+    (current.length < 2 || names.every((name) => name.length <= LONG_NAME))
   )
 }
 
