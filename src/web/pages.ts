@@ -10,6 +10,8 @@ export type ProjectPage = {
   readonly icon: IconName
   /** The letter that opens the page after `g`. */
   readonly key?: string
+  /** The page of the menu that it belongs to, where it has no place of its own. */
+  readonly part_of?: string
   /** Its place in the menu: among the first, which are on the phone's bar too; below them; at the foot; not in it. */
   readonly place: 'first' | 'more' | 'foot' | 'none'
   readonly View: ComponentType
@@ -43,6 +45,7 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     folder: 'insights',
     title: 'Insight',
     icon: 'explore',
+    part_of: 'explore',
     place: 'none',
     View: lazyPage(() => import('./pages/explore/page.tsx').then(({ InsightPage }) => InsightPage)),
   },

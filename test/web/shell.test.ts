@@ -86,7 +86,9 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
       .locator('[aria-current=page]:visible')
     for (const [folder, name] of [
       ['events', 'Events'],
-      ['alerts', 'More pages'],
+      ['alerts', 'More'],
+      // An insight is a part of Explore.
+      ['insights/unknown', 'Explore'],
     ] as const) {
       await page.goto(`/p/${ui.project}/${folder}`)
       await page.getByRole('heading', { level: 1 }).waitFor()

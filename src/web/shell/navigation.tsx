@@ -51,10 +51,11 @@ function PageLink({ page: { folder, title, icon } }: { readonly page: ProjectPag
   )
 }
 
-/** The folder of the open page. */
+/** The folder of the open page, or of the page of the menu that it is a part of. */
 function useOpenFolder(): string | undefined {
   const [path] = useLocation()
-  return path.split('/')[1]
+  const folder = path.split('/')[1]
+  return PROJECT_PAGES.find((page) => page.folder === folder)?.part_of ?? folder
 }
 
 /** The bar at the lower edge of a phone: the first pages, and a menu with all others. */
@@ -70,7 +71,14 @@ export function BottomBar(): VNode {
         <PageLink key={page.folder} page={page} />
       ))}
       {items.length > 0 && (
-        <Menu label="More pages" icon="more" is_current={is_other} items={items} />
+        <Menu
+          label="More pages"
+          text="More"
+          icon="more"
+          is_bare
+          is_current={is_other}
+          items={items}
+        />
       )}
     </nav>
   )

@@ -37,6 +37,8 @@ export function UserMenu({ user, is_named = false, onHelp }: UserMenuProps): VNo
     onSelect: () => choose(item.theme),
   }))
   const items = [
+    { text: 'Your account', icon: 'settings', href: '/settings/account' },
+    null,
     ...themes,
     null,
     { text: 'Keyboard shortcuts', icon: 'help', hint: '?', onSelect: onHelp },

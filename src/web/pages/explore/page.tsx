@@ -1,6 +1,6 @@
 /** Explore: one editor for every kind of question, its answer, and saving both. */
 import type { VNode } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { useRoute } from 'wouter-preact'
 import { useInsight } from '../../api/insights.ts'
 import { ButtonLink } from '../../parts/button.tsx'
@@ -46,6 +46,7 @@ export function InsightPage(): VNode {
       <PageHead title="Insight" />
       <EmptyNote title="There is no such insight" icon="explore">
         <p>It may have been deleted.</p>
+        <ButtonLink href="/boards?show=insights">All insights</ButtonLink>
       </EmptyNote>
     </>
   )
@@ -88,9 +89,15 @@ type WorkbenchProps = {
 
 function Workbench({ question, onChange }: WorkbenchProps): VNode {
   const is_narrow = useMatch('(width <= 600px)')
+  const tabs = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // On a phone the last ones are outside of the screen.
+    const open = tabs.current?.querySelector('[aria-current]')
+    open?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [question.kind])
   return (
     <div class={style.workbench}>
-      <nav class={style.tabs} aria-label="Kind of question">
+      <nav ref={tabs} class={style.tabs} aria-label="Kind of question">
         {EXPLORE_KINDS.map(({ kind, text }) => (
           <button
             key={kind}

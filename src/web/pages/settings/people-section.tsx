@@ -186,7 +186,7 @@ function InviteCard({ organization }: OrganizationProps): VNode {
   )
 }
 
-const NoInvites = (): VNode => <p class={style.hint}>No open invites.</p>
+const NoInvites = (): VNode => <p class={style.none}>No open invites.</p>
 
 function InviteRow({
   invite,

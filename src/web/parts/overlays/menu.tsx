@@ -27,6 +27,8 @@ type MenuProps = {
   readonly text?: string
   readonly icon?: IconName
   readonly look?: ButtonLook
+  /** Hides the arrow beside the text. */
+  readonly is_bare?: boolean
   /** The open page is one of the items. */
   readonly is_current?: boolean
   /** `null` draws a line between groups. */
@@ -39,6 +41,7 @@ export function Menu({
   text,
   icon = text === undefined ? 'more' : undefined,
   look = 'quiet',
+  is_bare = false,
   is_current = false,
   items,
 }: MenuProps): VNode {
@@ -47,6 +50,7 @@ export function Menu({
       label={label}
       role="menu"
       look={look}
+      is_bare={is_bare}
       is_current={is_current}
       {...(text !== undefined && { text })}
       {...(icon && { icon })}
