@@ -8,7 +8,7 @@ import {
   stackValues,
   timeBuckets,
 } from '../../src/web/parts/charts/chart-data.ts'
-import { formatAgo } from '../../src/web/parts/format.ts'
+import { formatAgo, formatDuration, formatPercent } from '../../src/web/parts/format.ts'
 import { propertyTitle } from '../../src/web/parts/names.ts'
 
 test.each([
@@ -22,6 +22,23 @@ test.each([
   ['2025-08-14T12:00:00Z', 'last year'],
 ])('the age of %s is said as %s', (iso, text) => {
   expect(formatAgo(iso, new Date('2026-11-23T22:30:00Z'))).toBe(text)
+})
+
+test('durations stay on one line, and percents of a column have as many digits', () => {
+  expect([0, 0.35, 2.5, 42, 102, 7500].map(formatDuration)).toEqual([
+    '0s',
+    '350ms',
+    '2.5s',
+    '42s',
+    '1m\u00a042s',
+    '2h\u00a05m',
+  ])
+  expect([1, 0.524, 0.44, 0].map((ratio) => formatPercent(ratio))).toEqual([
+    '100%',
+    '52.4%',
+    '44.0%',
+    '0%',
+  ])
 })
 
 test.each([

@@ -20,10 +20,11 @@ export function formatCompact(value: number | null | undefined): string {
   return Math.abs(value) < 10_000 ? formatNumber(value) : COMPACT.format(value).toUpperCase()
 }
 
-/** A ratio as percent: `0.4956` → `49.6%`. */
+/** A ratio as percent, with as many digits as its neighbours in a column: `0.4956` → `49.6%`, `0.44` → `44.0%`, but `1` → `100%`. */
 export function formatPercent(ratio: number | null | undefined, digits = 1): string {
   if (ratio === null || ratio === undefined || !Number.isFinite(ratio)) return '–'
-  const style = { style: 'percent', maximumFractionDigits: digits } as const
+  const minimumFractionDigits = Number.isInteger(ratio) ? 0 : digits
+  const style = { style: 'percent', minimumFractionDigits, maximumFractionDigits: digits } as const
   return new Intl.NumberFormat(LOCALE, style).format(ratio)
 }
 
@@ -31,26 +32,28 @@ const MINUTE_S = 60
 const HOUR_S = 3600
 const DAY_S = 86_400
 
-/** Seconds as the two largest units: `0.35` → `350 ms`, `110` → `1 m 50 s`, `7500` → `2 h 5 m`. */
+/** Seconds as the two largest units: `0.35` → `350ms`, `110` → `1m 50s`, `7500` → `2h 5m`, on one line. */
 export function formatDuration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return '–'
   if (seconds < 0) return `−${formatDuration(-seconds)}`
-  if (seconds === 0) return '0 s'
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`
-  if (seconds < 10) return `${FRACTION.format(Math.round(seconds * 10) / 10)} s`
+  if (seconds === 0) return '0s'
+  if (seconds < 1) return `${Math.round(seconds * 1000)}ms`
+  if (seconds < 10) return `${FRACTION.format(Math.round(seconds * 10) / 10)}s`
   const whole = Math.round(seconds)
-  if (whole < MINUTE_S) return `${whole} s`
+  if (whole < MINUTE_S) return `${whole}s`
   if (whole < HOUR_S) return pair(whole, [MINUTE_S, 'm'], [1, 's'])
   if (whole < DAY_S) return pair(whole, [HOUR_S, 'h'], [MINUTE_S, 'm'])
   return pair(whole, [DAY_S, 'd'], [HOUR_S, 'h'])
 }
 
+const NO_BREAK_SPACE = '\u00a0'
+
 type UnitOf = readonly [seconds: number, name: string]
 
 function pair(seconds: number, [large, name]: UnitOf, [small, small_name]: UnitOf): string {
   const rest = Math.floor((seconds % large) / small)
-  const first = `${Math.floor(seconds / large)} ${name}`
-  return rest === 0 ? first : `${first} ${rest} ${small_name}`
+  const first = `${Math.floor(seconds / large)}${name}`
+  return rest === 0 ? first : `${first}${NO_BREAK_SPACE}${rest}${small_name}`
 }
 
 export type TimeInterval = 'minute' | 'hour' | 'day' | 'week' | 'month'

@@ -6,7 +6,7 @@ import type { ApiError } from '../../../api/calls/call.ts'
 import { useSettled } from '../../../api/definitions.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Choice } from '../../../parts/fields/choice.tsx'
-import { formatNumber } from '../../../parts/format.ts'
+import { formatDuration, formatNumber } from '../../../parts/format.ts'
 import { EmptyNote } from '../../../parts/notes/empty-note.tsx'
 import { ErrorNote, errorText } from '../../../parts/notes/error-note.tsx'
 import { Loaded } from '../../../parts/notes/loaded.tsx'
@@ -68,7 +68,7 @@ function Answer({ answer, node, run_key, actions }: ShownAnswerProps): VNode {
       <header>
         <p role="status">
           {sought === '' ? count : `${formatNumber(shown.length)} of ${count}`}
-          <span> · {formatNumber(Math.round(waited_ms))} ms</span>
+          <span> · {formatDuration(waited_ms / 1000)}</span>
         </p>
         <div>
           <input
