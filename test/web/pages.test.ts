@@ -149,7 +149,7 @@ describe.skipIf(!HAS_BROWSER)('a person', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons`)
-    await page.getByRole('searchbox', { name: 'Search by e-mail, name or id' }).fill(person.name)
+    await page.getByRole('searchbox', { name: 'Search email, name or id' }).fill(person.name)
     await page.getByRole('button', { name: person.name }).first().click()
     await page.getByRole('heading', { level: 1, name: person.name }).waitFor()
     await page.getByText('Flags', { exact: true }).last().click()

@@ -101,9 +101,9 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons`)
     await page.getByText('company', { exact: true }).click()
-    await page.getByRole('searchbox', { name: 'Search by name or key' }).fill('nobody')
+    await page.getByRole('searchbox', { name: 'Search name or key' }).fill('nobody')
     await page.getByText('No group is found').waitFor()
-    await page.getByRole('searchbox', { name: 'Search by name or key' }).fill('north')
+    await page.getByRole('searchbox', { name: 'Search name or key' }).fill('north')
     await page.getByRole('button', { name: 'Acme North' }).click()
     await page.getByRole('heading', { level: 1, name: 'Acme North' }).waitFor()
     const properties = page.getByRole('region', { name: 'Properties' })

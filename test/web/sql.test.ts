@@ -284,10 +284,10 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Events by name')
     await page.keyboard.press('Enter')
-    await page.getByText('Saved', { exact: true }).nth(1).waitFor()
+    await page.getByText('Saved', { exact: true }).waitFor()
     await page.goto(`/p/${ui.project}/sql`)
     await page.getByRole('button', { name: 'Close Events by name' }).click()
-    await page.getByRole('button', { name: 'Saved' }).click()
+    await page.getByRole('button', { name: 'Saved queries' }).click()
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /^Events by name/ })
@@ -297,7 +297,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.keyboard.press('Control+End')
     await page.keyboard.insertText(' limit 3')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Saved', { exact: true }).nth(1).waitFor()
+    await page.getByText('Saved', { exact: true }).waitFor()
     const { results } = (await ui.api(`/api/projects/${ui.project}/insights/?insight=SQL`)) as {
       readonly results: readonly { readonly query: unknown; readonly short_id: string }[]
     }

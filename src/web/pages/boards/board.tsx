@@ -40,8 +40,20 @@ const FULL_SCREEN_MINUTES = 5
 /** The board of an id. */
 export function BoardView({ board_id }: { readonly board_id: number }): VNode {
   const changed = useChangedFilters()
+  const answer = useBoard(board_id, changed)
+  if (answer.error?.status === 404) {
+    return (
+      <>
+        <PageHead title="Board" />
+        <EmptyNote title="There is no such board" icon="boards">
+          <p>It may have been deleted.</p>
+          <ButtonLink href="/boards">All boards</ButtonLink>
+        </EmptyNote>
+      </>
+    )
+  }
   return (
-    <Loaded of={useBoard(board_id, changed)} title="Board">
+    <Loaded of={answer} title="Board">
       {(board) => <OpenBoard key={board.id} board={board} changed={changed} />}
     </Loaded>
   )

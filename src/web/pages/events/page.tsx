@@ -12,7 +12,7 @@ import {
 import { ROW_FILES } from '../../api/exports.ts'
 import { usePerson } from '../../api/persons.ts'
 import { saveRows } from '../../parts/answer/save-file.ts'
-import { IconButton } from '../../parts/button.tsx'
+import { ButtonLink, IconButton } from '../../parts/button.tsx'
 import { useWidth } from '../../parts/charts/use-width.ts'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import { EventPicker } from '../../parts/fields/event-picker.tsx'
@@ -105,7 +105,7 @@ function LiveState({
 }: {
   readonly live: LiveEventList
 }): VNode {
-  const came = total === 0 ? 'waiting' : `${formatNumber(total)} came in`
+  const came = total === 0 ? 'waiting for events' : `${formatNumber(total)} came in`
   const left = missed === 0 ? '' : `, about ${formatNumber(missed)} too fast to be listed`
   return <span class={style.state}>{is_connected ? `${came}${left}` : 'connecting …'}</span>
 }
@@ -141,6 +141,9 @@ function NoEvents({ is_filtered }: { readonly is_filtered: boolean }): VNode {
     return (
       <EmptyNote title="No events yet" icon="events">
         <p>Events show up here a moment after your site or app has sent them.</p>
+        <ButtonLink href="/start" look="main">
+          Get started
+        </ButtonLink>
       </EmptyNote>
     )
   }

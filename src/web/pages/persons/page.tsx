@@ -45,7 +45,7 @@ function PersonList(): VNode {
   const change = useParamsChange()
   const types = useGroupTypes().data ?? []
   const chosen = types.find(({ group_type_index }) => String(group_type_index) === type)
-  const label = chosen === undefined ? 'Search by e-mail, name or id' : 'Search by name or key'
+  const label = chosen === undefined ? 'Search email, name or id' : 'Search name or key'
   const options = [
     { value: '', text: 'Persons' },
     ...types.map((one) => ({ value: String(one.group_type_index), text: one.group_type })),

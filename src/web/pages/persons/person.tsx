@@ -39,6 +39,7 @@ export function PersonView({ uuid }: { readonly uuid: string }): VNode {
         <PageHead title="Person" />
         <EmptyNote title="There is no such person" icon="persons">
           <p>The person may have been deleted, or merged into another one.</p>
+          <ButtonLink href="/persons">All persons</ButtonLink>
         </EmptyNote>
       </>
     )

@@ -65,7 +65,7 @@ type SavedQueriesProps = {
   readonly onOpen: (opened: OpenedQuery) => void
 }
 
-/** The buttons Save and Saved, and their dialogs. */
+/** The buttons Save and Saved queries, and their dialogs. */
 export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQueriesProps): VNode {
   const { id } = useProject()
   const [opened, setOpened] = useState<'list' | 'save' | null>(null)
@@ -90,7 +90,7 @@ export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQuerie
   return (
     <>
       <Button look="quiet" onClick={() => setOpened('list')}>
-        Saved
+        Saved queries
       </Button>
       <Button onClick={() => void save()} disabled={node.query.trim() === ''}>
         Save
