@@ -438,6 +438,47 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     }
   })
 
+  test('series of the same events are named by how they count, or by their letter', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const persons = { ...PAGEVIEW, math: 'dau' }
+    const series = [PAGEVIEW, persons, CREATED, CREATED]
+    await page.goto(addressOf({ ...DAILY, series }, '?show=table'))
+    await expectSoon(
+      () => page.locator('section[aria-label=Answer] tbody tr td:first-child').allInnerTexts(),
+      [
+        'Page view (total count)',
+        'Page view (unique persons)',
+        'C: document_created',
+        'D: document_created',
+      ],
+    )
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('an old answer says its age, and is computed again by hand', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const computed = new Date(Date.now() - 40 * 60_000).toISOString()
+    const modes: string[] = []
+    await page.route(`**/api/projects/${web.project}/query/`, async (route) => {
+      const { refresh } = route.request().postDataJSON() as { readonly refresh: string }
+      modes.push(refresh)
+      const response = await route.fetch()
+      const answer = (await response.json()) as Query
+      const last_refresh = refresh === 'blocking' ? computed : answer['last_refresh']
+      await route.fulfill({ response, json: { ...answer, last_refresh } })
+    })
+    await page.goto(addressOf(DAILY))
+    const age = page.getByRole('button', { name: 'Computed 40 min ago · Refresh' })
+    await age.waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await age.click()
+    await age.waitFor({ state: 'detached' })
+    expect(modes).toEqual(['blocking', 'force_blocking'])
+    expect(visit.complaints).toEqual([])
+  })
+
   longTest('a HogQL that the server does not take is only read, with the reason', async () => {
     await using visit = await web.visit()
     const { page } = visit

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import { type AnyQuery, useAnswer } from '../../api/calls/ask.ts'
+import { AnswerAge } from '../../parts/answer/answer-age.tsx'
 import { AnswerMenu } from '../../parts/answer/answer-menu.tsx'
 import type { AnswerTable } from '../../parts/answer/answer-table.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
@@ -46,6 +47,7 @@ export function MetricGraph({ metric, question, total, onPick }: MetricGraphProp
   return (
     <div class={style.graph}>
       <div class={style.tools}>
+        <AnswerAge query={query} answer={shown} />
         <ButtonLink look="quiet" icon="explore" href={exploreAddress(query)}>
           Open in Explore
         </ButtonLink>

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../../api/calls/ask.ts'
 import { ApiError } from '../../../api/calls/call.ts'
 import { useLongAnswer } from '../../../api/calls/long-answer.ts'
 import { type ChartAnnotation, useAnnotations } from '../../../api/insights.ts'
+import { AnswerAge } from '../../../parts/answer/answer-age.tsx'
 import { AnswerMenu } from '../../../parts/answer/answer-menu.tsx'
 import type { ClickedNumber } from '../../../parts/answer/clicked-number.ts'
 import { WhoDialog } from '../../../parts/answer/who-dialog.tsx'
@@ -86,6 +87,9 @@ function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
           value={is_table ? 'table' : 'chart'}
           onChange={setLook}
         />
+        <span class={style.age}>
+          <AnswerAge query={question} answer={isPlaceholderData ? undefined : data} />
+        </span>
         <AnswerMenu
           name="Answer"
           query={question}
