@@ -104,7 +104,7 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await page.getByRole('searchbox', { name: 'Search insights' }).fill('nothing of this name')
     await page.getByText('No insight is found').waitFor()
     await page.getByRole('searchbox', { name: 'Search insights' }).fill('seven')
-    expect(await found.innerText()).toMatch(/^Sevens\s+On a board\s/)
+    expect(await found.innerText()).toMatch(/^Sevens\s+SQL · on a board\s/)
     await page.getByRole('button', { name: 'Actions of Sevens' }).click()
     await page.getByRole('menuitem', { name: 'Rename' }).click()
     const dialog = page.getByRole('dialog', { name: 'Rename the insight' })

@@ -16,6 +16,7 @@ import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { useProject } from '../../state/project.tsx'
+import { insightKind } from '../explore/insight-kind.ts'
 import { FormDialog } from './board-dialogs.tsx'
 import style from './boards.module.css'
 import { insightName } from './tile.tsx'
@@ -112,7 +113,11 @@ function InsightItem({ insight, onRename }: InsightItemProps): VNode {
         <Icon name="explore" />
         <span>
           <strong>{name}</strong>
-          {insight.dashboards.length > 0 && <span>{boardsText(insight.dashboards.length)}</span>}
+          <span>
+            {[insightKind(insight.query), boardsText(insight.dashboards.length)]
+              .filter(Boolean)
+              .join(' · ')}
+          </span>
         </span>
         <span>{formatAgo(insight.last_modified_at)}</span>
       </Link>
@@ -127,7 +132,8 @@ function InsightItem({ insight, onRename }: InsightItemProps): VNode {
   )
 }
 
-const boardsText = (count: number): string => (count === 1 ? 'On a board' : `On ${count} boards`)
+const boardsText = (count: number): string | null =>
+  count === 0 ? null : count === 1 ? 'on a board' : `on ${count} boards`
 
 type RenameProps = { readonly insight: BoardInsight; readonly onClose: () => void }
 

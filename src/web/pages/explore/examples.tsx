@@ -4,14 +4,13 @@ import { Link } from 'wouter-preact'
 import { useEventNames } from '../../api/definitions.ts'
 import { useRecentInsights } from '../../api/insights.ts'
 import { formatAgo } from '../../parts/format.ts'
-import { readNode } from '../sql/node.ts'
+import { insightKind } from './insight-kind.ts'
 import style from './page.module.css'
 import {
   EXPLORE_KINDS,
   type ExploreKind,
   type ExploreQuestion,
   questionOf,
-  readQuestion,
   type SeriesNode,
 } from './question.ts'
 
@@ -97,20 +96,15 @@ function Saved(): VNode | null {
     <div class={style.saved}>
       <h2>Saved</h2>
       <ol>
-        {insights.map(({ short_id, name, derived_name, query, last_modified_at }) => {
-          const question = readQuestion(query)
-          const kind = EXPLORE_KINDS.find((one) => one.kind === question?.kind)?.text
-          const is_sql = kind === undefined && readNode(query) !== null
-          return (
-            <li key={short_id}>
-              <Link href={`/insights/${short_id}`}>
-                <b>{name || derived_name || 'Without a name'}</b>
-                <small>{is_sql ? 'SQL' : kind}</small>
-                <small>{formatAgo(last_modified_at)}</small>
-              </Link>
-            </li>
-          )
-        })}
+        {insights.map(({ short_id, name, derived_name, query, last_modified_at }) => (
+          <li key={short_id}>
+            <Link href={`/insights/${short_id}`}>
+              <b>{name || derived_name || 'Without a name'}</b>
+              <small>{insightKind(query)}</small>
+              <small>{formatAgo(last_modified_at)}</small>
+            </Link>
+          </li>
+        ))}
       </ol>
     </div>
   )
