@@ -17,6 +17,8 @@ type TooltipProps = {
 }
 
 const SHOWN_MAX = 12
+/** The width of a chart below which the values lie over it. */
+const NARROW_PX = 480
 
 /** Draws the values, the largest first; those of a period before name their own day. */
 export function Tooltip(props: TooltipProps): VNode {
@@ -26,7 +28,10 @@ export function Tooltip(props: TooltipProps): VNode {
   const present = series.filter((one) => one.values[at] !== null && one.values[at] !== undefined)
   const ranked = present.toSorted((one, other) => (other.values[at] ?? 0) - (one.values[at] ?? 0))
   const marks = props.marks?.filter((mark) => mark.bucket === at) ?? []
-  const side = is_right ? { right: box_width - x + 14 } : { left: x + 14 }
+  const beside = is_right ? { right: box_width - x + 14 } : { left: x + 14 }
+  // Neither side of the pointer has room on a phone: the nearer it is to an edge, the less stands out on that side.
+  const over = { left: x, translate: `${(-100 * x) / box_width}%` }
+  const side = box_width < NARROW_PX ? over : beside
   return (
     <div class={style.tooltip} style={{ top: area.top + 4, ...side }} aria-hidden="true">
       <p class={style.when}>
