@@ -30,7 +30,7 @@ type TableProps<Item> = {
   /** The key of the opened row. */
   readonly open_key?: string | number | null
   readonly order?: TableOrder
-  /** Height in px beyond which the rows scroll under a fixed head, and only those in sight are drawn. */
+  /** Height in px, at most that of the window, beyond which the rows scroll under a fixed head, and only those in sight are drawn. */
   readonly height_max?: number
 }
 
@@ -57,7 +57,7 @@ export function Table<Item>(props: TableProps<Item>): VNode {
     <div
       ref={box}
       class={style.box}
-      style={{ maxHeight: height_max }}
+      style={{ maxHeight: height_max && `min(${height_max}px, var(--list))` }}
       role="region"
       aria-label={label}
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
