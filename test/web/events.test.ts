@@ -141,7 +141,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     await page.getByRole('button', { name: 'Export' }).click()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: 'Save as CSV' }).click(),
+      page.getByRole('menuitem', { name: 'Download CSV' }).click(),
     ])
     const lines = (await Bun.file(await file.path()).text()).trim().split(/\r?\n/)
     expect(lines.slice(1).map((line) => line.split(',')[1])).toEqual(['came third', 'came first'])
@@ -187,7 +187,7 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
     await page.getByRole('button', { name: 'Export' }).click()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: 'Save as CSV' }).click(),
+      page.getByRole('menuitem', { name: 'Download CSV' }).click(),
     ])
     const lines = (await Bun.file(await file.path()).text()).trim().split(/\r?\n/)
     expect(lines[0]).toBe('uuid,event,distinct_id,person_id,timestamp,properties')

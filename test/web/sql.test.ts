@@ -340,7 +340,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
       await page.getByRole('button', { name: 'Export' }).click()
       const [file] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('menuitem', { name: `Save as ${name}` }).click(),
+        page.getByRole('menuitem', { name: `Download ${name}` }).click(),
       ])
       expect(file.suggestedFilename()).toBe(`query.${ending}`)
       const bytes = await Bun.file(await file.path()).bytes()

@@ -175,8 +175,8 @@ describe.skipIf(!HAS_BROWSER)('every number', () => {
       const dialog = page.getByRole('dialog')
       await dialog.getByText(visitors.toLocaleString('en-GB'), { exact: true }).waitFor()
       await dialog.getByRole('listitem').first().waitFor()
-      while ((await dialog.getByRole('button', { name: 'More' }).count()) > 0) {
-        await dialog.getByRole('button', { name: 'More' }).click()
+      while ((await dialog.getByRole('button', { name: 'Show more' }).count()) > 0) {
+        await dialog.getByRole('button', { name: 'Show more' }).click()
         await page.waitForTimeout(100)
       }
       await expectSoon(() => dialog.getByRole('listitem').count(), visitors)

@@ -117,7 +117,7 @@ function ExportMenu({ filters }: { readonly filters: EventListFilters }): VNode 
       label="Export"
       icon="download"
       items={ROW_FILES.map((file) => ({
-        text: `Save as ${file.text}`,
+        text: `Download ${file.text}`,
         onSelect: () => void saveRows(id, eventsQuery(filters), { name: 'events', file }),
       }))}
     />

@@ -195,7 +195,7 @@ function TakeAway({ node }: { readonly node: HogQLNode }): VNode {
       icon="download"
       items={[
         ...ROW_FILES.map((file) => ({
-          text: `Save as ${file.text}`,
+          text: `Download ${file.text}`,
           onSelect: () => void saveRows(id, node, { name: 'query', file }),
         })),
         null,

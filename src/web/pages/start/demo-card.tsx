@@ -107,7 +107,7 @@ function DemoRunning({ run }: { readonly run: DemoProgress }): VNode {
       <span>
         {total_events === 0
           ? 'Begins…'
-          : `${formatNumber(done_events)} of ${formatNumber(total_events)} events`}
+          : `${formatNumber(done_events)} of about ${formatNumber(total_events)} events`}
       </span>
     </div>
   )

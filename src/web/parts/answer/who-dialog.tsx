@@ -85,7 +85,7 @@ function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source
       </ul>
       {hasNextPage && (
         <Button disabled={isFetching} onClick={() => void fetchNextPage()}>
-          More
+          Show more
         </Button>
       )}
     </>

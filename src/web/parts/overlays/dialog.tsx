@@ -16,7 +16,7 @@ type DialogProps = {
   readonly children: ComponentChildren
 }
 
-/** Opens when it is drawn. Escape, the cross and a click outside call `onClose`; the browser then restores the focus. */
+/** Opens when it is drawn; the first field of its form has the focus. Escape, the cross and a click outside call `onClose`; the browser then restores the focus. */
 export function Dialog({
   title,
   onClose,
@@ -30,8 +30,9 @@ export function Dialog({
   // A layout effect runs before the next key arrives: what is typed at once reaches the field.
   useLayoutEffect(() => {
     dialog.current?.showModal()
-    const first = dialog.current?.querySelector<HTMLElement>('[data-autofocus]')
-    ;(first ?? dialog.current)?.focus({ preventScroll: true })
+    const first = dialog.current?.querySelector<HTMLElement>('[data-autofocus], [autofocus]')
+    const field = dialog.current?.querySelector<HTMLElement>('form :is(input, select, textarea)')
+    ;(first ?? field ?? dialog.current)?.focus({ preventScroll: true })
   }, [])
   const onClick = (event: MouseEvent): void => {
     // The backdrop belongs to the dialog; its content is in elements of its own.
