@@ -45,19 +45,21 @@ export function FunnelSettings({ question, onChange }: EditorProps): VNode {
         options={ORDERS}
         onChange={(funnelOrderType) => set({ funnelOrderType })}
       />
-      <span class={style.word}>within</span>
-      <NumberField
-        label="Time for all steps"
-        value={Number(filter['funnelWindowInterval'] ?? 14)}
-        max={100_000}
-        onChange={(funnelWindowInterval) => set({ funnelWindowInterval }, true)}
-      />
-      <Select
-        label="Unit of the time"
-        value={textOf(filter['funnelWindowIntervalUnit'], 'day')}
-        options={UNITS.map((value) => ({ value, text: `${value}s` }))}
-        onChange={(funnelWindowIntervalUnit) => set({ funnelWindowIntervalUnit })}
-      />
+      <span class={style.phrase}>
+        <span class={style.word}>within</span>
+        <NumberField
+          label="Time for all steps"
+          value={Number(filter['funnelWindowInterval'] ?? 14)}
+          max={100_000}
+          onChange={(funnelWindowInterval) => set({ funnelWindowInterval }, true)}
+        />
+        <Select
+          label="Unit of the time"
+          value={textOf(filter['funnelWindowIntervalUnit'], 'day')}
+          options={UNITS.map((value) => ({ value, text: `${value}s` }))}
+          onChange={(funnelWindowIntervalUnit) => set({ funnelWindowIntervalUnit })}
+        />
+      </span>
     </div>
   )
 }
