@@ -16,10 +16,10 @@ import {
   rmSync,
   statSync,
   truncateSync,
-  writeSync,
 } from 'node:fs'
 import { MIB } from '../bytes.ts'
 import { syncPath } from '../storage/files/parquet.ts'
+import { writeWhole } from '../storage/files/write-whole.ts'
 import { STANDBY_NOTE } from '../storage/process/lock.ts'
 import type { FramePosition, ShippedDatabase } from '../storage/sqlite/log-shipping.ts'
 import {
@@ -189,10 +189,7 @@ export class DatabaseCopy {
   #writePart(offset: number, pages: Uint8Array): void {
     const fd = openSync(this.#path, existsSync(this.#path) ? 'r+' : 'w+')
     try {
-      let written = 0
-      while (written < pages.length) {
-        written += writeSync(fd, pages, written, pages.length - written, offset + written)
-      }
+      writeWhole(fd, pages, offset)
       // The file of the copy before may have been longer.
       if (pages.length < PART_BYTES) ftruncateSync(fd, offset + pages.length)
     } finally {
@@ -233,8 +230,8 @@ export class DatabaseCopy {
     const path = copiedLogPath(this.#path, run.salts)
     const fd = openSync(path, run.frames === 0 ? 'w' : 'r+')
     try {
-      if (run.frames === 0) writeSync(fd, header, 0, LOG_HEADER_BYTES, 0)
-      writeSync(fd, frames, 0, frames.length, frameOffset(run.frames, run.page_bytes))
+      if (run.frames === 0) writeWhole(fd, header.subarray(0, LOG_HEADER_BYTES), 0)
+      writeWhole(fd, frames, frameOffset(run.frames, run.page_bytes))
     } finally {
       closeSync(fd)
     }
@@ -261,8 +258,8 @@ export function foldLog(database: string, { salts, page_bytes, frames }: LogRunS
       const bytes = readBytes(log, frameOffset(first, page_bytes), length)
       if (bytes === null || bytes.length < length) throw new Error(`${log} is shorter than noted`)
       for (let offset = 0; offset < length; offset += frameBytes(page_bytes)) {
-        const at = (pageOf(bytes, offset) - 1) * page_bytes
-        writeSync(fd, bytes, offset + FRAME_HEADER_BYTES, page_bytes, at)
+        const page = bytes.subarray(offset + FRAME_HEADER_BYTES, offset + frameBytes(page_bytes))
+        writeWhole(fd, page, (pageOf(bytes, offset) - 1) * page_bytes)
         pages = pagesAfter(bytes, offset) || pages
       }
     }

@@ -1,7 +1,7 @@
 /** PERSON_TABLES: writes changed rows of persons, groups and cohorts as lines, which ClickHouse reads with the same list. */
 
 import type { Database } from 'bun:sqlite'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PERSON_TABLES } from '../person-tables.ts'
 import type { PersonFile } from '../protocol.ts'
@@ -64,12 +64,7 @@ class LineFiles {
   #flush(): void {
     if (this.#lines.length === 0) return
     const path = join(this.#folder, `${this.#table}-${Bun.randomUUIDv7()}.lines`)
-    const file = openSync(path, 'w', 0o600)
-    try {
-      writeSync(file, `${this.#lines.join('\n')}\n`)
-    } finally {
-      closeSync(file)
-    }
+    writeFileSync(path, `${this.#lines.join('\n')}\n`, { mode: 0o600 })
     this.#files.push({ table: this.#table, path, rows: this.#lines.length })
     this.#lines = []
     this.#length = 0
