@@ -136,8 +136,9 @@ export async function* readRecords(
 /** One JSON text: an event, a list of them, or the body of a request. */
 function readWhole(file: ImportFile): readonly FileRecord[] {
   const raw = readFileSync(file.path)
-  const text = (file.path.endsWith('.gz') ? gunzip(raw, file) : raw).toString()
-  const value = parse(text, file, 1)
+  const bytes = file.path.endsWith('.gz') ? gunzip(raw, file) : raw
+  // A TextDecoder leaves out the byte order mark that Windows' editors write.
+  const value = parse(new TextDecoder().decode(bytes), file, 1)
   const batch = isObject(value) ? (value['batch'] ?? [value]) : value
   if (!Array.isArray(batch)) throw new BackupFault(`${file.path} holds no events`)
   const items: readonly unknown[] = batch

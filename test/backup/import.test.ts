@@ -70,6 +70,17 @@ test.each([['events.jsonl'], ['events.json']])(
   },
 )
 
+test.each([['events.jsonl'], ['events.json']])(
+  'a byte order mark before the first record is no part of it: %p',
+  async (name) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidemark-import-'))
+    const path = join(folder, name)
+    writeFileSync(path, '\uFEFF{"event":"a","distinct_id":"d"}')
+    expect(await sentUuids([path], join(folder, 'progress'))).toHaveLength(1)
+    rmSync(folder, { recursive: true })
+  },
+)
+
 test('requests follow one another in the order of the file, and hold what needs no change as it is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-import-'))
   const lines = Array.from({ length: 2500 }, (_, index) => {

@@ -12,7 +12,7 @@ import {
   uuidOf,
 } from './source.ts'
 
-const NAMES: Readonly<Record<string, string>> = { '[Amplitude] Page Viewed': '$pageview' }
+const NAMES: ReadonlyMap<string, string> = new Map([['[Amplitude] Page Viewed', '$pageview']])
 
 const COLUMNS = {
   city: '$geoip_city_name',
@@ -49,7 +49,7 @@ export function mapAmplitude(record: JSONObject): MappedRecord {
   const session_id = readId(record['session_id'])
   const user = readObject(record['user_properties'])
   const event = {
-    event: NAMES[name] ?? name,
+    event: NAMES.get(name) ?? name,
     distinct_id,
     timestamp,
     uuid: readId(record['uuid']) ?? eventUuid(record),

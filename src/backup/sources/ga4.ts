@@ -12,7 +12,10 @@ import {
   renameProperties,
 } from './source.ts'
 
-const NAMES: Readonly<Record<string, string>> = { page_view: '$pageview', screen_view: '$screen' }
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['page_view', '$pageview'],
+  ['screen_view', '$screen'],
+])
 
 const PARAMETERS = {
   page_location: '$current_url',
@@ -57,7 +60,7 @@ export function mapGA4(record: JSONObject): MappedRecord {
   const set = readParameters(record['user_properties'])
   const set_once = renameProperties(readObject(record['traffic_source']), TRAFFIC)
   const event = {
-    event: NAMES[name] ?? name,
+    event: NAMES.get(name) ?? name,
     distinct_id,
     timestamp,
     properties: {

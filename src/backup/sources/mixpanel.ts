@@ -11,7 +11,7 @@ import {
   uuidOf,
 } from './source.ts'
 
-const NAMES: Readonly<Record<string, string>> = { $mp_web_page_view: '$pageview' }
+const NAMES: ReadonlyMap<string, string> = new Map([['$mp_web_page_view', '$pageview']])
 
 const PROPERTIES = {
   $app_version_string: '$app_version',
@@ -49,7 +49,7 @@ export function mapMixpanel(record: JSONObject): MappedRecord {
   if (distinct_id === null) return 'no distinct_id'
   const kept = Object.entries(sent).filter(([key]) => !INTERNAL.test(key))
   const properties = { ...Object.fromEntries(kept), ...renameProperties(sent, PROPERTIES) }
-  return [{ ...at, event: NAMES[name] ?? name, distinct_id, properties }]
+  return [{ ...at, event: NAMES.get(name) ?? name, distinct_id, properties }]
 }
 
 function mergeIds(at: JSONObject, ids: unknown): MappedRecord {

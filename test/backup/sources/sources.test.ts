@@ -55,6 +55,23 @@ const A_UUID = expect.stringMatching(
   /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
 )
 
+test('an event that is called like a member of every object keeps its name', async () => {
+  const time = '2026-03-01 10:00:00'
+  const records = {
+    amplitude: { event_type: 'constructor', user_id: 'u', event_time: time },
+    ga4: { event_name: 'toString', user_id: 'u', event_timestamp: '1772359200000000' },
+    mixpanel: { event: 'valueOf', properties: { distinct_id: 'u', time: 1_772_359_200 } },
+  } as const
+  for (const from of ['amplitude', 'ga4', 'mixpanel'] as const) {
+    const { events, left_out } = await bring(from, `${from}.json`, lines(records[from]))
+    const [name] = Object.values(records[from])
+    expect({ names: events.map(({ event }) => event), left_out }).toEqual({
+      names: [name],
+      left_out: {},
+    })
+  }
+})
+
 test("Mixpanel's lines keep names, times and properties; identities become ours", async () => {
   const content = lines(
     {
