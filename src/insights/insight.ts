@@ -62,6 +62,17 @@ export type InsightRange = {
 /** The clock, zone and first weekday, on which dates depend. */
 export type InsightDates = Pick<InsightContext, 'now' | 'timezone' | 'week_start_day'>
 
+/** The calendar of a project; its weeks begin on Sunday unless it says Monday. */
+export function projectDates(
+  {
+    timezone,
+    week_start_day,
+  }: { readonly timezone: string; readonly week_start_day: number | null },
+  now: Date,
+): InsightDates {
+  return { now, timezone, week_start_day: week_start_day === 1 ? 1 : 0 }
+}
+
 /** A list as one engine query, whose rows are returned unchanged. */
 export type InsightList = {
   /** With the query's offset and limit. */

@@ -109,8 +109,11 @@ export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates
 }
 
 /** The beginning of the bucket `count` after (or, negative, before) the one that begins at an instant. */
-export function stepAfter(start_us: bigint, count: number, range: InsightDateRange): bigint {
-  const { interval, dates } = range
+export function stepAfter(
+  start_us: bigint,
+  count: number,
+  { interval, dates }: Pick<InsightDateRange, 'dates' | 'interval'>,
+): bigint {
   if (interval === 'hour' || interval === 'minute') {
     return start_us + BigInt(count * LENGTHS_MS[interval]) * 1000n
   }

@@ -5,11 +5,12 @@ import type { CompiledQuery } from '../../hogql/compile.ts'
 import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
-import type {
-  InsightAnswer,
-  InsightContext,
-  InsightList,
-  InsightRows,
+import {
+  type InsightAnswer,
+  type InsightContext,
+  type InsightList,
+  type InsightRows,
+  projectDates,
 } from '../../insights/insight.ts'
 import { type InsightName, insightOf, listOfInsight, rangeOfInsight } from '../../insights/kinds.ts'
 import type { SavedAction } from '../../insights/members/actions.ts'
@@ -178,9 +179,7 @@ export function contextOf(context: QueryContext, now: Date): InsightContext {
   const { project, rows_max } = context
   return {
     project_id: project.id,
-    timezone: project.timezone,
-    week_start_day: project.week_start_day === 1 ? 1 : 0,
-    now,
+    ...projectDates(project, now),
     test_account_filters: project.test_account_filters ?? [],
     path_cleaning_filters: project.path_cleaning_filters,
     rows_max,

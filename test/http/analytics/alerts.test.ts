@@ -238,6 +238,46 @@ describe('late data', () => {
     await Promise.all([remove(lack), remove(excess)])
   })
 
+  test.each([
+    ['month', '2026-02-01T00:00:00Z', '2026-03-31T12:00:00Z'],
+    ['week', '2026-03-22T00:00:00Z', '2026-04-04T12:00:00Z'],
+    ['hour', '2026-03-31T11:00:00Z', '2026-03-31T12:30:00Z'],
+  ])('a %s that is not over yet is not judged, since %s', async (interval, date_from, now) => {
+    clock = new Date(now)
+    const source = {
+      ...TRENDS,
+      interval,
+      dateRange: { date_from, date_to: now, explicitDate: true },
+    }
+    const made = await manage(world, 'POST', '/api/projects/1/insights/', {
+      name: interval,
+      query: { kind: 'InsightVizNode', source },
+    })
+    await capture(world, ...paid(3, now))
+    const path = await make({ upper: 1 }, { rest: { insight: made.body['id'] } })
+    await checks.look()
+    // The interval before has no events.
+    expect(await read(path)).toMatchObject({
+      state: 'Not firing',
+      checks: [{ calculated_value: 0, state: 'Not firing' }],
+    })
+    await remove(path)
+  })
+
+  test('says that a range without an interval that is over cannot be judged', async () => {
+    const made = await manage(world, 'POST', '/api/projects/1/insights/', {
+      name: 'This month',
+      query: { ...TRENDS, interval: 'month', dateRange: { date_from: 'mStart' } },
+    })
+    const path = await make({ lower: 1 }, { rest: { insight: made.body['id'] } })
+    await checks.look()
+    expect(await read(path)).toMatchObject({
+      state: 'Errored',
+      checks: [{ error: 'The range of the insight has no interval that is over.' }],
+    })
+    await remove(path)
+  })
+
   test('an interval that is not over yet is judged only where that is asked for, and never for a lack', async () => {
     const config = { type: 'TrendsAlertConfig', series_index: 0, check_ongoing_interval: true }
     const [few, many] = [

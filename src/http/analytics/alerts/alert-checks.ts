@@ -1,4 +1,5 @@
 /** Checks alerts on their schedule: computes the insight, judges its last whole interval, and posts changes of the state to a webhook. */
+import type { Interval } from '../../../contract/insights/parts.ts'
 import {
   ALERT_INTERVALS_MS,
   type Alert,
@@ -14,6 +15,9 @@ import {
 } from '../../../dashboards/alert-verdict.ts'
 import { getInsight, type SavedInsight } from '../../../dashboards/insight.ts'
 import { Refusal } from '../../../errors.ts'
+import { stepAfter } from '../../../insights/dates/buckets.ts'
+import { readDate } from '../../../insights/dates/dates.ts'
+import { type InsightDates, projectDates } from '../../../insights/insight.ts'
 import type { PostResult } from '../../../plugins/webhook.ts'
 import { PeriodicTask } from '../../../targeting/shared/periodic-task.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -159,7 +163,7 @@ async function readAlert(
     if (result.bytes.length > RESULT_BYTES_MAX) {
       return { kind: 'failed', reason: 'The insight has too many lines for an alert.' }
     }
-    return await readSeries(app, call, alert, result.toJSON())
+    return await readSeries(app, { call, alert, interval: intervalOf(insight) }, result.toJSON())
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const is_passing = PASSING_CODES.has(error.code)
@@ -180,10 +184,15 @@ type TrendLine = {
   readonly aggregated_value?: number
 }
 
+type SeriesReading = {
+  readonly call: InsightCall
+  readonly alert: Alert
+  readonly interval: Interval
+}
+
 async function readSeries(
   app: AppContext,
-  call: InsightCall,
-  alert: Alert,
+  { call, alert, interval }: SeriesReading,
   result: unknown,
 ): Promise<AlertReading> {
   const { series_index, check_ongoing_interval } = alert.config
@@ -197,10 +206,14 @@ async function readSeries(
     const point = { value: aggregated_value ?? 0, before: null }
     return { kind: 'judged', point, verdict: judgePoint(rule, point) }
   }
-  const current = openBucket(days, call.project.timezone, app.now())
+  const current = openBucket(days, interval, projectDates(call.project, app.now()))
   const is_ongoing = check_ongoing_interval === true && current !== null
   const index = data.length - (current === null || is_ongoing ? 1 : 2)
-  const point = { value: data[index] ?? 0, before: data[index - 1] ?? null }
+  const value = data[index]
+  if (value === undefined) {
+    return { kind: 'failed', reason: 'The range of the insight has no interval that is over.' }
+  }
+  const point = { value, before: data[index - 1] ?? null }
   const verdict = judgePoint(rule, point)
   const is_unsure = verdict.is_breached && verdict.is_by_lack && current !== null
   if (!is_unsure) return { kind: 'judged', point, verdict }
@@ -216,23 +229,28 @@ async function readSeries(
 /** The interval that is not over yet: its start in project time, its length, and since when it is open. */
 type OpenBucket = { readonly start: string; readonly length_ms: number; readonly open_ms: number }
 
-/** Finds the last bucket if it is not over; null for a range that ended before. */
-function openBucket(days: readonly string[], timezone: string, now: Date): OpenBucket | null {
+/** Finds the last of a line's intervals if it is not over; null for a range that ended before. */
+function openBucket(
+  days: readonly string[],
+  interval: Interval,
+  dates: InsightDates,
+): OpenBucket | null {
   const start = days.at(-1)
   if (start === undefined) return null
-  const start_ms = projectMs(start)
-  const before_ms = days.length > 1 ? projectMs(days.at(-2) ?? '') : start_ms - 86_400_000
-  const length_ms = start_ms - before_ms
-  const open_ms = projectMs(localText(now, timezone)) - start_ms
+  const start_us = readDate(start, dates, 'insight')
+  const length_ms = Number((stepAfter(start_us, 1, { interval, dates }) - start_us) / 1000n)
+  const open_ms = dates.now.getTime() - Number(start_us / 1000n)
   return open_ms < length_ms ? { start, length_ms, open_ms } : null
 }
 
-/** Reads a text of project time, `2026-11-23` or `2026-11-23 14:00:00`, as if it were UTC: for differences only. */
-const projectMs = (text: string): number =>
-  Date.parse(text.length <= 10 ? `${text}T00:00:00Z` : `${text.replace(' ', 'T')}Z`)
-
-/** The time of a zone as `2026-11-23 14:00:00`: Swedish writes dates so. */
-const localText = (now: Date, timeZone: string): string => now.toLocaleString('sv-SE', { timeZone })
+/** The interval of an insight's lines; a trend without one is by day. */
+function intervalOf({ query }: SavedInsight): Interval {
+  const { source, interval } = Object(query) as {
+    readonly source?: { readonly interval?: Interval | null }
+    readonly interval?: Interval | null
+  }
+  return source?.interval ?? interval ?? 'day'
+}
 
 /** Whether any event of the project happened since an instant: then those before it have arrived, as far as is known. */
 async function hasEventsSince(

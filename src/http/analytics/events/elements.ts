@@ -14,6 +14,7 @@ import { readRange, sinceDayStart, withinRange } from '../../../insights/dates/d
 import { readDate } from '../../../insights/dates/dates.ts'
 import { type ElementAnswer, readElements } from '../../../insights/elements.ts'
 import { filterCondition } from '../../../insights/filters/property-filters.ts'
+import { projectDates } from '../../../insights/insight.ts'
 import { legacyBoolean } from '../../../insights/legacy/legacy-filters.ts'
 import { clickedTree } from '../../../query/lists/elements.ts'
 import { Slices } from '../../../threads/slices.ts'
@@ -140,8 +141,7 @@ function readConditions(
   events: readonly string[],
 ): readonly Expr[] {
   const now = app.now()
-  const { timezone, week_start_day } = project
-  const dates = { now, timezone, week_start_day: week_start_day === 1 ? 1 : 0 } as const
+  const dates = projectDates(project, now)
   const date = (name: string): string | null => {
     const input = queryValue(request, name) || null
     if (input !== null && input !== 'all') readDate(input, dates, name)
@@ -150,7 +150,7 @@ function readConditions(
   const dateRange = { date_from: date('date_from'), date_to: date('date_to') }
   const context = {
     now,
-    timezone,
+    timezone: project.timezone,
     property_types: app.definitions.propertyTypes(project.id),
     prefix: [],
   }

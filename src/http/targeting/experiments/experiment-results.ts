@@ -12,7 +12,7 @@ import {
   exposuresTree,
 } from '../../../insights/experiments/trees/exposure.ts'
 import { metricTree } from '../../../insights/experiments/trees/trees.ts'
-import type { InsightContext } from '../../../insights/insight.ts'
+import { type InsightContext, projectDates } from '../../../insights/insight.ts'
 import { memoizeValue } from '../../../memoize.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import { listActions } from '../../../targeting/action.ts'
@@ -166,9 +166,7 @@ async function resultsOf(
 export function insightContextOf(app: AppContext, project: Project): InsightContext {
   return {
     project_id: project.id,
-    timezone: project.timezone,
-    week_start_day: project.week_start_day === 1 ? 1 : 0,
-    now: app.now(),
+    ...projectDates(project, app.now()),
     property_types: app.definitions.propertyTypes(project.id),
     test_account_filters: project.test_account_filters ?? [],
     actions: memoizeValue(() => listActions(app.control, project.id)),
