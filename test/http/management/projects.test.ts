@@ -530,6 +530,34 @@ describe('what a project is used for', () => {
     })
   })
 
+  test('has a limit, as have the number of contexts and the metadata of all requests together', async () => {
+    const made = await createProject()
+    const path = `${root}${String(made['id'])}/add_product_intent/`
+    const note = async (body: object): Promise<readonly unknown[]> => {
+      const { status, json } = await ask('PATCH', path, body)
+      return [status, json['code'], json['attr']]
+    }
+    const surveys = { product_type: 'surveys' }
+    expect(await note({ ...surveys, metadata: { a: 'x'.repeat(6000) } })).toEqual([
+      200,
+      undefined,
+      undefined,
+    ])
+    const more = { b: 'x'.repeat(6000) }
+    expect(await note({ ...surveys, metadata: more })).toEqual([400, 'max_length', 'metadata'])
+    let answer: readonly unknown[] = [200]
+    let contexts = 0
+    for (; answer[0] === 200 && contexts < 100; contexts += 1) {
+      answer = await note({ ...surveys, intent_context: `${contexts}`.padEnd(200, '.') })
+    }
+    expect([contexts, ...answer]).toEqual([49, 400, 'max_length', 'intent_context'])
+    for (let number = 1; number < 50; number += 1) {
+      expect(await note({ product_type: `product ${number}` })).toEqual([200, undefined, undefined])
+    }
+    expect(await note({ product_type: 'one more' })).toEqual([400, 'invalid_input', 'product_type'])
+    expect(await note(surveys)).toEqual([200, undefined, undefined])
+  })
+
   test.each(['add_product_intent', 'complete_product_onboarding'])(
     '%s demands a product',
     async (action) => {
