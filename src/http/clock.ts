@@ -5,6 +5,7 @@ import { answerJson } from './answers/answers.ts'
 import type { AppContext } from './app-context.ts'
 import { readBody } from './bodies/body.ts'
 import { validatorOf } from './bodies/shape.ts'
+import { readTimestamp } from './bodies/timestamps.ts'
 import type { Endpoint } from './endpoint.ts'
 import { getKeyCaller } from './route.ts'
 
@@ -33,9 +34,9 @@ export function clockEndpoints(app: AppContext): readonly Endpoint[] {
 }
 
 function readTime(text: string): Date {
-  const time = new Date(text)
-  const year = time.getUTCFullYear()
-  if (year >= YEAR_MIN && year <= YEAR_MAX) return time
+  const time = readTimestamp(text)
+  const year = time?.getUTCFullYear() ?? 0
+  if (time !== null && year >= YEAR_MIN && year <= YEAR_MAX) return time
   const detail = `Expected a time in ISO 8601 between the years ${YEAR_MIN} and ${YEAR_MAX}.`
   throw new Refusal('invalid_input', detail, { attr: 'now' })
 }

@@ -22,6 +22,7 @@ import {
 import { answerJson, answerNothing } from '../answers/answers.ts'
 import { answerPage } from '../answers/pages.ts'
 import { validatorOf } from '../bodies/shape.ts'
+import { parseTimestamp } from '../bodies/timestamps.ts'
 import { callerRoute, pathNames } from '../route.ts'
 
 const ROOT = 'personal_api_keys/'
@@ -105,15 +106,14 @@ function fieldsOf(body: {
   readonly scoped_organizations?: string[] | null
   readonly expires_at?: string | null
 }): KeyFields {
-  const { label, scopes, scoped_teams, scoped_organizations, expires_at } = body
+  const { label, scopes, scoped_teams, scoped_organizations } = body
+  const expires_at = parseTimestamp(body.expires_at, 'expires_at')
   return {
     ...(label === undefined ? {} : { label }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(scoped_teams === undefined ? {} : { scoped_projects: scoped_teams }),
     ...(scoped_organizations === undefined ? {} : { scoped_organizations }),
-    ...(expires_at === undefined
-      ? {}
-      : { expires_at: expires_at === null ? null : new Date(expires_at) }),
+    ...(expires_at === undefined ? {} : { expires_at }),
   }
 }
 

@@ -7,6 +7,7 @@ import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
 import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
+import { parseTimestamp } from '../bodies/timestamps.ts'
 import { everyProjectRoute } from '../route.ts'
 import { serializeProject } from './projects.ts'
 
@@ -32,7 +33,7 @@ export const DEMO_ROUTES = [
       requireLevel(level, ADMIN)
       const { seed, persons, days, end_at } = body
       const wanted = { project_id: project.id, seed, persons, days }
-      const ends = end_at === undefined ? undefined : new Date(end_at)
+      const ends = parseTimestamp(end_at, 'end_at') ?? undefined
       requestDemoData(app.control, { ...wanted, end_at: ends }, app.now())
       app.demo.look()
       const changed = findProject(app.control, project.id) ?? project

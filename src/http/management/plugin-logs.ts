@@ -6,6 +6,7 @@ import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers/answers.ts'
 import { neighbourPages, readPage, requireSearch } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
+import { readTimestamp } from '../bodies/timestamps.ts'
 
 const LIMIT_MAX = 1000
 
@@ -34,8 +35,8 @@ export function answerLog(app: AppContext, request: Request, { id }: PluginConfi
 function momentIn(query: URLSearchParams, name: string): Date | null {
   const text = query.get(name)
   if (text === null || text === '') return null
-  const moment = new Date(text)
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(moment.getTime())) return moment
+  const moment = readTimestamp(text)
+  if (moment !== null) return moment
   throw new Refusal('invalid_date', 'Enter a valid ISO 8601 date-time.', { attr: name })
 }
 

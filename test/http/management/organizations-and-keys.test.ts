@@ -133,6 +133,7 @@ describe('a personal API key', () => {
       'expires_at',
     ],
     [{ label: 'k', scopes: ['*'], expires_at: 'soon' }, 400, 'invalid_input', 'expires_at'],
+    [{ label: 'k', scopes: ['*'], expires_at: '2099-02-30' }, 400, 'invalid_input', 'expires_at'],
   ])('is refused the body %j', async (body, status, code, attr) => {
     const answer = await ask(owner, 'POST /api/personal_api_keys/', body)
     expect([answer.status, answer.json['code'], answer.json['attr']]).toEqual([status, code, attr])
