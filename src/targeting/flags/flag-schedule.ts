@@ -61,9 +61,7 @@ export class FlagSchedule extends PeriodicTask {
   }
 
   async #tryOne(id: number, now: Date): Promise<void> {
-    const { control } = this.#context
-    const its = eq(scheduled_changes.id, id)
-    const change = control.select().from(scheduled_changes).where(its).get()
+    const change = this.#find(id)
     // Somebody may have deleted it meanwhile.
     if (change === undefined) return
     try {
@@ -77,11 +75,18 @@ export class FlagSchedule extends PeriodicTask {
     }
   }
 
+  #find(id: number): ScheduledChange | undefined {
+    const its = eq(scheduled_changes.id, id)
+    return this.#context.control.select().from(scheduled_changes).where(its).get()
+  }
+
   /** The change and its execution mark are one commit, so it happens exactly once. */
   async #apply(change: ScheduledChange, now: Date): Promise<void> {
     const { control } = this.#context
     const editor = await this.#editorOf(change)
     control.transaction(() => {
+      // Somebody may have changed or deleted it while definitions were read; the next round reads it anew.
+      if (!Bun.deepEquals(this.#find(change.id), change)) return
       const flag = getFlag(control, change.project_id, change.flag_id)
       if (flag.deleted) {
         throw new Refusal('invalid_input', 'The feature flag has been deleted.')

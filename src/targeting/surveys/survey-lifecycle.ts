@@ -10,14 +10,7 @@ import type { FlagDefinitions } from '../flags/flag-definitions.ts'
 import { editorFor } from '../shared/editor.ts'
 import { PeriodicTask } from '../shared/periodic-task.ts'
 import { surveys } from '../tables.ts'
-import {
-  findSurvey,
-  getSurvey,
-  iterationAt,
-  type Survey,
-  type SurveyChanges,
-  updateSurvey,
-} from './survey.ts'
+import { findSurvey, iterationAt, type Survey, type SurveyChanges, updateSurvey } from './survey.ts'
 
 type SurveyLifecycleContext = {
   readonly control: ControlDB
@@ -72,10 +65,9 @@ export class SurveyLifecycle extends PeriodicTask {
     if (responses_limit === null || responses_limit <= 0 || start_date === null) return
     const values = { survey: id, from: start_date.toISOString() }
     const [row] = await this.#context.ask(project_id, ANSWERS, values)
-    if (Number(row?.[0] ?? 0) < responses_limit) return
-    // The survey may have changed while the query ran.
-    const present = getSurvey(this.#context.control, project_id, id)
-    if (present.end_date === null) await this.#change(present, { end_date: now }, now)
+    if (Number(row?.[0] ?? 0) >= responses_limit) {
+      await this.#change(survey, { end_date: now }, now)
+    }
   }
 
   /** The running surveys by their ids; all of them may be megabytes. */
@@ -90,11 +82,18 @@ export class SurveyLifecycle extends PeriodicTask {
     return this.#context.control.select({ id, project_id }).from(surveys).where(is_running).all()
   }
 
-  /** Changes a survey on behalf of its author. */
-  async #change(survey: Survey, changes: SurveyChanges, now: Date): Promise<void> {
-    const project = findProject(this.#context.control, survey.project_id)
+  /** Changes a survey on behalf of its author, if it still runs. */
+  async #change(
+    { id, project_id, created_by }: Survey,
+    changes: SurveyChanges,
+    now: Date,
+  ): Promise<void> {
+    const { control } = this.#context
+    const project = findProject(control, project_id)
     if (project === null) return
-    const editor = await editorFor(this.#context, project, survey.created_by)
-    updateSurvey(editor, survey, changes, now)
+    const editor = await editorFor(this.#context, project, created_by)
+    // Others may have changed it while queries ran and definitions were read.
+    const present = findSurvey(control, project_id, id)
+    if (present?.end_date === null) updateSurvey(editor, present, changes, now)
   }
 }

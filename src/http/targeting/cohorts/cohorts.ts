@@ -63,8 +63,9 @@ const MEMBER_ROUTES = [
     answers: { 200: CohortAnswer },
     answer: async (app, call) => {
       const { params, project, caller } = call
-      const before = getCohort(app.control, project.id, parseNumberId(params))
       const { body, named } = await readCohort(app, call)
+      // Read now: others may change the cohort while a table is uploaded.
+      const before = getCohort(app.control, project.id, parseNumberId(params))
       const editor = targetingEditor(app, project, caller)
       editor.narrowReaders('Cohort')
       const cohort = updateCohort(editor, before, body, app.now())

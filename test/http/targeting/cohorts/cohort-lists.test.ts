@@ -55,6 +55,27 @@ test('people are uploaded by e-mail address, in small and large letters alike', 
   expect((await upload('POST', COHORTS, 'bob\ncat\n')).body['count']).toBe(2)
 })
 
+test('a change that comes while another one is still being sent is kept', async () => {
+  const path = `${COHORTS}${await idOf({ name: 'before', is_static: true })}/`
+  const sending = Promise.withResolvers<void>()
+  const body = new ReadableStream({
+    async start(controller) {
+      await sending.promise
+      controller.enqueue(new TextEncoder().encode('{"description":"people"}'))
+      controller.close()
+    },
+  })
+  const headers = {
+    Authorization: `Bearer ${world.first.personal_api_key}`,
+    'Content-Type': 'application/json',
+  }
+  const slow = world.send(path, { method: 'PATCH', headers, body })
+  await Bun.sleep(10)
+  await manage(world, 'PATCH', path, { name: 'after' })
+  sending.resolve()
+  expect(await (await slow).json()).toMatchObject({ name: 'after', description: 'people' })
+})
+
 test.each(['', 'name,plan\nann,pro\n'])('a table like %j makes no cohort', async (csv) => {
   const before = (await manage(world, 'GET', COHORTS)).body['count']
   expect(await upload('POST', COHORTS, csv)).toMatchObject({ status: 400, body: { attr: 'csv' } })

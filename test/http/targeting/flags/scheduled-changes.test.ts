@@ -48,6 +48,26 @@ async function lookAt(time: string): Promise<void> {
 }
 
 describe('a planned change', () => {
+  test('does not happen when it is deleted while the flags are read', async () => {
+    const id = putFlag(world, { key: 'kept' })
+    const made = await plan({ record_id: id })
+    const { flags } = world.needs
+    const schedule = new FlagSchedule({
+      ...world.needs,
+      now: () => new Date(START),
+      flags: {
+        expectChange: () => flags.expectChange(),
+        async readyFlagsOf(project_id) {
+          await manage(world, 'DELETE', `${CHANGES}${String(made.body['id'])}/`)
+          return flags.readyFlagsOf(project_id)
+        },
+      },
+    })
+    await schedule.look()
+    await schedule.close()
+    expect(await readFlag(id)).toMatchObject({ active: true })
+  })
+
   test('happens when its time has come, once, and the log tells who planned it', async () => {
     const id = putFlag(world, { key: 'one' })
     const made = await plan({ record_id: id })

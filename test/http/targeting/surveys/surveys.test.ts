@@ -160,6 +160,40 @@ describe('a survey', () => {
     expect(await isOver()).toEqual([true, false])
   })
 
+  test('keeps a change that comes while its next turn is prepared', async () => {
+    const begun = Date.now()
+    const now = () => new Date(begun + 31 * 86_400_000)
+    // The turns of all other surveys.
+    await lookAfter(now)
+    const { body } = await create({
+      name: 'Often',
+      questions: QUESTIONS,
+      start_date: new Date(begun).toISOString(),
+      iteration_count: 2,
+      iteration_frequency_days: 30,
+    })
+    const path = `${SURVEYS}${String(body['id'])}/`
+    const { flags } = world.needs
+    const turns = new SurveyLifecycle({
+      ...world.needs,
+      ask: eventQueryContext(world.needs),
+      now,
+      flags: {
+        expectChange: () => flags.expectChange(),
+        async readyFlagsOf(project_id) {
+          await manage(world, 'PATCH', path, { name: 'Seldom' })
+          return flags.readyFlagsOf(project_id)
+        },
+      },
+    })
+    await turns.look()
+    expect((await manage(world, 'GET', path)).body).toMatchObject({
+      name: 'Seldom',
+      current_iteration: 2,
+    })
+    await manage(world, 'DELETE', path)
+  })
+
   test('is looked after again when surveys could not be read for a while', async () => {
     const { control } = world.needs
     const turns = new SurveyLifecycle({
