@@ -16,6 +16,9 @@ export function queryOf(url: string): string {
 /** The path that browsers find in front of ours: '' for most public URLs, `/tidemark` of `https://www.example.com/tidemark`. */
 export const basePathOf = (public_url: string): string => pathOf(public_url)
 
+/** The path with its query string, still percent-encoded. */
+export const pathAndQueryOf = (url: string): string => url.slice(pathStart(url)) || '/'
+
 function pathStart(url: string): number {
   const host = url.indexOf('://')
   const slash = url.indexOf('/', host === -1 ? 0 : host + 3)

@@ -4,6 +4,7 @@ import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
+import { monthsBefore } from '../storage/files/file-months.ts'
 import { readLogState } from '../storage/files/manifest.ts'
 import { sha256Of, temporaryFolder } from '../storage/files/parquet.ts'
 import { listPendingRemovals } from '../storage/log/pending-removals.ts'
@@ -490,17 +491,10 @@ async function expireMonths({ context, expiry }: ShippingRound): Promise<void> {
     if (Math.abs(there_ms - now) > CLOCKS_APART_MS_MAX)
       throw new Error('the clocks of this machine and of ClickHouse differ by more than a day')
     for (const { project_id, months } of kept) {
-      const rows = await deleteMonthsBefore(context.nodes, project_id, monthBefore(now, months))
+      const first = monthsBefore(now * 1000, months)
+      const rows = await deleteMonthsBefore(context.nodes, project_id, first)
       if (rows > 0) context.log.info({ project_id, rows }, 'expired months are deleted')
     }
   }
   expiry.at_ms = performance.now() + EXPIRY_MS
-}
-
-/** The month a number of months before an instant's, as `2026-11`. */
-function monthBefore(now_ms: number, months: number): string {
-  const at = new Date(now_ms)
-  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months))
-    .toISOString()
-    .slice(0, 7)
 }

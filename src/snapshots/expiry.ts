@@ -1,6 +1,7 @@
 /** Deletes months beyond their project's retention. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
+import { monthsBefore } from '../storage/files/file-months.ts'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
@@ -86,12 +87,4 @@ export function findExpired(
     const months = monthsKept(project_id)
     return months !== null && month < monthsBefore(believed_us, months)
   })
-}
-
-/** The month a number of months before an instant's, as `2026-11`. */
-function monthsBefore(at_us: number, months: number): string {
-  const at = new Date(at_us / 1000)
-  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months))
-    .toISOString()
-    .slice(0, 7)
 }

@@ -1,5 +1,6 @@
 /** Passes requests that an edge does not answer by itself on to its home, or refuses them. */
 import { Refusal } from '../../errors.ts'
+import { pathAndQueryOf } from '../addresses.ts'
 import { answerError, answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import { clientIpFinder } from '../callers/client-ip.ts'
@@ -37,7 +38,7 @@ export function passOthersOn(context: OthersContext): Endpoint['answer'] {
   const findIp = clientIpFinder(context.trusted_proxies)
   return async (request, _params, socket) => {
     try {
-      const path = afterHost(request.url)
+      const path = pathAndQueryOf(request.url)
       if (isForServers(path)) throw new Refusal('not_found', 'Endpoint not found.')
       const headers = withoutConnection(request.headers)
       const ip = findIp(socket?.requestIP(request)?.address ?? '', request.headers)
@@ -87,11 +88,4 @@ function withoutConnection(given: Headers): Headers {
   const headers = new Headers(given)
   for (const name of OF_CONNECTION) headers.delete(name)
   return headers
-}
-
-/** The path with its query string. */
-function afterHost(url: string): string {
-  const host = url.indexOf('://')
-  const slash = url.indexOf('/', host === -1 ? 0 : host + 3)
-  return slash === -1 ? '/' : url.slice(slash)
 }

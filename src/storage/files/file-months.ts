@@ -18,6 +18,12 @@ export function monthOf(at_us: number): string {
   return new Date(at_us / 1000).toISOString().slice(0, 'yyyy-mm'.length)
 }
 
+/** The month a number of months before that of a time: `2026-11`. */
+export function monthsBefore(at_us: number, months: number): string {
+  const at = new Date(at_us / 1000)
+  return monthOf(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months) * 1000)
+}
+
 /** True when several months share the file. */
 export function isShared(file: MonthRange): boolean {
   return firstMonthOf(file) !== file.month
