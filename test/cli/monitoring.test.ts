@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { printAlertRules } from '../../src/cli/monitoring/alert-rules.ts'
 import { printDashboard } from '../../src/cli/monitoring/dashboard.ts'
 import { EDGE_METRICS } from '../../src/http/edges/edge-health.ts'
-import { printMetrics } from '../../src/http/metrics/metrics.ts'
+import { METRICS, printPage } from '../../src/http/metrics/metrics.ts'
 import { STANDBY_METRICS } from '../../src/http/standby/standby-health.ts'
 import { askUntil } from '../flows/clients/patience.ts'
 import { freePort } from '../flows/processes/server.ts'
@@ -56,7 +56,7 @@ async function openBusyWorld(): Promise<World> {
 test('the dashboard and the rules name no figure that the server does not have', async () => {
   await using world = await openBusyWorld()
   const known = new Set<string>([...EDGE_METRICS, ...STANDBY_METRICS].map(({ name }) => name))
-  const page = printMetrics(world.needs)
+  const page = printPage(METRICS, world.needs)
   for (const [, name] of page.matchAll(/^# TYPE (\w+)/gm)) known.add(name ?? '')
   const named = namesIn([...panelQueries, ...rules.map(({ expr }) => expr)].join(' '))
   expect([...named].filter((name) => !known.has(name))).toEqual([])
@@ -102,7 +102,9 @@ describe.skipIf(!existsSync(PROMETHEUS))('a real Prometheus', () => {
       port: 0,
       hostname: '127.0.0.1',
       fetch: () =>
-        new Response(printMetrics(world.needs), { headers: { 'Content-Type': 'text/plain' } }),
+        new Response(printPage(METRICS, world.needs), {
+          headers: { 'Content-Type': 'text/plain' },
+        }),
     })
     const config_path = join(folder, 'prometheus.yml')
     writeFileSync(

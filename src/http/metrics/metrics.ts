@@ -318,11 +318,6 @@ function histogramSamples(
   ]
 }
 
-/** Prints all metrics of a server as a page. */
-export function printMetrics(app: AppContext): string {
-  return printPage(METRICS, app)
-}
-
 /** Prints metrics as a page. */
 export function printPage<Source>(
   metrics: readonly MetricDefinition<Source>[],

@@ -193,13 +193,6 @@ export class PersonReader {
       .map(listedPerson)
   }
 
-  countPersons(project_id: number): number {
-    return this.#count(
-      'select count(*) as count from persons where project_id = ? and is_deleted = 0',
-      [project_id],
-    )
-  }
-
   /** Up to `limit` groups of a type after the given key, in the order of their keys; fewer as `listPersons` does. */
   listGroups(
     at: { readonly project_id: number; readonly group_type_index: number },
