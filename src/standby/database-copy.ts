@@ -133,6 +133,7 @@ export class DatabaseCopy {
 
   /** Appends received bytes. False when they do not continue this copy: then another one has to be begun. */
   take({ log, frames }: ReceivedLog): boolean {
+    // An answer that was cut off is asked for again, which only a run that has begun can do.
     if (frames.length !== (log.until - log.from) * frameBytes(log.page_bytes))
       return this.#run !== null
     if (this.#run === null || log.salts !== this.#run.salts) {

@@ -7,7 +7,7 @@ import { LOG_HEADER_BYTES } from '../storage/sqlite/write-ahead-log.ts'
 import { SECOND_MS } from '../time.ts'
 
 const TIMEOUT_MS = 20 * SECOND_MS
-/** The longest silence of a connection before a file is asked for again: a snapshot file may have gigabytes. */
+/** A file that takes longer is asked for again: a snapshot file may have gigabytes. */
 const FILE_TIMEOUT_MS = 3600 * SECOND_MS
 /** The longest line of JSON before the frames: a list of some 300,000 files. */
 const HEAD_BYTES_MAX = 64 * MIB
