@@ -129,11 +129,8 @@ class BackupSchedule {
 
   /** Keys of a bucket reach the child by the environment alone: arguments are in the process list. */
   async #run(args: readonly string[]): Promise<ChildOutput> {
-    const child = Bun.spawn([...ownCommand(args)], {
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
+    const child = tryStart(args)
+    if (child instanceof Error) return { exit_code: 1, out: '', err: child.message }
     this.#child = child
     if (this.#is_stopped) child.kill()
     lowerPriority(child.pid)
@@ -144,6 +141,15 @@ class BackupSchedule {
     ])
     this.#child = null
     return { exit_code, out, err: err.trim() }
+  }
+}
+
+/** Starts a child of this executable; an error where the machine has no file or process left for it. */
+function tryStart(args: readonly string[]) {
+  try {
+    return Bun.spawn([...ownCommand(args)], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 
