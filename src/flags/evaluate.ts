@@ -37,7 +37,8 @@ export type Selection = {
 /** The runtime of a caller whose request and headers name none. */
 export const UNKNOWN_RUNTIME = 'unknown'
 
-const EVERYTHING: Selection = {
+/** Of a caller that selects nothing, as most do. */
+export const EVERYTHING: Selection = {
   flag_keys: null,
   evaluation_runtime: null,
   evaluation_contexts: null,
@@ -128,7 +129,7 @@ function evaluateEach(
     results.push(result)
     if (result.is_failed) subject.has_errors = true
   }
-  return { results, has_errors: subject.has_errors, bugs, texts: null }
+  return { results, has_errors: subject.has_errors, bugs, writeTexts: null }
 }
 
 /** The table's results for the person's buckets, completed by the flags outside of the table. */
@@ -149,7 +150,7 @@ function completeTable(
   }
   const is_all = definitions.active_count === results.length
   const active = is_all ? results : results.filter(isActive)
-  return { results: active, has_errors: subject.has_errors, bugs, texts: null }
+  return { results: active, has_errors: subject.has_errors, bugs, writeTexts: null }
 }
 
 function isActive({ flag }: FlagResult): boolean {

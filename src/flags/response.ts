@@ -1,10 +1,9 @@
 /** Serializes one evaluation as the answers of decide (versions 1–4) and flags. */
 
 import { responseTexts } from './decision-cache/decision.ts'
-import type { Evaluation } from './result.ts'
-import { type FlagResult, valueOf } from './result.ts'
+import { type Evaluation, type FlagResult, type TextSink, valueOf } from './result.ts'
 
-type DecideVersion = 1 | 2 | 3 | 4
+export type DecideVersion = 1 | 2 | 3 | 4
 
 /** One flag in decide v4 and flags v2. */
 type FlagDetails = {
@@ -59,26 +58,43 @@ export function decideMembers(evaluation: Evaluation, version: DecideVersion): F
   }
 }
 
-/** `decideMembers` as JSON without braces, joined from texts that are made once per definition. */
-export function decideText(evaluation: Evaluation, version: DecideVersion): string {
+/** Writes `decideMembers` as JSON without braces, in texts that are made once per definition. */
+export function writeDecide(out: TextSink, evaluation: Evaluation, version: DecideVersion): void {
   switch (version) {
     case 1:
     case 2:
-      return JSON.stringify(decideMembers(evaluation, version)).slice(1, -1)
+      return out.write(JSON.stringify(decideMembers(evaluation, version)).slice(1, -1))
     case 3:
-      return valuesText(evaluation)
+      return writeValues(out, evaluation)
     case 4:
-      return detailsText(evaluation)
+      return writeDetails(out, evaluation)
   }
 }
 
-function valuesText(evaluation: Evaluation): string {
-  const { values, payloads } = evaluation.texts ?? responseTexts(evaluation.results)
-  return `"featureFlags":{${values}},"featureFlagPayloads":{${payloads}},"errorsWhileComputingFlags":${evaluation.has_errors}`
+const PAYLOADS = '},"featureFlagPayloads":{'
+const NO_ERRORS = '},"errorsWhileComputingFlags":false'
+const ERRORS = '},"errorsWhileComputingFlags":true'
+
+function writeValues(out: TextSink, evaluation: Evaluation): void {
+  out.write('"featureFlags":{')
+  if (evaluation.writeTexts === null) {
+    const { values, payloads } = responseTexts(evaluation.results)
+    out.write(values)
+    out.write(PAYLOADS)
+    out.write(payloads)
+  } else {
+    evaluation.writeTexts(out, PAYLOADS)
+  }
+  out.write(evaluation.has_errors ? ERRORS : NO_ERRORS)
 }
 
-function detailsText({ results, has_errors }: Evaluation): string {
-  return `"flags":{${results.map(detailText).join(',')}},"errorsWhileComputingFlags":${has_errors}`
+function writeDetails(out: TextSink, { results, has_errors }: Evaluation): void {
+  out.write('"flags":{')
+  results.forEach((result, index) => {
+    if (index > 0) out.write(',')
+    out.write(detailText(result))
+  })
+  out.write(has_errors ? ERRORS : NO_ERRORS)
 }
 
 /** JSON by result; persons share results. */

@@ -38,6 +38,9 @@ export type FlagResult = {
 /** The members of an answer's two objects, as JSON. */
 export type ResponseTexts = { readonly values: string; readonly payloads: string }
 
+/** Takes an answer's text in pieces: joined, they would be as many strings that are garbage at once. */
+export type TextSink = { write(text: string): void }
+
 export type Evaluation = {
   /** Every active flag that the caller gets, in stored order, failed ones included. */
   readonly results: readonly FlagResult[]
@@ -45,8 +48,8 @@ export type Evaluation = {
   readonly has_errors: boolean
   /** Bugs, as opposed to invalid definitions; the caller logs them. */
   readonly bugs: readonly FlagBug[]
-  /** The JSON of the results, if it is cached. */
-  readonly texts: ResponseTexts | null
+  /** Writes the JSON of the values, a separator, and the JSON of the payloads; null if no JSON is cached. */
+  readonly writeTexts: ((out: TextSink, separator: string) => void) | null
 }
 
 export type FlagBug = { readonly flag_key: string; readonly cause: unknown }

@@ -6,6 +6,7 @@ import type {
   StoredFlag,
 } from '../../src/flags/definition-types.ts'
 import { evaluateFlags, type Selection } from '../../src/flags/evaluate.ts'
+import { type DecideVersion, writeDecide } from '../../src/flags/response.ts'
 import type { Evaluation } from '../../src/flags/result.ts'
 import { type FlagResult, valueOf } from '../../src/flags/result.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
@@ -69,4 +70,11 @@ export function valuesFor(
 ): Record<string, boolean | string> {
   const evaluation = evaluateFlags(definitions, person, selection)
   return Object.fromEntries(evaluation.results.map((result) => [result.flag.key, valueOf(result)]))
+}
+
+/** The flag members of an answer, as JSON text without braces. */
+export function decideText(evaluation: Evaluation, version: DecideVersion): string {
+  const texts: string[] = []
+  writeDecide({ write: (text) => void texts.push(text) }, evaluation, version)
+  return texts.join('')
 }

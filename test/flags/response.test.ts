@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { PostHog } from 'posthog-node'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { decideMembers, decideText, decideVersion } from '../../src/flags/response.ts'
-import { makeDefinitions, makeFlag, makePerson } from './make.ts'
+import { decideMembers, decideVersion } from '../../src/flags/response.ts'
+import { decideText, makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 const payloads = { true: '{"a":1}', test: '"t"' }
 const definitions = makeDefinitions([
@@ -141,8 +141,8 @@ describe('an unmodified posthog-node that asks the server', () => {
   })
 })
 
-describe('decideText', () => {
-  test.each([1, 2, 3, 4] as const)('says in version %i what decideMembers says', (version) => {
+describe('writeDecide', () => {
+  test.each([1, 2, 3, 4] as const)('writes in version %i what decideMembers says', (version) => {
     const odd = makeDefinitions([
       makeFlag({ key: 'on' }),
       makeFlag({ key: '"quoted"', filters: { groups: [{}], payloads: { true: '{"a":1}' } } }),

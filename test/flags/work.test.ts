@@ -4,9 +4,8 @@ import { array, assert, constantFrom, property } from 'fast-check'
 import { RE2JS } from 're2js'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { compilePattern, patternSizeFault } from '../../src/flags/operators/pattern.ts'
-import { decideText } from '../../src/flags/response.ts'
 import { randomRuns } from '../random-runs.ts'
-import { makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
+import { decideText, makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 /** One evaluation takes a fiftieth of this; the machine may be busy. */
 const LONG_MS = 1000

@@ -1,6 +1,6 @@
 /** One person's outcome in a decision table: a code byte per group of flags, and from them the results or the JSON. */
 import type { Buckets } from '../bucket.ts'
-import type { Evaluation, FlagBug, FlagResult, ResponseTexts } from '../result.ts'
+import type { Evaluation, FlagBug, FlagResult, ResponseTexts, TextSink } from '../result.ts'
 import type { DecisionTable, FlagGroup, OpenFlag } from './decision-table.ts'
 
 const NO_BUGS: readonly FlagBug[] = []
@@ -30,7 +30,7 @@ export function decodeResults(
   return all
 }
 
-/** An evaluation that a table decided completely. Most callers read only its `texts`. */
+/** An evaluation that a table decided completely. Most callers only write its texts. */
 export class TableEvaluation implements Evaluation {
   readonly has_errors = false
   readonly bugs = NO_BUGS
@@ -46,17 +46,17 @@ export class TableEvaluation implements Evaluation {
     return decodeResults(this.#decision_table, this.#outcome_codes).filter(isActive)
   }
 
-  get texts(): ResponseTexts {
+  writeTexts(out: TextSink, separator: string): void {
     const { flag_groups } = this.#decision_table
-    let values = ''
     let payloads = ''
     for (let index = 0; index < flag_groups.length; index += 1) {
       const code = this.#outcome_codes.charCodeAt(index)
       const texts = flag_groups[index]?.texts[code] ?? this.#formatGroup(index, code)
-      values += texts.values
+      out.write(texts.values)
       payloads += texts.payloads
     }
-    return { values, payloads: payloads.slice(1) }
+    out.write(separator)
+    if (payloads !== '') out.write(payloads.slice(1))
   }
 
   #formatGroup(index: number, code: number): ResponseTexts {

@@ -1,7 +1,7 @@
 /** Decodes requests of decide and flags: bodies are encoded like events, members have several names. */
 
 import { Refusal } from '../../errors.ts'
-import type { Selection } from '../../flags/evaluate.ts'
+import { EVERYTHING, type Selection } from '../../flags/evaluate.ts'
 import { memoizeLast } from '../../flags/operators/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
 import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
@@ -46,7 +46,14 @@ export function readFlagRequest(
   body: Uint8Array<ArrayBuffer>,
   knowsToken: (token: string) => boolean,
 ): FlagRequest {
-  const { value, fields } = decode(request, body, knowsToken)
+  const query = queryOf(request.url)
+  const plain = decodePlain(body)
+  if (plain !== undefined) return flagRequestOf(plain, sameFieldsOf(query))
+  const { value, fields } = decode(request, query, body, knowsToken)
+  return flagRequestOf(value, fields)
+}
+
+function flagRequestOf(value: unknown, fields: FormFields): FlagRequest {
   if (!isObject(value)) throw refuseMalformed('not an object')
   if (isDeeperThan(value, depth_max))
     throw refuseMalformed(`nested deeper than ${depth_max} levels`)
@@ -66,15 +73,12 @@ export function readFlagRequest(
 }
 
 function decode(
-  request: Request,
+  { headers }: Request,
+  query: string,
   body: Uint8Array<ArrayBuffer>,
   knowsToken: (token: string) => boolean,
 ): { readonly value: unknown; readonly fields: FormFields } {
-  const query = queryOf(request.url)
-  const plain = decodePlain(body)
-  if (plain !== undefined) return { value: plain, fields: sameFieldsOf(query) }
   try {
-    const { headers } = request
     return decodeRequest(
       {
         path: '',
@@ -141,8 +145,10 @@ function tokenOf(body: FlagRequestBody, fields: FormFields): unknown {
 function selectionOf(body: FlagRequestBody): Selection {
   const runtime = body['evaluation_runtime']
   const contexts = textsOrNull(body['evaluation_contexts'] ?? body['evaluation_environments'])
+  const flag_keys = textsOrNull(body['flag_keys_to_evaluate'] ?? body['flag_keys'])
+  if (contexts === null && flag_keys === null && typeof runtime !== 'string') return EVERYTHING
   return {
-    flag_keys: textsOrNull(body['flag_keys_to_evaluate'] ?? body['flag_keys']),
+    flag_keys,
     evaluation_runtime: typeof runtime === 'string' ? runtimeNamed(runtime) : null,
     // A body has room for 250,000 of them, and each flag looks for its own.
     evaluation_contexts: contexts && new Set(contexts),

@@ -1,13 +1,14 @@
 /** decide and flags: the flags of one person, for SDKs. */
 import { Refusal } from '../../errors.ts'
-import { decideText, decideVersion } from '../../flags/response.ts'
-import type { Evaluation } from '../../flags/result.ts'
+import { decideVersion, writeDecide } from '../../flags/response.ts'
+import type { Evaluation, TextSink } from '../../flags/result.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import { answerFlags, type FlagAnswer } from '../../targeting/flags/answer-flags.ts'
 import type { ProjectFlags } from '../../targeting/flags/flag-definitions.ts'
 import { noteProject, resumeWork } from '../../threads/this-thread.ts'
 import { secondsSince } from '../../threads/timings.ts'
 import { pathOf } from '../addresses.ts'
+import { AnswerText } from '../answers/answer-text.ts'
 import { JSON_HEADERS } from '../answers/answers.ts'
 import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
 import { answerError, type Report } from '../answers/refusals.ts'
@@ -25,8 +26,8 @@ type FlagDialect = {
   readonly no_distinct_id: string
   /** The member of an answer without flags, as JSON text. */
   readonly no_flags: string
-  /** Serializes the answer, from an evaluation or null. */
-  readonly compose: (call: FlagCall, evaluation: Evaluation | null, now: Date) => string
+  /** Writes the answer as JSON without braces, from an evaluation or null. */
+  readonly write: (out: TextSink, call: FlagCall, evaluation: Evaluation | null, now: Date) => void
 }
 
 /** The parts that every request to one name of the endpoint needs. */
@@ -50,7 +51,7 @@ const DECIDE: FlagDialect = {
   wrong_key: 'Project API key invalid. You can find your project API key in the project settings.',
   no_distinct_id: 'Decide requires a distinct_id.',
   no_flags: '"featureFlags":{}',
-  compose: composeDecide,
+  write: writeDecideAnswer,
 }
 
 const FLAGS: FlagDialect = {
@@ -59,7 +60,7 @@ const FLAGS: FlagDialect = {
     'The provided API key is invalid or has expired. Please check your API key and try again.',
   no_distinct_id: 'The distinct_id field is missing from the request. Please include a valid one.',
   no_flags: '"flags":{}',
-  compose: composeFlags,
+  write: writeFlagsAnswer,
 }
 
 const PATHS: readonly (readonly [path: string, dialect: FlagDialect])[] = [
@@ -69,6 +70,7 @@ const PATHS: readonly (readonly [path: string, dialect: FlagDialect])[] = [
 
 const PREFLIGHT = '{"status":1}'
 const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
+const ANSWER_TEXT = new AnswerText()
 
 /** Creates the flag endpoints; a project token suffices. */
 export function flagEndpoints(app: PublicContext): readonly Endpoint[] {
@@ -95,7 +97,8 @@ async function answerFlagRequest(
   socket: ClientSocket,
 ): Promise<Response> {
   try {
-    const body = await app.bodies.read(request, FLAG_BODY_BYTES_MAX, socket)
+    const body = await app.bodies.readForThread(request, FLAG_BODY_BYTES_MAX, socket)
+    await app.bodies.turnEnd()
     resumeWork()
     const flags = readFlagRequest(request, body, knowsToken)
     const project = requireProject(app, dialect, flags.token)
@@ -116,9 +119,12 @@ async function answerFlagRequest(
     if (answer !== null && answer.overrides.length > 0) {
       await storeOverrides(app, answer.overrides)
     }
-    const text = dialect.compose(call, answer?.evaluation ?? null, now)
-    if (origin === null) return new Response(text, ANSWER_INIT)
-    return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
+    const out = ANSWER_TEXT.begin()
+    out.write('{')
+    dialect.write(out, call, answer?.evaluation ?? null, now)
+    out.write('}')
+    if (origin === null) return new Response(out.bytes(), ANSWER_INIT)
+    return new Response(out.bytes(), { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
   } catch (error) {
     const path = pathOf(request.url)
     const report: Report = (err, error_id) => app.log.error({ err, error_id, path })
@@ -136,26 +142,45 @@ function requireProject(app: PublicContext, dialect: FlagDialect, token: unknown
   throw new Refusal('invalid_api_key', dialect.wrong_key, { attr: 'api_key' })
 }
 
-function composeDecide(
+function writeDecideAnswer(
+  out: TextSink,
   { flags, project, origin }: FlagCall,
   evaluation: Evaluation | null,
-): string {
+): void {
   const version = decideVersion(flags.fields['v'])
-  const common = `"requestId":"${Bun.randomUUIDv7()}",${siteConfigText(project, origin)}`
-  if (evaluation !== null) return `{${decideText(evaluation, version)},${common}}`
-  return `{"${version === 4 ? 'flags' : 'featureFlags'}":{},${common}}`
+  if (evaluation !== null) writeDecide(out, evaluation, version)
+  else out.write(version === 4 ? '"flags":{}' : '"featureFlags":{}')
+  writeRequestId(out)
+  out.write('",')
+  out.write(siteConfigText(project, origin))
 }
 
-function composeFlags(call: FlagCall, evaluation: Evaluation | null, now: Date): string {
-  const { flags, project, origin } = call
+function writeFlagsAnswer(
+  out: TextSink,
+  { flags, project, origin }: FlagCall,
+  evaluation: Evaluation | null,
+  now: Date,
+): void {
   const { v, config } = flags.fields
   const has_config = config === undefined ? v === undefined : isTrue(config)
   const version = v?.trim() === '1' ? 1 : 2
-  const common = `"requestId":"${Bun.randomUUIDv7()}","evaluatedAt":${now.getTime()}`
-  const tail = has_config ? `${common},${siteConfigText(project, origin)}` : common
-  if (evaluation !== null) return `{${decideText(evaluation, version === 1 ? 3 : 4)},${tail}}`
-  const none = version === 1 ? '"featureFlags":{},"featureFlagPayloads":{}' : '"flags":{}'
-  return `{${none},"errorsWhileComputingFlags":false,${tail}}`
+  if (evaluation !== null) {
+    writeDecide(out, evaluation, version === 1 ? 3 : 4)
+  } else {
+    out.write(version === 1 ? '"featureFlags":{},"featureFlagPayloads":{}' : '"flags":{}')
+    out.write(',"errorsWhileComputingFlags":false')
+  }
+  writeRequestId(out)
+  out.write(`","evaluatedAt":${now.getTime()}`)
+  if (!has_config) return
+  out.write(',')
+  out.write(siteConfigText(project, origin))
+}
+
+/** Writes the member but for its closing quote, which the next piece begins with. */
+function writeRequestId(out: TextSink): void {
+  out.write(',"requestId":"')
+  out.write(Bun.randomUUIDv7())
 }
 
 function readyFlags(app: PublicContext, { project, flags: { groups } }: FlagCall) {

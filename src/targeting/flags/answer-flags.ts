@@ -65,7 +65,7 @@ export function answerFlags(
   now: Date,
 ): FlagAnswer {
   const stored = readStored(persons, flags, query)
-  const person = personOf(persons, flags, { query, stored }, now)
+  const person = personOf(persons, flags, query, stored, now)
   const evaluation = evaluateFlags(flags.definitions, person, query.selection)
   return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
 }
@@ -77,18 +77,18 @@ export function findFlagPerson(
   query: FlagQuery,
   now: Date,
 ): FlagPerson {
-  return personOf(persons, flags, { query, stored: readStored(persons, flags, query) }, now)
+  return personOf(persons, flags, query, readStored(persons, flags, query), now)
 }
 
 function personOf(
   persons: PersonSource,
-  flags: ProjectFlags,
-  { query, stored }: { readonly query: FlagQuery; readonly stored: StoredFlagInputs },
+  { project_id, reads }: ProjectFlags,
+  query: FlagQuery,
+  stored: StoredFlagInputs,
   now: Date,
 ): FlagPerson {
-  const { project_id, reads } = flags
-  const { person } = stored
-  return {
+  const { person, unknown } = stored
+  const flag_person = {
     distinct_id: query.distinct_id,
     device_id: query.device_id,
     person_properties: overlayProperties({
@@ -105,8 +105,8 @@ function personOf(
     static_cohorts: reads.needs_person ? membershipOf(persons, project_id, person) : IN_NO_COHORT,
     now: now.getTime(),
     is_store_unavailable: stored.fault !== null,
-    ...(stored.unknown === undefined ? {} : { unknown: stored.unknown }),
   }
+  return unknown === undefined ? flag_person : { ...flag_person, unknown }
 }
 
 type CohortMembership = FlagPerson['static_cohorts']
@@ -138,10 +138,13 @@ function readStored(
     const person = needsPerson(flags, query)
       ? persons.findPerson(project_id, identifierOf(query.distinct_id))
       : null
-    const found = { ...NOTHING, person, groups: readGroups(persons, flags, groups_needed), unknown }
+    const groups = readGroups(persons, flags, groups_needed)
     // An edge that knows one of two persons must not decide for both.
-    if (!reads.has_continuity || unknown?.overrides) return found
-    return { ...found, ...readContinuity(persons, flags, query, person) }
+    const { overrides, to_store } =
+      !reads.has_continuity || unknown?.overrides
+        ? NOTHING
+        : readContinuity(persons, flags, query, person)
+    return { person, groups, overrides, to_store, fault: null, unknown }
   } catch (fault) {
     return { ...NOTHING, fault }
   }
@@ -163,12 +166,14 @@ function personNeeded(flags: ProjectFlags, query: FlagQuery): string | null {
   return needsPerson(flags, query) ? identifierOf(query.distinct_id) : null
 }
 
+const NO_GROUPS: FactsNeeded['groups'] = []
+
 /** The groups of a request whose stored properties are read. */
 function groupsNeeded(
   { reads, definitions }: ProjectFlags,
   { groups }: FlagQuery,
 ): FactsNeeded['groups'] {
-  if (reads.group_indexes.length === 0 || !isObject(groups)) return []
+  if (reads.group_indexes.length === 0 || !isObject(groups)) return NO_GROUPS
   return reads.group_indexes.flatMap((group_type_index) => {
     const type = definitions.group_types[group_type_index]
     const key = type && Object.hasOwn(groups, type) ? groups[type] : null

@@ -5,11 +5,10 @@ import { ResultCache } from '../../../src/flags/decision-cache/result-cache.ts'
 import type { CompiledFlags } from '../../../src/flags/definition.ts'
 import { evaluateFlags } from '../../../src/flags/evaluate.ts'
 import { OPERATORS } from '../../../src/flags/operators/operators.ts'
-import { decideText } from '../../../src/flags/response.ts'
 import type { FlagPerson } from '../../../src/flags/subject.ts'
 import { Work } from '../../../src/flags/work.ts'
 import { randomRuns } from '../../random-runs.ts'
-import { makeCohort, makeDefinitions, makeFlag, makePerson, NOW } from '../make.ts'
+import { decideText, makeCohort, makeDefinitions, makeFlag, makePerson, NOW } from '../make.ts'
 
 const plainly = (definitions: CompiledFlags, person: FlagPerson) =>
   evaluateFlags({ ...definitions, decision_tables: null }, person)
