@@ -8,7 +8,11 @@ import {
   type RemovalPosition,
   removeSlice,
 } from '../../src/ingest/write/event-removal.ts'
-import { QueryEngine, type QuerySettings } from '../../src/query/engine/engine.ts'
+import {
+  type EngineOptions,
+  QueryEngine,
+  type QuerySettings,
+} from '../../src/query/engine/engine.ts'
 import type { WorkerQuery, WorkerValue } from '../../src/query/engine/protocol.ts'
 import { gatheredFolder } from '../../src/storage/files/parquet.ts'
 import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
@@ -59,7 +63,7 @@ export class World implements AsyncDisposable {
 
   openEngine(
     settings: Partial<QuerySettings> = {},
-    options: { readonly spare_slots?: number; readonly spares_kept_ms?: number } = {},
+    options: Pick<EngineOptions, 'idle_ms' | 'spare_slots' | 'spares_kept_ms'> = {},
   ): QueryEngine {
     const engine = new QueryEngine({
       data_dir: this.data_dir,

@@ -89,7 +89,7 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
   {
     name: 'tidemark_query_processes_started_total',
     type: 'counter',
-    help: 'Query processes started; more than one means that one ended.',
+    help: 'Query processes started: the first, those in place of one that ended, and spare ones.',
     read: ({ engine }) => [{ labels: {}, value: engine.state.processes_started }],
   },
   {

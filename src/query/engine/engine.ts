@@ -26,6 +26,7 @@ import type {
 } from './protocol.ts'
 import { type EngineWorker, type QueuedQuery, refuseLate } from './queued-query.ts'
 import { retryAfterEnd, retryInNextWorker } from './retries.ts'
+import { ServingWorker } from './serving-worker.ts'
 import { SpareWorkers } from './spare-workers.ts'
 import { findSpillFault } from './spill-watch.ts'
 import { exonerate, Trials } from './trials.ts'
@@ -51,7 +52,7 @@ type EngineLog = {
   warn(fields: object, message: string): void
 }
 
-type EngineOptions = {
+export type EngineOptions = {
   readonly data_dir: string
   readonly settings: QuerySettings
   readonly log: EngineLog
@@ -61,6 +62,8 @@ type EngineOptions = {
   readonly is_confined?: boolean
   /** Spare workers end after this time without queries of two projects beside each other. */
   readonly spares_kept_ms?: number
+  /** The query process ends after this time without a query, and starts with the next one. */
+  readonly idle_ms?: number
 }
 
 type RunOptions = {
@@ -93,13 +96,11 @@ const DRAIN_TIME_MS = 2000
 const TRIAL_SHARE = 0.5
 const TRIAL_MB_MIN = 64
 const SPARES_KEPT_MS = 600_000
-/** After this many workers in a row that died before their first message, waiting queries are refused. */
-const FAILED_STARTS_MAX = 3
-/** Doubles with each failed start. */
-const RESTART_DELAY_MS_MIN = 200
-const RESTART_DELAY_MS_MAX = 30_000
-/** The engine counts as not ready after this time without a worker; an ordinary restart takes far less. */
-const RESTART_GRACE_MS = 5000
+/**
+ * A query process takes 90 to 150 MB. The query that starts another one takes 0.3 s, not 0.01: long enough that people who
+ * read what a page shows, and pages that refresh themselves, rarely wait for it.
+ */
+const IDLE_MS = 600_000
 /** When new workers could not open this many projects, the fault is not in one project. */
 const UNOPENED_PROJECTS_MAX = 2
 
@@ -108,20 +109,14 @@ export class QueryEngine {
   readonly #log: EngineLog
   readonly #queue: ProjectQueue<QueuedQuery>
   readonly #workers = new Set<EngineWorker>()
-  /** The worker that takes new queries; null between its end and the delayed start of the next. */
-  #serving: EngineWorker | null = null
-  /** The worker that will take new queries once it is ready, in place of a worn one. */
-  #successor: EngineWorker | null = null
+  readonly #serving: ServingWorker
   readonly #trials: Trials
   readonly #spares: SpareWorkers
   /** Number of workers that died by themselves. */
   #deaths = 0
   readonly #calls = new WorkerCalls()
   #children = 0
-  #failed_starts = 0
   #confinement: Confinement = { landlock: 0, seccomp: false }
-  /** Since when there has been no ready worker; null while there is one. Milliseconds. */
-  #down_since: number | null = null
   readonly #backoff = new ProjectBackoff(() => performance.now())
   readonly #ended = new Map<string, number>()
   #opening_failures = 0
@@ -134,7 +129,7 @@ export class QueryEngine {
   constructor({ data_dir, settings, log, ...others }: EngineOptions) {
     // Queries in draining and trial workers do not count against `running_max`.
     this.#queue = new ProjectQueue({ ...settings, guests_max: GUESTS_MAX }, ({ worker }) => {
-      return worker === this.#serving
+      return worker === this.#serving.worker
     })
     this.#log = log
     this.#child_options = {
@@ -159,15 +154,22 @@ export class QueryEngine {
       queue: this.#queue,
       spares: this.#spares,
       send: (task, worker) => this.#send(task, worker),
-      areOthersServed: () => this.#serving?.child.is_ready === true,
+      areOthersServed: () => this.#serving.worker?.child.is_ready === true,
     })
-    this.#down_since = performance.now()
-    this.#serving = this.#spawn('serving')
+    this.#serving = new ServingWorker({
+      spawn: () => this.#spawn('serving'),
+      spares: this.#spares,
+      idle_ms: others.idle_ms ?? IDLE_MS,
+      areNoneAsked: () => this.#queue.state.running + this.#queue.state.waiting === 0,
+      onGivenUp: () => {
+        for (const task of this.#queue.removeWaiting()) task.reject(cannotStart())
+      },
+    })
   }
 
   /** For health checks, metrics and tests. */
   get state() {
-    const child = this.#serving?.child
+    const child = this.#serving.worker?.child
     return {
       /** The process that takes new queries. */
       pid: child?.is_ready ? child.pid : null,
@@ -190,12 +192,8 @@ export class QueryEngine {
   }
 
   #unready(): string | null {
-    if (this.#failed_starts > 0) return 'The query engine does not start.'
-    const down_ms = this.#down_since === null ? 0 : performance.now() - this.#down_since
-    if (down_ms > RESTART_GRACE_MS) return 'The query engine is starting.'
-    return this.#unopened.size >= UNOPENED_PROJECTS_MAX
-      ? 'The query engine cannot open projects.'
-      : null
+    const cannot_open = this.#unopened.size >= UNOPENED_PROJECTS_MAX
+    return this.#serving.unready ?? (cannot_open ? 'The query engine cannot open projects.' : null)
   }
 
   /**
@@ -210,7 +208,7 @@ export class QueryEngine {
     const { project_id } = query
     const is_full = this.#queue.isFull(project_id)
     if (is_full && options.is_patient !== true) return Promise.reject(refuseFullQueue())
-    if (this.#isGivenUp()) return Promise.reject(cannotStart())
+    if (this.#serving.is_given_up) return Promise.reject(cannotStart())
     const wait_ms = this.#backoff.waitMs(project_id)
     if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(refuseInBackOff(wait_ms))
     const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>()
@@ -238,6 +236,7 @@ export class QueryEngine {
     const onAbort = (): void => this.#stop(task, refuseCancelled())
     signal?.addEventListener('abort', onAbort)
     this.#queue.add(task)
+    this.#serving.noteQuery()
     this.#begin()
     return promise.finally(() => {
       clearTimeout(timer)
@@ -264,6 +263,7 @@ export class QueryEngine {
   async close(): Promise<void> {
     this.#is_closing = true
     clearInterval(this.#spill_watch)
+    this.#serving.close()
     this.#spares.close()
     const { waiting, running } = this.#queue
     for (const task of [...waiting, ...running]) task.reject(stopping())
@@ -277,9 +277,9 @@ export class QueryEngine {
     this.#replaceWorn()
     const mayBegin = ({ project_id }: QueuedQuery) => this.#backoff.waitMs(project_id) === 0
     this.#trials.begin(mayBegin)
-    const serving = this.#serving
+    const serving = this.#serving.worker
     if (serving === null) return
-    while (serving.child.is_ready && serving === this.#serving) {
+    while (serving.child.is_ready && serving === this.#serving.worker) {
       const task = this.#queue.takeNext((it) => it.state === 'fresh' && mayBegin(it))
       if (task === null) break
       this.#send(task, serving)
@@ -308,20 +308,16 @@ export class QueryEngine {
   /** Replaces a worn worker when its successor is ready, unless the one before still drains. */
   #replaceWorn(): void {
     const is_draining = [...this.#workers].some(({ retiring }) => retiring === 'worn')
-    if (this.#serving?.is_worn !== true || is_draining) return
-    this.#successor ??= this.#spares.take('serving')
+    const serving = this.#serving.worker
+    if (serving?.is_worn !== true || is_draining) return
     // The worn worker goes on with its queries, each of which has a time limit.
-    if (this.#successor.child.is_ready) this.#retire(this.#serving, 'worn', null)
+    if (this.#serving.prepareSuccessor()) this.#retire(serving, 'worn', null)
   }
 
-  /** Gives the successor back to the spares when the serving worker needs no replacement: its query has stopped after all. */
   #releaseSuccessor(): void {
-    const serving = this.#serving
-    if (this.#successor === null || serving === null || serving.is_worn) return
-    const is_needed = this.#runningIn(serving).some(({ state }) => state === 'stopped')
-    if (is_needed) return
-    this.#spares.giveBack(this.#successor)
-    this.#successor = null
+    this.#serving.releaseSuccessor((worker) =>
+      this.#runningIn(worker).some(({ state }) => state === 'stopped'),
+    )
   }
 
   /** Stops the queries of the project with the most spilled bytes, when the total exceeds the limit. */
@@ -360,9 +356,7 @@ export class QueryEngine {
     worker.child.send({ kind: 'interrupt', id: task.id })
     const isStillRunning = () => this.#queue.findRunning(task.id) === task
     setTimeout(() => {
-      if (isStillRunning() && worker === this.#serving) {
-        this.#successor ??= this.#spares.take('serving')
-      }
+      if (isStillRunning() && worker === this.#serving.worker) this.#serving.prepareSuccessor()
     }, PREPARE_TIME_MS).unref()
     setTimeout(() => {
       if (!isStillRunning()) return
@@ -373,11 +367,7 @@ export class QueryEngine {
 
   /** Gives new queries to the next worker, and ends this one when its running queries have ended, or after `drain_ms`. */
   #retire(worker: EngineWorker, reason: KillReason, drain_ms: number | null): void {
-    if (worker.retiring === null && worker === this.#serving) {
-      this.#serving = this.#successor ?? this.#spares.take('serving')
-      this.#successor = null
-      if (!this.#serving.child.is_ready) this.#down_since ??= performance.now()
-    }
+    if (worker.retiring === null && worker === this.#serving.worker) this.#serving.replace()
     worker.retiring ??= reason
     if (drain_ms !== null) setTimeout(() => worker.child.kill(reason), drain_ms).unref()
     this.#endRetired(worker)
@@ -445,8 +435,7 @@ export class QueryEngine {
     const { pid } = worker.child
     this.#log.info({ pid, memory_is_limited, confinement }, 'query process ready')
     this.#confinement = confinement
-    this.#failed_starts = 0
-    if (worker === this.#serving) this.#down_since = null
+    this.#serving.noteReady(worker)
     this.#releaseSuccessor()
     this.#spares.warm(worker)
     this.#begin()
@@ -522,15 +511,15 @@ export class QueryEngine {
     }
     for (const task of orphans.toReversed()) this.#requeue(task, death, orphans.length === 1)
     this.#spares.forget(worker)
-    if (worker === this.#successor) this.#successor = null
     this.#trials.forget(worker, death)
-    if (worker === this.#serving) this.#restart(death)
+    this.#serving.noteExit(worker, death)
     this.#begin()
   }
 
   #noteExit({ role, asked }: EngineWorker, death: ChildExit, questions: number): void {
     const reason = death.reason ?? 'died'
     if (reason === 'closed' && asked === 0) return
+    if (reason === 'idle') return this.#log.info({}, 'query process ended: nothing was asked')
     this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
     if (reason === 'worn' || reason === 'closed') this.#log.info({ role }, 'query process replaced')
     else this.#log.warn({ ...death, role, questions }, 'query process died')
@@ -546,31 +535,5 @@ export class QueryEngine {
     if (task.suspected_in !== null) exonerate(this.#queue.waiting, task.suspected_in)
     this.#strike(task.project_id)
     task.reject(engineCrashed(death))
-  }
-
-  /** Starts the next worker at once, or after a delay that doubles with each failed start. */
-  #restart({ was_ready }: ChildExit): void {
-    this.#down_since ??= performance.now()
-    this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
-    const may_take_spare = this.#failed_starts === 0
-    this.#serving = this.#successor ?? (may_take_spare ? this.#spares.take('serving') : null)
-    this.#successor = null
-    if (this.#serving?.child.is_ready === true) this.#down_since = null
-    if (this.#serving !== null) return
-    if (this.#isGivenUp()) {
-      for (const task of this.#queue.removeWaiting()) task.reject(cannotStart())
-    }
-    const delay_ms = RESTART_DELAY_MS_MIN * 2 ** (this.#failed_starts - 1)
-    setTimeout(
-      () => {
-        if (!this.#is_closing) this.#serving ??= this.#spawn('serving')
-      },
-      Math.min(RESTART_DELAY_MS_MAX, delay_ms),
-    ).unref()
-  }
-
-  /** True while FAILED_STARTS_MAX starts have failed in a row. */
-  #isGivenUp(): boolean {
-    return this.#failed_starts >= FAILED_STARTS_MAX
   }
 }

@@ -14,7 +14,14 @@ import {
 } from './protocol.ts'
 
 /** The reason why the server killed the worker. */
-export type KillReason = 'closed' | 'exhausted' | 'fault' | 'memory' | 'unresponsive' | 'worn'
+export type KillReason =
+  | 'closed'
+  | 'exhausted'
+  | 'fault'
+  | 'idle'
+  | 'memory'
+  | 'unresponsive'
+  | 'worn'
 
 export type ChildExit = {
   /** Null when the worker died by itself. */

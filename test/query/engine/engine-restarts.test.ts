@@ -197,6 +197,62 @@ test('a project that runs as many queries as may run keeps no other one waiting'
   await Promise.all(long)
 })
 
+describe('a query process that nothing is asked of', () => {
+  test('ends, which is no death and leaves the engine ready; the next query is answered by another one', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { idle_ms: 50 })
+    expect(await ask(engine, ONE)).toEqual([[1]])
+    const { pid } = engine.state
+    await until(() => engine.state.pid === null)
+    await engine.adoptManifest()
+    engine.reopenProject(1)
+    expect(engine.state).toMatchObject({ unready: null, processes_ended: {}, processes_started: 1 })
+    expect(await ask(engine, ONE)).toEqual([[1]])
+    expect(engine.state.pid).not.toBe(pid)
+    expect(engine.state).toMatchObject({ processes_ended: {}, processes_started: 2 })
+  })
+
+  test('answers every query that comes while it ends', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { idle_ms: 10 })
+    const answers: unknown[] = []
+    for (let round = 0; round < fewOrMany(8, 80); round++) {
+      answers.push(await ask(engine, ONE))
+      // Before, at and after the end, which comes by a timer.
+      await Bun.sleep(round % 4 === 0 ? 30 : 8 + (round % 5))
+    }
+    expect(answers).toEqual(answers.map(() => [[1]]))
+    expect(engine.state.processes_ended).toEqual({})
+    expect(engine.state.processes_started).toBeGreaterThan(1)
+  })
+
+  test('lives while a query runs', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { idle_ms: 10 })
+    expect(await ask(engine, 'select sleep_ms(300) is null, $1')).toEqual([[true, 1]])
+    expect(engine.state.processes_started).toBe(1)
+  })
+
+  test('starts once for queries of several projects, and keeps no other one waiting', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { idle_ms: 10, spares_kept_ms: 1 })
+    await ask(engine, ONE)
+    await until(() => engine.state.pid === null)
+    const asked = [1, 2, 3].map((project_id) => ask(engine, ONE, { project_id }))
+    expect(await Promise.all(asked)).toEqual([[[1]], [[1]], [[1]]])
+  })
+
+  test('is not started by the end of the engine', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { idle_ms: 1 })
+    await ask(engine, ONE)
+    await until(() => engine.state.pid === null)
+    await engine.close()
+    expect(await refusal(ask(engine, ONE))).toStartWith('storage_unavailable: ')
+    expect(engine.state.processes_started).toBe(1)
+  })
+})
+
 describe('a query process that does not start', () => {
   test('makes the engine unready and refuse with a time to wait, until it starts by itself', async () => {
     await using world = new World()
