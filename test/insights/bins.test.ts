@@ -1,6 +1,7 @@
 /** Histograms of retention and funnels: as if every event carried the name of its bin, and the same people behind them. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { binEdges } from '../../src/insights/members/breakdown.ts'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, type Sent } from './world.ts'
@@ -15,13 +16,15 @@ const dateRange = { date_from: '2024-06-03', date_to: '2024-06-12' }
 function binsOf(numbers: readonly number[], count: number): readonly (readonly [number, number])[] {
   if (numbers.length === 0) return []
   const cents = (value: number): number => Math.round(value * 100) / 100
+  // By six decimals: 19.99 * 100 is less than 1999.
+  const floor = (value: number): number => Math.floor(Number((value * 100).toFixed(6))) / 100
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)]
-  const first = Math.floor(least * 100) / 100
+  const first = floor(least)
   const edges = [first]
   for (let part = 1; part < count; part += 1) {
     edges.push(cents(first + ((most - first) / count) * part))
   }
-  edges.push(cents(Math.floor(most * 100) / 100 + 0.01))
+  edges.push(cents(floor(most) + 0.01))
   const sorted = [...new Set(edges)].toSorted((a, b) => a - b)
   return sorted.slice(1).map((upper, index) => [sorted[index] ?? 0, upper] as const)
 }
@@ -37,7 +40,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   person: fc.integer({ min: 1, max: 4 }),
   day: fc.integer({ min: 0, max: 9 }),
   event: fc.constantFrom('buy', 'look'),
-  price: fc.option(fc.constantFrom(0, 1, 2.5, 9.99, 10, 33.333, -4)),
+  price: fc.option(fc.constantFrom(0, 1, 2.5, 9.99, 19.99, 33.333, -4)),
 })
 
 /** Events with their price and the name of its bin; no two at the same time. */
@@ -102,6 +105,30 @@ describe('a breakdown by bins', () => {
       }),
       randomRuns(1),
     )
+  })
+})
+
+describe('the bins of numbers', () => {
+  const price = fc.integer({ min: -1_000_000, max: 1_000_000 }).map((cents) => cents / 100)
+
+  test.each([
+    ['prices', price],
+    ['any numbers', fc.double({ noNaN: true, min: -1e300, max: 1e300 })],
+  ])('hold the least and the most of %s', (_, number) => {
+    fc.assert(
+      fc.property(number, number, fc.integer({ min: 1, max: 100 }), (one, other, bin_count) => {
+        const [least, most] = [Math.min(one, other), Math.max(one, other)]
+        const edges = binEdges(least, most, bin_count)
+        expect(edges[0]).toBeLessThanOrEqual(least)
+        expect(edges.at(-1)).toBeGreaterThan(most)
+        expect(edges.length).toBeLessThanOrEqual(bin_count + 1)
+      }),
+    )
+  })
+
+  test('end a hundredth beyond the most, whatever its binary fraction', () => {
+    expect(binEdges(1, 19.99, 3)).toEqual([1, 7.33, 13.66, 20])
+    expect(binEdges(19.99, 19.99, 2)).toEqual([19.99, 20])
   })
 })
 

@@ -24,7 +24,11 @@ export async function queryBins(
   }
   const ends = items.flatMap((item) => {
     const number = expr`toFloat(${breakdownValue(item)})`
-    return item.bin_count === null ? [] : [expr`min(${number})`, expr`max(${number})`]
+    // `Infinity` and `nan`, as texts, are numbers too, and no bin has such an edge.
+    const is_finite = expr`isFinite(${number})`
+    return item.bin_count === null
+      ? []
+      : [expr`minIf(${number}, ${is_finite})`, expr`maxIf(${number}, ${is_finite})`]
   })
   const { rows } = await ask(select`select ${ends} from ${events} where ${condition}`)
   const match = [...(rows[0] ?? [])]

@@ -74,7 +74,8 @@ export function readBreakdowns(filter: BreakdownFilter | null | undefined): Brea
   }
 }
 
-function cohortId(value: number | string): number | 'all' {
+/** Parses a cohort of a breakdown: its id, or `'all'` for everyone, also called 0. Refuses other texts. */
+export function cohortId(value: number | string): number | 'all' {
   if (value === 'all' || Number(value) === 0) return 'all'
   const id = Number(value)
   if (Number.isSafeInteger(id) && id > 0) return id
@@ -174,16 +175,33 @@ const binLabel = (lower: number, upper: number): string => `[${lower},${upper}]`
 
 /** Edges of equal bins over a range, to two decimals; each bin excludes its upper edge. */
 export function binEdges(least: number, most: number, bin_count: number): readonly number[] {
-  const first = Math.floor(least * 100) / 100
+  const first = hundredthBelow(least)
+  const last = hundredthAbove(most)
   const width = (most - first) / bin_count
   const inner = Array.from({ length: bin_count - 1 }, (_, index) =>
     cents(first + width * (index + 1)),
-  )
-  const last = cents(Math.floor(most * 100) / 100 + 0.01)
+  ).filter((edge) => first < edge && edge < last)
   return [...new Set([first, ...inner, last])].toSorted((a, b) => a - b)
 }
 
-const cents = (value: number): number => Math.round(value * 100) / 100
+/** The nearest hundredth at or below a number; 19.99 is its own, though 19.99 × 100 is less than 1999. */
+function hundredthBelow(value: number): number {
+  const near = cents(value)
+  return near <= value ? near : cents(near - 0.01)
+}
+
+/** The next hundredth above a number, or the next double where those are further apart. */
+function hundredthAbove(value: number): number {
+  const next = cents(hundredthBelow(value) + 0.01)
+  if (next > value) return next
+  return Math.min(value + Math.abs(value) * Number.EPSILON, Number.MAX_VALUE)
+}
+
+/** Larger numbers have too few binary digits for hundredths. */
+const HUNDREDTHS_END = 1e13
+
+const cents = (value: number): number =>
+  Math.abs(value) < HUNDREDTHS_END ? Math.round(value * 100) / 100 : value
 
 /** Parses a bin of an answer, `[a,b]`. Refuses other texts. */
 export function edgesOfBin(value: string): readonly number[] {

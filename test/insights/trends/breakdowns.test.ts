@@ -57,6 +57,29 @@ describe('breakdowns', () => {
     ])
   })
 
+  test('cut numbers into equal parts although some texts read as infinite', async () => {
+    await using odd = new InsightWorld()
+    const at = '2024-06-10T10:00:00Z'
+    const sizes = [1, 'Infinity', '-inf', 'nan', 3]
+    odd.send(...sizes.map((size, person) => ({ event: 'odd', person, at, properties: { size } })))
+    const { results } = await odd.ask(
+      {
+        kind: 'TrendsQuery',
+        series: [{ kind: 'EventsNode', event: 'odd' }],
+        trendsFilter: { display: 'ActionsTable' },
+        breakdownFilter: { breakdown: 'size', breakdown_histogram_bin_count: 2 },
+        dateRange: { date_from: '2024-06-10', date_to: '2024-06-10' },
+      },
+      NOW,
+    )
+    const lines = results as { label: string; aggregated_value: number }[]
+    expect(lines.map(({ label, aggregated_value }) => [label, aggregated_value])).toEqual([
+      ['[1,2]', 1],
+      ['[2,3.01]', 1],
+      [NONE, 3],
+    ])
+  })
+
   test('take addresses without their tails', async () => {
     expect(await split({ breakdown: '$current_url', breakdown_normalize_url: true })).toEqual([
       ['https://x.org/pricing', [2, 0, 0, 0]],
