@@ -118,9 +118,10 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
     case 'precalculated-cohort':
     case 'static-cohort': {
       const is_out = operator === 'not_in' || operator === 'is_not'
-      const cohort = constant(BigInt(Math.trunc(Number(value)) || 0))
+      const number = Math.trunc(Number(value))
+      const cohort = Number.isSafeInteger(number) ? BigInt(number) : 0n
       const id = field([...context.prefix, 'id'])
-      return compare(id, is_out ? 'not in cohort' : 'in cohort', cohort)
+      return compare(id, is_out ? 'not in cohort' : 'in cohort', constant(cohort))
     }
   }
   throw refuse('Persons are filtered by their properties, cohorts and HogQL only.', context)

@@ -10,7 +10,7 @@ import {
   type PointOptions,
 } from '../actors/point.ts'
 import type { InsightContext } from '../insight.ts'
-import { hasBreakdown, readBreakdowns } from '../members/breakdown.ts'
+import { cohortId, hasBreakdown, readBreakdowns } from '../members/breakdown.ts'
 import { allOf } from '../members/conditions.ts'
 import { planRetention } from './plan.ts'
 import { type RetentionSplit, retentionTree } from './tree.ts'
@@ -47,9 +47,9 @@ function splitOf({ breakdownFilter }: RetentionQuery, { breakdown }: ActorsPoint
   if (breakdowns === null || breakdown === null) return { values: [], condition: null }
   const input = Array.isArray(breakdown) ? breakdown : [breakdown]
   if (breakdowns.kind === 'cohorts') {
-    const id = Number(input[0])
-    const person = field(['person_id'])
-    const condition = id ? compare(person, 'in cohort', constant(BigInt(Math.trunc(id)))) : null
+    const id = cohortId(input[0] ?? 'all')
+    if (id === 'all') return { values: [], condition: null }
+    const condition = compare(field(['person_id']), 'in cohort', constant(BigInt(id)))
     return { values: [], condition }
   }
   const conditions = breakdowns.items.map((item, index) =>

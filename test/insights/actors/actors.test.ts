@@ -105,6 +105,15 @@ describe('all persons', () => {
     expect(await who(narrowed)).toEqual(names)
   })
 
+  test.each(['Infinity', '1e999', 'beta', 1e300])(
+    'are not in cohort %p, which is none',
+    async (value) => {
+      const properties = [{ key: 'id', type: 'cohort', value }]
+      const { status, body } = await history.ask({ kind: 'ActorsQuery', properties })
+      expect([status, body['code']]).toEqual([400, 'invalid_input'])
+    },
+  )
+
   test('are ordered, counted and paged as asked', async () => {
     const shown = { select: ['properties.name', 'properties.age'], orderBy: ['properties.age'] }
     expect(await rows(shown)).toEqual([
@@ -158,6 +167,17 @@ const behind = (source: object, point: object = {}) => ({
 })
 
 describe('behind a number', () => {
+  test.each(['Infinity', '1e999', 'beta', -1])(
+    'of retention by cohorts, %p is refused as none',
+    async (breakdown) => {
+      const breakdownFilter = { breakdown_type: 'cohort', breakdown: ['all'] }
+      const source = { kind: 'RetentionQuery', retentionFilter: {}, breakdownFilter }
+      const point = behind(source, { interval: 0, breakdown })
+      const { status, body } = await history.ask({ kind: 'ActorsQuery', ...point })
+      expect([status, body['code']]).toEqual([400, 'invalid_input'])
+    },
+  )
+
   const trends = { kind: 'TrendsQuery', series: [{ ...open, math: 'dau' }], dateRange }
   const lifecycle = { kind: 'LifecycleQuery', series: [open], dateRange }
   const stickiness = { kind: 'StickinessQuery', series: [open], dateRange }
