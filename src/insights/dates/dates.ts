@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../errors.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../../hogql/times/zones.ts'
-import { DAY_MS } from '../../time.ts'
+import { DAY_MS, END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
 
 /** The zone and clock, on which relative dates and local times depend. */
 export type DateContext = {
@@ -16,12 +16,15 @@ const RELATIVE = /^-?(\d{1,4})?([hdwmqyMs])(Start|End)?$/
 const ABSOLUTE =
   /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
 
-/** Parses an instant, µs since 1970; `attr` names the member in refusals. */
+/** Parses an instant of the years 1 to 9999, µs since 1970; `attr` names the member in refusals. */
 export function readDate(text: string, context: DateContext, attr: string): bigint {
   const instant_us = readAbsolute(text, context) ?? readRelative(text, context)
-  if (instant_us !== null) return instant_us
+  if (instant_us !== null && isInRange(instant_us)) return instant_us
   throw new Refusal('invalid_input', `Not a date: ${JSON.stringify(text.slice(0, 100))}`, { attr })
 }
+
+/** Whether an instant can be written as a text in queries: `-9999y` cannot. */
+const isInRange = (at_us: bigint): boolean => FIRST_INSTANT_US <= at_us && at_us < END_INSTANT_US
 
 function readAbsolute(text: string, context: DateContext): bigint | null {
   const match = ABSOLUTE.exec(text.trim())

@@ -6,6 +6,7 @@ import { Refusal } from '../../errors.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { CompareOperator, Constant, Expr } from '../../hogql/syntax/ast.ts'
 import { and, call, compare, constant, or, tuple } from '../../hogql/syntax/nodes.ts'
+import { saturateInstant } from '../../time.ts'
 import { type DateContext, readDate } from '../dates/dates.ts'
 import { cleanPath } from './path-cleaning.ts'
 import { versionIn, versionIs } from './versions.ts'
@@ -176,8 +177,10 @@ function date({ context }: OperandSide, value: unknown): Expr {
   return instant(readDate(operandText(context, listOf(value)[0]), context, context.attr))
 }
 
-/** An instant as an expression, independent of the project's zone. */
-export function instant(at_us: bigint): Expr {
+/** An instant as an expression, independent of the project's zone; the nearest one of the years 1 to 9999. */
+export function instant(exact_us: bigint): Expr {
+  // The last day of the year 9999 ends later in zones west of Greenwich.
+  const at_us = saturateInstant(exact_us)
   const text = new Date(Number(at_us / 1000n)).toISOString().replace('T', ' ').slice(0, 20)
   const micros = String(((at_us % 1_000_000n) + 1_000_000n) % 1_000_000n).padStart(6, '0')
   return call('toDateTime64', [constant(`${text}${micros}`), constant(6n), constant('UTC')])
