@@ -70,7 +70,7 @@ describe('the server', () => {
       await post(COUNT, { refresh: 'async', client_query_id: 'done' })
       await until(async () => (await statusOf('done'))['complete'] === true)
       await post(LONG, { refresh: 'async', client_query_id: 'cut' })
-      await until(async () => (await statusOf('cut'))['pickup_time'] !== null)
+      await until(async () => typeof (await statusOf('cut'))['pickup_time'] === 'string')
       await server.kill()
       await restart()
       expect(await statusOf('cut')).toMatchObject({
@@ -94,7 +94,7 @@ describe('the server', () => {
     'stopped under a background question says so too, and stops at once',
     async () => {
       await post(LONG, { refresh: 'force_async', client_query_id: 'stopped' })
-      await until(async () => (await statusOf('stopped'))['pickup_time'] !== null)
+      await until(async () => typeof (await statusOf('stopped'))['pickup_time'] === 'string')
       expect(await server.stop()).toBe(0)
       await restart()
       expect(await statusOf('stopped')).toMatchObject({ complete: true, error: true })

@@ -7,7 +7,7 @@ const out = new AnswerText()
 function answer(...pieces: readonly string[]): Response {
   out.begin()
   for (const piece of pieces) out.write(piece)
-  return new Response(out.bytes())
+  return new Response(out.written())
 }
 
 test('a response keeps its text when the next one is written', async () => {

@@ -27,7 +27,7 @@ export class AnswerText {
   }
 
   /** The bytes of the text, valid until the next one begins. */
-  bytes(): Uint8Array<ArrayBuffer> {
+  written(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes.buffer, 0, this.#length)
   }
 

@@ -123,8 +123,8 @@ async function answerFlagRequest(
     out.write('{')
     dialect.write(out, call, answer?.evaluation ?? null, now)
     out.write('}')
-    if (origin === null) return new Response(out.bytes(), ANSWER_INIT)
-    return new Response(out.bytes(), { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
+    if (origin === null) return new Response(out.written(), ANSWER_INIT)
+    return new Response(out.written(), { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
   } catch (error) {
     const path = pathOf(request.url)
     const report: Report = (err, error_id) => app.log.error({ err, error_id, path })
@@ -151,7 +151,7 @@ function writeDecideAnswer(
   if (evaluation !== null) writeDecide(out, evaluation, version)
   else out.write(version === 4 ? '"flags":{}' : '"featureFlags":{}')
   writeRequestId(out)
-  out.write('",')
+  out.write(',')
   out.write(siteConfigText(project, origin))
 }
 
@@ -171,16 +171,14 @@ function writeFlagsAnswer(
     out.write(',"errorsWhileComputingFlags":false')
   }
   writeRequestId(out)
-  out.write(`","evaluatedAt":${now.getTime()}`)
+  out.write(`,"evaluatedAt":${now.getTime()}`)
   if (!has_config) return
   out.write(',')
   out.write(siteConfigText(project, origin))
 }
 
-/** Writes the member but for its closing quote, which the next piece begins with. */
 function writeRequestId(out: TextSink): void {
-  out.write(',"requestId":"')
-  out.write(Bun.randomUUIDv7())
+  out.write(`,"requestId":"${Bun.randomUUIDv7()}"`)
 }
 
 function readyFlags(app: PublicContext, { project, flags: { groups } }: FlagCall) {

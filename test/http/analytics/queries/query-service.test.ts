@@ -213,7 +213,7 @@ describe('a question', () => {
     const source = { kind: 'HogQLQuery', query: LONG }
     const query = kind === 'HogQLQuery' ? source : { kind, source }
     const second = send('POST', PATH, { query, refresh, client_query_id: 'second' })
-    await until(async () => (await statusOf('second'))['pickup_time'] !== null)
+    await until(async () => typeof (await statusOf('second'))['pickup_time'] === 'string')
     await until(() => world.service.state.running === 1 && world.engine.state.running === 1)
     expect(started()).toBe(1)
     await send('DELETE', `${PATH}first/`)
@@ -455,7 +455,7 @@ describe('a background question', () => {
 
   test('tells how far it is, to those who want to know', async () => {
     await ask(LONG, { refresh: 'async', client_query_id: 'far' })
-    await until(async () => (await statusOf('far'))['pickup_time'] !== null)
+    await until(async () => typeof (await statusOf('far'))['pickup_time'] === 'string')
     now_ms += 1500
     for (const search of ['?show_progress=true', '?showProgress=1']) {
       await until(async () => {
@@ -844,7 +844,7 @@ describe('any question', () => {
     await complete('before')
     is_held = true
     await ask('SELECT 2', { refresh: 'async', client_query_id: 'meanwhile' })
-    await until(async () => (await statusOf('meanwhile'))['pickup_time'] !== null)
+    await until(async () => typeof (await statusOf('meanwhile'))['pickup_time'] === 'string')
     world.service.forgetAnswers(1)
     expect((await send('GET', `${PATH}before/`)).status).toBe(404)
     gate.resolve()
