@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { BackupState } from '../http/app-context.ts'
 import type { Log } from '../logs.ts'
 import { lowerPriority } from '../storage/process/lower-priority.ts'
-import { ownCommand } from '../storage/process/spawn-self.ts'
+import { ownCommand, tryStart } from '../storage/process/spawn-self.ts'
 
 const HOUR_MS = 3_600_000
 /** A failed backup is tried again after this time, or when the next one is due. */
@@ -129,7 +129,9 @@ class BackupSchedule {
 
   /** Keys of a bucket reach the child by the environment alone: arguments are in the process list. */
   async #run(args: readonly string[]): Promise<ChildOutput> {
-    const child = tryStart(args)
+    const child = tryStart(() =>
+      Bun.spawn([...ownCommand(args)], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' }),
+    )
     if (child instanceof Error) return { exit_code: 1, out: '', err: child.message }
     this.#child = child
     if (this.#is_stopped) child.kill()
@@ -141,15 +143,6 @@ class BackupSchedule {
     ])
     this.#child = null
     return { exit_code, out, err: err.trim() }
-  }
-}
-
-/** Starts a child of this executable; an error where the machine has no file or process left for it. */
-function tryStart(args: readonly string[]) {
-  try {
-    return Bun.spawn([...ownCommand(args)], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
   }
 }
 

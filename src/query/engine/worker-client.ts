@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { MIB } from '../../bytes.ts'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
-import { childCommand, ignoreClosedPipe } from '../../storage/process/spawn-self.ts'
+import { childCommand, ignoreClosedPipe, tryStart } from '../../storage/process/spawn-self.ts'
 import {
   encodeMessage,
   type FromQueryProcess,
@@ -49,12 +49,17 @@ const MEMORY_WATCH_MS = 50
 /** A closed pipe ends the worker at once; otherwise it is killed after this time. */
 const CLOSE_TIME_MS = 1000
 const LAST_WORDS_LENGTH = 2000
+/** A worker that the machine could not start is reported as dead after this time: the next start may follow at once. */
+const FAILED_START_MS = 200
+
+type QueryChildProcess = Bun.Subprocess<'pipe', 'pipe', 'pipe'>
 
 export class QueryChild {
   readonly #events: ChildEvents
   readonly #memory_mb: number
   readonly #work_dir: string
-  readonly #process: Bun.Subprocess<'pipe', 'pipe', 'pipe'>
+  /** Null where the machine had no file or process left for it. */
+  readonly #process: QueryChildProcess | null
   readonly #died = Promise.withResolvers<void>()
   #reason: KillReason | null = null
   #is_ready = false
@@ -65,21 +70,11 @@ export class QueryChild {
     this.#events = events
     this.#memory_mb = options.memory_mb
     this.#work_dir = join(temporaryFolder(options.data_dir), `query-${process.pid}-${number}`)
-    const process_options: ProcessOptions = { ...options, work_dir: this.#work_dir }
-    this.#process = Bun.spawn({
-      cmd: [...childCommand(['query-process', JSON.stringify(process_options)])],
-      stdin: 'pipe',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: {
-        // Each blocking call into DuckDB holds a libuv thread; with fewer, a short query would wait for long ones.
-        UV_THREADPOOL_SIZE: String(options.blocking_calls_max),
-        // Bun must not report crashes over the network.
-        BUN_ENABLE_CRASH_REPORTING: '0',
-        DO_NOT_TRACK: '1',
-      },
-    })
-    void this.#run()
+    const started = tryStart(() => startProcess(options, this.#work_dir))
+    this.#process = started instanceof Error ? null : started
+    if (started instanceof Error) {
+      setTimeout(() => this.#end(null, started.message), FAILED_START_MS)
+    } else void this.#run(started)
   }
 
   /** The folder that queries spill into, with one folder per open project. */
@@ -87,8 +82,9 @@ export class QueryChild {
     return join(this.#work_dir, 'spill')
   }
 
+  /** Of one that runs. */
   get pid(): number {
-    return this.#process.pid
+    return this.#process?.pid ?? 0
   }
 
   /** True after its first message. */
@@ -98,7 +94,8 @@ export class QueryChild {
 
   /** Sends a message. One to a worker that has just died is lost: `onDeath` follows, and the engine requeues the query. */
   send(message: ToQueryProcess): void {
-    const { stdin } = this.#process
+    const stdin = this.#process?.stdin
+    if (stdin === undefined) return
     void ignoreClosedPipe(async () => {
       await Promise.all([...encodeMessage(message).map((part) => stdin.write(part)), stdin.flush()])
     })
@@ -106,34 +103,39 @@ export class QueryChild {
 
   kill(reason: KillReason): void {
     this.#reason ??= reason
-    this.#process.kill('SIGKILL')
+    this.#process?.kill('SIGKILL')
   }
 
   /** Resolves when the worker has exited and its folder is deleted. */
   async close(): Promise<void> {
     this.#reason ??= 'closed'
     const timer = setTimeout(() => this.kill('closed'), CLOSE_TIME_MS)
-    await ignoreClosedPipe(async () => this.#process.stdin.end())
+    await ignoreClosedPipe(async () => this.#process?.stdin.end())
     await this.#died.promise
     clearTimeout(timer)
   }
 
-  async #run(): Promise<void> {
-    const last_words = tail(this.#process.stderr)
+  async #run(running: QueryChildProcess): Promise<void> {
+    const last_words = tail(running.stderr)
     const read = frameReader<FromQueryProcess>()
-    for await (const bytes of this.#process.stdout) {
+    for await (const bytes of running.stdout) {
       for (const { head, rest } of read(bytes)) this.#receive(head, rest)
     }
-    await this.#process.exited
+    await running.exited
     if (this.#memory_watch !== null) clearInterval(this.#memory_watch)
     removeFolder(this.#work_dir)
+    this.#end(running, await last_words)
+  }
+
+  #end(ended: QueryChildProcess | null, last_words: string): void {
+    const signal = ended?.signalCode ?? null
     this.#died.resolve()
     this.#events.onDeath({
       reason: this.#reason,
       was_ready: this.#is_ready,
-      exit_code: this.#process.exitCode,
-      signal: this.#process.signalCode === null ? null : String(this.#process.signalCode),
-      last_words: await last_words,
+      exit_code: ended?.exitCode ?? null,
+      signal: signal === null ? null : String(signal),
+      last_words,
     })
   }
 
@@ -152,6 +154,23 @@ export class QueryChild {
       if ((residentBytes(this.pid) ?? 0) > bytes_max) this.kill('memory')
     }, MEMORY_WATCH_MS)
   }
+}
+
+function startProcess(options: ChildOptions, work_dir: string): QueryChildProcess {
+  const process_options: ProcessOptions = { ...options, work_dir }
+  return Bun.spawn({
+    cmd: [...childCommand(['query-process', JSON.stringify(process_options)])],
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: {
+      // Each blocking call into DuckDB holds a libuv thread; with fewer, a short query would wait for long ones.
+      UV_THREADPOOL_SIZE: String(options.blocking_calls_max),
+      // Bun must not report crashes over the network.
+      BUN_ENABLE_CRASH_REPORTING: '0',
+      DO_NOT_TRACK: '1',
+    },
+  })
 }
 
 /** Removes a folder; the next start of the server removes what cannot be removed now. */

@@ -29,6 +29,15 @@ export function childCommand(args: readonly string[]): readonly string[] {
   return [process.execPath, ...entry, ...args]
 }
 
+/** Runs the start of a child; an error where the machine has no file or process left for it. */
+export function tryStart<Child>(start: () => Child): Child | Error {
+  try {
+    return start()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
 /** Runs a write to a child and ignores EPIPE: the child's exit is handled elsewhere. */
 export async function ignoreClosedPipe(work: () => Promise<unknown>): Promise<void> {
   try {

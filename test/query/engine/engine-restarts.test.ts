@@ -254,6 +254,28 @@ describe('a query process that nothing is asked of', () => {
 })
 
 describe('a query process that does not start', () => {
+  test('for want of a file is started again later, and the server goes on', () => {
+    const program = `
+      import { closeSync, openSync } from 'node:fs'
+      import { ask, World } from '${join(import.meta.dir, '../world.ts')}'
+      await using world = new World()
+      const engine = world.openEngine()
+      await ask(engine, '${ONE}')
+      const held = []
+      try {
+        for (;;) held.push(openSync('/dev/null', 'r'))
+      } catch {}
+      process.kill(engine.state.pid, 'SIGKILL')
+      while (engine.state.unready === null) await Bun.sleep(10)
+      console.log(engine.state.unready)
+      for (const fd of held) closeSync(fd)
+      while (engine.state.unready !== null) await Bun.sleep(10)
+      console.log(JSON.stringify(await ask(engine, '${ONE}')))`
+    const limited = 'ulimit -n 200; exec "$0" -e "$1"'
+    const { stdout } = Bun.spawnSync(['sh', '-c', limited, process.execPath, program])
+    expect(stdout.toString()).toBe('The query engine does not start.\n[[1]]\n')
+  })
+
   test('makes the engine unready and refuse with a time to wait, until it starts by itself', async () => {
     await using world = new World()
     const folder = join(world.data_dir, 'tmp')
