@@ -2,6 +2,7 @@
 import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { streamWithoutIdleTimeout } from '../idle-timeout.ts'
 import { DOWNLOADS_PATH } from './downloads.ts'
 
 /** Creates the endpoint of the addresses. The secret in it is the right to read the file. */
@@ -14,9 +15,8 @@ export function downloadEndpoints(app: AppContext): readonly Endpoint[] {
         try {
           const look = () => app.downloads.take(token ?? '')
           const { stream, headers } = app.failed_keys.guard(request, socket, look)
-          // The export has limits of its own for time and for readers who take nothing.
-          socket?.timeout(request, 0)
-          return new Response(stream, { headers: { ...headers, ...FILE_HEADERS } })
+          const body = streamWithoutIdleTimeout({ request, socket }, stream)
+          return new Response(body, { headers: { ...headers, ...FILE_HEADERS } })
         } catch (error) {
           return answerError(error, (err, error_id) =>
             app.log.error({ err, error_id, path: DOWNLOADS_PATH }),

@@ -14,7 +14,7 @@ import { answerJsonWithRaw, RawJson } from '../answers/answers.ts'
 import type { PageRequest } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { type Fault, validatorOf } from '../bodies/shape.ts'
-import { IDLE_TIMEOUT_S } from '../endpoint.ts'
+import { withoutIdleTimeout } from '../idle-timeout.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import { serializePerson } from './person-serializer.ts'
 
@@ -78,24 +78,23 @@ async function askPeople(
   call: TreeCall,
   query: ReturnType<typeof QUESTION.require>,
 ): Promise<ActorsAnswer> {
-  const { caller, request, socket } = call
+  const { caller, request } = call
   const leave = app.key_limits.enter(caller.id)
-  // Queries may take longer than the timeout of idle connections.
-  socket?.timeout(request, 0)
   try {
     const overrides = { filters: null, variables: null }
     const prepared = prepareQuery(query, overrides, queryContext(app, call))
-    const { results, members } = await app.query_service.askInParts(prepared, {
-      mode: 'force_blocking',
-      client_query_id: null,
-      signal: request.signal,
-    })
+    const { results, members } = await withoutIdleTimeout(call, () =>
+      app.query_service.askInParts(prepared, {
+        mode: 'force_blocking',
+        client_query_id: null,
+        signal: request.signal,
+      }),
+    )
     const head: Omit<ActorsAnswer, 'results'> = JSON.parse(members)
     return { ...head, results: results === null ? [] : await parseRows(results) }
   } catch (error) {
     throw error instanceof Refusal ? ofParameter(error) : error
   } finally {
-    socket?.timeout(request, IDLE_TIMEOUT_S)
     leave()
   }
 }

@@ -8,7 +8,7 @@ import type { Project } from '../../../projects/settings/project.ts'
 import { bytesOfJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readSharedTiles } from '../../browser/shared.ts'
-import { IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import { withoutIdleTimeout } from '../../idle-timeout.ts'
 import { computeInsight, type InsightCall } from '../insights/insight-results.ts'
 
 export type PictureCall = InsightCall & { readonly project: Project }
@@ -57,10 +57,7 @@ async function draw(
   const { timezone } = project
   const answer = bytesOfJson({ type: 'scene', is_picture: true, timezone, dashboard })
   // Pictures that wait for their turn take longer than the timeout of idle connections.
-  socket?.timeout(request, 0)
-  try {
-    return await app.pictures.draw({ project_id: project.id, answer, size })
-  } finally {
-    socket?.timeout(request, IDLE_TIMEOUT_S)
-  }
+  return withoutIdleTimeout({ request, socket }, () =>
+    app.pictures.draw({ project_id: project.id, answer, size }),
+  )
 }

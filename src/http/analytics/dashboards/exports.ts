@@ -23,7 +23,7 @@ import { answerPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { boardEditor } from '../../callers/editors.ts'
-import { IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import { streamWithoutIdleTimeout, withoutIdleTimeout } from '../../idle-timeout.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import type { InsightCall } from '../insights/insight-results.ts'
@@ -102,7 +102,7 @@ export const EXPORT_ROUTES = [
     // A file, which is not JSON.
     answers: {},
     answer: async (app, call) => {
-      const { params, project, caller, request, socket } = call
+      const { params, project, caller, request } = call
       const stored = getExport(app.control, project.id, parseNumberId(params), app.now())
       const { form } = findFormat(stored.export_format)
       if (form === 'png') {
@@ -110,15 +110,16 @@ export const EXPORT_ROUTES = [
         return new Response(Buffer.from(picture), { headers: headersOf(stored) })
       }
       const leave = app.key_limits.enter(caller.id)
-      socket?.timeout(request, 0)
       try {
         const prepared = prepareExport(app, call, stored)
         const { signal } = request
         // The stream keeps the key's slot until its end.
-        const rows = await app.query_service.export(prepared, form, { signal, onEnd: leave })
-        return new Response(rows, { headers: headersOf(stored) })
+        const rows = await withoutIdleTimeout(call, () =>
+          app.query_service.export(prepared, form, { signal, onEnd: leave }),
+        )
+        const body = streamWithoutIdleTimeout(call, rows)
+        return new Response(body, { headers: headersOf(stored) })
       } catch (error) {
-        socket?.timeout(request, IDLE_TIMEOUT_S)
         leave()
         throw error
       }

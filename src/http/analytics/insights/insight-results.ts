@@ -19,7 +19,8 @@ import { queryValue, queryValues } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { authorFinder } from '../../callers/authors.ts'
-import { type ClientSocket, IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import type { ClientSocket } from '../../endpoint.ts'
+import { withoutIdleTimeout } from '../../idle-timeout.ts'
 import { prepareSaved } from '../queries/query.ts'
 import type { QueryCaller } from '../queries/query-context.ts'
 
@@ -148,16 +149,16 @@ const HIDDEN = new Refusal('permission_denied', 'You do not have viewer access t
 /** Runs a prepared query and returns its answer in the members of an insight. */
 export async function runPrepared(
   app: AppContext,
-  { caller, request, socket }: InsightCall,
+  call: InsightCall,
   prepared: PreparedQuery,
   mode: RefreshMode,
 ): Promise<InsightResult> {
-  const leave = app.key_limits.enter(caller.id)
-  // Queries may take longer than the timeout of idle connections.
-  socket?.timeout(request, 0)
+  const leave = app.key_limits.enter(call.caller.id)
   try {
-    const requested = { mode, client_query_id: null, signal: request.signal }
-    const { results, members } = await app.query_service.askInParts(prepared, requested)
+    const requested = { mode, client_query_id: null, signal: call.request.signal }
+    const { results, members } = await withoutIdleTimeout(call, () =>
+      app.query_service.askInParts(prepared, requested),
+    )
     const answer: Readonly<Record<string, unknown>> = JSON.parse(members)
     return {
       result: results && new RawJson(results),
@@ -172,7 +173,6 @@ export async function runPrepared(
       query_status: answer['query_status'] ?? null,
     }
   } finally {
-    socket?.timeout(request, IDLE_TIMEOUT_S)
     leave()
   }
 }

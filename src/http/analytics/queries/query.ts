@@ -32,7 +32,8 @@ import { answerJson, JSON_HEADERS } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { type Fault, keepingRecent, type Validator, validatorOf } from '../../bodies/shape.ts'
 import { replaceTexts } from '../../bodies/text-values.ts'
-import { IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import type { ClientSocket } from '../../endpoint.ts'
+import { streamWithoutIdleTimeout, withoutIdleTimeout } from '../../idle-timeout.ts'
 import { projectRoute } from '../../route.ts'
 import { answerEditorQuery } from './editor-queries.ts'
 import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
@@ -58,19 +59,15 @@ export const QUERY_ROUTES = [
     body: REQUEST,
     answers: { 200: QueryAnswer },
     answer: async (app, call) => {
-      const { caller, request, socket } = call
-      const leave = app.key_limits.enter(caller.id)
-      // Queries may take longer than the timeout of idle connections.
-      socket?.timeout(request, 0)
+      const leave = app.key_limits.enter(call.caller.id)
       try {
-        const { response, is_over } = await answerQuery(app, call, leave)
+        const { response, is_over } = await withoutIdleTimeout(call, () =>
+          answerQuery(app, call, leave),
+        )
         // Rows continue as a stream, which keeps the key's slot until its end.
-        if (!is_over) return response
-        socket?.timeout(request, IDLE_TIMEOUT_S)
-        leave()
+        if (is_over) leave()
         return response
       } catch (error) {
-        socket?.timeout(request, IDLE_TIMEOUT_S)
         leave()
         throw error
       }
@@ -86,16 +83,13 @@ export const QUERY_ROUTES = [
     body: REQUEST,
     answers: { 201: DownloadAnswer },
     answer: async (app, call) => {
-      const { caller, request, socket } = call
-      const leave = app.key_limits.enter(caller.id)
-      socket?.timeout(request, 0)
+      const leave = app.key_limits.enter(call.caller.id)
       try {
-        return answerJson({ path: await beginDownload(app, call, leave) }, 201)
+        const path = await withoutIdleTimeout(call, () => beginDownload(app, call, leave))
+        return answerJson({ path }, 201)
       } catch (error) {
         leave()
         throw error
-      } finally {
-        socket?.timeout(request, IDLE_TIMEOUT_S)
       }
     },
   }),
@@ -154,6 +148,7 @@ function keyOf(app: AppContext, { caller: query_caller, project, level }: QueryC
 type QueryCall = QueryCaller & {
   readonly body: Static<typeof QueryRequest>
   readonly request: Request
+  readonly socket: ClientSocket
 }
 
 type QueryResponse = { readonly response: Response; readonly is_over: boolean }
@@ -176,7 +171,9 @@ async function answerQuery(
   if (isRows(format)) {
     const { signal } = request
     const query = prepare(app, asks, body)
-    const response = await answerRows(app, query, { format, mode, signal, onEnd })
+    const rows = await computeRows(app, query, { format, mode, signal, onEnd })
+    const headers = { ...JSON_HEADERS, ...format.headers }
+    const response = new Response(streamWithoutIdleTimeout(asks, rows), { headers })
     return { response, is_over: false }
   }
   const answer = await app.query_service.ask(prepareOnce(app, asks, body), {
@@ -281,9 +278,8 @@ async function beginDownload(app: AppContext, call: QueryCall, onEnd: () => void
   try {
     const query = prepare(app, call, body)
     const mode = refreshMode(body.refresh, body.async)
-    const file = await answerRows(app, query, { format, mode, signal: stop.signal, onEnd })
-    if (file.body === null) throw new Error('an export has no body')
-    return app.downloads.add({ stream: file.body, headers: format.headers })
+    const stream = await computeRows(app, query, { format, mode, signal: stop.signal, onEnd })
+    return app.downloads.add({ stream, headers: format.headers })
   } finally {
     // From now on the file's reader counts, not this call.
     request.signal.removeEventListener('abort', abort)
@@ -298,17 +294,16 @@ type RowDelivery = {
 }
 
 /** Streams rows. They are computed for each call and while the client waits: too many to cache. */
-async function answerRows(
+async function computeRows(
   app: AppContext,
   query: PreparedQuery,
   { format, mode, signal, onEnd }: RowDelivery,
-): Promise<Response> {
+): Promise<ReadableStream<Uint8Array>> {
   if (mode !== 'blocking' && mode !== 'force_blocking') {
     const detail = `${format.form} is answered as it is computed: refresh cannot be ${mode}.`
     throw new Refusal('invalid_input', detail, { attr: 'refresh' })
   }
-  const rows = await app.query_service.export(query, format.form, { signal, onEnd })
-  return new Response(rows, { headers: { ...JSON_HEADERS, ...format.headers } })
+  return app.query_service.export(query, format.form, { signal, onEnd })
 }
 
 const isRows = (format: ResultFormat): format is RowFormat => format.form !== 'json'

@@ -11,7 +11,8 @@ import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import type { AppContext } from '../../app-context.ts'
-import { type ClientSocket, IDLE_TIMEOUT_S } from '../../endpoint.ts'
+import type { ClientSocket } from '../../endpoint.ts'
+import { withoutIdleTimeout } from '../../idle-timeout.ts'
 import { callerOf } from './query-context.ts'
 
 /** The caller, the project and the request. */
@@ -55,21 +56,20 @@ export async function runTree(
   tree: Select,
   overrides: Partial<Pick<QueryContext, 'actions' | 'property_types'>> = {},
 ): Promise<TreeRows> {
-  const { caller, request, socket } = call
+  const { caller, request } = call
   const leave = app.key_limits.enter(caller.id)
-  // Queries may take longer than the timeout of idle connections.
-  socket?.timeout(request, 0)
   try {
     const prepared = prepareTree(name, tree, { ...askingAbout(app, call), ...overrides })
-    const { results, members } = await app.query_service.askInParts(prepared, {
-      mode: 'force_blocking',
-      client_query_id: null,
-      signal: request.signal,
-    })
+    const { results, members } = await withoutIdleTimeout(call, () =>
+      app.query_service.askInParts(prepared, {
+        mode: 'force_blocking',
+        client_query_id: null,
+        signal: request.signal,
+      }),
+    )
     const { has_more }: { has_more: boolean } = JSON.parse(members)
     return { rows: await parseRows(results ?? NO_ROWS), has_more }
   } finally {
-    socket?.timeout(request, IDLE_TIMEOUT_S)
     leave()
   }
 }

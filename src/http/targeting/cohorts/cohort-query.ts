@@ -6,6 +6,7 @@ import { uuidBytes } from '../../../uuid.ts'
 import { prepareSaved } from '../../analytics/queries/query.ts'
 import type { TreeCall } from '../../analytics/queries/run-tree.ts'
 import type { AppContext } from '../../app-context.ts'
+import { withoutIdleTimeout } from '../../idle-timeout.ts'
 
 /** The most persons that one query adds to a cohort. */
 const PEOPLE_MAX = 100_000
@@ -16,7 +17,14 @@ const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 /**
  * Returns the ids of a query's persons. Refuses what the query endpoint refuses, and queries for other actors.
  */
-export async function personsInQuery(
+export function personsInQuery(
+  ...requested: Parameters<typeof askPersons>
+): Promise<readonly Uint8Array[]> {
+  const [, call] = requested
+  return withoutIdleTimeout(call, () => askPersons(...requested))
+}
+
+async function askPersons(
   app: AppContext,
   call: TreeCall,
   query: Readonly<Record<string, unknown>>,
