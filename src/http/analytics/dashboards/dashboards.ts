@@ -170,8 +170,10 @@ export const DASHBOARD_ROUTES = [
       const target = requireNamed(app, project.id, to_dashboard, 'toDashboard')
       const editor = boardEditor(app, project, caller)
       requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
-      moveTile(app.control, before.id, tile.id, target.id)
-      narrowLink(editor, target.id)
+      app.control.transaction(() => {
+        moveTile(app.control, before.id, tile.id, target.id)
+        narrowLink(editor, target.id)
+      })
       return answerJson(await serializeWholeDashboard(app, call, before, false))
     },
   }),
