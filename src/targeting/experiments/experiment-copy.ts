@@ -10,6 +10,9 @@ import { createExperiment, type Experiment, listExperimentHeads } from './experi
 import { variantsOf } from './experiment-flag.ts'
 import { listLinks, type MetricLinkRequest } from './experiment-metrics.ts'
 
+/** The longest name that bodies of experiments may have. */
+const NAME_LENGTH_MAX = 400
+
 /** The copy's name and flag; undefined members are copied. */
 type ExperimentCopyRequest = {
   readonly name?: string | undefined
@@ -89,8 +92,14 @@ function withoutUuids(metrics: Json): Json {
 
 function freeName(db: ControlDB, project_id: number, name: string): string {
   const taken = new Set(listExperimentHeads(db, project_id).map((one) => one.name))
-  const plain = `${name} (Copy)`
-  let candidate = plain
-  for (let number = 1; taken.has(candidate); number += 1) candidate = `${plain} ${number}`
+  let candidate = withEnding(name, ' (Copy)')
+  for (let number = 1; taken.has(candidate); number += 1) {
+    candidate = withEnding(name, ` (Copy) ${number}`)
+  }
   return candidate
+}
+
+/** Appends an ending to a name, which is cut where both are too long. */
+function withEnding(name: string, ending: string): string {
+  return name.slice(0, NAME_LENGTH_MAX - ending.length).toWellFormed() + ending
 }

@@ -264,11 +264,12 @@ async function statsOf(app: AppContext, project: Project): Promise<object> {
     began: dayOf(start_date),
     ended: dayOf(end_date),
   }))
-  const [month, tomorrow] = [daysAgo(MONTH_DAYS), daysAgo(-1)]
+  // Today is the last of the days.
+  const [month, tomorrow] = [daysAgo(MONTH_DAYS - 1), daysAgo(-1)]
   const began = all.map((one) => one.began)
   const ended = all.map((one) => one.ended)
   const launched = countWithin(began, month, tomorrow)
-  const earlier = countWithin(began, daysAgo(2 * MONTH_DAYS), month)
+  const earlier = countWithin(began, daysAgo(2 * MONTH_DAYS - 1), month)
   const change = earlier === 0 ? (launched > 0 ? 100 : 0) : (100 * (launched - earlier)) / earlier
   return {
     launched_last_30d: launched,

@@ -121,6 +121,16 @@ describe('an experiment', () => {
     expect(await valueOf('shipped', 'a')).toBe('control')
   })
 
+  test('with the longest name gives its copies names that are no longer', async () => {
+    const name = 'n'.repeat(400)
+    const source = await make('longest', { name })
+    expect((await turn(source, 'duplicate')).body['name']).toBe(`${'n'.repeat(393)} (Copy)`)
+    const { body } = await turn(source, 'duplicate')
+    expect(body['name']).toBe(`${'n'.repeat(391)} (Copy) 1`)
+    const described = await manage(world, 'PATCH', pathOf(body), { name: body['name'] })
+    expect(described.status).toBe(200)
+  })
+
   test('once more is a draft with metrics of its own', async () => {
     const source = await make('source', {
       ...begun,
