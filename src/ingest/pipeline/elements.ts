@@ -1,4 +1,5 @@
 /** Autocapture elements: the `$elements` list (innermost first) → the elements chain, one text that queries search. */
+import { numberOf } from '../../json.ts'
 import { addWarning, type EventDraft } from './event-draft.ts'
 
 const TEXT_LENGTH_MAX = 400
@@ -57,8 +58,8 @@ function attributesOf(element: ClickedElement): ReadonlyMap<string, string> {
   if (typeof text === 'string' && text !== '') {
     attributes.set('text', text.slice(0, TEXT_LENGTH_MAX).toWellFormed())
   }
-  attributes.set('nth-child', String(Number(element['nth_child'] ?? 0)))
-  attributes.set('nth-of-type', String(Number(element['nth_of_type'] ?? 0)))
+  attributes.set('nth-child', String(numberOf(element['nth_child'] ?? 0)))
+  attributes.set('nth-of-type', String(numberOf(element['nth_of_type'] ?? 0)))
   const href = element['attr__href'] ?? element['href']
   if (typeof href === 'string') {
     attributes.set('href', href.slice(0, HREF_LENGTH_MAX).toWellFormed())

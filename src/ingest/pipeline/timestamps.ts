@@ -9,7 +9,7 @@ const DATE_TIME =
   /^(\d{4})-?(\d{2})-?(\d{2})(?:[Tt ]\s*(\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9})\d*)?)?)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/
 const WEEK_DATE = /^(\d{4})-?W(\d{2})-?([1-7])?(.*)$/
 const ORDINAL_DATE = /^(\d{4})-(\d{3})(?!\d)(.*)$/
-const MAIL_DATE = /^(?:[A-Za-z]{3},? )?\d{1,2} [A-Za-z]{3} \d{4} \d{2}:\d{2}/
+const MAIL_DATE = /^(?:[A-Za-z]{3},? )?((\d{1,2}) [A-Za-z]{3} \d{4}) \d{2}:\d{2}(.*)$/
 const NUMBER = /^-?\d{9,20}(?:\.\d+)?$/
 
 /** The times in an event and its request. */
@@ -164,9 +164,12 @@ function fromOrdinalDate(text: string): number | null {
 
 function fromOther(text: string): number | null {
   if (NUMBER.test(text)) return fromNumber(Number(text))
-  if (!MAIL_DATE.test(text)) return null
-  const date = Date.parse(text)
-  return Number.isNaN(date) ? null : date * 1000
+  const [, date, day, rest = ''] = MAIL_DATE.exec(text) ?? []
+  // `Date.parse` takes the 31st of February for the 3rd of March.
+  if (new Date(`${date} 00:00 GMT`).getUTCDate() !== Number(day)) return null
+  // It reads a time without a zone in that of this machine.
+  const moment = Date.parse(/[A-Za-z+-]/.test(rest) ? text : `${text} GMT`)
+  return Number.isNaN(moment) ? null : moment * 1000
 }
 
 function isoDate(milliseconds: number): string {

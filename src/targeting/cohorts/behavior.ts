@@ -2,7 +2,7 @@
 
 import { parseDateBound } from '../../flags/operators/date.ts'
 import { asText } from '../../flags/operators/value.ts'
-import { isObject } from '../../json.ts'
+import { isObject, numberOf } from '../../json.ts'
 
 /** One behavioral condition, as a query for the persons who meet it. */
 type Behavior = {
@@ -227,7 +227,7 @@ function recentSince(leaf: BehaviorLeaf): string {
 
 function spanOf(value: unknown, unit: unknown): string {
   const interval = INTERVALS.get(asText(unit ?? 'day'))
-  const amount = Number(value)
+  const amount = numberOf(value)
   if (
     interval === undefined ||
     !Number.isInteger(amount) ||
@@ -241,7 +241,7 @@ function spanOf(value: unknown, unit: unknown): string {
 
 function countCondition(leaf: BehaviorLeaf): string {
   const comparison = COMPARISONS.get(asText(leaf['operator'] ?? 'gte'))
-  const count = Number(leaf['operator_value'])
+  const count = numberOf(leaf['operator_value'])
   if (comparison === undefined || !Number.isSafeInteger(count) || count < 0) {
     throw new UnknownBehavior('How often cannot be understood.')
   }
@@ -249,7 +249,7 @@ function countCondition(leaf: BehaviorLeaf): string {
 }
 
 function countOf(value: unknown, most: number): number {
-  const count = Number(value)
+  const count = numberOf(value)
   if (Number.isInteger(count) && count >= 1 && count <= most) return count
   throw new UnknownBehavior('How often cannot be understood.')
 }

@@ -316,6 +316,14 @@ describe('elements', () => {
     },
   )
 
+  test('with an object in place of a number are stored', async () => {
+    const $elements = [{ tag_name: 'p', nth_child: { valueOf: 1, toString: 1 }, nth_of_type: [2] }]
+    expect(await folder.batch({ event: 'a', distinct_id: 'u', properties: { $elements } })).toEqual(
+      STORED_ONE,
+    )
+    expect(last()?.elements_chain).toBe('p:nth-child="NaN"nth-of-type="NaN"')
+  })
+
   test('are as many as have room in a chain', async () => {
     const long = Array.from({ length: 20_000 }, (_, index) => `p:nth-child="${index}"`).join(';')
     await folder.batch({

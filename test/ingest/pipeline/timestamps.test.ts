@@ -24,6 +24,9 @@ describe('parseTimestamp', () => {
     ['2021-302T01:02:03Z', '2021-10-29T01:02:03.000Z'],
     ['Sat, 30 Oct 2021 03:02:00 GMT', '2021-10-30T03:02:00.000Z'],
     ['30 Oct 2021 03:02:00 +0100', '2021-10-30T02:02:00.000Z'],
+    ['Sat, 30 Oct 2021 03:02:00', '2021-10-30T03:02:00.000Z'],
+    ['30 Oct 2021 03:02', '2021-10-30T03:02:00.000Z'],
+    ['31 Feb 2021 03:02:00 GMT', null],
     ['1635562920', '2021-10-30T03:02:00.000Z'],
     [1635562920, '2021-10-30T03:02:00.000Z'],
     [1635562920.5, '2021-10-30T03:02:00.500Z'],
@@ -53,6 +56,18 @@ describe('parseTimestamp', () => {
   ])('reads %j', (value, iso) => {
     const at = parseTimestamp(value)
     expect(at === null ? null : new Date(at / 1000).toISOString()).toBe(iso)
+  })
+
+  test('reads a time without a zone as one of UTC, also on a machine with another zone', () => {
+    const zone = process.env['TZ'] ?? 'Etc/UTC'
+    process.env['TZ'] = 'America/New_York'
+    try {
+      for (const text of ['Sat, 30 Oct 2021 03:02:00', '30 Oct 2021 03:02', '2021-10-30 03:02']) {
+        expect([text, parseTimestamp(text)]).toEqual([text, us('2021-10-30T03:02:00Z')])
+      }
+    } finally {
+      process.env['TZ'] = zone
+    }
   })
 
   test('keeps microseconds and drops what is finer', () => {

@@ -267,6 +267,7 @@ describe('a cohort of conditions', () => {
     [{ time_interval: 'moon' }, 'The time cannot be understood.'],
     [{ time_interval: 'constructor' }, 'The time cannot be understood.'],
     [{ time_value: -1 }, 'The time cannot be understood.'],
+    [{ time_value: { valueOf: 1, toString: 1 } }, 'The time cannot be understood.'],
     [{ explicit_datetime: 'yesterday' }, 'The time cannot be understood.'],
     [{ event_type: 'pages' }, 'Only events and actions can be asked about, not pages.'],
     [{ event_type: 'actions' }, 'Only events and actions can be asked about, not actions.'],
