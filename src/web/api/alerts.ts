@@ -1,8 +1,8 @@
 /** Alerts on insights. */
 
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import type { AlertConditionInput } from '../../contract/analytics/alerts.ts'
 import { useProject } from '../state/project.tsx'
+import type { AlertFields } from './alert-fields.ts'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
 
@@ -15,25 +15,6 @@ type ShownAlertCheck = {
   readonly state: ShownAlertState
   readonly targets_notified: boolean
   readonly error: string | null
-}
-
-/** The members that are set by hand. */
-export type AlertFields = {
-  readonly name: string
-  readonly condition: AlertConditionInput
-  readonly threshold: {
-    readonly configuration: {
-      readonly type: 'absolute' | 'percentage'
-      readonly bounds: { readonly lower?: number | null; readonly upper?: number | null }
-    }
-  }
-  readonly config: {
-    readonly type: 'TrendsAlertConfig'
-    readonly series_index: number
-    readonly check_ongoing_interval?: boolean | null
-  }
-  readonly calculation_interval: 'hourly' | 'daily' | 'weekly' | 'monthly'
-  readonly webhook_url: string | null
 }
 
 export type ShownAlert = AlertFields & {

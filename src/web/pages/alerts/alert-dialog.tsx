@@ -1,7 +1,7 @@
 /** The dialog of an alert: its insight, its rule, the address of its messages. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type AlertFields, changeAlert, type ShownAlert } from '../../api/alerts.ts'
+import { changeAlert, type ShownAlert } from '../../api/alerts.ts'
 import { useSavedInsights } from '../../api/boards.ts'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
@@ -12,7 +12,8 @@ import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
 import { insightName } from '../boards/tile.tsx'
 import { readQuestion } from '../explore/question.ts'
-import { RULES, type RuleChoice, ruleOf } from './rule-text.ts'
+import { type AlertInput, bodyOf, changesOf, inputOf } from './alert-input.ts'
+import { RULES, type RuleChoice } from './rule-text.ts'
 
 type AlertDialogProps = {
   /** Null for a new one. */
@@ -61,27 +62,14 @@ type AlertFormProps = {
   readonly onClose: () => void
 }
 
-type AlertInput = {
-  readonly insight: string
-  readonly name: string
-  readonly rule: RuleChoice['name']
-  readonly value: string
-  readonly is_share: boolean
-  readonly line: string
-  readonly calculation_interval: AlertFields['calculation_interval']
-  readonly webhook_url: string
-  readonly is_ongoing: boolean
-}
-
 function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
   const { id } = useProject()
   const [input, setInput] = useState(() => inputOf(alert, chosen))
   const change = (changes: Partial<AlertInput>): void => setInput({ ...input, ...changes })
   const submit = async (): Promise<void> => {
-    const body = bodyOf(input)
     await (alert === null
-      ? changeAlert(id, 'POST', ['', body])
-      : changeAlert(id, 'PATCH', [`${alert.id}/`, body]))
+      ? changeAlert(id, 'POST', ['', bodyOf(input)])
+      : changeAlert(id, 'PATCH', [`${alert.id}/`, changesOf(alert, chosen, input)]))
     onClose()
   }
   return (
@@ -173,59 +161,4 @@ function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
       />
     </>
   )
-}
-
-function inputOf(alert: ShownAlert | null, chosen: number): AlertInput {
-  const insight = String(chosen)
-  if (alert === null) {
-    return {
-      insight,
-      name: '',
-      rule: 'above',
-      value: '',
-      is_share: true,
-      line: '1',
-      calculation_interval: 'daily',
-      webhook_url: '',
-      is_ongoing: false,
-    }
-  }
-  const { type, bounds } = alert.threshold.configuration
-  const { name: rule, bound } = ruleOf(alert)
-  const value = (bounds[bound] ?? 0) * (type === 'percentage' ? 100 : 1)
-  return {
-    insight,
-    name: alert.name,
-    rule,
-    value: String(value),
-    is_share: type === 'percentage',
-    line: String(alert.config.series_index + 1),
-    calculation_interval: alert.calculation_interval,
-    webhook_url: alert.webhook_url ?? '',
-    is_ongoing: alert.config.check_ongoing_interval === true,
-  }
-}
-
-function bodyOf(input: AlertInput): AlertFields & { readonly insight: number } {
-  const rule = RULES.find(({ name }) => name === input.rule) ?? RULES[0]
-  const is_share = rule.condition !== 'absolute_value' && input.is_share
-  const value = input.value === '' ? null : Number(input.value) / (is_share ? 100 : 1)
-  return {
-    insight: Number(input.insight),
-    name: input.name,
-    condition: { type: rule.condition },
-    threshold: {
-      configuration: {
-        type: is_share ? 'percentage' : 'absolute',
-        bounds: { [rule.bound]: value },
-      },
-    },
-    config: {
-      type: 'TrendsAlertConfig',
-      series_index: Math.max(0, Math.floor(Number(input.line)) - 1),
-      check_ongoing_interval: input.is_ongoing,
-    },
-    calculation_interval: input.calculation_interval,
-    webhook_url: input.webhook_url === '' ? null : input.webhook_url,
-  }
 }

@@ -1,5 +1,5 @@
 /** The rule of an alert, as people choose it and as a sentence. */
-import type { AlertFields, ShownAlert } from '../../api/alerts.ts'
+import type { AlertFields } from '../../api/alert-fields.ts'
 import { formatNumber, formatPercent } from '../../parts/format.ts'
 
 /** RULES: the conditions that an alert's dialog offers. A line adds one. */
@@ -22,7 +22,7 @@ export function ruleOf({ condition, threshold }: AlertFields): RuleChoice {
 const EVERY = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month' } as const
 
 /** `is above 100, every day`. */
-export function ruleText(alert: ShownAlert): string {
+export function ruleText(alert: AlertFields): string {
   const { type, bounds } = alert.threshold.configuration
   const { text, bound } = ruleOf(alert)
   const value = bounds[bound] ?? 0

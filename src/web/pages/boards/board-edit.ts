@@ -1,11 +1,18 @@
 /** Changes of a board. Each is stored at once; a removal offers an undo. */
 import { useLocation } from 'wouter-preact'
-import { type Board, type BoardTile, changeBoards, showTiles } from '../../api/boards.ts'
+import {
+  type Board,
+  type BoardInsight,
+  type BoardTile,
+  changeBoards,
+  showTiles,
+} from '../../api/boards.ts'
 import { call } from '../../api/calls/call.ts'
 import { errorText } from '../../parts/notes/error-note.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { orderTiles, placeTiles } from './layout.ts'
+import { restoreTile } from './restore-tile.ts'
 
 export type BoardEdit = {
   readonly change: (fields: object) => Promise<boolean>
@@ -39,17 +46,19 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
   /** Puts a removed tile back where it was; the server gives it another id. */
   const restore = async (tile: BoardTile): Promise<void> => {
     const { insight, text } = tile
-    const [at, body] =
-      insight === null
-        ? [path, { tiles: [{ text: { body: text?.body } }] }]
-        : [`insights/${insight.id}/`, { dashboards: insight.dashboards }]
+    const api = `/api/projects/${project.id}`
     try {
-      await changeBoards(project.id, 'PATCH', [at, body])
-      const known = new Set(tiles.map((one) => one.id))
-      const now = await call<Board>('GET', `/api/projects/${project.id}/${path}`)
-      const added = now.tiles.find((one) => !known.has(one.id))
-      const before = orderTiles(tiles).map((one) => (one.id === tile.id ? added : one))
-      place(before.filter((one) => one !== undefined))
+      if (insight === null) {
+        const body = { tiles: [{ text: { body: text?.body } }] }
+        await changeBoards(project.id, 'PATCH', [path, body])
+      } else {
+        const at = `insights/${insight.id}/`
+        // The other boards as they are now: somebody may have put it on another one since.
+        const { dashboards } = await call<BoardInsight>('GET', `${api}/${at}`)
+        await changeBoards(project.id, 'PATCH', [at, { dashboards: [...dashboards, id] }])
+      }
+      const now = await call<Board>('GET', `${api}/${path}`)
+      place(restoreTile(orderTiles(tiles), tile, orderTiles(now.tiles)))
     } catch (error) {
       showToast({ text: errorText(error) })
     }
