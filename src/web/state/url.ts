@@ -75,10 +75,15 @@ export function useHashQuery<Query>(
   return [query, changeHash]
 }
 
-/** Puts a question into the fragment. */
+/** Counts the changes of the fragment. */
+let changes = 0
+
+/** Puts a question into the fragment, unless a later one, or another page, came first: deflating takes a while. */
 async function writeHash(query: unknown, { is_typing = false }: ChangeOptions): Promise<void> {
+  changes += 1
+  const [own, { pathname }] = [changes, location]
   const text = await hashOf(query)
-  if (text === location.hash) return
+  if (own !== changes || pathname !== location.pathname || text === location.hash) return
   if (is_typing) history.replaceState(history.state, '', text)
   else history.pushState(history.state, '', text)
 }

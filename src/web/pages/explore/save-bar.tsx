@@ -1,6 +1,6 @@
 /** Saving: a new insight under a name, or the changes of an existing one. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
 import { Button } from '../../parts/button.tsx'
@@ -84,12 +84,15 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
   const [error, setError] = useState<unknown>(null)
   const is_changed = question !== null && !isEqual(question, stored)
   const revert = (): void => navigate(`/insights/${insight.short_id}`)
+  const latest = useRef(question)
+  latest.current = question
   const save = async (): Promise<void> => {
     if (question === null) return
     try {
       await changeInsight(id, insight, { query: wrapQuestion(question) })
       setError(null)
-      revert()
+      // Changes that were made while the server stored it stay.
+      if (isEqual(latest.current, question)) revert()
       showToast({ text: 'Saved' })
     } catch (failure) {
       setError(failure)
