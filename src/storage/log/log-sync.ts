@@ -63,13 +63,29 @@ export class LogSync {
     // After a failure a later sync may succeed although the failed writes are lost.
     if (this.#has_failed || this.#is_closed) return
     if (this.#waiting.length === 0 || this.#running_count >= SYNCS_MAX) return
-    // The write-ahead log exists as long as the database is open, so it is always the same file.
-    const fd = this.#free_fds.pop() ?? openSync(this.#path, 'r')
+    const fd = this.#takeDescriptor()
+    // The end of the call that runs starts the next one.
+    if (fd === null) return
     const sync = { fd, started_ms: performance.now(), waiting: this.#waiting }
     this.#waiting = []
     this.#unsettled.push(sync)
     this.#running_count += 1
     fdatasync(fd, (error) => this.#finish(sync, error))
+  }
+
+  /**
+   * A descriptor of the write-ahead log, which exists as long as the database is open, so that it is always the same file. Null
+   * while the only one is in use and the process may have no more.
+   */
+  #takeDescriptor(): number | null {
+    const free = this.#free_fds.pop()
+    if (free !== undefined) return free
+    try {
+      return openSync(this.#path, 'r')
+    } catch (error) {
+      if (this.#running_count === 0) throw error
+      return null
+    }
   }
 
   #finish(sync: SyncFile, error: Error | null | undefined): void {

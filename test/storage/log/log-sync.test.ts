@@ -95,3 +95,25 @@ test('who closes it from within leaves no sync behind that would look for a log 
   expect(told).toEqual([])
   expect(failures).toEqual([])
 })
+
+test('a process that may open no more files syncs one call at a time', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
+  const path = join(folder, 'events.db-wal')
+  const program = `
+    import { openSync, writeFileSync } from 'node:fs'
+    import { LogSync } from '${join(import.meta.dir, '../../../src/storage/log/log-sync.ts')}'
+    writeFileSync('${path}', '')
+    const sync = new LogSync('${path}', console.log)
+    await new Promise((resolve) => sync.settle(() => resolve(undefined)))
+    const held = []
+    try {
+      for (;;) held.push(openSync('/dev/null', 'r'))
+    } catch {}
+    sync.settle(() => console.log('first'))
+    sync.settle(() => console.log('second'))
+    await new Promise((resolve) => sync.settle(() => resolve(undefined)))`
+  const limited = 'ulimit -n 100; exec "$0" -e "$1"'
+  const { stdout } = Bun.spawnSync(['sh', '-c', limited, process.execPath, program])
+  expect(stdout.toString()).toBe('first\nsecond\n')
+  rmSync(folder, { recursive: true })
+})
