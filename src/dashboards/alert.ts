@@ -5,16 +5,17 @@ import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
 import { flag, type Json, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { DAY_MS, HOUR_MS } from '../time.ts'
 import type { AlertCondition, AlertThreshold } from './alert-verdict.ts'
 import { afterEditOf, type BoardEditor, isOneOf, recordBoardEdit } from './board-editor.ts'
 import { insights } from './tables.ts'
 
 /** INTERVALS: how often an alert may be checked, in ms. */
 export const ALERT_INTERVALS_MS = {
-  hourly: 3_600_000,
-  daily: 86_400_000,
-  weekly: 7 * 86_400_000,
-  monthly: 30 * 86_400_000,
+  hourly: HOUR_MS,
+  daily: DAY_MS,
+  weekly: 7 * DAY_MS,
+  monthly: 30 * DAY_MS,
 } as const
 type AlertInterval = keyof typeof ALERT_INTERVALS_MS
 

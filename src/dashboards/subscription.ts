@@ -5,6 +5,7 @@ import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
+import { DAY_MS } from '../time.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { dashboards } from './tables.ts'
 
@@ -107,7 +108,6 @@ function loggedSubscription({ id, title, frequency, interval, start_date, delete
   return { id, name: title, frequency, interval, start_date: start_date.toISOString(), deleted }
 }
 
-const DAY_MS = 86_400_000
 const DAYS = { daily: 1, weekly: 7 } as const
 
 type Schedule = Pick<Subscription, 'frequency' | 'interval' | 'start_date'>

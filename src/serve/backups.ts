@@ -5,8 +5,8 @@ import type { BackupState } from '../http/app-context.ts'
 import type { Log } from '../logs.ts'
 import { lowerPriority } from '../storage/process/lower-priority.ts'
 import { ownCommand, tryStart } from '../storage/process/spawn-self.ts'
+import { HOUR_MS } from '../time.ts'
 
-const HOUR_MS = 3_600_000
 /** A failed backup is tried again after this time, or when the next one is due. */
 const RETRY_MS = 600_000
 /** The clock is looked at this often: it may be set, and the machine may sleep. */

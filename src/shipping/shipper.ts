@@ -19,6 +19,7 @@ import {
   type ShippingStep,
 } from '../storage/log/shipments.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
+import { DAY_MS, HOUR_MS } from '../time.ts'
 import { ShippingChild } from './child.ts'
 import type { ProjectClaims } from './claims.ts'
 import {
@@ -87,9 +88,9 @@ const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 30_000
 /** The time of creation of a batch that may have been sent before: it is compared before it is sent. */
 const LONG_AGO_MS = 0
-const EXPIRY_MS = 3_600_000
+const EXPIRY_MS = HOUR_MS
 /** The clocks of this machine and of ClickHouse must agree this far before anything expires. */
-const CLOCKS_APART_MS_MAX = 86_400_000
+const CLOCKS_APART_MS_MAX = DAY_MS
 
 type RoundStep = (round: ShippingRound) => Promise<void>
 

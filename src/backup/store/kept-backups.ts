@@ -4,6 +4,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { MIB } from '../../bytes.ts'
 import { syncPath, temporaryFolder } from '../../storage/files/parquet.ts'
+import { DAY_MS } from '../../time.ts'
 import { requireData, takeBackup } from '../backup.ts'
 import { type BackedUp, type Checksums, findChecksums, parseList } from '../contents.ts'
 import { findFaults } from '../doctor.ts'
@@ -216,7 +217,7 @@ export function chooseKept<Backup extends KeptBackup>(
   const oldest_kept =
     unit === 'backups'
       ? (whole.at(-number) ?? whole[0] ?? newest).made_at
-      : new Date(now.getTime() - number * 86_400_000).toISOString()
+      : new Date(now.getTime() - number * DAY_MS).toISOString()
   return new Set(backups.filter((one) => one === newest || one.made_at >= oldest_kept))
 }
 

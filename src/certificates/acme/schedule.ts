@@ -1,8 +1,6 @@
 /** The times of orders: renewal at two thirds of a lifetime, retries further and further apart, few orders an hour. */
 import { createHash } from 'node:crypto'
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
+import { HOUR_MS, MINUTE_MS } from '../../time.ts'
 
 const RENEWAL_SHARE = 2 / 3
 /** Renewals are spread over this share of a lifetime after it, so that servers set up together do not ask together. */

@@ -1,12 +1,13 @@
 /** The check of `doctor` on the certificate of https: the one that a running server shows, and why there is no next one. */
 import { connect, type PeerCertificate } from 'node:tls'
 import { findAcmeState } from '../../certificates/acme/acme-file.ts'
+import { DAY_MS } from '../../time.ts'
 import type { MachineFinding } from './machine-finding.ts'
 
 const ANSWER_TIMEOUT_MS = 5000
 /** A certificate ends soon in the last fifth of its lifetime, and ten days before its end at the earliest. */
 const SOON_SHARE = 0.2
-const SOON_MS = 10 * 86_400_000
+const SOON_MS = 10 * DAY_MS
 
 const ENDED = 'has ended: clients refuse it'
 const TEMPORARY = 'is a temporary one, which clients refuse, until the first is there'

@@ -9,7 +9,7 @@ import type { Expr } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { Slices } from '../../threads/slices.ts'
-import { DAY_MS } from '../../time.ts'
+import { DAY_MS, HOUR_MS } from '../../time.ts'
 import type { InsightDates } from '../insight.ts'
 import type { InsightDateRange } from './date-range.ts'
 import { fromLocal, localDate, readDate } from './dates.ts'
@@ -29,7 +29,7 @@ export type TimeBucket = {
 /** The maximum length of a bucket, give or take an hour. */
 const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   minute: 60_000,
-  hour: 3_600_000,
+  hour: HOUR_MS,
   day: DAY_MS,
   week: 7 * DAY_MS,
   month: 31 * DAY_MS,

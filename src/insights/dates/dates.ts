@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../errors.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../../hogql/times/zones.ts'
-import { DAY_MS, END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
+import { DAY_MS, END_INSTANT_US, FIRST_INSTANT_US, HOUR_MS } from '../../time.ts'
 
 /** The zone and clock, on which relative dates and local times depend. */
 export type DateContext = {
@@ -57,7 +57,7 @@ export type Unit = 'd' | 'h' | 'm' | 'M' | 'q' | 's' | 'w' | 'y'
 const STEPS = {
   s: { ms: 1000 },
   M: { ms: 60_000 },
-  h: { ms: 3_600_000 },
+  h: { ms: HOUR_MS },
   d: { ms: DAY_MS },
   w: { ms: 7 * DAY_MS },
   q: { ms: 91 * DAY_MS },
@@ -99,7 +99,7 @@ function atEdge(at_us: bigint, unit: Unit, position: string, context: DateContex
   const local = localDate(at_us, context)
   const [year, month] = [local.getUTCFullYear(), local.getUTCMonth()]
   const edges: Partial<Record<Unit, readonly [start: number, end: number]>> = {
-    h: [floor(local, 3_600_000), floor(local, 3_600_000) + 3_600_000],
+    h: [floor(local, HOUR_MS), floor(local, HOUR_MS) + HOUR_MS],
     m: [Date.UTC(year, month), Date.UTC(year, month + 1)],
     y: [Date.UTC(year, 0), Date.UTC(year + 1, 0)],
   }

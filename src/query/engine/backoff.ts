@@ -1,9 +1,10 @@
 /** Exponential back-off per project, after a query of the project ended the worker process. */
+import { HOUR_MS } from '../../time.ts'
 
 const WAIT_MS_MIN = 2000
 const WAIT_MS_MAX = 300_000
 /** After this time without a strike, a project begins with the shortest wait again. */
-const FORGIVEN_AFTER_MS = 3_600_000
+const FORGIVEN_AFTER_MS = HOUR_MS
 /** Maximum number of projects with strikes; the one with the oldest last strike is removed first. */
 const PROJECTS_MAX = 10_000
 

@@ -1,6 +1,6 @@
 /** Writes instants and dates of an answer: ISO 8601 with the zone's offset. */
 
-import { DAY_US, saturateInstant } from '../../time.ts'
+import { DAY_MS, DAY_US, saturateInstant } from '../../time.ts'
 import type { ZoneClock } from './clickhouse-types.ts'
 
 /** ISO 8601 as Python formats it, quoted: no fraction when it is zero, six digits otherwise, `Z` for UTC. */
@@ -32,6 +32,6 @@ function offsetText(offset_s: number): string {
 
 /** Formats days since 1970 as `YYYY-MM-DD`; years beyond four digits have a sign, as ISO 8601 requires. */
 export function dateText(days: number): string {
-  const text = new Date(days * 86_400_000).toISOString()
+  const text = new Date(days * DAY_MS).toISOString()
   return text.slice(0, text.indexOf('T'))
 }

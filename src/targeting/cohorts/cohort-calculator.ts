@@ -6,6 +6,7 @@ import { FlagFailure } from '../../flags/failure.ts'
 import { matchesFilter } from '../../flags/match.ts'
 import { type FlagPerson, openSubject } from '../../flags/subject.ts'
 import { Slices } from '../../threads/slices.ts'
+import { DAY_MS, HOUR_MS } from '../../time.ts'
 import type { FlagDefinitions } from '../flags/flag-definitions.ts'
 import { PeriodicTask } from '../shared/periodic-task.ts'
 import type { ListedPerson } from '../shared/person-reads.ts'
@@ -26,12 +27,12 @@ export type CalculatorContext = MemberContext & {
 
 /** Persons per slice. */
 const SLICE = 500
-const CALCULATED_EVERY_MS = 24 * 3_600_000
+const CALCULATED_EVERY_MS = DAY_MS
 /**
  * Behavioral cohorts are recalculated hourly, because every event changes them; other cohorts are evaluated
  * directly by each flag.
  */
-const COUNTED_EVERY_MS = 3_600_000
+const COUNTED_EVERY_MS = HOUR_MS
 const LOOKED_EVERY_MS = 10 * 60_000
 
 type DueCohort = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_id' | 'version'>

@@ -1,5 +1,6 @@
 /** Status of a flag: whether it is in use, and whether all persons get the same value. */
 import { isObject } from '../../json.ts'
+import { DAY_MS } from '../../time.ts'
 import type { Flag } from './flag.ts'
 
 type FlagStatus = {
@@ -8,7 +9,7 @@ type FlagStatus = {
 }
 
 /** A younger flag is never stale. */
-const STALE_AFTER_MS = 30 * 86_400_000
+const STALE_AFTER_MS = 30 * DAY_MS
 
 /** The days without `$feature_flag_called` after which a flag is not in use. */
 export const USAGE_DAYS = 30

@@ -20,6 +20,7 @@ import { readDate } from '../../../insights/dates/dates.ts'
 import { type InsightDates, projectDates } from '../../../insights/insight.ts'
 import type { PostResult } from '../../../plugins/webhook.ts'
 import { PeriodicTask } from '../../../targeting/shared/periodic-task.ts'
+import { HOUR_MS } from '../../../time.ts'
 import type { AppContext } from '../../app-context.ts'
 import { computeInsight, type InsightCall } from '../insights/insight-results.ts'
 import { backgroundCall } from '../member-calls.ts'
@@ -31,7 +32,7 @@ const LOOK_MS = 15_000
 /** Alerts of one round; the others come with the next one. */
 const ALERTS_PER_ROUND = 200
 /** Events may be so late, at most as late as the interval is long. After that a lack of them is believed. */
-const LATE_MS = 6 * 3_600_000
+const LATE_MS = 6 * HOUR_MS
 /** The next try after late data, or after a message that did not arrive. */
 const RETRY_MS = 10 * 60_000
 /** Larger results are not read: the main thread would be held. */
