@@ -1,6 +1,7 @@
 /** Texts and charts without a browser: ages, names of properties, buckets in the project's zone, stacked values, queries broken into lines. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
+import { intervalOf } from '../../src/web/pages/web/range-interval.ts'
 import { brokenIntoLines } from '../../src/web/parts/answer/hogql-lines.ts'
 import {
   inZone,
@@ -124,4 +125,21 @@ describe('a query broken into lines', () => {
       }),
     )
   })
+})
+
+test.each([
+  ['dStart', null, 'hour'],
+  ['-1dStart', '-1dEnd', 'hour'],
+  ['-24h', null, 'hour'],
+  ['-7d', null, 'day'],
+  ['-90d', null, 'day'],
+  ['mStart', null, 'day'],
+  ['-1mStart', '-1mEnd', 'day'],
+  ['yStart', null, 'week'],
+  ['-1yStart', '-1yEnd', 'week'],
+  ['-12m', null, 'week'],
+  ['all', null, 'month'],
+  ['2026-11-01', '2026-11-20', 'day'],
+] as const)('the graph from %s until %s is by %s', (date_from, date_to, interval) => {
+  expect(intervalOf({ date_from, date_to }, new Date('2026-11-23T22:30:00Z'))).toBe(interval)
 })

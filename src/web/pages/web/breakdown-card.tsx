@@ -23,8 +23,9 @@ import {
   type WebBreakdownTab,
 } from './breakdowns.ts'
 import { visitorsSource } from './metrics.ts'
+import { intervalOf } from './range-interval.ts'
 import style from './web.module.css'
-import { intervalOf, type WebQuestion, webMembers } from './web-question.ts'
+import { type WebQuestion, webMembers } from './web-question.ts'
 
 /** A row as this page asks for it; without a comparison the second of each pair is null. */
 type WebRow = {

@@ -16,8 +16,9 @@ import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { now } from '../../state/clock.ts'
 import { useProject } from '../../state/project.tsx'
 import { graphQuery, visitorsSource, type WebMetric } from './metrics.ts'
+import { intervalOf } from './range-interval.ts'
 import style from './web.module.css'
-import { intervalOf, type WebQuestion } from './web-question.ts'
+import type { WebQuestion } from './web-question.ts'
 
 const GRAPH_PX = 280
 
