@@ -128,14 +128,28 @@ function storePersons(log: EventLog, copies: readonly CopiedPerson[], now: numbe
     note.run(project_id, distinct_id, now)
     const id = person === null ? new Uint8Array(0) : Uint8Array.fromHex(person.id)
     // Deleted at home, or split: without another id, nothing of the person stays here.
-    if (person === null) forgetPerson(db, project_id, distinct_id)
-    else {
+    // So it is of one who has become part of another there.
+    if (person === null || hasOther(db, { project_id, distinct_id, id })) {
+      forgetPerson(db, project_id, distinct_id)
+    }
+    if (person !== null) {
       db.query(UPSERT_PERSON).run(project_id, id, JSON.stringify(person.properties), change)
       storeCohorts(db, project_id, id, person.cohorts)
       storeOverrides(db, project_id, id, person.overrides)
     }
     db.query(UPSERT_ID).run(project_id, distinct_id, id, change)
   }
+}
+
+/** Whether an id has belonged to another person than the one with this `id`. */
+function hasOther(
+  db: Database,
+  { project_id, distinct_id, id }: { project_id: number; distinct_id: string; id: Uint8Array },
+): boolean {
+  const other = db.query<object, [number, string, Uint8Array]>(
+    'select 1 from distinct_ids where project_id = ? and distinct_id = ? and person_id <> ?',
+  )
+  return other.get(project_id, distinct_id, id) !== null
 }
 
 /** Replaces a person's overrides by those at home, besides those decided here that the home does not have yet. */
