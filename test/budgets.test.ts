@@ -79,6 +79,7 @@ const BODIES: readonly Place[] = [
   ['http/answers/compress.ts', 1, 'own: an answer'],
   ['http/bodies/body.ts', 2, 'body_bytes_max: the reader of bodies, charged to their sender first'],
   ['http/bodies/form.ts', 1, 'PARTS_MAX: of bytes that the reader of bodies returned'],
+  ['http/idle-timeout.ts', 1, 'own: an answer'],
   ['http/public/web-client.ts', 1, 'own: a file of this build'],
   ['http/targeting/cohorts/cohort-upload.ts', 1, 'JSON_BYTES_MAX: a part of a form that was read'],
   ['serve/backups.ts', 2, 'own: words of a child process'],
