@@ -3,7 +3,7 @@ import { type ClientSocket, IDLE_TIMEOUT_S } from './endpoint.ts'
 
 type RequestConnection = { readonly request: Request; readonly socket: ClientSocket }
 
-/** Keeps the request's connection open while `work` runs, however long that takes. */
+/** Keeps the request's connection open while `work` runs, however long that takes. One at a time for a request: its end sets the timeout back. */
 export async function withoutIdleTimeout<Result>(
   { request, socket }: RequestConnection,
   work: () => Promise<Result>,

@@ -30,7 +30,7 @@ export type Bodies = {
   readonly read: ReadBytes
   /** Reads alike, and returns each body at once: another thread begins with it while this one receives the next. */
   readonly readForThread: ReadBytes
-  /** Waits like `read`; `readForThread` and this make a promise less, which is garbage on a hot path. */
+  /** Waits for the end of this turn of the event loop, as `read` does; `readForThread` and then this make a promise less. */
   readonly turnEnd: () => Promise<void>
 }
 

@@ -10,6 +10,8 @@ const DATE_TIME =
 const WEEK_DATE = /^(\d{4})-?W(\d{2})-?([1-7])?(.*)$/
 const ORDINAL_DATE = /^(\d{4})-(\d{3})(?!\d)(.*)$/
 const MAIL_DATE = /^(?:[A-Za-z]{3},? )?((\d{1,2}) [A-Za-z]{3} \d{4}) \d{2}:\d{2}(.*)$/
+/** The zone of a mail date, which a comment may follow; AM and PM are none. */
+const ZONE = /[+-]\d{2}:?\d{2}|\b(?:[A-Z]{3,4}|UT|Z)\b/i
 const NUMBER = /^-?\d{9,20}(?:\.\d+)?$/
 
 /** The times in an event and its request. */
@@ -168,7 +170,7 @@ function fromOther(text: string): number | null {
   // `Date.parse` takes the 31st of February for the 3rd of March.
   if (new Date(`${date} 00:00 GMT`).getUTCDate() !== Number(day)) return null
   // It reads a time without a zone in that of this machine.
-  const moment = Date.parse(/[A-Za-z+-]/.test(rest) ? text : `${text} GMT`)
+  const moment = Date.parse(ZONE.test(rest) ? text : `${text} GMT`)
   return Number.isNaN(moment) ? null : moment * 1000
 }
 

@@ -13,6 +13,9 @@ export const ENGINE_FAULT = 'engine_fault'
 /** The code from the worker when its address space is used up, and not by this query. */
 export const ENGINE_EXHAUSTED = 'engine_exhausted'
 
+/** The code from the worker when its address space has no room to open the project: the query has not begun. */
+export const NO_ROOM = 'no_room'
+
 /** The code from the worker when a project cannot be opened, for no reason in the query. */
 export const OPENING_FAILED = 'opening_failed'
 

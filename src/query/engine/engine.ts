@@ -9,6 +9,7 @@ import {
   ENGINE_FAULT,
   EngineFault,
   engineCrashed,
+  NO_ROOM,
   OPENING_FAILED,
   readCode,
   refuseCancelled,
@@ -461,8 +462,9 @@ export class QueryEngine {
         )
         return this.#repeatInNextWorker(worker, task)
       case ENGINE_EXHAUSTED:
+      case NO_ROOM:
         this.#log.warn({ project_id, detail }, 'the query process has no room: it is replaced')
-        return this.#repeatInNextWorker(worker, task)
+        return this.#repeatInNextWorker(worker, task, code !== NO_ROOM)
       default:
         // Replacing the last worker did not help: the query itself had used up its room.
         if (code === 'query_memory' && worker.role === 'trial') this.#strike(project_id)
@@ -474,12 +476,12 @@ export class QueryEngine {
    * The worker cannot go on: it has no address space left, or could not open the project. The query runs once more in the
    * next worker, or alone if it may have used the memory.
    */
-  #repeatInNextWorker(worker: EngineWorker, task: QueuedQuery): void {
+  #repeatInNextWorker(worker: EngineWorker, task: QueuedQuery, has_begun = true): void {
     if (worker.role === 'serving') this.#retire(worker, 'exhausted', DRAIN_TIME_MS)
     if (task.state === 'stopped') return
     if (worker.role === 'trial') this.#retire(worker, 'exhausted', 0)
     const is_first_of_trial = worker.role === 'trial' && worker.asked === 1
-    const refused = retryInNextWorker(task, { is_first_of_trial })
+    const refused = retryInNextWorker(task, { is_first_of_trial, has_begun })
     if (refused === null) return this.#queue.putBack(task)
     this.#unopened.add(task.project_id)
     if (is_first_of_trial) this.#strike(task.project_id)

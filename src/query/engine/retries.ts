@@ -45,6 +45,12 @@ export function retryAfterEnd(task: QueuedQuery, end: WorkerEnd): 'crashed' | 'i
   return null
 }
 
+type NextWorkerRetry = {
+  readonly is_first_of_trial: boolean
+  /** False when it only waited for its project to be opened, so that it used no memory. */
+  readonly has_begun: boolean
+}
+
 /**
  * After its worker had no address space left or could not open the project, a query runs again in the next one: alone, as a
  * suspect, if it may have used the memory or was interrupted before. A worker that could not even begin its first query,
@@ -52,12 +58,12 @@ export function retryAfterEnd(task: QueuedQuery, end: WorkerEnd): 'crashed' | 'i
  */
 export function retryInNextWorker(
   task: QueuedQuery,
-  { is_first_of_trial }: { readonly is_first_of_trial: boolean },
+  { is_first_of_trial, has_begun }: NextWorkerRetry,
 ): 'unopened' | null {
   if (task.has_parts || is_first_of_trial || task.interruptions > INTERRUPTIONS_MAX)
     return 'unopened'
   const ran_ms = performance.now() - task.begun_ms
-  if (ran_ms > INNOCENT_MS || task.interruptions > 0) task.state = 'suspect'
+  if ((has_begun && ran_ms > INNOCENT_MS) || task.interruptions > 0) task.state = 'suspect'
   task.attempts = 0
   task.interruptions += 1
   task.ran_ms = ran_ms

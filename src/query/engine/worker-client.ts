@@ -49,7 +49,7 @@ const MEMORY_WATCH_MS = 50
 /** A closed pipe ends the worker at once; otherwise it is killed after this time. */
 const CLOSE_TIME_MS = 1000
 const LAST_WORDS_LENGTH = 2000
-/** A worker that the machine could not start is reported as dead after this time: the next start may follow at once. */
+/** A worker that the machine could not start is reported as dead after this time: the engine may start the next one at once, and would loop. */
 const FAILED_START_MS = 200
 
 type QueryChildProcess = Bun.Subprocess<'pipe', 'pipe', 'pipe'>
@@ -82,7 +82,7 @@ export class QueryChild {
     return join(this.#work_dir, 'spill')
   }
 
-  /** Of one that runs. */
+  /** 0 where none could be started. */
   get pid(): number {
     return this.#process?.pid ?? 0
   }

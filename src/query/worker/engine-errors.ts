@@ -1,6 +1,11 @@
 /** Turns errors of DuckDB into refusals that contain no path and no value of a row. */
 import { type ErrorCode, Refusal } from '../../errors.ts'
-import { ENGINE_EXHAUSTED, ENGINE_FAULT, OPENING_FAILED } from '../engine/engine-refusals.ts'
+import {
+  ENGINE_EXHAUSTED,
+  ENGINE_FAULT,
+  NO_ROOM,
+  OPENING_FAILED,
+} from '../engine/engine-refusals.ts'
 import { NoRoom } from './limits/opening-room.ts'
 
 /** The error code by the beginning of DuckDB's message. */
@@ -95,6 +100,7 @@ export type SentCode =
   | ErrorCode
   | typeof ENGINE_EXHAUSTED
   | typeof ENGINE_FAULT
+  | typeof NO_ROOM
   | typeof OPENING_FAILED
 
 /** The refusal that is sent instead of an answer. */
@@ -111,7 +117,7 @@ type WorkerRefusal = {
 export function engineRefusal(error: unknown, is_worn = false): WorkerRefusal {
   if (error instanceof Refusal) return error
   if (error instanceof OpeningFailed) return { code: OPENING_FAILED, detail: error.message }
-  if (error instanceof NoRoom) return { code: ENGINE_EXHAUSTED, detail: error.message }
+  if (error instanceof NoRoom) return { code: NO_ROOM, detail: error.message }
   const message = error instanceof Error ? error.message : String(error)
   if (FAULTS.some((fault) => message.startsWith(fault)))
     return { code: ENGINE_FAULT, detail: message }

@@ -82,6 +82,8 @@ export class OpenProjects {
   async adoptManifest(): Promise<void> {
     // A copy, because `use` reorders the map.
     for (const [project_id, project] of new Map(this.#open)) {
+      // One that was closed meanwhile begins with the newest manifest when it is opened.
+      if (this.#open.get(project_id) !== project) continue
       await this.use(project_id, NO_READS, async () => undefined).catch(() => {
         void this.#retire(project_id, project)
       })

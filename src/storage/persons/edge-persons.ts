@@ -128,7 +128,7 @@ function storePersons(log: EventLog, copies: readonly CopiedPerson[], now: numbe
     note.run(project_id, distinct_id, now)
     const id = person === null ? new Uint8Array(0) : Uint8Array.fromHex(person.id)
     // Deleted at home, or split: without another id, nothing of the person stays here.
-    // So it is of one who has become part of another there.
+    // The same goes for one who has become part of another at home, whose id this is now.
     if (person === null || hasOther(db, { project_id, distinct_id, id })) {
       forgetPerson(db, project_id, distinct_id)
     }

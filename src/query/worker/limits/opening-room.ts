@@ -63,7 +63,7 @@ export class OpeningRoom {
     const until_ms = performance.now() + WAIT_MS
     const kept_bytes = (this.#addresses?.bytes_total ?? 0) * KEPT_SHARE
     for (;;) {
-      while (this.#bytesLeft() < kept_bytes && (await closeUnused()));
+      while (this.#bytesLeft() < kept_bytes && (await closeUnused())) await Bun.sleep(LOOK_AGAIN_MS)
       if (this.#bytesLeft() >= SPARE_BYTES) break
       if (performance.now() > until_ms) throw new NoRoom(NO_ROOM)
       await Bun.sleep(LOOK_AGAIN_MS)
