@@ -85,7 +85,7 @@ export class FlagSchedule extends PeriodicTask {
     const { control } = this.#context
     const editor = await this.#editorOf(change)
     control.transaction(() => {
-      // Somebody may have changed or deleted it while definitions were read; the next round reads it anew.
+      // It may have been changed or deleted while definitions were read; the next round reads it again.
       if (!Bun.deepEquals(this.#find(change.id), change)) return
       const flag = getFlag(control, change.project_id, change.flag_id)
       if (flag.deleted) {

@@ -53,7 +53,7 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
         await changeBoards(project.id, 'PATCH', [path, body])
       } else {
         const at = `insights/${insight.id}/`
-        // The other boards as they are now: somebody may have put it on another one since.
+        // The other boards as they are now: it may have been put on another one since.
         const { dashboards } = await call<BoardInsight>('GET', `${api}/${at}`)
         await changeBoards(project.id, 'PATCH', [at, { dashboards: [...dashboards, id] }])
       }
