@@ -3,6 +3,8 @@
 const UUID =
   /^\{?(?:urn:uuid:)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i
 
+const USUAL_SPELLING = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
 /** Parses a UUID in any usual form (braces, `urn:uuid:`, without hyphens); null for anything else. */
 export function parseUuid(text: string): Uint8Array | null {
   const bytes = text.length === 36 ? parseHyphenated(text) : null
@@ -20,6 +22,11 @@ function parseHyphenated(text: string): Uint8Array | null {
   } catch {
     return null
   }
+}
+
+/** Whether a text has the usual spelling `8-4-4-4-12`, in either case: the only one that `uuidBytes` takes. */
+export function isUuid(text: string): boolean {
+  return USUAL_SPELLING.test(text)
 }
 
 /** Generates a UUIDv7. They sort by time, so that inserts into the deduplication index touch few pages. */

@@ -12,9 +12,7 @@ import { bearerOf } from './route.ts'
  */
 export function operatorEndpoints(app: AppContext): readonly Endpoint[] {
   const requireOperator = (request: Request): void => {
-    const key = Buffer.from(bearerOf(request) ?? '')
-    const expected = Buffer.from(app.operator_key)
-    if (key.length === expected.length && timingSafeEqual(key, expected)) return
+    if (isOperator(request, app.operator_key)) return
     throw new Refusal('not_found', 'Endpoint not found.')
   }
   return [
@@ -36,4 +34,11 @@ export function operatorEndpoints(app: AppContext): readonly Endpoint[] {
       },
     },
   ]
+}
+
+/** Whether a request has the operator's key as its bearer token. Compares in constant time. */
+export function isOperator(request: Request, operator_key: string): boolean {
+  const key = Buffer.from(bearerOf(request) ?? '')
+  const expected = Buffer.from(operator_key)
+  return key.length === expected.length && timingSafeEqual(key, expected)
 }

@@ -33,7 +33,6 @@ export type ActivityScope =
   | 'Insight'
   | 'InsightVariable'
   | 'Organization'
-  | 'OrganizationInvite'
   | 'OrganizationMembership'
   | 'Person'
   | 'PersonalAPIKey'

@@ -179,7 +179,7 @@ function setAccess(
   requireLevel(level, ADMIN)
   const { resource, access_level } = request
   const user_id = memberOf(app.control, project, request.organization_member ?? null)
-  const requested = { asker_id: caller.user_id, resource, user_id, access_level }
+  const requested = { changed_by: caller.user_id, resource, user_id, access_level }
   changeAccess(app.control, project, requested, app.now())
 }
 

@@ -1,5 +1,4 @@
 /** Health checks, metrics and the takeover of a standby. */
-import { timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../errors.ts'
 import { answerJson } from '../answers/answers.ts'
 import { answerRefusal } from '../answers/refusals.ts'
@@ -9,7 +8,7 @@ import { healthChecks } from '../health.ts'
 import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
 import type { MetricDefinition } from '../metrics/metric.ts'
-import { bearerOf } from '../route.ts'
+import { isOperator } from '../operator.ts'
 
 type StandbyContext = Pick<
   AppContext,
@@ -82,10 +81,8 @@ function takeoverEndpoint({ operator_key, takeOver }: StandbyContext): Endpoint 
     method: 'POST',
     path: '/_standby/takeover',
     async answer(request) {
-      const key = Buffer.from(bearerOf(request) ?? '')
-      const expected = Buffer.from(operator_key)
-      const is_operator = key.length === expected.length && timingSafeEqual(key, expected)
-      if (!is_operator) return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
+      if (!isOperator(request, operator_key))
+        return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
       try {
         return answerJson(await takeOver())
       } catch (error) {

@@ -168,7 +168,6 @@ export const RESOURCE_OF = {
   Insight: 'insight',
   InsightVariable: 'insight',
   Organization: 'organization',
-  OrganizationInvite: 'organization_member',
   OrganizationMembership: 'organization_member',
   Person: 'person',
   PersonalAPIKey: 'user',

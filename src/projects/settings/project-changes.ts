@@ -88,14 +88,14 @@ export function changeAccess(
   db: ControlDB,
   project: Project,
   request: {
-    readonly asker_id: number
+    readonly changed_by: number
     readonly resource: string
     readonly user_id: number
     readonly access_level: AccessLevel | null
   },
   now: Date,
 ): void {
-  const { asker_id, resource, user_id, access_level } = request
+  const { changed_by, resource, user_id, access_level } = request
   db.transaction((tx) => {
     const which = { project_id: project.id, resource, user_id }
     const before = setAccessLevel(tx, which, access_level, now)
@@ -105,7 +105,7 @@ export function changeAccess(
     const field = user_id === EVERYBODY ? `access:${resource}` : `access:${resource}:${user_id}`
     const changes = before === access_level ? [] : [change(field, before, access_level)]
     if (changes.length === 0) return
-    note(tx, { project, user_id: asker_id, activity: 'updated', changes }, now)
+    note(tx, { project, user_id: changed_by, activity: 'updated', changes }, now)
   }, TRANSACTION)
 }
 

@@ -23,7 +23,8 @@ type InsightFilter = (
   context: ListContext,
 ) => (insight: ListedInsight) => boolean
 
-const WISHES: Readonly<Record<string, InsightFilter>> = {
+/** The filter of each parameter of a list. Adding a parameter means adding a line. */
+const FILTERS: Readonly<Record<string, InsightFilter>> = {
   search: (input, name) => {
     const search_text = requireSearch(input[name] ?? '').toLowerCase()
     return ({ name: own, description, tags }) =>
@@ -66,8 +67,8 @@ export async function filterInsights(
   context: ListContext,
 ): Promise<readonly ListedInsight[]> {
   const input = queryValues(request)
-  const filters = Object.entries(WISHES).flatMap(([name, wishFor]) =>
-    (input[name] ?? '') === '' ? [] : [wishFor(input, name, context)],
+  const filters = Object.entries(FILTERS).flatMap(([name, makeFilter]) =>
+    (input[name] ?? '') === '' ? [] : [makeFilter(input, name, context)],
   )
   const found = await mapInSlices(insights, (insight) =>
     filters.every((filter) => filter(insight)) ? [insight] : [],

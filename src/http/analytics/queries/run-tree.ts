@@ -30,7 +30,7 @@ type TreeRows = {
 }
 
 /** The query context of a call: the project's catalog, without the tables hidden from the caller. */
-function askingAbout(app: AppContext, { caller, project, level }: TreeCall): QueryContext {
+function contextOf(app: AppContext, { caller, project, level }: TreeCall): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
   return {
     project: { ...project, ...callerOf(caller, rights) },
@@ -59,7 +59,7 @@ export async function runTree(
   const { caller, request } = call
   const leave = app.key_limits.enter(caller.id)
   try {
-    const prepared = prepareTree(name, tree, { ...askingAbout(app, call), ...overrides })
+    const prepared = prepareTree(name, tree, { ...contextOf(app, call), ...overrides })
     const { results, members } = await withoutIdleTimeout(call, () =>
       app.query_service.askInParts(prepared, {
         mode: 'force_blocking',

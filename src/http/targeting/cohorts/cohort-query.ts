@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../../errors.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
-import { uuidBytes } from '../../../uuid.ts'
+import { isUuid, uuidBytes } from '../../../uuid.ts'
 import { prepareSaved } from '../../analytics/queries/query.ts'
 import type { TreeCall } from '../../analytics/queries/run-tree.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -11,8 +11,6 @@ import { withoutIdleTimeout } from '../../idle-timeout.ts'
 /** The most persons that one query adds to a cohort. */
 const PEOPLE_MAX = 100_000
 const PAGE = 10_000
-
-const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /**
  * Returns the ids of a query's persons. Refuses what the query endpoint refuses, and queries for other actors.
@@ -54,7 +52,7 @@ async function askPersons(
 }
 
 function personIn(id: unknown): Uint8Array {
-  if (typeof id === 'string' && PERSON_ID.test(id)) {
+  if (typeof id === 'string' && isUuid(id)) {
     return uuidBytes(id)
   }
   throw new Refusal('invalid_input', 'The query does not answer persons.', { attr: 'query' })

@@ -24,7 +24,7 @@ import {
   updateFlag,
 } from '../../../targeting/flags/flag.ts'
 import { flagAt } from '../../../targeting/flags/flag-history.ts'
-import { uuidBytes } from '../../../uuid.ts'
+import { isUuid, uuidBytes } from '../../../uuid.ts'
 import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
@@ -199,8 +199,6 @@ const NOBODY = {
 
 type PersonReference = { readonly distinct_id?: string | null; readonly person_id?: string | null }
 
-const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
-
 /** Returns the distinct id to evaluate. Refuses none, and two at once. */
 function distinctIdOf(app: AppContext, project_id: number, named: PersonReference): string {
   const { distinct_id = null, person_id = null } = named
@@ -213,7 +211,7 @@ function distinctIdOf(app: AppContext, project_id: number, named: PersonReferenc
     const detail = 'Either distinct_id or person_id must be provided'
     throw new Refusal('required', detail, { attr: 'distinct_id' })
   }
-  const ids = PERSON_ID.test(person_id)
+  const ids = isUuid(person_id)
     ? app.persons.listDistinctIds(project_id, uuidBytes(person_id), 2)
     : []
   // The smallest one, so that the result does not depend on which is the main one: the others are listed in order.

@@ -15,6 +15,7 @@ import type { Project } from '../../../projects/settings/project.ts'
 import { getSurvey, listSurveyHeads, type Survey } from '../../../targeting/surveys/survey.ts'
 import { archiveResponse, listArchived } from '../../../targeting/surveys/survey-responses.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
+import { isUuid } from '../../../uuid.ts'
 import { queryEvents } from '../../analytics/queries/event-queries.ts'
 import { answerJson } from '../../answers/answers.ts'
 import { neighbourPages, queryValue, readPage } from '../../answers/pages.ts'
@@ -25,7 +26,6 @@ import { parseUuidId } from '../../path-ids.ts'
 import { pathNames, projectRoute } from '../../route.ts'
 
 const PAGE_MAX = 1000
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 const ARCHIVE_ROUTES = (['archive', 'unarchive'] as const).map((turn) =>
   projectRoute({
@@ -37,7 +37,7 @@ const ARCHIVE_ROUTES = (['archive', 'unarchive'] as const).map((turn) =>
     answer: (app, { params, project, caller }) => {
       const survey = getSurvey(app.control, project.id, parseUuidId(params))
       const uuid = pathNames(params, 'uuid').toLowerCase()
-      if (!UUID.test(uuid)) throw new Refusal('not_found', 'Not found.')
+      if (!isUuid(uuid)) throw new Refusal('not_found', 'Not found.')
       const editor = targetingEditor(app, project, caller)
       archiveResponse(editor, survey, { uuid, is_archived: turn === 'archive' }, app.now())
       return new Response(null, { status: 204 })
