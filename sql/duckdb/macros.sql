@@ -101,6 +101,8 @@ create or replace macro ch_position_from(h, n, start) as case when strpos(substr
 create or replace macro ch_count_substrings(h, n) as case when n = '' then 0 else (strlen(h) - strlen(replace(h, n, ''))) // strlen(n) end;
 -- What was found in turn, up to the first time that nothing was: `whole` says what the pattern took each time.
 create or replace macro ch_until_empty(found, whole) as case when list_contains(whole, '') then found[:list_position(whole, '') - 1] else found end;
+-- A backslash before an ordinary character stands for itself, which ESCAPE would leave out.
+create or replace macro ch_like_pattern(p) as regexp_replace(p, '(\\[%_\\])|(\\)', '\1\2\2', 'g');
 create or replace macro ch_has_group(re) as regexp_matches(re, '(^|[^\\])\(($|[^?]|\?P?<)');
 create or replace macro ch_extract(s, re) as case when ch_has_group(re) then regexp_extract(s, re, 1, 's') else regexp_extract(s, re, 0, 's') end;
 create or replace macro ch_extract_all(s, re) as ch_until_empty(case when ch_has_group(re) then regexp_extract_all(s, re, 1, 's') else regexp_extract_all(s, re, 0, 's') end, regexp_extract_all(s, re, 0, 's'));

@@ -236,12 +236,12 @@ export const TUPLES: readonly FunctionDef[] = [
     'mapContainsKeyLike',
     '2',
     asDeclared(TRUTH),
-    "(len(list_filter(map_keys($1), lambda k: k LIKE $2 ESCAPE '\\')) > 0)",
+    "(len(list_filter(map_keys($1), lambda k: k LIKE ch_like_pattern($2) ESCAPE '\\')) > 0)",
   ),
   scalar(
     'mapExtractKeyLike',
     '2',
     sameAsFirst,
-    "map_from_entries(list_filter(map_entries($1), lambda e: struct_extract(e, 'key') LIKE $2 ESCAPE '\\'))",
+    "map_from_entries(list_filter(map_entries($1), lambda e: struct_extract(e, 'key') LIKE ch_like_pattern($2) ESCAPE '\\'))",
   ),
 ]

@@ -2,7 +2,7 @@
 
 import type { CompileContext } from '../../context.ts'
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
-import { bindInt, constantText, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { bind, bindInt, constantText, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { asText, convert } from '../../types/convert.ts'
 import { arrayType, STRING, TRUTH, type Type, UINT64, withNull } from '../../types/types.ts'
 import { refuseArguments } from '../argument-errors.ts'
@@ -42,30 +42,49 @@ type Like = { readonly negated: boolean; readonly any_case: boolean }
 function like({ negated, any_case }: Like): Lowering {
   return (call, context) => {
     const value = asText(call.args[0] ?? NULL_VALUE, context)
-    const pattern = call.args[1] ?? NULL_VALUE
-    const constant = constantText(pattern)
-    const found = matchLike(value, pattern, {
-      any_case,
-      plain: constant !== null && !constant.includes('\\'),
-    })
+    const pattern = enginePattern(call.args[1] ?? NULL_VALUE)
+    const found = matchLike(value, pattern, any_case)
     return negated ? sql`(NOT ${found})`(call.type) : { ...found, type: call.type }
   }
 }
 
+/** A pattern as the engine reads it. */
+type EnginePattern = { readonly text: ResolvedExpr; readonly is_plain: boolean }
+
+const BACKSLASH = /\\[%_\\]?/g
+
+/**
+ * In ClickHouse a backslash before an ordinary character is a character of the text; the engine
+ * with ESCAPE would leave it out: `C:\users%` → `C:\\users%`.
+ */
+function enginePattern(pattern: ResolvedExpr): EnginePattern {
+  const constant = constantText(pattern)
+  if (constant === null)
+    return { text: sql`ch_like_pattern(${pattern})`(pattern.type), is_plain: false }
+  const found = constant.match(BACKSLASH) ?? []
+  if (found.length === 0) return { text: pattern, is_plain: true }
+  const is_plain = !found.includes('\\%') && !found.includes('\\_')
+  const text = constant.replaceAll(BACKSLASH, (escaped) => {
+    if (is_plain) return '\\'
+    return escaped.length === 1 ? '\\\\' : escaped
+  })
+  return { text: bind(text, STRING), is_plain }
+}
+
 function matchLike(
   value: ResolvedExpr,
-  pattern: ResolvedExpr,
-  how: { any_case: boolean; plain: boolean },
+  { text, is_plain }: EnginePattern,
+  any_case: boolean,
 ): ResolvedExpr {
-  const type = withNull(TRUTH, value.type.nullable || pattern.type.nullable)
-  if (how.any_case) {
-    return how.plain
-      ? sql`(${value} ILIKE ${pattern})`(type)
-      : sql`(${value} ILIKE ${pattern} ESCAPE '\\')`(type)
+  const type = withNull(TRUTH, value.type.nullable || text.type.nullable)
+  if (any_case) {
+    return is_plain
+      ? sql`(${value} ILIKE ${text})`(type)
+      : sql`(${value} ILIKE ${text} ESCAPE '\\')`(type)
   }
-  return how.plain
-    ? sql`(${value} LIKE ${pattern})`(type)
-    : sql`(${value} LIKE ${pattern} ESCAPE '\\')`(type)
+  return is_plain
+    ? sql`(${value} LIKE ${text})`(type)
+    : sql`(${value} LIKE ${text} ESCAPE '\\')`(type)
 }
 
 /** A regular expression anywhere in a text; a dot matches a line break too. */
