@@ -22,6 +22,16 @@ FROM (SELECT ch_divide($2::BIGINT, $2::BIGINT) AS c1) AS t1
 LIMIT $3::BIGINT
 -- [[0,0,0,1]]
 
+-- a text may be read as nan
+select toFloat(x) > 1, max(toFloat(x)) from (select arrayJoin(['nan', '2']) as x) group by x order by x
+SELECT (coalesce((ch_real(ch_float(t2."c1")) > $1::BIGINT), false))::UTINYINT AS c2, coalesce(max(ch_real(ch_float(t2."c1"))), max(ch_float(t2."c1"))) AS c3
+FROM (SELECT t1."c1" AS c1
+  FROM (SELECT unnest([$2::VARCHAR, $3::VARCHAR]) AS c1) AS t1) AS t2
+GROUP BY t2."c1"
+ORDER BY t2."c1"
+LIMIT $4::BIGINT
+-- [[1,2],[0,"NaN"]]
+
 -- an extreme is a number if there is one
 select max(x), min(x), argMax(k, x) from (select number as k, number % 2 / number as x from numbers(4))
 SELECT coalesce(max(ch_real(t2."c2")), coalesce(max(t2."c2"), $1::DOUBLE)) AS c3, coalesce(min(ch_real(t2."c2")), coalesce(min(t2."c2"), $1::DOUBLE)) AS c4, coalesce(arg_max(t2."c1", ch_real(t2."c2")), $2::BIGINT) AS c5

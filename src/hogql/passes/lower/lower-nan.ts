@@ -8,7 +8,7 @@
 
 import type { Apply, ColumnExpr, OrderBy, ResolvedExpr } from '../../sql/ir.ts'
 import { sql } from '../../sql/sql-fragments.ts'
-import { withNull } from '../../types/types.ts'
+import { isText, withNull } from '../../types/types.ts'
 import { mapStatement, type Pass } from '../walk.ts'
 
 /** Maps NaN to NULL in comparisons, order keys and aggregates, where an operand may be NaN. */
@@ -104,10 +104,11 @@ const NAN_FREE: ReadonlySet<string> = new Set([
   'plus',
   'round',
   'sum',
-  'toFloat',
-  'toFloat64',
   'trunc',
 ])
+
+/** Functions that return no NaN for numbers, but for texts, as `toFloat('nan')`. */
+const FLOAT_CASTS: ReadonlySet<string> = new Set(['toFloat', 'toFloat64'])
 
 /** Whether a float may be NaN. JSON contains none, so properties are not. */
 function mayBeNan(expr: ResolvedExpr): boolean {
@@ -118,6 +119,7 @@ function mayBeNan(expr: ResolvedExpr): boolean {
   // A fragment here is text that another pass reads as a number: a property.
   if (expr.kind === 'fragment') return expr.args.some(mayBeNan)
   if (expr.kind !== 'apply') return true
+  if (FLOAT_CASTS.has(expr.name)) return expr.args.some((arg) => isText(arg.type) || mayBeNan(arg))
   return NAN_FREE.has(expr.name) ? expr.args.some(mayBeNan) : !isDivisionByConstant(expr)
 }
 
