@@ -178,6 +178,7 @@ create or replace macro ch_weighted_median(a) as case when len(a) > 3000 then er
 create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;
 create or replace macro ch_age_months(a, b) as date_diff('month', a, b) - case when a <= b and strftime(b, '%d%H%M%S%f') < strftime(a, '%d%H%M%S%f') then 1 when a > b and strftime(b, '%d%H%M%S%f') > strftime(a, '%d%H%M%S%f') then -1 else 0 end;
 create or replace macro ch_week1(t) as case when isoyear(t) < year(t) then 0 when isoyear(t) > year(t) then 53 else weekofyear(t) end;
+create or replace macro ch_offset_text(s) as printf('%+03d%02d', s // 3600, abs(s) // 60 % 60);
 create or replace macro ch_week0(t) as strftime(t, '%U')::bigint;
 create or replace macro ch_yearweek0(t) as case when strftime(t, '%U') = '00' then strftime(make_date(year(t) - 1, 12, 31), '%Y%U')::bigint else strftime(t, '%Y%U')::bigint end;
 

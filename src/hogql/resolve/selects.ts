@@ -68,7 +68,7 @@ function resolveSelect(
     group_by: resolveGroupBy(node, { scope, resolver, columns }),
     having: optional(node.having),
     qualify: optional(node.qualify),
-    limit_by: resolveLimitBy(node.limit_by, scope, resolver),
+    limit_by: resolveLimitBy(node.limit_by, { scope, resolver, columns }),
     ...resolveLimits(node, { scope, resolver, columns }),
   }
   const outputs = columns.map(({ expr }): Output => {
@@ -114,15 +114,12 @@ function resolveGroupBy(node: ast.SelectQuery, at: LimitContext): GroupBy | null
   return { mode, sets: [keys.map((key) => limitKey(key, at))] }
 }
 
-function resolveLimitBy(
-  node: ast.LimitByExpr | null,
-  scope: NameScope,
-  resolver: Resolver,
-): LimitBy | null {
+function resolveLimitBy(node: ast.LimitByExpr | null, at: LimitContext): LimitBy | null {
   if (node === null) return null
+  const { scope, resolver } = at
   return {
     count: resolver.expr(node.n, scope),
     offset: node.offset_value === null ? null : resolver.expr(node.offset_value, scope),
-    keys: node.exprs.map((key) => resolver.expr(key, scope)),
+    keys: node.exprs.map((key) => limitKey(key, at)),
   }
 }

@@ -1,31 +1,38 @@
 /** Formatting and parsing of dates, weeks and weekdays by mode, parts by name. */
 
 import type { ResolvedExpr } from '../../sql/ir.ts'
-import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { fromLocal } from '../../times/local-time.ts'
+import { bindInt, bindText, constantInt, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { fromLocal, offsetOf } from '../../times/local-time.ts'
 import { intType, UINT8, withNull } from '../../types/types.ts'
 import { refuseArguments, requireConstant } from '../argument-errors.ts'
 import { isNullable, type Lowering, type TypeRule } from '../definition.ts'
 import { engineFormat, localOf, readUnit, zoneNamed } from './date-parts.ts'
 
-/** A constant format is translated at compile time; the engine has no letter for the quarter. */
+/** Marks in a format for letters that the engine lacks, the quarter, or writes in UTC, the zone's offset. */
+const QUARTER = '\u0001'
+const OFFSET = '\u0002'
+const MARKS: Readonly<Record<string, string>> = { '%Q': QUARTER, '%z': OFFSET }
+
+/** A constant format is translated at compile time. */
 export const formatDateTime: Lowering = (call, context) => {
   const [value = NULL_VALUE, format, zone] = call.args
   requireConstant(zone, 'The time zone')
   const timezone = constantText(zone)
-  const local_time =
+  const instant =
     timezone === null || value.type.kind !== 'datetime'
       ? value
       : { ...value, type: { ...value.type, timezone } }
-  const local = localOf(local_time, context)
+  const local = localOf(instant, context)
   const letters = constantText(format)
   if (letters === null) return refuseArguments('formatDateTime needs a constant format')
-  if (!letters.includes('%Q'))
-    return sql`strftime(${local}, ${bindText(engineFormat(letters))})`(call.type)
-  const marked = bindText(engineFormat(letters.replaceAll('%Q', '\u0001')))
-  return sql`replace(strftime(${local}, ${marked}), ${bindText('\u0001')}, quarter(${local})::VARCHAR)`(
-    call.type,
-  )
+  const marked = letters.replaceAll(/%./gs, (letter) => MARKS[letter] ?? letter)
+  const text = sql`strftime(${local}, ${bindText(engineFormat(marked))})`(call.type)
+  const with_quarter = marked.includes(QUARTER)
+    ? sql`replace(${text}, ${bindText(QUARTER)}, quarter(${local})::VARCHAR)`(call.type)
+    : text
+  if (!marked.includes(OFFSET)) return with_quarter
+  const offset = instant.type.kind === 'datetime' ? offsetOf(instant, context) : bindInt(0)
+  return sql`replace(${with_quarter}, ${bindText(OFFSET)}, ch_offset_text(${offset}))`(call.type)
 }
 
 export const parseDateTime: Lowering = (call, context) => {
