@@ -32,7 +32,7 @@ export type CompileSubject =
 
 /** The part of QueryContext that the compiler reads, as plain data. */
 export type SentContext = {
-  readonly project: Pick<QueriedProject, 'id' | 'timezone' | 'week_start_day'>
+  readonly project: Pick<QueriedProject, 'hidden_tables' | 'id' | 'timezone' | 'week_start_day'>
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
   readonly clickhouse: TableState | null
   readonly group_types: ReadonlyMap<string, number>

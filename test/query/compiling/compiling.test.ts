@@ -103,6 +103,19 @@ describe('a large text', () => {
     expect(columns).toEqual(['surveys'])
   })
 
+  test.each(['persons', 'cohort_people', 'groups'])(
+    'is refused the table %s where that is hidden from the caller',
+    async (table) => {
+      const project = { ...ASKING.project, hidden_tables: [table] }
+      const hiding = { ...ASKING, project }
+      const text = `select 1 from ${table}, events where ${PADDING}`
+      const { code } = await refused(compileTextQuery(subjectOf(text), hiding, HOW))
+      expect(code).toBe('permission_denied')
+      const tree = await refused(compileTree(parseSelect(text), hiding, NOW))
+      expect(tree.code).toBe('permission_denied')
+    },
+  )
+
   test.each([
     'select name from `system.feature_flags`',
     'select f.name from "system"."feature_flags" f',

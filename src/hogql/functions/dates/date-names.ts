@@ -1,7 +1,14 @@
 /** Formatting and parsing of dates, weeks and weekdays by mode, parts by name. */
 
 import type { ResolvedExpr } from '../../sql/ir.ts'
-import { bindInt, bindText, constantInt, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import {
+  bindInt,
+  bindText,
+  constantInt,
+  constantText,
+  NULL_VALUE,
+  sql,
+} from '../../sql/sql-fragments.ts'
 import { fromLocal, offsetOf } from '../../times/local-time.ts'
 import { intType, UINT8, withNull } from '../../types/types.ts'
 import { refuseArguments, requireConstant } from '../argument-errors.ts'

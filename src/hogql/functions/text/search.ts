@@ -2,7 +2,14 @@
 
 import type { CompileContext } from '../../context.ts'
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
-import { bind, bindInt, constantText, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import {
+  bind,
+  bindInt,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../../sql/sql-fragments.ts'
 import { asText, convert } from '../../types/convert.ts'
 import { arrayType, STRING, TRUTH, type Type, UINT64, withNull } from '../../types/types.ts'
 import { refuseArguments } from '../argument-errors.ts'
@@ -61,9 +68,9 @@ function enginePattern(pattern: ResolvedExpr): EnginePattern {
   const constant = constantText(pattern)
   if (constant === null)
     return { text: sql`ch_like_pattern(${pattern})`(pattern.type), is_plain: false }
-  const found = constant.match(BACKSLASH) ?? []
-  if (found.length === 0) return { text: pattern, is_plain: true }
-  const is_plain = !found.includes('\\%') && !found.includes('\\_')
+  const found = new Set(constant.match(BACKSLASH))
+  if (found.size === 0) return { text: pattern, is_plain: true }
+  const is_plain = !found.has('\\%') && !found.has('\\_')
   const text = constant.replaceAll(BACKSLASH, (escaped) => {
     if (is_plain) return '\\'
     return escaped.length === 1 ? '\\\\' : escaped
