@@ -71,10 +71,34 @@ export function setHoldout(
   holdout_id: number | null,
   now: Date,
 ): void {
+  if (hasHoldout(editor, flag, holdout_id)) return
   const filters = isObject(flag.filters) ? flag.filters : {}
   const holdout_groups = holdoutGroups(editor, holdout_id)
-  if (Bun.deepEquals(filters['holdout_groups'] ?? null, holdout_groups)) return
   updateFlag(editor, flag, { filters: { ...filters, holdout_groups } }, now)
+}
+
+/** Refuses (`holdout_id`) a new experiment that would change the holdout of a flag on which another is running. */
+export function requireHoldout(
+  editor: TargetingEditor,
+  flag: Flag,
+  holdout_id: number | null,
+): void {
+  if (hasHoldout(editor, flag, holdout_id)) return
+  if (!isRunningElsewhere(editor.control, flag, NO_EXPERIMENT)) return
+  const detail = 'Another experiment is running on this feature flag: its holdout has to stay.'
+  throw refused(detail, 'holdout_id')
+}
+
+/** The id of an experiment that is not stored yet. */
+const NO_EXPERIMENT = 0
+
+function hasHoldout(
+  editor: TargetingEditor,
+  { filters }: Flag,
+  holdout_id: number | null,
+): boolean {
+  const stored = isObject(filters) ? (filters['holdout_groups'] ?? null) : null
+  return Bun.deepEquals(stored, holdoutGroups(editor, holdout_id))
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   explainFlagRefusal,
   requireComparable,
   requireFit,
+  requireHoldout,
   requireSameKeys,
   setHoldout,
   syncExperimentFlag,
@@ -72,6 +73,7 @@ export function createExperiment(
       )
 
     if (present !== null && members.holdout_id !== undefined) {
+      requireHoldout(editor, present, members.holdout_id)
       setHoldout(editor, present, members.holdout_id, now)
     }
     const bare = control

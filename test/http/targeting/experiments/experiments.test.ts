@@ -116,6 +116,30 @@ describe('an experiment', () => {
     expect(refused).toMatchObject({ status: 400, body: { attr: 'filters' } })
   })
 
+  test('leaves the holdout of its flag as it is while another runs on the flag', async () => {
+    const filters = [{ properties: [], rollout_percentage: 100 }]
+    const holdout = await manage(world, 'POST', HOLDOUTS, { name: 'All', filters })
+    const id = Number(holdout.body['id'])
+    const running = await create({
+      name: 'Running',
+      feature_flag_key: 'shared',
+      parameters: { feature_flag_variants: variants },
+      holdout_id: id,
+      start_date: '2026-01-01T00:00:00Z',
+    })
+    const second = { name: 'Second', feature_flag_key: 'shared' }
+    expect(await create({ ...second, holdout_id: null })).toMatchObject({
+      status: 400,
+      body: { attr: 'holdout_id' },
+    })
+    expect((await create({ ...second, holdout_id: id })).status).toBe(201)
+    expect((await create(second)).status).toBe(201)
+    expect(await valueOf('shared', 'a')).toBe(`holdout-${id}`)
+    await manage(world, 'POST', `${EXPERIMENTS}${String(running.body['id'])}/end/`)
+    expect((await create({ ...second, holdout_id: null })).status).toBe(201)
+    expect(await valueOf('shared', 'a')).toBe('test')
+  })
+
   test('counts the people who have been shown each variant', async () => {
     const { body } = await create({
       name: 'Shown',
