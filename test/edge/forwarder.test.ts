@@ -62,3 +62,38 @@ test('a batch that the home refuses is sent in halves, each entry once and in or
   expect(forwarder.totals).toMatchObject({ events: 8, failures: refused.length })
   expect(forwarder.last_error).toBeNull()
 })
+
+test('the report of an edge with thousands of projects fits the headers of a batch', async () => {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-forwarder-'))
+  const log = new EventLog(data_dir)
+  log.transact(() => void new EdgeEntries(log.db).append([]))
+  const reported = Promise.withResolvers<string>()
+  using home = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch(request) {
+      reported.resolve(request.headers.get('tidemark-report') ?? '')
+      return Response.json({ seq: 0, keeps_order: true })
+    },
+  })
+  const forwarder = new Forwarder({
+    data_dir,
+    name: 'rome-1',
+    home: new Home({ url: home.url.href.replace(/\/$/, ''), key: 'phx_key' }),
+    confirm: () => undefined,
+    definitions: { age_s: null, projects: Array.from({ length: 5000 }, (_, index) => index + 1) },
+    log: {
+      info: () => undefined,
+      warn: (fields) => reported.reject(new Error(JSON.stringify(fields))),
+    },
+    now: () => new Date(),
+  })
+  forwarder.start()
+  try {
+    expect(JSON.parse(await reported.promise).projects.slice(0, 3)).toEqual([1, 2, 3])
+  } finally {
+    await forwarder.close()
+    log.close()
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+})
