@@ -16,8 +16,12 @@ const ROWS_TOGETHER = 20
 /** Keys whose last answer is remembered. */
 const KEYS_MAX = 1000
 
-/** The ETag of the answer to a key, and the state of control.db for which it holds. */
-type CurrentEtag = { readonly etag: string; readonly version: number }
+/** The ETag of the answer to a key, and the state for which it holds: that of control.db, and of group types in events.db. */
+type CurrentEtag = {
+  readonly etag: string
+  readonly version: number
+  readonly group_types: string
+}
 
 /** The endpoint of `GET /_edge/v1/definitions`; see `edge/README.md`, 1. */
 export function definitionsEndpoint(app: AppContext): Endpoint {
@@ -25,14 +29,15 @@ export function definitionsEndpoint(app: AppContext): Endpoint {
   const answer = async (caller: Caller, request: Request): Promise<Response> => {
     const projects = requireEdgeProjects(app, caller)
     const version = app.control_changes.version()
+    const group_types = app.persons.groupTypesVersion()
     const stored = current.get(caller.id)
-    // Nothing was committed since this edge asked: most requests end here, without a read.
-    if (stored?.version === version && isKnown(request, stored.etag))
-      return notModified(stored.etag)
+    const is_current = stored?.version === version && stored.group_types === group_types
+    // Nothing has changed since this edge asked: most requests end here, and read no definitions.
+    if (is_current && isKnown(request, stored.etag)) return notModified(stored.etag)
     const ids = projects.map(({ id }) => id)
     const { parts, etag } = await printDefinitions(app, ids)
     if (current.size >= KEYS_MAX) current.clear()
-    current.set(caller.id, { etag, version })
+    current.set(caller.id, { etag, version, group_types })
     if (isKnown(request, etag)) return notModified(etag)
     return answerBytes(parts, {
       ...JSON_HEADERS,

@@ -67,6 +67,11 @@ where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?
 order by group_key
 limit ?4`
 
+/** Their number and a sum over them: either may stay the same when some go while others come. */
+const SELECT_GROUP_TYPES_VERSION = `
+select count(*) || ' ' || total(project_id * 8 + group_type_index) as version
+from group_types`
+
 const SELECT_GROUPS = `
 select group_key, properties
 from groups
@@ -166,6 +171,12 @@ export class PersonReader {
   listGroupTypes(project_id: number): readonly GroupTypeRow[] {
     this.#read()
     return this.#group_types.all(project_id)
+  }
+
+  /** A text that changes with the group types of any project: more of them come, and those of a deleted project go. */
+  groupTypesVersion(): string {
+    this.#read()
+    return this.#db.query<{ version: string }, []>(SELECT_GROUP_TYPES_VERSION).get()?.version ?? ''
   }
 
   /** The hash keys of a person, used instead of the distinct id, by flag key. */
