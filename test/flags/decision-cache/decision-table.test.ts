@@ -1,4 +1,5 @@
 /** Outlines: people who answer alike are evaluated together, and nobody gets another answer for it. */
+import { heapStats } from 'bun:jsc'
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { ResultCache } from '../../../src/flags/decision-cache/result-cache.ts'
@@ -241,4 +242,30 @@ describe('an outline', () => {
     for (let number = 1; number < 250_000; number += 1) result_cache.keep(`p${number}`, outline, '')
     expect(result_cache.find('p0', outline)).toBe('a')
   })
+})
+
+test('persons with a value that is too long leave nothing behind', () => {
+  const letters = Array.from('abcdefghijklmn')
+  const flagOf = (key: string, operator: string) =>
+    makeFlag({
+      id: key.charCodeAt(0),
+      key,
+      filters: { groups: [{ properties: [{ key, type: 'person', operator, value: 'x' }] }] },
+    })
+  const flags = [...letters.map((key) => flagOf(key, 'exact')), flagOf('z', 'icontains')]
+  const definitions = makeDefinitions(flags)
+  const too_long = Array.from({ length: 10_001 }, () => 1)
+  const evaluateSome = (count: number): void => {
+    for (let number = 0; number < count; number += 1) {
+      const answers = letters.map((key, bit) => [key, (number >> bit) & 1 ? 'x' : 'y'] as const)
+      const person_properties = { ...Object.fromEntries(answers), z: too_long }
+      const { has_errors } = evaluateFlags(definitions, makePerson({ person_properties }))
+      expect(has_errors).toBe(true)
+    }
+    Bun.gc(true)
+  }
+  evaluateSome(100)
+  const before = heapStats().objectCount
+  evaluateSome(2000)
+  expect(heapStats().objectCount - before).toBeLessThan(1000)
 })
