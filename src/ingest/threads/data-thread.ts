@@ -12,8 +12,8 @@ import { LogSync } from '../../storage/log/log-sync.ts'
 import { writeShippingStep } from '../../storage/log/shipments.ts'
 import {
   type CohortChange,
-  changeCohort,
-  insertOverrides,
+  storeDecidedCohort,
+  storeDecidedOverrides,
 } from '../../storage/persons/flag-rows.ts'
 import { keepLogTail } from '../../storage/sqlite/log-shipping.ts'
 import { Histogram } from '../../threads/histogram.ts'
@@ -110,7 +110,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       trim(thread, message.call, message.up_to_seq)
       return
     case 'overrides':
-      write(thread, message.call, (db) => insertOverrides(db, message.rows))
+      write(thread, message.call, (db) => storeDecidedOverrides(db, message.rows))
       return
     case 'cohort':
       writeCohort(thread, message.call, message.change)
@@ -300,7 +300,7 @@ function write({ stores }: DataThread, call_id: number, work: (db: Database) => 
 function writeCohort(target: DataThread, call_id: number, change: CohortChange): void {
   write(target, call_id, (db) => {
     target.stores.log.nextChange()
-    changeCohort(db, change)
+    storeDecidedCohort(db, change)
   })
 }
 

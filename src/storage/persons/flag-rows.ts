@@ -38,6 +38,44 @@ export function changeCohort(db: Database, change: CohortChange): void {
   for (const person_id of change.removed) remove.run(project_id, person_id, cohort_id)
 }
 
+const SELECT_TODAY = `
+select id
+from persons
+where project_id = ?1 and is_deleted = 0 and id = coalesce(
+  (select person_id from person_overrides where project_id = ?1 and old_person_id = ?2), ?2
+)`
+
+/**
+ * Finds the person that each of these is today: another after a merge, none after a deletion, which leaves it out. For rows
+ * that a reader has decided: stored of a person who is gone, no merge would move them any more.
+ */
+function personsOfToday(
+  db: Database,
+  project_id: number,
+  person_ids: readonly Uint8Array[],
+): readonly Uint8Array[] {
+  const today = db.query<{ id: Uint8Array }, [number, Uint8Array]>(SELECT_TODAY)
+  return person_ids.flatMap((person_id) => today.get(project_id, person_id)?.id ?? [])
+}
+
+/** Stores overrides that a reader has decided, as `insertOverrides` does. Called inside a transaction. */
+export function storeDecidedOverrides(db: Database, rows: readonly OverrideRow[]): void {
+  const of_today = rows.flatMap((row) =>
+    personsOfToday(db, row.project_id, [row.person_id]).map((person_id) => ({ ...row, person_id })),
+  )
+  insertOverrides(db, of_today)
+}
+
+/** Changes a cohort by what a reader has decided, as `changeCohort` does. Called inside a transaction. */
+export function storeDecidedCohort(db: Database, { added, removed, ...at }: CohortChange): void {
+  changeCohort(db, {
+    ...at,
+    added: personsOfToday(db, at.project_id, added),
+    // Rows of persons who are gone, which older versions have left, go too.
+    removed: [...removed, ...personsOfToday(db, at.project_id, removed)],
+  })
+}
+
 /** The flag rows of a person: flag key → hash key, and cohort id → true. */
 export type FlagRows = {
   readonly flags: Readonly<Record<string, unknown>>

@@ -58,6 +58,37 @@ describe('overrides', () => {
   })
 })
 
+/** Ids that were read before `anon` became a part of `u`, and `gone` was deleted. */
+async function readTooEarly(): Promise<{ readonly anon: Uint8Array; readonly gone: Uint8Array }> {
+  await folder.batch(
+    { event: 'seen', distinct_id: 'anon' },
+    { event: 'seen', distinct_id: 'u' },
+    { event: 'seen', distinct_id: 'gone' },
+  )
+  const ids = { anon: idOf('anon'), gone: idOf('gone') }
+  await folder.batch({
+    event: '$identify',
+    distinct_id: 'u',
+    properties: { $anon_distinct_id: 'anon' },
+  })
+  const deletion = { project_id: 1, person_id: ids.gone, with_events: false, now: 0 }
+  await folder.capture.changePerson({ kind: 'delete', ...deletion })
+  return ids
+}
+
+test('what is stored of a person who has become a part of another is stored of that one', async () => {
+  const { anon, gone } = await readTooEarly()
+  const person = folder.person('u')?.id
+  const none = { project_id: 1, cohort_id: 7, added: [], removed: [] }
+  await folder.capture.changeCohort({ ...none, added: [anon, gone] })
+  expect(members(7)).toEqual([person])
+  await folder.capture.changeCohort({ ...none, removed: [anon, gone] })
+  expect(members(7)).toEqual([])
+  const row = { project_id: 1, flag_key: 'f', hash_key: 'anon' }
+  await folder.capture.storeOverrides([anon, gone].map((person_id) => ({ ...row, person_id })))
+  expect(overrides()).toEqual([{ person, flag_key: 'f', hash_key: 'anon' }])
+})
+
 describe('cohort members', () => {
   test('come and go, and follow a merge without being counted twice', async () => {
     await folder.batch(
