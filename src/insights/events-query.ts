@@ -180,8 +180,7 @@ async function ofSource(
 const matchesAction = (id: number): Expr => call('matchesAction', [constant(BigInt(id))])
 
 function readFilters(filters: unknown, attr: string, context: InsightContext): Expr | null {
-  const { timezone, now, property_types } = context
-  return filterCondition(filters, { prefix: [], timezone, now, property_types, attr })
+  return filterCondition(filters, { ...context, prefix: [], attr })
 }
 
 /** An event as an object: properties as sent, and the parsed elements of its chain. */

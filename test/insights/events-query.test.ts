@@ -164,6 +164,21 @@ describe('EventsQuery', () => {
     expect(body['results']).toEqual([['ben']])
   })
 
+  test('compares a path as the project cleans it, as the list of events does', async () => {
+    const path_cleaning_filters = [{ regex: '\\d+', alias: ':id' }]
+    const cleaned = await histories.open({ path_cleaning_filters })
+    await cleaned.send([
+      event('view', 'ann', '2024-06-12T10:00:00Z', { $pathname: '/user/7' }),
+      event('view', 'ben', '2024-06-12T10:00:00Z', { $pathname: '/about' }),
+    ])
+    const properties = [{ key: '$pathname', value: '/user/:id', operator: 'is_cleaned_path_exact' }]
+    const { body } = await cleaned.ask({ kind: 'EventsQuery', select: ['distinct_id'], properties })
+    expect(body['results']).toEqual([['ann']])
+    const list = `events/?properties=${encodeURIComponent(JSON.stringify(properties))}`
+    const { results } = JSON.parse(await (await cleaned.call('GET', list)).text())
+    expect(results.map(({ distinct_id }: { distinct_id: string }) => distinct_id)).toEqual(['ann'])
+  })
+
   test.each([
     [{ select: [] }, 'query__select'],
     [{ select: ['count('] }, 'query__select'],

@@ -23,6 +23,8 @@ export type EventListRequest = {
 
 export type EventContext = DateContext & {
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
+  /** The project's path cleaning rules, as stored. */
+  readonly path_cleaning_filters?: unknown
 }
 
 type EventListCondition = (request: EventListRequest, context: EventContext) => Expr | null

@@ -152,6 +152,7 @@ function readConditions(
     now,
     timezone: project.timezone,
     property_types: app.definitions.propertyTypes(project.id),
+    path_cleaning_filters: project.path_cleaning_filters,
     prefix: [],
   }
   const is_real = legacyBoolean(queryValues(request), 'filter_test_accounts')

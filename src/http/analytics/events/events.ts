@@ -242,5 +242,6 @@ export function contextOf(app: AppContext, { project }: TreeCall): EventContext 
     timezone: project.timezone,
     now: app.now(),
     property_types: app.definitions.propertyTypes(project.id),
+    path_cleaning_filters: project.path_cleaning_filters,
   }
 }

@@ -169,6 +169,7 @@ export function insightContextOf(app: AppContext, project: Project): InsightCont
     ...projectDates(project, app.now()),
     property_types: app.definitions.propertyTypes(project.id),
     test_account_filters: project.test_account_filters ?? [],
+    path_cleaning_filters: project.path_cleaning_filters,
     actions: memoizeValue(() => listActions(app.control, project.id)),
     cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
     findExperiment: () => null,
