@@ -321,6 +321,42 @@ describe('a question of every kind', () => {
     ])
   })
 
+  /** `Number` calls `valueOf` of an object, and throws. */
+  const NO_NUMBER = { toString: 1, valueOf: 1 }
+  const OF_GROUPS = { kind: 'HogQLQuery', query: "select 'a' as group_key" }
+  const FILTERS = {
+    cohort: { type: 'cohort', key: 'id', value: NO_NUMBER },
+    'list of cohorts': { type: 'cohort', key: 'id', value: [NO_NUMBER] },
+    behavior: {
+      type: 'behavioral',
+      key: 'open',
+      value: 'performed_event_multiple',
+      operator_value: NO_NUMBER,
+    },
+    'time of a behavior': {
+      type: 'behavioral',
+      key: 'open',
+      value: 'performed_event',
+      time_value: NO_NUMBER,
+    },
+    'type of groups': { type: 'group', key: 'plan', value: 'pro', group_type_index: NO_NUMBER },
+    key: { type: 'person', key: NO_NUMBER, value: 'pro' },
+  }
+  test.each(Object.entries(FILTERS))(
+    'that has an object in place of a number is no fault: %s',
+    async (_, filter) => {
+      const questions = [
+        { kind: 'EventsQuery', select: ['count()'] },
+        { kind: 'ActorsQuery', select: ['id'] },
+        { kind: 'ActorsQuery', select: ['id'], source: OF_GROUPS },
+      ]
+      for (const question of questions) {
+        const { status } = await history.ask({ ...question, properties: [filter] })
+        expect([200, 400]).toContain(status)
+      }
+    },
+  )
+
   test.each(['a\u0000b', "a'b", 'a"b', 'a\\b', '\ud800', 'a.b', '$.a', '', 'x'.repeat(5000)])(
     'that names the property %j leaves the project as it was',
     async (key) => {

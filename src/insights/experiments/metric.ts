@@ -2,7 +2,7 @@
 
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
-import { isObject } from '../../json.ts'
+import { isObject, numberOf } from '../../json.ts'
 import type { SeriesConditions } from '../members/conditions.ts'
 import { type Outliers, readOutliers, readThreshold } from './statistics/outliers.ts'
 
@@ -252,7 +252,7 @@ export function readSeries(node: unknown, attr: string): Series {
 function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly order: number } {
   if (!isObject(raw)) return { node: raw, order: 0 }
   const order = typeof raw['order'] === 'number' ? raw['order'] : 0
-  return { node: { ...raw, kind, event: raw['id'], id: Number(raw['id']) }, order }
+  return { node: { ...raw, kind, event: raw['id'], id: numberOf(raw['id']) }, order }
 }
 
 /** The conditions of an old query on all its events. */

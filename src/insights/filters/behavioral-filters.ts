@@ -2,6 +2,7 @@
 import type { CompareOperator, Expr } from '../../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
+import { numberOf } from '../../json.ts'
 import { readDate } from '../dates/dates.ts'
 import { instant, type OperatorContext, refuseOperand } from './filter-operators.ts'
 
@@ -64,7 +65,7 @@ function since(filter: BehavioralFilter, context: OperatorContext): Expr {
     return instant(readDate(explicit_datetime, context, context.attr))
   }
   const unit = UNITS.get(time_interval ?? 'day')
-  const amount = Number(time_value ?? 30)
+  const amount = numberOf(time_value ?? 30)
   const is_time = Number.isInteger(amount) && amount > 0 && amount <= TIME_VALUE_MAX
   if (unit === undefined || !is_time) {
     throw refuseOperand(
@@ -81,7 +82,7 @@ function howOften(filter: BehavioralFilter, context: OperatorContext): Expr {
     throw refuseOperand(`Behavioral filters cannot ask for ${JSON.stringify(value)}.`, context)
   }
   const comparison = COMPARISONS.get(operator ?? 'gte')
-  const count = Number(operator_value)
+  const count = numberOf(operator_value)
   if (comparison === undefined || !Number.isSafeInteger(count) || count < 0) {
     throw refuseOperand(
       'operator and operator_value of a behavioral filter make no count.',

@@ -5,9 +5,11 @@ import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
+import { numberOf } from '../../json.ts'
 import { escapeLike } from '../../like.ts'
 import type { DateContext } from '../dates/dates.ts'
 import { readExpression } from '../members/expression.ts'
+import { listOf } from './filter-operators.ts'
 import { filterCondition } from './property-filters.ts'
 
 /** The context of conditions on a table of actors. */
@@ -77,7 +79,7 @@ export function groupCondition(filters: unknown, context: ActorFilterContext): E
     if (type !== undefined && type !== 'group') {
       throw refuse('Groups are filtered by their properties and HogQL only.', context)
     }
-    return asTableFilter(filter, `group_${Number(group_type_index ?? 0)}`, context)
+    return asTableFilter(filter, `group_${numberOf(group_type_index ?? 0)}`, context)
   }
   return condition(filters, { one, context, depth: 0 })
 }
@@ -118,7 +120,8 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
     case 'precalculated-cohort':
     case 'static-cohort': {
       const is_out = operator === 'not_in' || operator === 'is_not'
-      const number = Math.trunc(Number(value))
+      const [only, ...others] = listOf(value)
+      const number = others.length > 0 ? Number.NaN : Math.trunc(numberOf(only))
       const cohort = Number.isSafeInteger(number) ? BigInt(number) : 0n
       const id = field([...context.prefix, 'id'])
       return compare(id, is_out ? 'not in cohort' : 'in cohort', constant(cohort))

@@ -3,6 +3,7 @@
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { and, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { numberOf } from '../../json.ts'
 import { readExpression } from '../members/expression.ts'
 import { behavioralCondition } from './behavioral-filters.ts'
 import { elementCondition } from './element-filters.ts'
@@ -166,7 +167,7 @@ function inCohorts(
   const person = field([...prefix, 'person_id'])
   const op = negated ? 'not in cohort' : 'in cohort'
   const tests = listOf(value).map((id) => {
-    const number = Number(id)
+    const number = numberOf(id)
     return compare(person, op, constant(Number.isSafeInteger(number) ? BigInt(number) : 0n))
   })
   return (negated ? and(tests) : or(tests)) ?? constant(true)

@@ -88,7 +88,8 @@ export function legacyCorrelation(input: LegacyParameters): object {
   if (entity === null && values.length === 0) {
     throw missingMember('funnel_correlation_person_entity', 'No entity for persons specified')
   }
-  const names = (name: string) => listOf(input, name).map(String)
+  const names = (name: string) =>
+    listOf(input, name).map((one) => (typeof one === 'number' ? String(one) : one))
   return {
     kind: 'FunnelCorrelationActorsQuery',
     source: {
