@@ -64,8 +64,6 @@ function searchTexts(
   })
 }
 
-/** Escapes wildcards of LIKE. */
-
 /** Filters of persons: properties, cohorts and HogQL. Refuses other filters. */
 export function personCondition(filters: unknown, context: ActorFilterContext): Expr | null {
   return condition(filters, { one: (filter) => onPerson(filter, context), context, depth: 0 })
@@ -140,14 +138,11 @@ function asTableFilter(
   owner: string,
   context: ActorFilterContext,
 ): Expr | null {
-  const own_types = [...context.property_types].flatMap(([name, type]) =>
-    name.startsWith(`${owner}:`) ? [[`event:${name.slice(owner.length + 1)}`, type] as const] : [],
-  )
   const { key, value, operator } = filter
-  return filterCondition(
-    { key, value, operator, type: 'event' },
-    { ...context, property_types: new Map(own_types) },
-  )
+  const name = typeof key === 'string' || typeof key === 'number' ? String(key) : ''
+  const type = context.property_types.get(`${owner}:${name}`)
+  const property_types = new Map(type === undefined ? [] : [[`event:${name}`, type]])
+  return filterCondition({ key, value, operator, type: 'event' }, { ...context, property_types })
 }
 
 function refuse(detail: string, { attr }: ActorFilterContext): Refusal {
