@@ -166,7 +166,7 @@ function actorOfFunnel({ funnelsFilter, aggregation_group_type_index }: FunnelsQ
     }
   }
   const actor = readExpression(text, `${FILTER}__funnelAggregateByHogQL`)
-  return { actor, has_actor: expr`isNotNull(${actor})` }
+  return { actor, has_actor: expr`notEmpty(toString(${actor}))` }
 }
 
 /**

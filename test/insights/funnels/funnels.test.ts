@@ -162,6 +162,15 @@ describe('FunnelsQuery by steps', () => {
     expect(await counts(funnel(by_text, { series }))).toEqual([1, 1])
   })
 
+  test('counts nobody where an expression is null or an empty text', async () => {
+    for (const [index, visit] of ['a', '', undefined].entries()) {
+      const properties = visit === undefined ? {} : { visit }
+      world.send({ person: 30, event: 'enter', at: at(6000 + index), properties })
+    }
+    const by_visit = { funnelAggregateByHogQL: 'properties.visit' }
+    expect(await counts(funnel(by_visit, { series: [node('enter')] }))).toEqual([1])
+  })
+
   test('knows actions by their id and name', async () => {
     const step = {
       event: 'pay',
