@@ -173,6 +173,32 @@ describe('PathsQuery', () => {
     ])
   })
 
+  test('between steps of a funnel begin at the last step taken where an optional one was left out', async () => {
+    world.send(
+      ...['before', 'one', 'between', 'three'].map((event, minute) => ({
+        person: 13,
+        event,
+        at: new Date(Date.UTC(2024, 6, 1, 0, minute)).toISOString(),
+      })),
+    )
+    const july = { dateRange: { date_from: '2024-07-01', date_to: '2024-07-02' } }
+    const step = (event: string) => ({ kind: 'EventsNode' as const, event })
+    const funnelSource = {
+      kind: 'FunnelsQuery' as const,
+      series: [step('one'), { ...step('two'), optionalInFunnel: true }, step('three')],
+      ...july,
+    }
+    const funnelPathsFilter = {
+      funnelPathType: 'funnel_path_between_steps',
+      funnelStep: 3,
+      funnelSource,
+    }
+    expect(await edges({}, { ...july, funnelPathsFilter })).toEqual([
+      '1_one 2_between 1 60',
+      '2_between 3_three 1 60',
+    ])
+  })
+
   test('of who drops off, from the step before on, and until the window of the funnel is over', async () => {
     const step = (event: string) => ({ kind: 'EventsNode' as const, event })
     const left = (person: number, ...events: readonly (readonly [string, number])[]) =>

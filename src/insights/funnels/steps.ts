@@ -45,14 +45,16 @@ export function tookStep(step: number): Expr {
 /** The time of a step, microseconds after the origin; only for actors who took it. */
 export const takenAt = (step: number): Expr => expr`taken[${constant(BigInt(step + 3))}]`
 
+/** The time of the step before one from the second on. Optional steps not taken have no time: that of the last one taken. */
+export function takenBefore({ optional }: Funnel, step: number): Expr {
+  return optional === 0
+    ? takenAt(step - 1)
+    : expr`arrayMax(arraySlice(taken, 3, ${constant(BigInt(step))}))`
+}
+
 /** Average and median of the seconds since the step before, of actors who needed any. */
-function timesOf({ optional }: Funnel, step: number): readonly Expr[] {
-  // Optional steps not taken have no time: the time before is that of the last one taken.
-  const before =
-    optional === 0
-      ? takenAt(step - 1)
-      : expr`arrayMax(arraySlice(taken, 3, ${constant(BigInt(step))}))`
-  const needed = expr`${takenAt(step)} - ${before}`
+function timesOf(funnel: Funnel, step: number): readonly Expr[] {
+  const needed = expr`${takenAt(step)} - ${takenBefore(funnel, step)}`
   const counts = expr`${tookStep(step)} and ${needed} > 0`
   return [
     expr`avgIf(${needed} / 1000000, ${counts})`,

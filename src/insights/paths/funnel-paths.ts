@@ -7,7 +7,7 @@ import { expr, select } from '../../hogql/template.ts'
 import { requiredBefore, stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readInnerFunnel, refuseFunnel, windowOf } from '../funnels/definition.ts'
-import { takenAt } from '../funnels/steps.ts'
+import { takenAt, takenBefore } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 
 /** Half an hour without an item ends a visit. */
@@ -36,9 +36,10 @@ export function funnelPaths(
   )
   const step = stepOf(source, funnelStep ?? 1)
   const origin = constant(originOf(funnel))
+  const before = step === 0 ? takenAt(0) : takenBefore(funnel, step)
   const bounds = select`select actor_id,
       ${origin} + toInt(${takenAt(step)}) as step_us,
-      ${origin} + toInt(${takenAt(Math.max(0, step - 1))}) as before_us
+      ${origin} + toInt(${before}) as before_us
     from ${people}`
   return select`select ways.actor_id as actor_id, ways.at as at, ways.item as item
     from ${rows} as ways join ${bounds} as people on people.actor_id = ways.actor_id
