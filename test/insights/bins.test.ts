@@ -159,6 +159,34 @@ describe('the people behind a bin', () => {
     return (results as [string][]).map(([id]) => Number(id.slice(-2)))
   }
 
+  test('are all of those who are in none', async () => {
+    const odd = ['dear', 'Infinity', '', undefined]
+    world.send(
+      ...[...odd, 1, 2].map((size, index) => ({
+        event: 'fit',
+        person: 5 + index,
+        at: '2024-06-03T10:00:00Z',
+        properties: size === undefined ? {} : { size },
+      })),
+    )
+    const by_size = { ...breakdownFilter, breakdown: 'size' }
+    const fit = { kind: 'EventsNode' as const, event: 'fit', math: 'dau' }
+    const funnel = { ...funnelOf({}), series: [fit], breakdownFilter: by_size }
+    const steps = { kind: 'FunnelsActorsQuery', source: funnel, funnelStep: 1 }
+    expect(await behind({ ...steps, funnelStepBreakdown: [''] })).toEqual([5, 6, 7, 8])
+    const nobody = '$$_posthog_breakdown_null_$$'
+    const trends = { kind: 'TrendsQuery', series: [fit], dateRange, breakdownFilter: by_size }
+    const entity = { id: 'fit', type: 'events' }
+    const of_fit = { ...retention, retentionFilter: { period: 'Day', targetEntity: entity } }
+    for (const point of [
+      { source: trends, day: '2024-06-03' },
+      { source: { ...of_fit, breakdownFilter: by_size }, interval: 0 },
+    ]) {
+      const source = { kind: 'InsightActorsQuery', ...point, breakdown: nobody }
+      expect(await behind(source)).toEqual([5, 6, 7, 8])
+    }
+  })
+
   test('are those of a step of a funnel', async () => {
     const first = { ...funnelOf({}), breakdownFilter }
     const { results } = await world.ask(first, NOW)

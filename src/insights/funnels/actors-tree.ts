@@ -13,7 +13,7 @@ import { fitsNumbers } from '../folds/timeline.ts'
 import {
   type BreakdownItem,
   breakdownText,
-  breakdownValue,
+  isInAnyBin,
   NO_VALUE,
   OTHER_VALUES,
 } from '../members/breakdown.ts'
@@ -113,7 +113,7 @@ function eventValue({ breakdowns, bins }: Funnel): Expr {
 
 function oneValue(item: BreakdownItem, edges: readonly number[] | null, has_others: boolean): Expr {
   const text = breakdownText(item, edges)
-  const is_other = expr`isNotNull(toFloat(${breakdownValue(item)}))`
+  const is_other = isInAnyBin(item)
   const none =
     edges !== null && has_others
       ? expr`if(${is_other}, ${constant(OTHER_VALUES)}, '')`

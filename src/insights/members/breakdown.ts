@@ -173,6 +173,11 @@ function binOf(value: Expr, edges: readonly number[]): Expr {
 
 const binLabel = (lower: number, upper: number): string => `[${lower},${upper}]`
 
+/** The condition that an event's value is a number of a histogram. */
+export function isInAnyBin(item: BreakdownItem, prefix: readonly string[] = []): Expr {
+  return expr`ifNull(isFinite(toFloat(${breakdownValue(item, prefix)})), false)`
+}
+
 /** Edges of equal bins over a range, to two decimals; each bin excludes its upper edge. */
 export function binEdges(least: number, most: number, bin_count: number): readonly number[] {
   const first = hundredthBelow(least)
@@ -219,11 +224,13 @@ export function hasBreakdown(
   value: string,
   prefix: readonly string[] = [],
 ): Expr {
-  const is_bin = item.bin_count !== null && value !== NO_VALUE
-  const edges = is_bin ? edgesOfBin(value) : null
-  const text =
-    is_bin && edges !== null ? constant(binLabel(edges[0] ?? 0, edges[1] ?? 0)) : constant(value)
-  return compare(breakdownText(item, edges, prefix), '==', text)
+  if (item.bin_count === null)
+    return compare(breakdownText(item, null, prefix), '==', constant(value))
+  // Texts and infinite numbers are in no bin.
+  if (value === NO_VALUE) return expr`not ${isInAnyBin(item, prefix)}`
+  const edges = edgesOfBin(value)
+  const label = binLabel(edges[0] ?? 0, edges[1] ?? 0)
+  return compare(breakdownText(item, edges, prefix), '==', constant(label))
 }
 
 /** The display name of a value, or of several breakdowns' values together. */
