@@ -1,7 +1,8 @@
 /** The actors behind a RetentionQuery: those who start in a period, with the periods in which they return. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import { Refusal } from '../../errors.ts'
-import { compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import type { SelectQuery } from '../../hogql/syntax/ast.ts'
+import { compare, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import {
   type ActorsPoint,
@@ -10,9 +11,16 @@ import {
   type PointOptions,
 } from '../actors/point.ts'
 import type { InsightContext } from '../insight.ts'
-import { cohortId, hasBreakdown, readBreakdowns } from '../members/breakdown.ts'
+import {
+  type Breakdowns,
+  breakdownText,
+  cohortId,
+  hasBreakdown,
+  OTHER_VALUES,
+  readBreakdowns,
+} from '../members/breakdown.ts'
 import { allOf } from '../members/conditions.ts'
-import { planRetention } from './plan.ts'
+import { planRetention, type RetentionPlan } from './plan.ts'
 import { type RetentionSplit, retentionTree } from './tree.ts'
 
 /**
@@ -27,7 +35,11 @@ export const retentionActors: ActorsTree<RetentionQuery> = (query, point, contex
     const detail = `There is no interval ${start}.`
     throw new Refusal('invalid_input', detail, { attr: 'query__source__interval' })
   }
-  const tree = retentionTree(query, plan, context, splitOf(query, point))
+  const breakdowns = readBreakdowns(query.breakdownFilter)
+  const tree =
+    breakdowns?.kind === 'values' && [point.breakdown].flat().includes(OTHER_VALUES)
+      ? othersTree(query, plan, context, breakdowns)
+      : retentionTree(query, plan, context, splitOf(breakdowns, point))
   return select`select actor as actor_id, length(offsets) as event_count,
       arraySort(offsets) as appearance_intervals, appearance_intervals as appearances
     from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
@@ -42,8 +54,32 @@ export function retentionOptions(query: RetentionQuery, context: InsightContext)
   }
 }
 
-function splitOf({ breakdownFilter }: RetentionQuery, { breakdown }: ActorsPoint): RetentionSplit {
-  const breakdowns = readBreakdowns(breakdownFilter)
+/** Rows of `retentionTree` of the values beyond the limit; an actor of several of them has one row per start. */
+function othersTree(
+  query: RetentionQuery,
+  plan: RetentionPlan,
+  context: InsightContext,
+  { items, limit }: Extract<Breakdowns, { kind: 'values' }>,
+): SelectQuery {
+  if (items.some(({ bin_count }) => bin_count !== null)) {
+    const detail = 'People of other bins than those shown cannot be listed.'
+    throw new Refusal('invalid_input', detail, { attr: 'query__source__breakdown' })
+  }
+  const values = items.map((item) => breakdownText(item, null))
+  const tree = retentionTree(query, plan, context, { values, condition: null })
+  const names = items.map((_, index) => field([`value_${index}`]))
+  const kept = {
+    ...select`select ${names} from ${tree} group by ${names}`,
+    order_by: [order(expr`count()`, 'DESC'), ...names.map((name) => order(name))],
+    limit: constant(BigInt(limit)),
+  }
+  const [only = constant('')] = names
+  const is_other = compare(names.length === 1 ? only : tuple(names), 'not in', kept)
+  return select`select actor, start, arrayDistinct(arrayFlatten(groupArray(offsets))) as offsets
+    from ${tree} where ${is_other} group by actor, start`
+}
+
+function splitOf(breakdowns: Breakdowns | null, { breakdown }: ActorsPoint): RetentionSplit {
   if (breakdowns === null || breakdown === null) return { values: [], condition: null }
   const input = Array.isArray(breakdown) ? breakdown : [breakdown]
   if (breakdowns.kind === 'cohorts') {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { RetentionQuery } from '../../../src/contract/insights/retention.ts'
+import type { InsightQueryNode } from '../../../src/query/kinds/insight.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 import { type Period, type Retention, type Row, retentionOf } from './reference.ts'
@@ -172,6 +173,46 @@ describe('worked by hand', () => {
     ])
     const hidden = { ...split, breakdown_hide_other_aggregation: true }
     expect(await ask({ retentionFilter: filter, breakdownFilter: hidden })).toHaveLength(4)
+  })
+
+  test('has the people of every value behind it, and of all others once', async () => {
+    const plans = ['a', 'a', 'b', 'c'] as const
+    const visit = (person: number, plan: string, day: string) =>
+      world.send({ event: 'visit', person, at: `2024-03-${day}T10:00:00Z`, properties: { plan } })
+    for (const [index, plan] of plans.entries()) visit(21 + index, plan, '11')
+    for (const person of [21, 22]) visit(person, 'a', '12')
+    // Of both other values, on different days.
+    visit(23, 'c', '11')
+    visit(23, 'c', '13')
+    const entity = { id: 'visit', type: 'events' as const }
+    const by = { ...filter, targetEntity: entity, returningEntity: entity }
+    const behind = async (breakdownFilter: object, breakdown: unknown) => {
+      const source = { kind: 'RetentionQuery', retentionFilter: by, breakdownFilter }
+      const actors = { kind: 'InsightActorsQuery', source, interval: 1, breakdown }
+      const { results } = await world.ask(actors as InsightQueryNode, NOW)
+      return (results as [string, number][]).map(([id, steps]) => [
+        Number.parseInt(id.slice(-4), 16),
+        steps,
+      ])
+    }
+    const other = '$$_posthog_breakdown_other_$$'
+    const split = { breakdown: 'plan', breakdown_limit: 1 }
+    expect(await behind(split, 'a')).toEqual([
+      [21, 2],
+      [22, 2],
+    ])
+    expect(await behind(split, other)).toEqual([
+      [23, 2],
+      [24, 1],
+    ])
+    const several = { breakdowns: [{ property: 'plan' }, { property: 'name' }], breakdown_limit: 1 }
+    expect(await behind(several, [other])).toEqual([
+      [23, 2],
+      [24, 1],
+    ])
+    const bins = { ...split, breakdown_histogram_bin_count: 2 }
+    const refused = await behind(bins, other).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ attr: 'query__source__breakdown' })
   })
 
   test('counts groups, and nobody in an empty time', async () => {
