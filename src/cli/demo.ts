@@ -1,6 +1,6 @@
 /** `demo`: fills a project with demo data, through the running server or, when none runs, by itself. */
 import type { Command } from 'commander'
-import { readConfig, readDataDir } from '../config.ts'
+import { readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
 import { findDemoRun, requestDemoData } from '../projects/demo-runs.ts'
 import { findProject } from '../projects/settings/project.ts'
@@ -11,6 +11,7 @@ import {
   type DataFolderOptions,
   parseId,
   printResult,
+  readOwnServerConfig,
   withControlDB,
 } from './options.ts'
 
@@ -65,7 +66,7 @@ const numberOf = (text: string | undefined): number | undefined =>
 /** Starts a server on a random local port; null when a running server has the folder and does the work. */
 async function startOwnServer({ dataDir }: DemoOptions): Promise<{ stop(): Promise<void> } | null> {
   const { startServer } = await import('../serve.ts')
-  const config = readConfig({ data_dir: readDataDir(dataDir), host: '127.0.0.1', port: '0' })
+  const config = readOwnServerConfig(readDataDir(dataDir))
   try {
     return await startServer(config, openLog('error', []))
   } catch (error) {

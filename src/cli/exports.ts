@@ -11,7 +11,7 @@ import { type MoveInOptions, moveIn, requireMoveInput } from '../backup/server/m
 import { nameMove } from '../backup/server/move-state.ts'
 import { readServerUrl } from '../backup/server/server-api.ts'
 import { SOURCES, type SourceName } from '../backup/sources/sources.ts'
-import { readConfig, readDataDir } from '../config.ts'
+import { readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
 import { createApiKey, listAllKeys, revokeKeyById } from '../projects/keys/api-key.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
@@ -23,6 +23,7 @@ import {
   type DataFolderOptions,
   parseId,
   printResult,
+  readOwnServerConfig,
   withControlDB,
 } from './options.ts'
 import { openProgress, type ProgressBar } from './progress.ts'
@@ -291,11 +292,10 @@ async function findServer({
   const data_dir = readDataDir(dataDir)
   const { startServer } = await import('../serve.ts')
   try {
-    const config = readConfig({ data_dir, host: '127.0.0.1', port: '0' })
-    return await startServer(config, openLog('error', []))
+    return await startServer(readOwnServerConfig(data_dir), openLog('error', []))
   } catch (error) {
     if (!(error instanceof FolderInUse)) throw error
-    const url = findHolder(data_dir)?.url ?? null
+    const url = findHolder(data_dir)?.local_url ?? null
     if (url === null) throw error
     return { url, stop: async () => undefined }
   }

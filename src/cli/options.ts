@@ -38,6 +38,15 @@ export function addStoreOptions(command: Command): Command {
     .option('--data-dir <folder>', 'folder that holds everything (env TIDEMARK_DATA_DIR)')
 }
 
+/**
+ * Reads the settings of a server that a command runs for itself. Its address is this machine's alone: the public one may
+ * lead to another server, and a certificate is not ordered for a moment.
+ */
+export function readOwnServerConfig(data_dir: string): Config {
+  const own = { public_url: '', base_path: '', tls_cert: '', tls_key: '', acme_domains: '' }
+  return readConfig({ ...own, data_dir, host: '127.0.0.1', port: '0' })
+}
+
 /** Opens control.db for one piece of work, whether or not a server runs on the same folder. */
 export function withControlDB<Result>(
   options: DataFolderOptions,

@@ -209,6 +209,20 @@ test('an import that is killed goes on where it was, and stores every event once
   expect(await made(data_dir, 'export', '--project', '1', to)).toMatchObject({ events: count })
 })
 
+test('an import into a stopped server goes to this machine, whatever address and certificate clients use', async () => {
+  const data_dir = makeFolder('data')
+  const input = join(folder, 'one.jsonl')
+  writeFileSync(input, '{"event":"e","distinct_id":"a"}')
+  const ran = await run(['import', '--project', '1', input, '--data-dir', data_dir], {
+    TIDEMARK_PUBLIC_URL: 'http://127.0.0.1:1/elsewhere',
+    TIDEMARK_BASE_PATH: '/elsewhere',
+    TIDEMARK_ACME_DOMAINS: 'analytics.example.invalid',
+    TIDEMARK_ACME_TERMS: 'accepted',
+    TIDEMARK_ACME_HTTP_PORT: '1',
+  })
+  expect(ran).toEqual({ exit_code: 0, out: '1 events stored\n', err: '' })
+})
+
 test("another tool's file comes in with --from, and what was left out is counted", async () => {
   const data_dir = makeFolder('data')
   const input = join(folder, 'website_event.csv')

@@ -87,6 +87,17 @@ describe.skipIf(NO_OPENSSL !== null)('https', () => {
     expect(await sent.json()).toEqual({ status: 1 })
   })
 
+  test('an import reaches it on this machine, though clients use another address', async () => {
+    const data_dir = join(folder, 'imported')
+    const changes = { TIDEMARK_PUBLIC_URL: 'https://127.0.0.1:1' }
+    const other = await startServer(settings(data_dir, changes), openLog('silent', []))
+    const input = join(folder, 'one.jsonl')
+    writeFileSync(input, '{"event":"e","distinct_id":"a"}')
+    const ran = await run(['import', '--project', '1', input, '--data-dir', data_dir])
+    await other.stop()
+    expect(ran).toEqual({ exit_code: 0, out: '1 events stored\n', err: '' })
+  })
+
   test('refuses at start what cannot be served', async () => {
     const start = (changes: Readonly<Record<string, string>>): Promise<string> =>
       startServer(settings(join(folder, 'other'), changes), openLog('silent', [])).then(

@@ -1,6 +1,7 @@
 /** Moves a project's events, persons and definitions from another server here, through both servers' APIs. */
 import { join } from 'node:path'
 import { BackupFault } from '../fill-folder.ts'
+import { OWN_MACHINE } from '../import.ts'
 import { Move } from './move.ts'
 import { type MoveEnds, nameMove, StateFile } from './move-state.ts'
 import { writeReport } from './report.ts'
@@ -10,7 +11,7 @@ import { finishRun, runStages, STAGE_NAMES } from './stages.ts'
 export type MoveInOptions = MoveEnds & {
   /** The personal key for the source. */
   readonly key: string
-  /** The address of the server here, the project's token, and a personal key for it. */
+  /** The address on this machine of the server here, the project's token, and a personal key for it. */
   readonly here: { readonly url: string; readonly api_token: string; readonly key: string }
   /** The folder of this move, which holds its progress and its report. */
   readonly folder: string
@@ -61,6 +62,7 @@ export async function moveIn(options: MoveInOptions): Promise<MoveInResult> {
       key: here.key,
       project_id: options.project_id,
       name: 'The server here',
+      tls: OWN_MACHINE,
     }),
     api_token: here.api_token,
     file,

@@ -12,6 +12,8 @@ type ServerKey = {
   readonly project_id: number
   /** Its name in messages. */
   readonly name: string
+  /** How its certificate is checked; by default as any server's. */
+  readonly tls?: { readonly rejectUnauthorized: boolean }
   /** Called before a pause, with its length and why. */
   readonly onWait?: (wait_ms: number, reason: string) => void
 }
@@ -220,7 +222,7 @@ export class ServerAPI {
 
   /** Sends the request. A redirect is followed only on the same server, for reads: no other server gets the key. */
   async #fetch(path: string, { method, body }: APICall): Promise<Response> {
-    const { url, key, project_id, name } = this.#access
+    const { url, key, project_id, name, tls } = this.#access
     let address = `${url}/api/projects/${project_id}/${path}`
     for (let redirects = 0; ; redirects++) {
       const response = await fetch(address, {
@@ -232,6 +234,7 @@ export class ServerAPI {
         redirect: 'manual',
         signal: AbortSignal.timeout(ANSWER_TIME_MS),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(tls && { tls }),
       })
       if (response.status < 300 || response.status >= 400) return response
       await response.body?.cancel()
