@@ -176,9 +176,16 @@ function openConfigured(
 function readTime(text: string): Date {
   const parts =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
-  const time = new Date(`${parts?.[1]}T${parts?.[2] ?? '00:00'}${parts?.[3] ?? 'Z'}`)
-  if (parts !== null && !Number.isNaN(time.getTime())) return time
+  const day = parts?.[1] ?? ''
+  const time = new Date(`${day}T${parts?.[2] ?? '00:00'}${parts?.[3] ?? 'Z'}`)
+  if (isDay(day) && !Number.isNaN(time.getTime())) return time
   throw new ConfigError('--at must be a time as 2026-11-20T12:00:00Z')
+}
+
+/** False for 30 February, which a `Date` takes as 2 March. */
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00Z`)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }
 
 function addDoctorCommand(program: Command, exit: { code: number }): void {

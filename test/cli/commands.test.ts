@@ -199,6 +199,17 @@ describe('the command line', () => {
     }
   })
 
+  test('restores as of no day that there is not', async () => {
+    for (const at of ['2026-02-30', '2026-02-30T12:00', '2026-13-01', 'yesterday']) {
+      const args = ['restore', '--from', folder, '--at', at, '--data-dir', data_dir]
+      expect(await run(args)).toEqual({
+        exit_code: 2,
+        out: '',
+        err: 'error: --at must be a time as 2026-11-20T12:00:00Z\n',
+      })
+    }
+  })
+
   test('says so when the data folder cannot be made', async () => {
     writeFileSync(data_dir, 'a file')
     const ran = await run(['organization', 'create', 'Acme', '--data-dir', data_dir])

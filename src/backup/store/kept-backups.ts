@@ -204,7 +204,7 @@ async function removeOldBackups(store: BackupStore, retention: BackupRetention, 
 
 /**
  * Chooses the backups that stay. A backup that lacks files does not count towards the number, and stays as long as
- * older backups stay.
+ * older backups stay. The one made now stays, although a clock that was wrong has made some of a later time.
  */
 export function chooseKept<Backup extends KeptBackup>(
   backups: readonly Backup[],
@@ -218,7 +218,9 @@ export function chooseKept<Backup extends KeptBackup>(
     unit === 'backups'
       ? (whole.at(-number) ?? whole[0] ?? newest).made_at
       : new Date(now.getTime() - number * DAY_MS).toISOString()
-  return new Set(backups.filter((one) => one === newest || one.made_at >= oldest_kept))
+  const made_now = now.toISOString()
+  const first = oldest_kept < made_now ? oldest_kept : made_now
+  return new Set(backups.filter((one) => one === newest || one.made_at >= first))
 }
 
 async function readStore(store: BackupStore): Promise<StoreContents> {

@@ -333,4 +333,8 @@ test('retention keeps the newest whole backup, whatever its age, and whole ones 
   expect(chosen(mixed, 'backups', 9)).toEqual(days(0, 1, 2, 3, 4))
   expect(chosen(mixed, 'days', 1)).toEqual(days(3))
   expect(chosen([backup(1, 1), backup(2, 1)], 'days', 1)).toEqual(days(1, 2))
+  // A clock that was wrong has made the last one.
+  const ahead = [backup(99), backup(100), backup(500)]
+  expect(chosen(ahead, 'backups', 1)).toEqual(days(100, 500))
+  expect(chosen(ahead, 'days', 1)).toEqual(days(99, 100, 500))
 })
