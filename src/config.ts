@@ -1,4 +1,5 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
+import { accessSync, constants } from 'node:fs'
 import { KIB, MIB } from './bytes.ts'
 import { ADDRESS_SETTINGS } from './config/address-settings.ts'
 import { BACKUP_SETTINGS } from './config/backup-settings.ts'
@@ -445,8 +446,19 @@ function readSettings(
 export function readDataDir(flag: string | undefined, env: Environment = process.env): string {
   const text = flag ?? (env['TIDEMARK_DATA_DIR']?.trim() || './data')
   const reading = readFolder(text)
-  if ('value' in reading) return reading.value
-  throw new ConfigError(`--data-dir ${reading.reason}`)
+  if ('reason' in reading) throw new ConfigError(`--data-dir ${reading.reason}`)
+  requireReadable(reading.value)
+  return reading.value
+}
+
+/** Throws for a folder of another user, in which every file would seem to be missing. */
+function requireReadable(folder: string): void {
+  try {
+    accessSync(folder, constants.R_OK)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) return
+    throw new ConfigError(`${folder} is closed to this user: run the command as the one that serves`)
+  }
 }
 
 /** TIDEMARK_ variables without a setting, most likely misspelt. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath, sha256Of } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
-import { openReader } from '../storage/sqlite/sqlite.ts'
+import { isUnopened, openReader } from '../storage/sqlite/sqlite.ts'
 import { DATABASES, findChecksums, findFault } from './contents.ts'
 
 /** One fault, and its meaning. */
@@ -17,7 +17,10 @@ type Diagnosis = {
   readonly events_in_files: number
 }
 
-/** Changes nothing, and may run beside a server. */
+/**
+ * Changes nothing, and may run beside a server. Throws for a database that cannot be opened: it may be sound, and no
+ * backup is to replace it.
+ */
 export async function findFaults(data_dir: string): Promise<Diagnosis> {
   const findings: DataFault[] = []
   for (const name of DATABASES) findings.push(...examineDatabase(data_dir, name))
@@ -40,6 +43,7 @@ function examineDatabase(data_dir: string, name: string): readonly DataFault[] {
     const found = checkIntegrity(db)
     return found === 'ok' ? [] : [{ subject: name, fault: `is damaged: ${found}` }]
   } catch (error) {
+    if (isUnopened(error)) throw error
     const fault = `cannot be read: ${error instanceof Error ? error.message : String(error)}`
     return [{ subject: name, fault }]
   }

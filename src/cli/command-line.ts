@@ -2,12 +2,16 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
+import { isUnopened } from '../storage/sqlite/sqlite.ts'
 
 /** Adds a family of commands. A command that fails without an error sets `exit.code`. */
 export type AddCommands = (program: Command, exit: { code: number }) => void
 
 const EXIT_FAILED = 1
 const EXIT_MISUSED = 2
+
+const UNOPENED =
+  'this user may not write in the data folder, its disk is read-only, or no file handle is left'
 
 const AFTER_HELP = `
 Examples:
@@ -50,7 +54,8 @@ function printFault(error: unknown): number {
     const field = error.attr === null ? '' : `${error.attr}: `
     return print(`${field}${error.detail}`, EXIT_FAILED)
   }
-  return print(error instanceof Error ? error.message : String(error), EXIT_FAILED)
+  const message = error instanceof Error ? error.message : String(error)
+  return print(isUnopened(error) ? `${message}: ${UNOPENED}` : message, EXIT_FAILED)
 }
 
 function print(message: string, exit_code: number): number {

@@ -1,7 +1,7 @@
 /** Listens for requests, and stops. */
 import type { Elysia } from 'elysia'
 import type { Certificate, CertificateSource } from '../certificates/certificate.ts'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
 import { answerRefusal } from '../http/answers/refusals.ts'
 import { IDLE_TIMEOUT_S } from '../http/endpoint.ts'
@@ -159,8 +159,11 @@ function requireFreePort(config: Config): void {
 }
 
 function portError(error: unknown, { host, port }: Config): unknown {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) return error
-  return new PortInUse(`${host}:${port} is in use by another program`)
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (code === 'EADDRINUSE') return new PortInUse(`${host}:${port} is in use by another program`)
+  // A name without an address is `ENOENT`.
+  if (code !== 'EADDRNOTAVAIL' && code !== 'ENOENT') return error
+  return new ConfigError(`TIDEMARK_HOST must be an address of this machine, and ${host} is none`)
 }
 
 async function stopServers(servers: readonly BunServer[]): Promise<void> {
@@ -172,5 +175,6 @@ async function stopServers(servers: readonly BunServer[]): Promise<void> {
 /** A URL that works from this machine, also if the server listens on all addresses. */
 function localUrl(scheme: 'http' | 'https', host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+  const is_bare = reachable.includes(':') && !reachable.startsWith('[')
+  return `${scheme}://${is_bare ? `[${reachable}]` : reachable}:${port}`
 }

@@ -1,6 +1,6 @@
 /** The command line about organizations, projects and keys, as people and programs use it. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { longTest } from '../long-tests.ts'
@@ -207,6 +207,31 @@ describe('the command line', () => {
         out: '',
         err: 'error: --at must be a time as 2026-11-20T12:00:00Z\n',
       })
+    }
+  })
+
+  test('says why a database cannot be opened, and not that it is damaged', async () => {
+    await made('organization', 'create', 'Acme')
+    // A read-only disk would do, which a test cannot have.
+    copyFileSync(join(data_dir, 'control.db'), join(data_dir, 'events.db'))
+    for (const name of ['control', 'events']) mkdirSync(join(data_dir, `${name}.db-wal`))
+    for (const args of [['organization', 'list'], ['doctor']]) {
+      const ran = await run([...args, '--data-dir', data_dir])
+      expect(ran).toEqual({
+        exit_code: 1,
+        out: '',
+        err: 'error: unable to open database file: this user may not write in the data folder, its disk is read-only, or no file handle is left\n',
+      })
+    }
+  })
+
+  test('refuses to serve at an address that this machine does not have, by the name of the setting', async () => {
+    for (const host of ['192.0.2.1', 'nowhere.invalid']) {
+      const ran = await run(['serve', '--port', '0', '--host', host, '--log-level', 'error', '--data-dir', data_dir])
+      expect([ran.exit_code, ran.err]).toEqual([
+        2,
+        `error: TIDEMARK_HOST must be an address of this machine, and ${host} is none\n`,
+      ])
     }
   })
 

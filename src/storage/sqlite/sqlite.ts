@@ -66,6 +66,12 @@ export function requireTrustedSqlite(): void {
   }
 }
 
+/** True for SQLite's error about a file that it may not open, or not write beside: it says nothing about what is in it. */
+export function isUnopened(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY')
+}
+
 /**
  * Reads a whole database and throws when it is damaged; a missing file is sound. Called at the start after a crash: a
  * damaged database must not be written to, and is never repaired in silence.
