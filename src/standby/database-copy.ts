@@ -91,8 +91,13 @@ export class DatabaseCopy {
     mkdirSync(copiesFolder(data_dir), { recursive: true })
     const path = copyPath(data_dir, database, number)
     rmSync(path, { force: true })
-    if (before !== null) {
+    if (before === null) return new DatabaseCopy(parts)
+    try {
       copyFileSync(copyPath(data_dir, database, before.number), path, constants.COPYFILE_FICLONE)
+    } catch (error) {
+      // What a full disk has taken of it would stay full.
+      rmSync(path, { force: true })
+      throw error
     }
     return new DatabaseCopy(parts)
   }
@@ -185,6 +190,13 @@ export class DatabaseCopy {
     for (const run of this.#finished) foldLog(this.#path, run)
     this.#finished = []
     return true
+  }
+
+  /** Deletes the files of a copy that is given up, which no noted state names. */
+  remove(): void {
+    if (this.#run !== null) rmSync(copiedLogPath(this.#path, this.#run.salts), { force: true })
+    for (const { salts } of this.#finished) rmSync(copiedLogPath(this.#path, salts), { force: true })
+    rmSync(this.#path, { force: true })
   }
 
   #writePart(offset: number, pages: Uint8Array): void {

@@ -200,9 +200,11 @@ export class Follower {
     throw new FileFault(`the primary lists ${JSON.stringify(wrong.id)}, which is no snapshot file`)
   }
 
-  /** Begins a new copy, from the pages of the noted one. */
+  /** Begins a new copy, from the pages of the noted one. One that was begun before is given up: the disk has room for two. */
   #begin(database: ShippedDatabase): DatabaseCopy {
     const copies = this.#copies[database]
+    copies.begun?.remove()
+    copies.begun = null
     copies.last_number += 1
     this.#begun += 1
     const { data_dir } = this.#context

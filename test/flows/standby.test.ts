@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { openLog } from '../../src/logs.ts'
 import { beginFollowing, Follower } from '../../src/standby/follower.ts'
 import { Primary } from '../../src/standby/primary.ts'
+import { copiesFolder } from '../../src/standby/state.ts'
 import { seeded } from '../bench/events.ts'
 import { run } from '../cli/command.ts'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
@@ -254,6 +255,50 @@ test('a folder that follows is served by no one else, and one with data of its o
   )
   expect(following).toMatchObject({ exit_code: 2, out: '' })
   expect(following.err).toContain('has data of its own')
+})
+
+test('a copy that is given up before it is whole leaves no files', async () => {
+  const primary = await start('restarting', freePort(), PRIMARY)
+  // Pages without an end, and another log whenever the copy asks for more: a primary that restarts again and again.
+  const restarting = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname, search, searchParams } = new URL(request.url)
+      if (pathname.startsWith('/_standby/v1/pages/')) return new Response(Buffer.alloc(1024 ** 2))
+      const answer = await fetch(`${primary.url}${pathname}${search}`, { headers: request.headers })
+      if (!searchParams.has('salts')) return answer
+      const log = JSON.parse((await answer.text()).split('\n', 1).join(''))
+      const other = { ...log, salts: 'f'.repeat(16), header: '', from: 0, until: 0, is_end: true }
+      return new Response(`${JSON.stringify(other)}\n`)
+    },
+  })
+  const data_dir = join(folder, 'restarted')
+  mkdirSync(data_dir)
+  const following = beginFollowing()
+  const url = restarting.url.origin
+  const follower = new Follower(
+    {
+      data_dir,
+      primary: new Primary({ url, key: KEY.TIDEMARK_REPLICA_KEY, id: following.id }),
+      log: openLog('error', []),
+      now: () => new Date(),
+    },
+    following,
+  )
+  follower.start()
+  try {
+    await askUntil(
+      () => follower.begun,
+      (begun) => begun > 6,
+    )
+    await follower.close()
+    const copies = readdirSync(copiesFolder(data_dir)).filter((name) => name.endsWith('.db'))
+    expect(copies.length).toBeLessThanOrEqual(2)
+  } finally {
+    await follower.close()
+    await restarting.stop(true)
+  }
 })
 
 test('a standby believes no path that its primary names', async () => {
