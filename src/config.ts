@@ -457,7 +457,9 @@ function requireReadable(folder: string): void {
     accessSync(folder, constants.R_OK)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) return
-    throw new ConfigError(`${folder} is closed to this user: run the command as the one that serves`)
+    throw new ConfigError(
+      `${folder} is closed to this user: run the command as the one that serves`,
+    )
   }
 }
 

@@ -95,7 +95,7 @@ export class DatabaseCopy {
     try {
       copyFileSync(copyPath(data_dir, database, before.number), path, constants.COPYFILE_FICLONE)
     } catch (error) {
-      // What a full disk has taken of it would stay full.
+      // A part of it would keep a full disk full.
       rmSync(path, { force: true })
       throw error
     }
@@ -195,7 +195,8 @@ export class DatabaseCopy {
   /** Deletes the files of a copy that is given up, which no noted state names. */
   remove(): void {
     if (this.#run !== null) rmSync(copiedLogPath(this.#path, this.#run.salts), { force: true })
-    for (const { salts } of this.#finished) rmSync(copiedLogPath(this.#path, salts), { force: true })
+    for (const { salts } of this.#finished)
+      rmSync(copiedLogPath(this.#path, salts), { force: true })
     rmSync(this.#path, { force: true })
   }
 

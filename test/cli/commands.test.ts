@@ -227,7 +227,17 @@ describe('the command line', () => {
 
   test('refuses to serve at an address that this machine does not have, by the name of the setting', async () => {
     for (const host of ['192.0.2.1', 'nowhere.invalid']) {
-      const ran = await run(['serve', '--port', '0', '--host', host, '--log-level', 'error', '--data-dir', data_dir])
+      const ran = await run([
+        'serve',
+        '--port',
+        '0',
+        '--host',
+        host,
+        '--log-level',
+        'error',
+        '--data-dir',
+        data_dir,
+      ])
       expect([ran.exit_code, ran.err]).toEqual([
         2,
         `error: TIDEMARK_HOST must be an address of this machine, and ${host} is none\n`,

@@ -12,7 +12,7 @@ type ServerKey = {
   readonly project_id: number
   /** Its name in messages. */
   readonly name: string
-  /** How its certificate is checked; by default as any server's. */
+  /** The checks of its certificate; by default those of any server's. */
   readonly tls?: { readonly rejectUnauthorized: boolean }
   /** Called before a pause, with its length and why. */
   readonly onWait?: (wait_ms: number, reason: string) => void
