@@ -203,6 +203,11 @@ function windowOf(
   }
 }
 
+/** The value in the first row of a window, NULL too: in a tuple, because `first_value` passes over NULLs. */
+function firstRow(value: ast.Expr, over: WindowExpr): ast.Expr {
+  return call('tupleElement', [windowOf('first_value', [tuple([value])], over), constant(1n)])
+}
+
 /**
  * A column of the result: missing rows repeat the last present value, or compute the INTERPOLATE
  * expression.
@@ -213,7 +218,7 @@ function interpolateColumns(filled: FillPlan, index: number): ast.Expr {
   if (rule === null) return own_value
   const { value, reads_others } = rule
   const is_own = compare(field([OWN]), '==', constant(1n))
-  const last = windowOf('first_value', [own_value], inOrder(filled, [field([RUN])]))
+  const last = firstRow(own_value, inOrder(filled, [field([RUN])]))
   if (value === null) return call('if', [is_own, own_value, last])
   if (reads_others) return call('if', [is_own, own_value, applyFormula(filled, { index, value })])
   const is_constant = !readsFields(value)
@@ -303,7 +308,7 @@ function applyFormula(filled: FillPlan, { index, value }: InterpolatedColumn): a
     expr: mapExpr(value, (node) => (node.kind === 'Field' ? columnBefore(node) : node)),
     ...NOWHERE,
   }
-  return call('arrayFold', [step, all, windowOf('first_value', [field([cellExpr(index)])], within)])
+  return call('arrayFold', [step, all, firstRow(field([cellExpr(index)]), within)])
 }
 
 type InterpolatedColumn = { readonly index: number; readonly value: ast.Expr }

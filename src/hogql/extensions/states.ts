@@ -1,6 +1,11 @@
 /** -State and -Merge: partial aggregates as values of the engine, and the aggregate over several of them. */
 
-import { aggregateCall, orEmpty } from '../functions/aggregates/aggregate-helpers.ts'
+import {
+  aggregateCall,
+  lastCall,
+  orEmpty,
+  withoutNulls,
+} from '../functions/aggregates/aggregate-helpers.ts'
 import { bitmapSize, mergeBitmaps } from '../functions/aggregates/list-aggregates.ts'
 import { mapOf } from '../functions/aggregates/list-combinators.ts'
 import type { FunctionDef, TypedCall } from '../functions/definition.ts'
@@ -8,7 +13,7 @@ import { asNumber } from '../functions/numbers/arithmetic.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { aggregateFragment, bind, bindInt, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
 import { asFloat } from '../types/convert.ts'
-import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types/types.ts'
+import { arrayType, FLOAT64, type Type, UNKNOWN, withNull } from '../types/types.ts'
 
 /**
  * The two parts of an aggregate: the computation of a partial value (`state`), and of the result from
@@ -26,11 +31,20 @@ const joinStates = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
   sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
 /** Aggregates that merge by themselves: extremes, sums, bits. */
-function sameTwice(name: 'any_value' | 'last' | 'max' | 'min'): AggregateHalves {
+function sameTwice(name: 'any_value' | 'max' | 'min'): AggregateHalves {
   return {
     state: (call) => aggregateCall(name, call, [argument(call)]),
     merge: (call, state) => orEmpty(aggregateCall(name, call, [state]), call.type),
   }
+}
+
+/** The last value, or partial value, that is not NULL. */
+const last: AggregateHalves = {
+  state: (call) => lastCall(call, argument(call)),
+  merge: (call, state) => {
+    const partial = { ...state, type: withNull(UNKNOWN) }
+    return orEmpty(lastCall(call, partial), call.type)
+  },
 }
 
 const counted: AggregateHalves = {
@@ -80,7 +94,8 @@ const distinct: AggregateHalves = {
     const [only = NULL_VALUE] = call.args
     const value: ResolvedExpr =
       call.args.length === 1 ? only : { kind: 'tuple', items: call.args, type: UNKNOWN }
-    const how = { ...call.aggregate, distinct: true }
+    const { aggregate } = call.args.length > 1 ? withoutNulls(call) : call
+    const how = { ...aggregate, distinct: true }
     return sql`coalesce(${aggregateFragment('list', [value], UNKNOWN, how)}, [])`(UNKNOWN)
   },
   merge: (call, state) => sql`len(list_distinct(${joinStates(call, state)}))`(call.type),
@@ -155,7 +170,7 @@ const HALVES: Readonly<Record<string, AggregateHalves>> = {
   min: sameTwice('min'),
   max: sameTwice('max'),
   any: sameTwice('any_value'),
-  anyLast: sameTwice('last'),
+  anyLast: last,
   uniq: distinct,
   uniqExact: distinct,
   countDistinct: distinct,

@@ -137,6 +137,8 @@ export type Aggregate = {
   readonly filter: ResolvedExpr | null
   readonly order_by: readonly OrderBy[]
   readonly over: Over | null
+  /** Rows in which the argument is NULL do not count. */
+  readonly ignores_nulls?: boolean
   readonly type: Type
 }
 /** The aggregates and window functions of the engine that this compiler prints. */
@@ -160,6 +162,7 @@ export type EngineAggregate =
   | 'cume_dist'
   | 'dense_rank'
   | 'entropy'
+  | 'first'
   | 'first_value'
   | 'kurtosis_pop'
   | 'lag'

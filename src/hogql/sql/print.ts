@@ -206,9 +206,16 @@ class SqlPrinter {
     const order = call.order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(call.order_by)}`
     const distinct = call.distinct ? 'DISTINCT ' : ''
     const args = call.args.length === 0 && call.name === 'count' ? '*' : this.#list(call.args)
-    const filter = call.filter === null ? '' : ` FILTER (WHERE ${this.#expr(call.filter)})`
+    // Only windows have IGNORE NULLS, and those of `last` no FILTER.
+    const is_present = call.ignores_nulls === true && call.over === null
+    const conditions = [
+      ...(is_present ? [`${args} IS NOT NULL`] : []),
+      ...(call.filter === null ? [] : [this.#expr(call.filter)]),
+    ]
+    const filter = conditions.length === 0 ? '' : ` FILTER (WHERE ${conditions.join(' AND ')})`
     const over = call.over === null ? '' : ` OVER (${this.#over(call.over)})`
-    return `${call.name}(${distinct}${args}${order})${filter}${over}`
+    const nulls = call.ignores_nulls === true && call.over !== null ? ' IGNORE NULLS' : ''
+    return `${call.name}(${distinct}${args}${order}${nulls})${filter}${over}`
   }
 
   #over({ partition_by, order_by, frame }: Over): string {

@@ -142,7 +142,7 @@ LIMIT $4::BIGINT
 select n, v, w from (select number * 3 as n, number + 7 as v, 'a' as w from numbers(2)) order by n with fill to 5 interpolate (v, w as 'b')
 WITH q1 AS MATERIALIZED (SELECT t2."c1" AS c4, t2."c2" AS c5, t2."c3" AS c6, t2."c1" AS c7
   FROM (SELECT (t1."c1" * $1::BIGINT) AS c1, (t1."c1" + $2::BIGINT) AS c2, $3::VARCHAR AS c3
-    FROM range($4::BIGINT, $5::BIGINT, $6::BIGINT) AS t1(c1)) AS t2) SELECT t10."c24" AS c30, CASE WHEN (t10."c28" = $6::BIGINT) THEN t10."c25" ELSE coalesce(first_value(t10."c25") OVER (PARTITION BY t10."c29" ORDER BY t10."c27"), $4::BIGINT) END AS c31, CASE WHEN (t10."c28" = $6::BIGINT) THEN t10."c26" ELSE $7::VARCHAR END AS c32
+    FROM range($4::BIGINT, $5::BIGINT, $6::BIGINT) AS t1(c1)) AS t2) SELECT t10."c24" AS c30, CASE WHEN (t10."c28" = $6::BIGINT) THEN t10."c25" ELSE struct_extract_at(coalesce(first_value({'1': t10."c25"}) OVER (PARTITION BY t10."c29" ORDER BY t10."c27"), {'1': $4::BIGINT}), 1) END AS c31, CASE WHEN (t10."c28" = $6::BIGINT) THEN t10."c26" ELSE $7::VARCHAR END AS c32
 FROM (SELECT t9."c8" AS c24, t9."c9" AS c25, t9."c10" AS c26, t9."c11" AS c27, t9."c12" AS c28, coalesce((sum(t9."c12") OVER (ORDER BY t9."c11"))::BIGINT, $4::BIGINT) AS c29
   FROM ((SELECT t3."c4" AS c8, t3."c5" AS c9, t3."c6" AS c10, t3."c7" AS c11, $6::BIGINT AS c12
     FROM q1 AS t3) UNION ALL (SELECT t7."c17" AS c19, $4::BIGINT AS c20, $8::VARCHAR AS c21, t7."c17" AS c22, $4::BIGINT AS c23
@@ -177,7 +177,7 @@ LIMIT $8::BIGINT
 -- INTERPOLATE alone carries all on
 select n, v from (select 1 as n, 2 as v) order by n with fill to 3 interpolate
 WITH q1 AS MATERIALIZED (SELECT t1."c1" AS c3, t1."c2" AS c4, t1."c1" AS c5
-  FROM (SELECT $1::BIGINT AS c1, $2::BIGINT AS c2) AS t1) SELECT t9."c20" AS c25, CASE WHEN (t9."c23" = $1::BIGINT) THEN t9."c21" ELSE coalesce(first_value(t9."c21") OVER (PARTITION BY t9."c24" ORDER BY t9."c22"), $3::BIGINT) END AS c26
+  FROM (SELECT $1::BIGINT AS c1, $2::BIGINT AS c2) AS t1) SELECT t9."c20" AS c25, CASE WHEN (t9."c23" = $1::BIGINT) THEN t9."c21" ELSE struct_extract_at(coalesce(first_value({'1': t9."c21"}) OVER (PARTITION BY t9."c24" ORDER BY t9."c22"), {'1': $3::BIGINT}), 1) END AS c26
 FROM (SELECT t8."c6" AS c20, t8."c7" AS c21, t8."c8" AS c22, t8."c9" AS c23, coalesce((sum(t8."c9") OVER (ORDER BY t8."c8"))::BIGINT, $3::BIGINT) AS c24
   FROM ((SELECT t2."c3" AS c6, t2."c4" AS c7, t2."c5" AS c8, $1::BIGINT AS c9
     FROM q1 AS t2) UNION ALL (SELECT t6."c14" AS c16, $3::BIGINT AS c17, t6."c14" AS c18, $3::BIGINT AS c19

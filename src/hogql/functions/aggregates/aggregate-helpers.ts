@@ -36,6 +36,19 @@ export function listOf(call: Apply, value: ResolvedExpr, distinct = false): Reso
   return sql`coalesce(${list}, [])`(type)
 }
 
+/** The call over the rows in which no argument is NULL, as ClickHouse's aggregates count them. */
+export function withoutNulls(call: Apply): Apply {
+  return call.args
+    .filter((arg) => arg.type.nullable)
+    .reduce<Apply>((all, arg) => filterAggregate(all, sql`(${arg} IS NOT NULL)`(TRUTH)), call)
+}
+
+/** The last value that is not NULL. */
+export function lastCall(call: Apply, value: ResolvedExpr): ResolvedExpr {
+  const last = aggregateFragment('last', [value], call.type, call.aggregate ?? {})
+  return value.type.nullable ? { ...last, ignores_nulls: true } : last
+}
+
 /** The call with one more FILTER condition. */
 export function filterAggregate(call: Apply, condition: ResolvedExpr): Apply {
   const { aggregate } = call

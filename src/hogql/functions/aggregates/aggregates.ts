@@ -34,7 +34,14 @@ import {
   typeOf,
 } from '../definition.ts'
 import { asNumber, numberType } from '../numbers/arithmetic.ts'
-import { aggregateCall, filterAggregate, listOf, orEmpty } from './aggregate-helpers.ts'
+import {
+  aggregateCall,
+  filterAggregate,
+  lastCall,
+  listOf,
+  orEmpty,
+  withoutNulls,
+} from './aggregate-helpers.ts'
 import {
   exact,
   lowerWeightedMean,
@@ -99,7 +106,7 @@ function zero(type: Type): ResolvedExpr {
   return type.kind === 'float' ? bind(0, FLOAT64) : bindInt(0, true)
 }
 
-/** Several arguments are compared as one tuple, NULL if one of them is. */
+/** Several arguments are compared as one tuple. */
 function oneOf(args: readonly ResolvedExpr[]): ResolvedExpr {
   const [only] = args
   if (args.length === 1 && only !== undefined) return only
@@ -112,12 +119,16 @@ const count: Lowering = (call) => {
   return distinct ? distinctCount(call) : aggregateCall('count', call, call.args)
 }
 
+/** A tuple with NULL is not NULL itself: such rows are left out. */
 function distinctCount(call: Apply): ResolvedExpr {
+  const counted = call.args.length > 1 ? withoutNulls(call) : call
   return aggregateFragment('count', [oneOf(call.args)], call.type, {
-    ...call.aggregate,
+    ...counted.aggregate,
     distinct: true,
   })
 }
+
+const anyLast: Lowering = (call) => orDefault(lastCall(call, call.args[0] ?? NULL_VALUE), call.type)
 
 /** `countIf(condition)` counts rows, `countIf(x, condition)` those where x is not NULL. */
 const countIf: Lowering = (call, context) => {
@@ -198,16 +209,15 @@ export const AGGREGATES: readonly FunctionDef[] = [
     },
   ),
   aggregate(['uniqHLL12', '1+'], nonNull(UINT64), (call) =>
-    aggregateCall('approx_count_distinct', call, [oneOf(call.args)]),
+    aggregateCall('approx_count_distinct', withoutNulls(call), [oneOf(call.args)]),
   ),
   aggregate(['~min', '1'], first, engine('min'), { over_list: listCall('list_min') }),
   aggregate(['~max', '1'], first, engine('max'), { over_list: listCall('list_max') }),
   aggregate(['~sum|sumWithOverflow', '1'], sumType, sum, { over_list: listSum }),
   aggregate(['~avg', '1'], floatOf, numbers('avg'), { over_list: listCall('list_avg') }),
-  aggregate(['any|any_value|anyRespectNulls', '1'], first, engine('any_value'), {
-    over_list: anyOfList,
-  }),
-  aggregate(['anyLast|last_value_agg', '1'], first, engine('last')),
+  aggregate(['any|any_value', '1'], first, engine('any_value'), { over_list: anyOfList }),
+  aggregate(['anyRespectNulls', '1'], first, engine('first')),
+  aggregate(['anyLast|last_value_agg', '1'], first, anyLast),
   aggregate(['anyHeavy', '1'], first, engine('mode')),
   aggregate(['stddevPop|STDDEV_POP', '1'], floatOf, numbers('stddev_pop')),
   aggregate(['stddevSamp|STDDEV_SAMP', '1'], floatOf, numbers('stddev_samp')),

@@ -6,7 +6,7 @@ import { asFloat } from '../../types/convert.ts'
 import { arrayType, FLOAT64, UINT64, withNull } from '../../types/types.ts'
 import type { Lowering, OverList } from '../definition.ts'
 import { asNumber } from '../numbers/arithmetic.ts'
-import { aggregateCall, orEmpty } from './aggregate-helpers.ts'
+import { aggregateCall, orEmpty, withoutNulls } from './aggregate-helpers.ts'
 
 /** The level of a quantile: the parameter, or the one in its name. */
 function level(call: Apply, fixed: number | null): ResolvedExpr {
@@ -79,7 +79,8 @@ export const moments =
   (call) =>
     text(asFloat(asNumber(call.args[0] ?? NULL_VALUE)), call)
 
-export const lowerWeightedMean: Lowering = (call) => {
+export const lowerWeightedMean: Lowering = (given) => {
+  const call = withoutNulls(given)
   const [value, weight] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (value === undefined || weight === undefined) throw new Error('avgWeighted takes two')
   const total = aggregateCall('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)

@@ -6,6 +6,7 @@ import { defaultOf, orDefault } from '../../types/convert.ts'
 import { FLOAT64, type Type, UINT64, withNull } from '../../types/types.ts'
 import {
   type FunctionDef,
+  isNullable,
   type Lowering,
   nonNull,
   readArity,
@@ -50,9 +51,15 @@ const missingValue = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE :
 
 /** A row of the frame, which may be missing. */
 const ofFrame =
-  (name: EngineAggregate): Lowering =>
-  (call) =>
-    orDefault(aggregateFragment(name, call.args, call.type), call.type)
+  (name: EngineAggregate, { ignores_nulls = false } = {}): Lowering =>
+  (call) => {
+    const row = aggregateFragment(name, call.args, call.type)
+    const ignores = ignores_nulls && call.args.some(isNullable)
+    return orDefault(ignores ? { ...row, ignores_nulls } : row, call.type)
+  }
+
+/** The first or last value of a frame that is not NULL, as ClickHouse's aggregates `any` and `anyLast`. */
+const valueOfFrame = (name: EngineAggregate): Lowering => ofFrame(name, { ignores_nulls: true })
 
 const typeOverFrame = (type: Type): TypeRule => nonNull(type)
 
@@ -64,8 +71,8 @@ export const WINDOWS: readonly FunctionDef[] = [
   window('percent_rank|percentRank', '0', typeOverFrame(FLOAT64), lowerToAggregate('percent_rank')),
   window('cume_dist', '0', typeOverFrame(FLOAT64), lowerToAggregate('cume_dist')),
   window('ntile', '1', typeOverFrame(UINT64), lowerToAggregate('ntile')),
-  window('first_value|firstValue', '1', first, ofFrame('first_value')),
-  window('last_value|lastValue', '1', first, ofFrame('last_value')),
+  window('first_value|firstValue', '1', first, valueOfFrame('first_value')),
+  window('last_value|lastValue', '1', first, valueOfFrame('last_value')),
   window('nth_value|nthValue', '2', first, ofFrame('nth_value')),
   window('lag', '1-3', maybeFirst, lowerToAggregate('lag')),
   window('lead', '1-3', maybeFirst, lowerToAggregate('lead')),
