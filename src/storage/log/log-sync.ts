@@ -37,13 +37,15 @@ export class LogSync {
   #is_closed = false
 
   /**
-   * Syncs the write-ahead log at `path`. `fail` is called once when a sync fails: writes since the last sync may be lost,
+   * Syncs the write-ahead log at `path`, which is there. `fail` is called once when a sync fails: writes since the last sync may be lost,
    * and their callbacks are never called. `times` records how long each sync takes.
    */
   constructor(path: string, fail: (message: string) => void, times = new Histogram()) {
     this.#path = path
     this.#fail = fail
     this.#times = times
+    // One is open from the start: with many connections the process may have no more when the first event comes.
+    this.#free_fds.push(openSync(path, 'r'))
   }
 
   /** Calls `then` when everything committed by now is durable. */
