@@ -1,6 +1,6 @@
 /** Truncation of times to hours, days, weeks…, in the zone of the value. */
 
-import { DAY_US } from '../../../time.ts'
+import { DAY_S, DAY_US } from '../../../time.ts'
 import type { CompileContext } from '../../context.ts'
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
@@ -172,13 +172,16 @@ export const startOfInterval: Lowering = (call, context) => {
   const [value = NULL_VALUE, width = NULL_VALUE] = call.args
   const unit = width.type.kind === 'interval' ? width.type.unit : 'Day'
   const step_s = stepSeconds(width, unit)
-  if (step_s !== null && value.type.kind !== 'date') {
+  // Hours are counted from midnight, and the last step of a day may be shorter.
+  const is_cut_by_day = unit === 'Hour' && (step_s === null || DAY_S % step_s !== 0)
+  if (step_s !== null && !is_cut_by_day && value.type.kind !== 'date') {
     const instant = asInstant(value, context.timezone, context)
     if (unit !== 'Hour' || cutsInUtc(zoneOf(instant, context), step_s, context))
       return sql`time_bucket(${width}, ${instant}, ${bucketOrigin(unit)})`(call.type)
   }
   const local = sql`(${localOf(value, context)})::TIMESTAMP`(call.type)
-  const bucket = sql`time_bucket(${width}, ${local}, ${bucketOrigin(unit)})`(call.type)
+  const origin = is_cut_by_day ? sql`date_trunc('day', ${local})`(call.type) : bucketOrigin(unit)
+  const bucket = sql`time_bucket(${width}, ${local}, ${origin})`(call.type)
   if (call.type.kind === 'date') return clampDate(sql`${bucket}::DATE`(call.type), call.type)
   return fromLocal(bucket, zoneOf(value, context), context)
 }

@@ -128,13 +128,14 @@ function resolveArguments(
   text: readonly ast.Expr[],
   { scope, resolver }: CallContext,
 ): readonly ResolvedExpr[] {
-  const plain = text.map((arg) => {
+  const plain = text.map((arg, index) => {
     if (arg.kind === 'Lambda') return []
     if (isStar(arg))
       return starOf(arg.chain.slice(0, -1), scope, { resolver, node: arg }).map(
         (column) => column.expr,
       )
-    return [resolver.expr(unitOrSelf(name, arg), scope)]
+    const is_unit = index === 0 && text.length >= unitArity(name)
+    return [resolver.expr(is_unit ? unitOrSelf(arg) : arg, scope)]
   })
   const types = plain.flat().map((arg) => arg.type)
   return text.flatMap((arg, index) => {
@@ -150,10 +151,18 @@ function isStar(arg: ast.Expr): arg is ast.Field {
 const UNIT_FIRST =
   /^(date_?diff|date_?trunc|date_?add|date_?sub|timestamp_?diff|timestamp_?add|timestamp_?sub|age|date_part|datename)$/i
 
+const UNIT_SHIFT = /_?(?:add|sub)$/i
+
+/** The least arguments with which the first is a unit: `dateAdd(day, interval 1 hour)` begins with a time. */
+function unitArity(name: string): number {
+  if (!UNIT_FIRST.test(name)) return Number.POSITIVE_INFINITY
+  return UNIT_SHIFT.test(name) ? 3 : 2
+}
+
 /** `dateDiff(day, a, b)`: a bare unit where one is expected is not a field. */
-function unitOrSelf(name: string, arg: ast.Expr): ast.Expr {
+function unitOrSelf(arg: ast.Expr): ast.Expr {
   const [word] = arg.kind === 'Field' && arg.chain.length === 1 ? arg.chain : []
-  if (word === undefined || !UNIT_FIRST.test(name)) return arg
+  if (word === undefined) return arg
   if (unitNamed(word) === null && subsecondUnit(word) === null) return arg
   return { kind: 'Constant', value: word, start: arg.start, end: arg.end }
 }
