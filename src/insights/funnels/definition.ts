@@ -2,7 +2,7 @@
 import type { FunnelsFilter, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { constant, or } from '../../hogql/syntax/nodes.ts'
+import { or } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { type InsightDateRange, readRange } from '../dates/date-range.ts'
 import { FUNNEL_STEPS_MAX } from '../folds/timeline.ts'
@@ -10,8 +10,9 @@ import type { InsightContext } from '../insight.ts'
 import { actorOf, hasActor } from '../members/actor.ts'
 import { type Breakdowns, readBreakdowns } from '../members/breakdown.ts'
 import { readExpression } from '../members/expression.ts'
-import { requireActions, seriesCondition } from '../members/series.ts'
+import { requireActions } from '../members/series.ts'
 import { readExclusions } from './exclusions.ts'
+import { stepCondition } from './first-time.ts'
 
 type FunnelOrder = 'ordered' | 'strict' | 'unordered'
 
@@ -72,13 +73,14 @@ export function readFunnel(
   requireSteps(query)
   requireActions(series, context)
   const order = filter.funnelOrderType ?? 'ordered'
+  const range = readRange(query, context, { earliest_us: earliest_us ?? EARLIEST_US })
   return {
     query,
     context,
-    range: readRange(query, context, { earliest_us: earliest_us ?? EARLIEST_US }),
+    range,
     order,
-    steps: series.map(
-      (one, index) => seriesCondition({ series: one, index }, context) ?? constant(true),
+    steps: series.map((one, index) =>
+      stepCondition({ series: one, index }, { query, range, context }),
     ),
     exclusions: readExclusions(query, context),
     optional: optionalSteps(query),

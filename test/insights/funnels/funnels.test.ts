@@ -162,6 +162,34 @@ describe('FunnelsQuery by steps', () => {
     expect(await counts(funnel(by_text, { series }))).toEqual([1, 1])
   })
 
+  test('takes first times of a person only, where a step says so', async () => {
+    const enroll = (person: number, second: number, plan: string) =>
+      world.send({ person, event: 'enroll', at: at(7000 + second), properties: { plan } })
+    // 31 was there long ago; the first time of 32 has another plan; 33 is there for the first time.
+    world.send({ person: 31, event: 'enroll', at: '2020-01-01T00:00:00Z' })
+    enroll(31, 0, 'pro')
+    enroll(32, 1, 'free')
+    enroll(32, 2, 'pro')
+    enroll(33, 3, 'pro')
+    world.send(...[31, 32, 33].map((person) => ({ person, event: 'stay', at: at(7100) })))
+    const properties = [{ key: 'plan', value: 'pro', operator: 'exact', type: 'event' }]
+    const of = async (math: string | null, more: object = {}) =>
+      counts(funnel({}, { series: [{ ...node('enroll'), math, ...more }, node('stay')] }))
+    expect(await of(null)).toEqual([3, 3])
+    expect(await of('total', { properties })).toEqual([3, 3])
+    expect(await of('first_time_for_user')).toEqual([2, 2])
+    expect(await of('first_time_for_user', { properties })).toEqual([1, 1])
+    expect(await of('first_time_for_user_with_filters', { properties })).toEqual([3, 3])
+    // The second step of 33 is a first time too.
+    const later = [node('enroll'), { ...node('stay'), math: 'first_time_for_user' }]
+    world.send({ person: 31, event: 'stay', at: '2020-01-01T00:00:00Z' })
+    expect(await counts(funnel({}, { series: later }))).toEqual([3, 2])
+    expect(await counts(funnel({ funnelOrderType: 'strict' }, { series: later }))).toEqual([3, 2])
+    expect(await counts(funnel({ funnelOrderType: 'unordered' }, { series: later }))).toEqual([
+      3, 2,
+    ])
+  })
+
   test('counts nobody where an expression is null or an empty text', async () => {
     for (const [index, visit] of ['a', '', undefined].entries()) {
       const properties = visit === undefined ? {} : { visit }
