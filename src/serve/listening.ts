@@ -115,14 +115,14 @@ function bind(app: Elysia, config: Config, port: number, certificate?: Certifica
   }
 }
 
-/** The host of an address, and the path and query after it. */
-const PARTS_OF_URL = /^https?:\/\/([^/]*)(.*)$/s
+/** The host of an address, and the path and query after it. A request of HTTP/1.0 may have no host, and then no scheme. */
+const PARTS_OF_URL = /^(?:https?:\/\/([^/]*))?(.*)$/s
 
 /** Returns the listener's request handler: the application itself, unless a request's address has to be changed first. */
 function frontOf(app: Elysia, { base_path }: Config, has_tls: boolean) {
   if (base_path === '' && !has_tls) return app.fetch
   return (request: Request): Response | Promise<Response> => {
-    const [, host = '', target = ''] = PARTS_OF_URL.exec(request.url) ?? []
+    const [, host = 'localhost', target = ''] = PARTS_OF_URL.exec(request.url) ?? []
     const path = target.startsWith(base_path) ? target.slice(base_path.length) : null
     if (path === null || !(path === '' || path.startsWith('/') || path.startsWith('?'))) {
       const detail = `Endpoint not found: this server is below ${base_path}/.`

@@ -87,6 +87,19 @@ describe.skipIf(NO_OPENSSL !== null)('https', () => {
     expect(await sent.json()).toEqual({ status: 1 })
   })
 
+  test('answers a request of HTTP/1.0, which may name no host, by its path', async () => {
+    const socket = await open()
+    const { promise, resolve } = Promise.withResolvers<string>()
+    let answer = ''
+    socket.on('data', (bytes) => {
+      answer += bytes.toString()
+      if (answer.includes('}')) resolve(answer)
+    })
+    socket.write('GET /nowhere HTTP/1.0\r\n\r\n')
+    expect(await promise).toMatch(/^HTTP\/1\.1 404 [^]*"Endpoint not found/)
+    socket.destroy()
+  })
+
   test('an import reaches it on this machine, though clients use another address', async () => {
     const data_dir = join(folder, 'imported')
     const changes = { TIDEMARK_PUBLIC_URL: 'https://127.0.0.1:1' }
