@@ -181,17 +181,26 @@ export function listDueSubscriptions(
     .map(({ subscription }) => subscription)
 }
 
-/** Stores the outcome of a delivery, and the time of the next one: those that a stopped server has missed are left out. */
+/**
+ * Stores the outcome of a delivery, and the time of the next one: those that a stopped server has missed are left out. A
+ * schedule that was changed meanwhile stays.
+ */
 export function recordDelivery(
   db: ControlDB,
-  subscription: Subscription,
+  { id, next_delivery_date: due, ...schedule }: Subscription,
   last_error: string | null,
   now: Date,
 ): void {
-  const next_delivery_date = nextDelivery(subscription, now, false)
   const delivered = last_error === null ? { last_delivery_date: now } : {}
-  db.update(subscriptions)
-    .set({ ...delivered, last_error, next_delivery_date })
-    .where(eq(subscriptions.id, subscription.id))
-    .run()
+  const its = eq(subscriptions.id, id)
+  db.transaction((tx) => {
+    tx.update(subscriptions)
+      .set({ ...delivered, last_error })
+      .where(its)
+      .run()
+    tx.update(subscriptions)
+      .set({ next_delivery_date: nextDelivery(schedule, now, false) })
+      .where(and(its, eq(subscriptions.next_delivery_date, due)))
+      .run()
+  })
 }

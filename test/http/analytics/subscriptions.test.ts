@@ -18,6 +18,8 @@ let board = 0
 let receiver: ReturnType<typeof Bun.serve>
 const messages: Readonly<Record<string, unknown>>[] = []
 let status = 200
+/** Runs while a message waits for its answer. */
+let meanwhile: (() => Promise<unknown>) | null = null
 
 beforeAll(async () => {
   receiver = Bun.serve({
@@ -25,6 +27,7 @@ beforeAll(async () => {
     hostname: '127.0.0.1',
     async fetch(request) {
       messages.push((await request.json()) as Record<string, unknown>)
+      await meanwhile?.()
       return new Response(null, { status })
     },
   })
@@ -114,6 +117,21 @@ describe('a subscription', () => {
       next_delivery_date: '2026-05-03T08:00:00.000Z',
     })
     expect(messages).toHaveLength(count)
+    await manage(world, 'PATCH', path, { deleted: true })
+  })
+
+  test('that is changed while it is posted keeps its new schedule', async () => {
+    clock = START
+    const made = await manage(world, 'POST', SUBSCRIPTIONS, body({ frequency: 'monthly' }))
+    const path = `${SUBSCRIPTIONS}${String(made.body['id'])}/`
+    meanwhile = () => manage(world, 'PATCH', path, { frequency: 'daily' })
+    await deliveries.look()
+    meanwhile = null
+    expect((await manage(world, 'GET', path)).body).toMatchObject({
+      frequency: 'daily',
+      last_delivery_date: START.toISOString(),
+      next_delivery_date: '2026-05-03T08:00:00.000Z',
+    })
     await manage(world, 'PATCH', path, { deleted: true })
   })
 
