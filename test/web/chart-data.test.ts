@@ -1,6 +1,7 @@
-/** Texts and charts without a browser: ages, names of properties, buckets in the project's zone, stacked values, queries broken into lines. */
+/** Texts, rows and charts without a browser: ages, rows of lines, names of properties, buckets in the project's zone, stacked values, queries broken into lines. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
+import { lineReader } from '../../src/web/pages/sql/results/row-lines.ts'
 import { intervalOf } from '../../src/web/pages/web/range-interval.ts'
 import { brokenIntoLines } from '../../src/web/parts/answer/hogql-lines.ts'
 import {
@@ -142,4 +143,16 @@ test.each([
   ['2026-11-01', '2026-11-20', 'day'],
 ] as const)('the graph from %s until %s is by %s', (date_from, date_to, interval) => {
   expect(intervalOf({ date_from, date_to }, new Date('2026-11-23T22:30:00Z'))).toBe(interval)
+})
+
+test('a row of a line has a value for each column, also for columns of the same name', () => {
+  const values = ['a"\\', { a: [1, { b: ':"' }], 'b:': null }, [], null, '{"a":1}', -1.5]
+  const lineOf = (names: readonly string[]): string =>
+    `{${values.map((value, at) => `${JSON.stringify(names[at])}:${JSON.stringify(value)}`).join(',')}}`
+  for (const names of [
+    ['a', 'a', 'b', 'a', '2', '1'],
+    ['c"', 'a:', '2', '1', 'e', '__proto__'],
+  ]) {
+    expect([names, lineReader(names)(lineOf(names))]).toEqual([names, values])
+  }
 })

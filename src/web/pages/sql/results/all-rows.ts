@@ -4,6 +4,7 @@ import { download } from '../../../api/calls/call.ts'
 import { useProject } from '../../../state/project.tsx'
 import type { HogQLNode } from '../node.ts'
 import type { SqlRow } from './cells.ts'
+import { lineReader } from './row-lines.ts'
 
 export const ALL_ROWS_MAX = 100_000
 
@@ -36,8 +37,9 @@ export function useAllRows(key: string): AllRows {
       const response = await download('POST', path, options)
       const isWanted = (): boolean => current.current === key
       const rows: SqlRow[] = []
+      const readLine = lineReader(columns)
       for await (const part of linesOf(response, isWanted)) {
-        for (const line of part) rows.push(rowOf(line, columns))
+        for (const line of part) rows.push(readLine(line))
         if (rows.length > ALL_ROWS_MAX) break
       }
       if (!isWanted()) return
@@ -49,11 +51,6 @@ export function useAllRows(key: string): AllRows {
   }
   const shown = state.of === key ? state : { ...NOTHING, of: key }
   return { ...shown, load: (node, columns) => void load(node, columns) }
-}
-
-function rowOf(line: string, columns: readonly string[]): SqlRow {
-  const row = JSON.parse(line) as Readonly<Record<string, unknown>>
-  return columns.map((name) => row[name])
 }
 
 /** Whole lines as they come; ends, and so cancels the stream, when they are not wanted any more. */
