@@ -12,6 +12,7 @@ import {
   goInside,
   type Interface,
   openInterface,
+  settle,
   spokenBuckets,
   widthsOf,
 } from './interface.ts'
@@ -254,6 +255,42 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await expectValue(display, 'ActionsLineGraph')
     await page.goForward()
     await expectValue(display, 'ActionsBar')
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('of a question whose address is deflated, two choices in a row are two entries of Back, and Revert ends them', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    // Longer than an address has it plainly.
+    const value = Array.from({ length: 600 }, (_, index) => `https://example.com/a/page/${index}`)
+    const source = {
+      ...DAILY,
+      properties: [{ key: '$current_url', type: 'event', operator: 'exact', value }],
+    }
+    const saved = (await web.api(`/api/projects/${web.project}/insights/`, {
+      method: 'POST',
+      body: JSON.stringify({ query: { kind: 'InsightVizNode', source } }),
+    })) as { readonly short_id: string }
+    await page.goto(`/p/${web.project}/insights/${saved.short_id}`)
+    const open = page.locator('nav[aria-label="Kind of question"] [aria-current]')
+    const click = (...names: readonly string[]): Promise<void> =>
+      page.evaluate<void>(
+        `for (const name of ${JSON.stringify(names)})
+          [...document.querySelectorAll('main button')].find((one) => one.textContent === name).click()`,
+      )
+    await open.getByText('Trends').waitFor()
+    await click('Funnel', 'Retention')
+    await expectSoon(() => open.innerText(), 'Retention')
+    await page.goBack()
+    await expectSoon(() => open.innerText(), 'Funnel')
+    await page.goBack()
+    await expectSoon(() => open.innerText(), 'Trends')
+    await page.goForward()
+    await expectSoon(() => open.innerText(), 'Funnel')
+    await click('Retention', 'Revert')
+    await page.getByText('Changed', { exact: true }).waitFor({ state: 'hidden' })
+    await settle(page)
+    expect([await open.innerText(), new URL(page.url()).hash]).toEqual(['Trends', ''])
     expect(visit.complaints).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 /** State in the address, so that a page can be linked, reloaded, and undone with the back button. */
-import { useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useState } from 'preact/hooks'
 import { useLocation, useSearch } from 'wouter-preact'
 import { withoutBase } from './base-path.ts'
 
@@ -59,6 +59,8 @@ export function useHashQuery<Query>(
   const hash = useHash()
   const [query, setQuery] = useState<HashQuery<Query>>(() => readPlain(hash, read))
   useEffect(() => {
+    // What is shown is the change after this one.
+    if (hash === written?.hash && changes_left > 0) return undefined
     const plain = readPlain(hash, read)
     setQuery(plain)
     if (plain !== undefined) return undefined
@@ -72,24 +74,46 @@ export function useHashQuery<Query>(
       is_current = false
     }
   }, [hash, read])
-  return [query, changeHash]
+  const change = useCallback(
+    (next: Query, options: ChangeOptions = {}): void => {
+      // As the address has it: members that are undefined are missing.
+      const query: unknown = JSON.parse(JSON.stringify(next))
+      // Shown at once: the next change begins with this one, also while it is being deflated.
+      setQuery(read(query))
+      const made_at = placeNow()
+      changes_left += 1
+      writing = writing.then(() => writeHash(query, made_at, options))
+    },
+    [read],
+  )
+  return [query, change]
 }
 
-/** Counts the changes of the fragment. */
-let changes = 0
+/** Resolves when all changes so far are in the address: deflating takes a while, and each is to be in the history. */
+let writing: Promise<void> = Promise.resolve()
 
-/** Puts a question into the fragment, unless a later one, or another page, came first: deflating takes a while. */
-async function writeHash(query: unknown, { is_typing = false }: ChangeOptions): Promise<void> {
-  changes += 1
-  const [own, { pathname }] = [changes, location]
-  const text = await hashOf(query)
-  if (own !== changes || pathname !== location.pathname || text === location.hash) return
-  if (is_typing) history.replaceState(history.state, '', text)
-  else history.pushState(history.state, '', text)
-}
+/** Changes that are not in the address yet. */
+let changes_left = 0
 
-function changeHash(query: unknown, options: ChangeOptions = {}): void {
-  void writeHash(query, options)
+/** The last question that was written: it need not be inflated again. */
+let written: { readonly hash: string; readonly place: string; readonly query: unknown } | null =
+  null
+
+const placeNow = (): string => location.pathname + location.hash
+
+/** Puts a question into the fragment, unless the address has since become another one, as by Back. */
+async function writeHash(
+  query: unknown,
+  made_at: string,
+  { is_typing = false }: ChangeOptions,
+): Promise<void> {
+  const hash = await hashOf(query)
+  changes_left -= 1
+  const place = placeNow()
+  if ((place !== made_at && place !== written?.place) || hash === location.hash) return
+  written = { hash, place: location.pathname + hash, query }
+  if (is_typing) history.replaceState(history.state, '', hash)
+  else history.pushState(history.state, '', hash)
 }
 
 /** The fragment of a question, for links: `#q=…` or `#z=…`. */
@@ -117,6 +141,7 @@ export function useHash(): string {
 const HASH_EVENTS = ['popstate', 'hashchange', 'pushState', 'replaceState']
 
 function readPlain<Query>(hash: string, read: (value: unknown) => Query | null): HashQuery<Query> {
+  if (hash === written?.hash) return read(written.query)
   if (hash.startsWith('#z=')) return undefined
   if (!hash.startsWith('#q=')) return null
   try {
