@@ -50,6 +50,21 @@ async function download(page: Page, tile: string, item: string): Promise<Buffer>
   return Buffer.from(await Bun.file(await (await waiting).path()).arrayBuffer())
 }
 
+describe.skipIf(!HAS_BROWSER)('the page', () => {
+  test('says once that the server does not answer', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await open(page)
+    await page.route('**/api/**', (route) => route.abort())
+    await page.getByRole('switch', { name: 'Without test accounts' }).click()
+    await page.getByText('The server does not answer.').waitFor()
+    await settle(page)
+    expect(await page.getByText('The server does not answer.').count()).toBe(1)
+    await page.unrouteAll()
+    await page.getByText('The server answers again.').waitFor()
+  })
+})
+
 describe.skipIf(!HAS_BROWSER)('a tile', () => {
   test('saves the rows that the API answers, and a picture of itself', async () => {
     await using visit = await ui.visit()

@@ -24,11 +24,16 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
   )
 }
 
+/** Whether the server was not reached at all. */
+export const isUnanswered = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 0
+
 /** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong in this page.'
-  if (error.status === 0) return 'The server does not answer. Is it running, and is the network up?'
-  if (error.code === 'not_authenticated') return 'Your session has ended. Log in to go on.'
+  if (isUnanswered(error))
+    return 'The server does not answer. Is it running, and is the network up?'
+  if (error.code === 'not_authenticated') return 'Your session has ended. Log in to continue.'
   if (error.status === 403) return `You may not see this. ${error.message}`
   return error.message
 }

@@ -2,7 +2,7 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { ComponentChildren, VNode } from 'preact'
 import { PageHead } from '../page-head.tsx'
-import { ErrorNote, errorText } from './error-note.tsx'
+import { ErrorNote, errorText, isUnanswered } from './error-note.tsx'
 import style from './loaded.module.css'
 import { Skeleton } from './skeleton.tsx'
 
@@ -21,12 +21,13 @@ type LoadedProps<Answer> = {
 
 /**
  * Draws an answer. While a newer one is under way the old one stays, dimmed, under a thin bar; an error is shown above
- * the old answer, or in its place.
+ * the old answer, or in its place. That the server does not answer is said once, by `state/connection.ts`, which also
+ * asks again: here the old answer or the skeleton stays.
  */
 export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
   const { of, title, skeleton, empty, isEmpty, children } = props
   const { data, error, isFetching, isPlaceholderData, refetch } = of
-  const note = error !== null && !isFetching && (
+  const note = error !== null && !isFetching && !isUnanswered(error) && (
     <ErrorNote message={errorText(error)} onRetry={() => void refetch()} />
   )
   if (data === undefined) {
