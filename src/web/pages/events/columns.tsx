@@ -1,9 +1,9 @@
 /** The columns of the list of events: those that are always there, and properties of one's choice. */
 import type { VNode } from 'preact'
 import { type ListedEvent, senderOf } from '../../api/events.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { type OfferedProperties, PropertyList } from '../../parts/filters/property-list.tsx'
-import { formatAgo } from '../../parts/format.ts'
 import { eventTitle, propertyTitle } from '../../parts/names.ts'
 import { Popover } from '../../parts/overlays/popover.tsx'
 import type { TableColumn } from '../../parts/table.tsx'
@@ -115,7 +115,7 @@ export function tableColumns(
       name: 'time',
       title: 'Time',
       is_number: true,
-      cell: ({ timestamp }) => <time dateTime={timestamp}>{formatAgo(timestamp)}</time>,
+      cell: ({ timestamp }) => <Ago iso={timestamp} has_clock />,
     },
   ]
 }

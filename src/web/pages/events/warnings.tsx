@@ -1,6 +1,7 @@
 /** Lists the project's ingestion warnings: the reasons why events were dropped or changed. */
 import type { VNode } from 'preact'
 import { type IngestionWarning, useWarnings } from '../../api/events.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { formatAgo, formatNumber } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import style from './events.module.css'
@@ -20,7 +21,7 @@ export function Warnings(): VNode | null {
         {data.results.map((warning) => (
           <li key={warning.id}>
             <strong>{sentenceOf(warning)}</strong>
-            <time dateTime={warning.timestamp}>{formatAgo(warning.timestamp)}</time>
+            <Ago iso={warning.timestamp} />
             <code>{JSON.stringify(warning.details)}</code>
           </li>
         ))}

@@ -15,10 +15,11 @@ import {
   useGroupFlags,
   useRelated,
 } from '../../api/groups.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
-import { formatAgo, formatMoment } from '../../parts/format.ts'
+import { formatMoment } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
@@ -223,7 +224,7 @@ const EVENT_COLUMNS: readonly TableColumn<ListedEvent>[] = [
     name: 'time',
     title: 'Time',
     is_number: true,
-    cell: ({ timestamp }) => <time dateTime={timestamp}>{formatAgo(timestamp)}</time>,
+    cell: ({ timestamp }) => <Ago iso={timestamp} has_clock />,
   },
 ]
 

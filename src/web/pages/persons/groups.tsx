@@ -2,8 +2,8 @@
 import type { VNode } from 'preact'
 import { useLocation } from 'wouter-preact'
 import { type GroupListed, groupAddress, nameOfGroup, useGroups } from '../../api/groups.ts'
+import { Ago } from '../../parts/ago.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
-import { formatAgo } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
@@ -63,6 +63,6 @@ const COLUMNS: readonly TableColumn<GroupListed>[] = [
     name: 'created',
     title: 'First seen',
     is_number: true,
-    cell: ({ created_at }) => <time dateTime={created_at}>{formatAgo(created_at)}</time>,
+    cell: ({ created_at }) => <Ago iso={created_at} />,
   },
 ]

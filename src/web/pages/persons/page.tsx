@@ -3,11 +3,11 @@ import type { VNode } from 'preact'
 import { useLocation, useRoute } from 'wouter-preact'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type PersonListed, usePersons } from '../../api/persons.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
 import type { OfferedProperties } from '../../parts/filters/property-list.tsx'
-import { formatAgo } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
@@ -166,6 +166,6 @@ const COLUMNS: readonly TableColumn<PersonListed>[] = [
     name: 'created',
     title: 'First seen',
     is_number: true,
-    cell: ({ created_at }) => <time dateTime={created_at}>{formatAgo(created_at)}</time>,
+    cell: ({ created_at }) => <Ago iso={created_at} />,
   },
 ]
