@@ -10,6 +10,7 @@ import { Boundary } from './parts/notes/boundary.tsx'
 import { EmptyNote } from './parts/notes/empty-note.tsx'
 import { Loaded } from './parts/notes/loaded.tsx'
 import { Toasts } from './parts/overlays/toast.tsx'
+import { PageHead } from './parts/page-head.tsx'
 import { Home } from './shell/home.tsx'
 import { LoginAgain } from './shell/login-again.tsx'
 import { ProjectGone } from './shell/project-gone.tsx'
@@ -123,12 +124,15 @@ function ProjectPages(): VNode {
 
 function Lost(): VNode {
   return (
-    <EmptyNote title="There is no such page" icon="help">
-      <p>
-        It may have been deleted, or belong to a project that you cannot see.{' '}
-        <Link href="~/">Go on</Link>
-      </p>
-    </EmptyNote>
+    <>
+      <PageHead title="Page not found" />
+      <EmptyNote title="There is no such page" icon="help">
+        <p>
+          It may have been deleted, or belong to a project that you cannot see.{' '}
+          <Link href="~/">Go to the home page</Link>
+        </p>
+      </EmptyNote>
+    </>
   )
 }
 

@@ -71,7 +71,7 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
 
   test('make a key that is shown once and works, and revoke it', async () => {
     const page = await open('keys')
-    await page.getByLabel('What it is for').fill('Report')
+    await page.getByLabel('Name', { exact: true }).fill('Report')
     await page.getByRole('button', { name: 'Create key' }).click()
     const key = await page.locator('dialog code').innerText()
     const ask = () =>

@@ -324,7 +324,7 @@ describe.skipIf(!HAS_BROWSER)('trouble of a page', () => {
       expect(await editorOf(page).innerText()).toContain('typed in vain')
       await page.goto(`/p/${id}/sql`)
       await page.getByText('There is no such page').waitFor()
-      await page.getByRole('link', { name: 'Go on' }).click()
+      await page.getByRole('link', { name: 'Go to the home page' }).click()
       await page.waitForURL(({ pathname }) => !pathname.startsWith(`/p/${id}/`))
       expect(faultsOf(visit)).toEqual([])
     },

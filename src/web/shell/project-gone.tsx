@@ -15,7 +15,7 @@ export function ProjectGone({ name }: { readonly name: string }): VNode | null {
         copy what is still on the page.
       </p>
       <ButtonLink look="main" href="~/">
-        Go on
+        Go to another project
       </ButtonLink>
     </Dialog>
   )

@@ -186,7 +186,7 @@ function BoardRange({ filters }: { readonly filters: BoardFilters }): VNode {
   if (date_from === null) {
     return (
       <Button look="quiet" icon="calendar" onClick={() => change({ from: '-30d', to: null })}>
-        One range for all
+        Date range
       </Button>
     )
   }

@@ -129,7 +129,7 @@ function InviteIsOver(): VNode {
       title="This invite is not valid any more"
       lead="It works once, for three days. Ask whoever invited you for a new one."
     >
-      <ButtonLink href="/">Go on</ButtonLink>
+      <ButtonLink href="/">Go to Tidemark</ButtonLink>
     </OuterFrame>
   )
 }

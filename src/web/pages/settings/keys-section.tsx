@@ -32,7 +32,7 @@ const RIGHTS = [
     ],
   },
   { value: 'flags', text: 'Evaluate flags locally in an SDK', scopes: ['feature_flag:read'] },
-  { value: 'all', text: 'Everything that you may do', scopes: ['*'] },
+  { value: 'all', text: 'Everything you can do', scopes: ['*'] },
 ] as const
 
 /** Draws the section. */
@@ -95,14 +95,14 @@ function NewKeyCard(): VNode {
         {(error) => (
           <>
             <TextField
-              label="What it is for"
+              label="Name"
               value={label}
               onInput={setLabel}
               maxLength={40}
               error={fieldError(error, 'label')}
             />
             <SelectField
-              label="It may"
+              label="Access"
               value={right}
               options={RIGHTS}
               onChange={setRight}
@@ -134,7 +134,7 @@ function KeyRow({ personal_key, onRevoke }: KeyRowProps): VNode {
       <div class={style.who}>
         <strong>{label}</strong>
         <span>
-          <code>{mask_value}</code>, may: {may},{' '}
+          <code>{mask_value}</code>, access: {may},{' '}
           {last_used_at === null ? 'never used' : `used ${formatAgo(last_used_at)}`}
         </span>
       </div>
