@@ -55,11 +55,13 @@ export function SeriesEditor(props: SeriesEditorProps): VNode {
             onChange={(properties) => replace(index, [{ ...node, properties }])}
           />
           {series.length > 1 && (
-            <IconButton
-              icon="close"
-              label={`Remove ${seriesName(node)}`}
-              onClick={() => replace(index, [])}
-            />
+            <span class={style.remove}>
+              <IconButton
+                icon="close"
+                label={`Remove ${seriesName(node)}`}
+                onClick={() => replace(index, [])}
+              />
+            </span>
           )}
         </div>
       ))}
