@@ -96,7 +96,7 @@ export type AppContext = {
     IngestReports,
     'listCounters' | 'listEdges' | 'listNewest' | 'listWarnings' | 'readLog' | 'readSeq'
   >
-  readonly engine: Pick<QueryEngine, 'state'>
+  readonly engine: Pick<QueryEngine, 'state' | 'wake'>
   /** The certificate of https; null with http. */
   readonly certificate: Pick<CertificateSource, 'state'> | null
   /** Counts of work on snapshot files since the start, by kind of work. */

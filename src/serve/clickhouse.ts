@@ -24,7 +24,7 @@ import { countFiles, isShipped } from '../storage/log/shipments.ts'
 import { openClaims } from './home-store.ts'
 
 /** The part of an engine that the rest of the server uses. */
-type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state'>
+type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
 
 /** The longest time that a question waits for ClickHouse to have the events captured before it. */
 const FRESH_MS_MAX = 2000
@@ -215,6 +215,8 @@ function openEngine(
   const fresh = new FreshEngine(asking, (project_id) => shipper.waitForProject(project_id, terms))
   return {
     ask: (query, options) => fresh.ask(query, options),
+    // Few of its questions need the process of this machine.
+    wake: () => undefined,
     close: async () => {
       asking.close()
       await folding.close()

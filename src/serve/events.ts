@@ -18,7 +18,7 @@ type EventParts = {
 
 /** An engine that answers questions, and the job that takes events out of the log. Close the job first, both before ingestion. */
 export type EventHolder = {
-  readonly engine: Pick<QueryEngine, 'ask' | 'close' | 'state'>
+  readonly engine: Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
   readonly snapshots: Pick<SnapshotJob, 'close' | 'forgetProject' | 'start' | 'work'>
   readonly are_in_clickhouse: boolean
 }

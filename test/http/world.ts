@@ -122,8 +122,9 @@ export async function openWorld(
   let engine: QueryEngine | null = null
   const startedEngine = (): QueryEngine =>
     (engine ??= new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log }))
-  const lazy_engine: Pick<QueryEngine, 'ask' | 'state'> = {
+  const lazy_engine: Pick<QueryEngine, 'ask' | 'state' | 'wake'> = {
     ask: (query, options) => startedEngine().ask(query, options),
+    wake: () => engine?.wake(),
     get state() {
       return startedEngine().state
     },

@@ -49,6 +49,8 @@ export function answerSession(
   session: LoginSession | null,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
+  // The page is about to ask for its first chart.
+  if (session !== null) app.engine.wake()
   const state = session !== null ? 'in' : hasPasswords(app.control) ? 'out' : 'setup'
   const body = session === null ? { state } : { state, ...serializeSession(app.control, session) }
   return answerJson(body, 200, { 'Cache-Control': 'no-store', ...headers })

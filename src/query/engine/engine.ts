@@ -237,12 +237,17 @@ export class QueryEngine {
     const onAbort = (): void => this.#stop(task, refuseCancelled())
     signal?.addEventListener('abort', onAbort)
     this.#queue.add(task)
-    this.#serving.noteQuery()
+    this.#serving.noteUse()
     this.#begin()
     return promise.finally(() => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     })
+  }
+
+  /** Starts the process that ended for want of queries, for one that is about to come: a start takes 0.3 s. */
+  wake(): void {
+    if (!this.#is_closing) this.#serving.noteUse()
   }
 
   /** Resolves when no later answer is computed from an older manifest than the one committed now. */

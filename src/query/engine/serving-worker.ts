@@ -4,7 +4,7 @@
  *   worn, or a query that does not stop  → a successor starts while it still serves, then takes its place
  *   it died                              → the successor, a spare, or a new one at once
  *   it died before its first message     → a new one after a delay that doubles; waiting queries are refused after the third
- *   no query came for `idle_ms`          → it ends, and the next query starts another one
+ *   no query came for `idle_ms`          → it ends, and the next query, or page that will ask one, starts another
  */
 import type { EngineWorker } from './queued-query.ts'
 import type { SpareWorkers } from './spare-workers.ts'
@@ -38,7 +38,7 @@ export class ServingWorker {
   /** Since when there has been no ready worker although there should be; null otherwise. Milliseconds. */
   #down_since: number | null = performance.now()
   #is_ended_idle = false
-  /** Time of the last query. */
+  /** Time of the last query, or of the last notice that one is about to come. */
   #used_ms = performance.now()
   #idle_timer: Timer | null = null
   #is_closed = false
@@ -67,8 +67,8 @@ export class ServingWorker {
     return down_ms > RESTART_GRACE_MS ? 'The query engine is starting.' : null
   }
 
-  /** Notes a query, and starts a worker when the last one ended for want of queries. */
-  noteQuery(): void {
+  /** Notes a query, or that one is about to come, and starts a worker when the last one ended for want of queries. */
+  noteUse(): void {
     this.#used_ms = performance.now()
     if (!this.#is_ended_idle) return
     this.#is_ended_idle = false

@@ -7,6 +7,7 @@ import { SessionAnswer } from '../../../src/contract/browser/login.ts'
 import { makeLoginLink, makeOwnerCode } from '../../../src/projects/users/login-links.ts'
 import { startSession } from '../../../src/projects/users/sessions.ts'
 import { createUser } from '../../../src/projects/users/user.ts'
+import { ask, World as QueryWorld } from '../../query/world.ts'
 import { faultsOf } from '../described.ts'
 import { openWorld, type World } from '../world.ts'
 import { type Browser, openBrowser } from './browser.ts'
@@ -323,6 +324,22 @@ describe('pages of other origins', () => {
 })
 
 describe('a session', () => {
+  test('that a page asks for starts the query process that had ended for want of queries', async () => {
+    await using queries = new QueryWorld()
+    const engine = queries.openEngine({}, { idle_ms: 50 })
+    await using own = await openWorld({ engine })
+    const browser = openBrowser(own)
+    const code = makeOwnerCode(own.needs.control, new Date())
+    await browser.send('POST /api/setup/', { code, email: EMAIL, password: PASSWORD })
+    await ask(engine, 'select $1')
+    while (engine.state.pid !== null) await Bun.sleep(5)
+    const { processes_started } = engine.state
+    await openBrowser(own).send('GET /api/session/')
+    expect(engine.state.processes_started).toBe(processes_started)
+    await browser.send('GET /api/session/')
+    expect(engine.state.processes_started).toBe(processes_started + 1)
+  })
+
   test('ends two weeks after its last use, and after ninety days at the latest', async () => {
     const browser = await setUp()
     for (let days = 0; days < 78; days += 13) {

@@ -242,6 +242,24 @@ describe('a query process that nothing is asked of', () => {
     expect(await Promise.all(asked)).toEqual([[[1]], [[1]], [[1]]])
   })
 
+  test('is started for a query that is about to come, once, and lives as if it had come', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, { idle_ms: 300 })
+    await ask(engine, ONE)
+    await until(() => engine.state.pid === null)
+    engine.wake()
+    engine.wake()
+    await until(() => engine.state.pid !== null)
+    const { pid } = engine.state
+    engine.wake()
+    expect(await ask(engine, ONE)).toEqual([[1]])
+    expect(engine.state).toMatchObject({ pid, processes_started: 2 })
+    await until(() => engine.state.pid === null)
+    await engine.close()
+    engine.wake()
+    expect(engine.state.processes_started).toBe(2)
+  })
+
   test('is not started by the end of the engine', async () => {
     await using world = new World()
     const engine = world.openEngine({}, { idle_ms: 1 })
