@@ -59,7 +59,7 @@ export function useHashQuery<Query>(
   const hash = useHash()
   const [query, setQuery] = useState<HashQuery<Query>>(() => readPlain(hash, read))
   useEffect(() => {
-    // What is shown is the change after this one.
+    // A later change is shown already.
     if (hash === written?.hash && changes_left > 0) return undefined
     const plain = readPlain(hash, read)
     setQuery(plain)
@@ -77,12 +77,12 @@ export function useHashQuery<Query>(
   const change = useCallback(
     (next: Query, options: ChangeOptions = {}): void => {
       // As the address has it: members that are undefined are missing.
-      const query: unknown = JSON.parse(JSON.stringify(next))
+      const question: unknown = JSON.parse(JSON.stringify(next))
       // Shown at once: the next change begins with this one, also while it is being deflated.
-      setQuery(read(query))
+      setQuery(read(question))
       const made_at = placeNow()
       changes_left += 1
-      writing = writing.then(() => writeHash(query, made_at, options))
+      writing = writing.then(() => writeHash(question, made_at, options))
     },
     [read],
   )
