@@ -151,6 +151,12 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await field.waitFor()
+    await page.keyboard.type('document_cr')
+    await page.getByRole('option', { name: 'document_created' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/events?event=document_created')
     expect(visit.complaints).toEqual([])
   })
 

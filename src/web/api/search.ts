@@ -3,6 +3,7 @@ import { keepPreviousData, useQueries } from '@tanstack/preact-query'
 import { PROJECT_PAGES } from '../pages.ts'
 import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
+import { eventTitle } from '../parts/names.ts'
 import { useProject } from '../state/project.tsx'
 import { call } from './calls/call.ts'
 import { useSettled } from './definitions.ts'
@@ -23,6 +24,8 @@ type SearchFamily = {
     readonly text: unknown
     readonly hint?: unknown
   }
+  /** Its address, where that is not `/page/id`. */
+  readonly href?: (id: string) => string
 }
 
 /** SEARCH_FAMILIES: the families of objects that the palette searches. Adding a line searches another family. */
@@ -58,6 +61,14 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     icon: 'persons',
     read: ({ uuid, id, name }) => ({ id: uuid ?? id, text: name }),
   },
+  {
+    page: 'events',
+    path: 'event_definitions/',
+    group: 'Events',
+    icon: 'events',
+    read: ({ name }) => ({ id: name, text: eventTitle(String(name)), hint: name }),
+    href: (name) => `/events?event=${encodeURIComponent(name)}`,
+  },
 ]
 
 const SHOWN_MAX = 5
@@ -92,14 +103,14 @@ export function useSearchAll(search: string): SearchOutcome {
   return { things, is_loading: answers.some(({ isFetching }) => isFetching) }
 }
 
-function thingOf({ page, group, icon, read }: SearchFamily, item: Fields): FoundThing {
+function thingOf({ page, group, icon, read, href }: SearchFamily, item: Fields): FoundThing {
   const { id, text, hint } = read(item)
   return {
     value: `${page}:${String(id)}`,
     text: String(text),
     icon,
     group,
-    href: `/${page}/${encodeURIComponent(String(id))}`,
+    href: href?.(String(id)) ?? `/${page}/${encodeURIComponent(String(id))}`,
     ...(typeof hint === 'string' && hint !== '' && { hint }),
   }
 }

@@ -52,8 +52,8 @@ export function Palette({ session, onClose, onHelp }: PaletteProps): VNode {
   return (
     <Dialog title="Go to" is_bare onClose={onClose}>
       <Combobox
-        label="Pages, insights, persons, commands"
-        placeholder="Search pages, persons, commands…"
+        label="Pages, insights, persons, events, commands"
+        placeholder="Search pages, events, persons…"
         options={entries}
         onSearch={setSearch}
         is_loading={found.is_loading}
