@@ -47,7 +47,7 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
   test('invite somebody by a link that is shown once, and take it back', async () => {
     const page = await open('people')
     await page.getByLabel('Email (optional)').fill('ann@example.com')
-    await page.getByRole('button', { name: 'Make invite link' }).click()
+    await page.getByRole('button', { name: 'Create invite link' }).click()
     const link = await page.locator('dialog code').innerText()
     expect(link).toStartWith(`${web.url}/join#`)
     await checkPage(owner)

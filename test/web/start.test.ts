@@ -71,7 +71,7 @@ describe.skipIf(!HAS_BROWSER)('start', () => {
   test('makes a demo project beside real events, tells its progress, and leads on', async () => {
     const { page } = owner
     await page.goto(`${web.url}/p/${web.first.project_id}/start`)
-    await page.getByRole('button', { name: 'Make a demo project' }).click()
+    await page.getByRole('button', { name: 'Create a demo project' }).click()
     await page.waitForURL((url) => !url.pathname.startsWith(`/p/${web.first.project_id}/`))
     await page.getByRole('progressbar', { name: 'Demo data' }).waitFor()
     await shoot(owner, 'start-demo')

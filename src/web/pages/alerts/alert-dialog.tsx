@@ -73,7 +73,7 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
     onClose()
   }
   return (
-    <Form action={alert === null ? 'Make the alert' : 'Save'} fields={FIELDS} onSubmit={submit}>
+    <Form action={alert === null ? 'Create alert' : 'Save'} fields={FIELDS} onSubmit={submit}>
       {(error) => (
         <>
           <SelectField
@@ -85,7 +85,7 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
           />
           <RuleFields input={input} change={change} error={error} />
           <SelectField
-            label="Look"
+            label="Check"
             value={input.calculation_interval}
             options={INTERVALS}
             onChange={(value) =>
@@ -133,7 +133,7 @@ function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
         onInput={(line) => change({ line })}
       />
       <SelectField
-        label="Tell when it"
+        label="Alert when it"
         value={input.rule}
         options={RULES.map(({ name, text }) => ({ value: name, text }))}
         onChange={(rule) => change({ rule: rule as RuleChoice['name'] })}
@@ -155,7 +155,7 @@ function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
         />
       )}
       <Toggle
-        label="Judge the interval that is not over yet too"
+        label="Include the current interval, which is not over yet"
         is_on={input.is_ongoing}
         onChange={(is_ongoing) => change({ is_ongoing })}
       />

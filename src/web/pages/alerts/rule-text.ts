@@ -21,11 +21,11 @@ export function ruleOf({ condition, threshold }: AlertFields): RuleChoice {
 
 const EVERY = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month' } as const
 
-/** `is above 100, every day`. */
+/** `is above 100, checked every day`. */
 export function ruleText(alert: AlertFields): string {
   const { type, bounds } = alert.threshold.configuration
   const { text, bound } = ruleOf(alert)
   const value = bounds[bound] ?? 0
   const said = type === 'percentage' ? formatPercent(value) : formatNumber(value)
-  return `${text} ${said}, looked at every ${EVERY[alert.calculation_interval]}`
+  return `${text} ${said}, checked every ${EVERY[alert.calculation_interval]}`
 }

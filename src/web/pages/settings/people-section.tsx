@@ -144,7 +144,7 @@ function InviteCard({ organization }: OrganizationProps): VNode {
     <section class={style.card} aria-labelledby="invites">
       <h2 id="invites">Invite</h2>
       <p class={style.hint}>Tidemark sends no mail: you get a link, and pass it on.</p>
-      <Form action="Make invite link" fields={['target_email']} onSubmit={invite}>
+      <Form action="Create invite link" fields={['target_email']} onSubmit={invite}>
         {(error) => (
           <>
             <TextField

@@ -80,7 +80,7 @@ function DemoOffer({ has_events, failure }: DemoOfferProps): VNode {
       {error !== null && <ErrorNote message={errorText(error)} />}
       <div class={style.actions}>
         <Button disabled={is_running} onClick={() => void fill()}>
-          {has_events ? 'Make a demo project' : 'Fill with demo data'}
+          {has_events ? 'Create a demo project' : 'Fill with demo data'}
         </Button>
       </div>
     </>
