@@ -5,6 +5,7 @@ import { shortNames } from '../../src/web/parts/charts/chart-data.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_CASE, longTest } from '../long-tests.ts'
 import {
+  expectFits,
   findBarriers,
   goInside,
   type Interface,
@@ -217,6 +218,26 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     }
     await show('BoldNumber')
     await page.getByRole('region', { name: 'Answer' }).getByText('-300').waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('of many digits fit into a phone', async () => {
+    const distinct_id = 'somebody rich'
+    const captured = { event: 'paid', distinct_id, properties: { cents: 9.87e18 } }
+    await fetch(`${web.server.url}/capture/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ api_key: web.token, ...captured }),
+    })
+    const query = {
+      ...DAILY,
+      series: [{ kind: 'EventsNode', event: 'paid', math: 'sum', math_property: 'cents' }],
+    }
+    await using visit = await web.visit({ width: 390 })
+    const { page } = visit
+    await page.goto(addressOf({ ...query, trendsFilter: { display: 'BoldNumber' } }))
+    await page.getByText('9,870,000,000,000,000,000').waitFor()
+    await expectFits(page, [320, 390])
     expect(visit.complaints).toEqual([])
   })
 

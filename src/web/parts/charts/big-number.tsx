@@ -13,10 +13,17 @@ type BigNumberProps = {
 /** Draws the number. */
 export function BigNumber({ name, value, before, onPick }: BigNumberProps): VNode {
   const change = before === undefined || before === 0 ? null : value / before - 1
+  const text = formatNumber(value)
   return (
     <div class={style.box}>
-      <button type="button" disabled={onPick === undefined} onClick={onPick} class={style.number}>
-        {formatNumber(value)}
+      <button
+        type="button"
+        disabled={onPick === undefined}
+        onClick={onPick}
+        class={style.number}
+        style={{ '--length': text.length }}
+      >
+        {text}
       </button>
       <p>{name}</p>
       {before !== undefined && (

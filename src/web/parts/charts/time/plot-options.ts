@@ -213,8 +213,8 @@ function axesOf(
   ]
 }
 
-/** 1, 2, 5, 10, 20, … */
-const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) =>
+/** 1, 2, 5, 10, 20, …, 5e19: sums of large numbers have an axis too. */
+const WHOLE_STEPS = Array.from({ length: 20 }, (_, power) =>
   [1, 2, 5].map((first) => first * 10 ** power),
 ).flat()
 const ALL_STEPS = [
