@@ -138,7 +138,7 @@ function Cohorts({ person }: PersonProps): VNode {
     <Loaded
       of={usePersonCohorts(person.uuid)}
       isEmpty={({ results }) => results.length === 0}
-      empty={<EmptyNote title="In no cohort" icon="cohorts" />}
+      empty={<EmptyNote title="In no cohort" icon="persons" />}
     >
       {({ results }) => (
         <ul class={style.list}>
