@@ -221,6 +221,23 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('of a pie, a table or a map of another editor are shown as bars', async () => {
+    const query = {
+      ...DAILY,
+      breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' },
+      trendsFilter: { display: 'ActionsPie' },
+    }
+    const totals = (await ask(query)) as readonly { readonly aggregated_value?: number }[]
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(query))
+    const most = totals[0]?.aggregated_value ?? 0
+    await page.getByRole('main').getByText(String(most), { exact: true }).first().waitFor()
+    expect(await page.getByRole('combobox', { name: 'Display' }).inputValue()).toBe(
+      'ActionsBarValue',
+    )
+  })
+
   test('of many digits fit into a phone', async () => {
     const distinct_id = 'somebody rich'
     const captured = { event: 'paid', distinct_id, properties: { cents: 9.87e18 } }

@@ -26,7 +26,7 @@ import { NoteDialog } from '../note-dialog.tsx'
 import { type ExploreQuestion, rangeOf } from '../question.ts'
 import { AnswerTableView } from './answer-table.tsx'
 import style from './result.module.css'
-import { DISPLAYS, lookOf } from './trends-view.tsx'
+import { DISPLAYS, displayOf } from './trends-view.tsx'
 import { KIND_VIEWS } from './views.ts'
 
 const LOOKS = [
@@ -216,7 +216,7 @@ function Toolbar({ question, onChange }: EditorProps): VNode {
   const { kind, interval = 'day', compareFilter, trendsFilter } = question
   useToolbarKeys({ question, onChange })
   const is_trends = kind === 'TrendsQuery'
-  const look = is_trends ? lookOf(question) : 'line'
+  const look = is_trends ? displayOf(question).look : 'line'
   const is_over_time = look === 'line' || look === 'area' || look === 'bar'
   const has_interval =
     is_over_time &&
@@ -248,10 +248,7 @@ function Toolbar({ question, onChange }: EditorProps): VNode {
       {is_trends && (
         <Select
           label="Display"
-          value={
-            DISPLAYS.find(({ value }) => value === trendsFilter?.display)?.value ??
-            'ActionsLineGraph'
-          }
+          value={displayOf(question).value}
           options={DISPLAYS}
           onChange={(display) =>
             onChange({ ...question, trendsFilter: { ...trendsFilter, display } })

@@ -34,14 +34,19 @@ export const DISPLAYS = [
 /** 25 values, and all others together as one more; further lines are not drawn, the table has all. */
 const LINES_DRAWN_MAX = 26
 
-/** The chart of a question's display; lines for displays that this interface lacks. */
-export function lookOf({ trendsFilter }: ExploreQuestion): (typeof DISPLAYS)[number]['look'] {
-  return DISPLAYS.find(({ value }) => value === trendsFilter?.display)?.look ?? 'line'
+/** Displays of totals that this interface lacks, as a pie: their answers have no number per bucket. */
+const OTHER_TOTALS = new Set(['ActionsPie', 'ActionsTable', 'WorldMap'])
+
+/** The display of a question: bars or lines in place of one that this interface lacks. */
+export function displayOf({ trendsFilter }: ExploreQuestion): (typeof DISPLAYS)[number] {
+  const named = String(trendsFilter?.display)
+  const display = OTHER_TOTALS.has(named) ? 'ActionsBarValue' : named
+  return DISPLAYS.find(({ value }) => value === display) ?? DISPLAYS[0]
 }
 
 /** Draws the answer as the question's display says. */
 export function TrendsView(props: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
-  const look = lookOf(props.question)
+  const { look } = displayOf(props.question)
   if (look === 'values') return <Totals {...props} />
   if (look === 'number') return <Total {...props} />
   return <Lines {...props} look={look} />
