@@ -98,9 +98,13 @@ function validJson(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   return value.type.kind === 'json' ? text : sql`ch_json(${text})`(text.type)
 }
 
+/** A scalar at a path; '' where there is none, but a list or an object. */
 const JSON_VALUE: Lowering = (call, context) => {
-  const [json = NULL_VALUE, path = NULL_VALUE] = call.args
-  return sql`coalesce(json_extract_string(${validJson(json, context)}, ${path}), '')`(call.type)
+  const [text = NULL_VALUE, path = NULL_VALUE] = call.args
+  const json = validJson(text, context)
+  return sql`CASE WHEN json_type(${json}, ${path}) NOT IN ('ARRAY', 'OBJECT') THEN coalesce(json_extract_string(${json}, ${path}), '') ELSE '' END`(
+    call.type,
+  )
 }
 
 /** The type named by the last argument of `JSONExtract(json, path…, 'Type')`. */
