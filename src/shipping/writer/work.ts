@@ -2,8 +2,10 @@
 
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { copyLog } from '../../storage/files/copy-log.ts'
+import { StatementWriter } from '../../storage/duckdb/duckdb.ts'
+import { copyRows } from '../../storage/files/copy.ts'
 import { filePath } from '../../storage/files/parquet.ts'
+import { CREATE_STAGED, LOG } from '../../storage/files/replication-sources.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { selectEvents, storedShape } from '../../storage/log/event-select.ts'
 import type { EventSums, ShippingAnswer, ShippingWork, WrittenBatch } from '../protocol.ts'
@@ -43,8 +45,11 @@ async function writeLogBatch(
   db: Database,
   connection: DuckDBConnection,
 ): Promise<WrittenBatch> {
+  await connection.run(CREATE_STAGED.replace('table', 'or replace table'))
+  await connection.run(LOG.create.replace('table', 'or replace table'))
+  const writer = new StatementWriter(connection)
   const range = { after: after_seq, up_to: up_to_seq, length_max: BATCH_LENGTH_MAX }
-  const last_seq = await copyLog(db, connection, range)
+  const last_seq = await copyRows(db, writer, LOG, range)
   const written = await writeEventBatch(connection, { source: 'log', log_id, path, fault })
   await connection.run('truncate log')
   return { ...written, last_seq }

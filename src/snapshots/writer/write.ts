@@ -1,9 +1,11 @@
 /** Writes a range of the log into Parquet files, one per project and month. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { StatementWriter } from '../../storage/duckdb/duckdb.ts'
 import { textLiteral } from '../../storage/duckdb/duckdb-text.ts'
-import { copyLog } from '../../storage/files/copy-log.ts'
+import { copyRows } from '../../storage/files/copy.ts'
 import type { PropertyColumn } from '../../storage/files/property-columns.ts'
+import { CREATE_STAGED, LOG } from '../../storage/files/replication-sources.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { reachFaultPoint } from '../fault-injection.ts'
 import { chooseColumns } from './choose-columns.ts'
@@ -14,7 +16,7 @@ export type WriteOptions = PublishOptions & {
   readonly after_seq: number
   /** … up to this one are written, or fewer when they are large. */
   readonly up_to_seq: number
-  /** Bytes of rows per write, about. */
+  /** Characters per write. */
   readonly length_max: number
   /** Maximum number of property columns per project. */
   readonly columns_max: number
@@ -32,8 +34,10 @@ export async function writeFiles(
 ): Promise<number> {
   const { after_seq, up_to_seq, length_max, fault } = options
   reachFaultPoint('begun', fault)
+  await connection.run(CREATE_STAGED)
+  await connection.run(LOG.create)
   const range = { after: after_seq, up_to: up_to_seq, length_max }
-  const last_seq = await copyLog(db, connection, range)
+  const last_seq = await copyRows(db, new StatementWriter(connection), LOG, range)
   await writeStaged(db, connection, options, send)
   return last_seq
 }
