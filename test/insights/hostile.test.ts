@@ -222,6 +222,9 @@ const QUESTIONS = {
   },
 } as const satisfies Record<keyof InsightQueries, object>
 
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce((whole: unknown, name) => Object(whole)[name], value)
+
 describe('a question of every kind', () => {
   const kinds = Object.entries(QUESTIONS).map(
     ([kind, members]) => [kind, { ...members, kind }] as const,
@@ -245,6 +248,27 @@ describe('a question of every kind', () => {
         }),
         randomRuns(10),
       )
+    },
+  )
+
+  const numberPlaces = (question: object): readonly (readonly string[])[] =>
+    placesIn(question).filter((path) => typeof valueAt(question, path) === 'number')
+
+  test.each(kinds.filter(([, question]) => numberPlaces(question).length > 0))(
+    '%s refuses a number that is too large by its name, or answers',
+    async (_kind, question) => {
+      for (const place of numberPlaces(question)) {
+        for (const number of [1e300, -1e300, 2 ** 53]) {
+          const asked = { ...Object(withOdd(question, place, number)) }
+          const { status, body } = await history.ask(asked)
+          if (status === 200) continue
+          expect([place, status, body]).toEqual([
+            place,
+            400,
+            expect.objectContaining({ attr: expect.any(String) }),
+          ])
+        }
+      }
     },
   )
 

@@ -38,7 +38,7 @@ export type CalendarHeatmapQuery = Static<typeof CalendarHeatmapQuery>
 const Criteria = t.Object(
   {
     operator: t.UnionEnum(['exact', 'gte', 'lte']),
-    value: t.Number({ multipleOf: 1, minimum: 1 }),
+    value: t.Number({ multipleOf: 1, minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   },
   { additionalProperties: false },
 )
