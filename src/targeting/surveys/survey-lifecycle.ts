@@ -61,13 +61,18 @@ export class SurveyLifecycle extends PeriodicTask {
   async #lookAfter(survey: Survey): Promise<void> {
     const now = this.#context.now()
     const { id, project_id, start_date, responses_limit } = survey
-    if (iterationAt(survey, now) !== survey.current_iteration) await this.#change(survey, {}, now)
+    if (iterationAt(survey, now) !== survey.current_iteration) {
+      await this.#change(survey, now, () => ({}))
+    }
     if (responses_limit === null || responses_limit <= 0 || start_date === null) return
     const values = { survey: id, from: start_date.toISOString() }
     const [row] = await this.#context.ask(project_id, ANSWERS, values)
-    if (Number(row?.[0] ?? 0) >= responses_limit) {
-      await this.#change(survey, { end_date: now }, now)
-    }
+    if (Number(row?.[0] ?? 0) < responses_limit) return
+    // With another limit or start it is counted again, in the next round.
+    const isCounted = (present: Survey): boolean =>
+      present.responses_limit === responses_limit &&
+      present.start_date?.getTime() === start_date.getTime()
+    await this.#change(survey, now, (present) => (isCounted(present) ? { end_date: now } : null))
   }
 
   /** The running surveys by their ids; all of them may be megabytes. */
@@ -82,11 +87,11 @@ export class SurveyLifecycle extends PeriodicTask {
     return this.#context.control.select({ id, project_id }).from(surveys).where(is_running).all()
   }
 
-  /** Changes a survey on behalf of its author, if it still runs. */
+  /** Changes a survey on behalf of its author, if it still runs; `changesOf` gets it as it is then, null leaves it. */
   async #change(
     { id, project_id, created_by }: Survey,
-    changes: SurveyChanges,
     now: Date,
+    changesOf: (present: Survey) => SurveyChanges | null,
   ): Promise<void> {
     const { control } = this.#context
     const project = findProject(control, project_id)
@@ -94,6 +99,8 @@ export class SurveyLifecycle extends PeriodicTask {
     const editor = await editorFor(this.#context, project, created_by)
     // Others may have changed it while queries ran and definitions were read.
     const present = findSurvey(control, project_id, id)
-    if (present?.end_date === null) updateSurvey(editor, present, changes, now)
+    if (present?.end_date !== null) return
+    const changes = changesOf(present)
+    if (changes !== null) updateSurvey(editor, present, changes, now)
   }
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { eventQueryContext } from '../../../../src/http/analytics/queries/event-queries.ts'
+import type { AskEvents } from '../../../../src/targeting/cohorts/behavioral-cohort.ts'
 import { SurveyLifecycle } from '../../../../src/targeting/surveys/survey-lifecycle.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
@@ -191,6 +192,28 @@ describe('a survey', () => {
       name: 'Seldom',
       current_iteration: 2,
     })
+    await manage(world, 'DELETE', path)
+  })
+
+  test('goes on when its limit is raised while its responses are counted', async () => {
+    const start_date = '2026-01-01T00:00:00Z'
+    const { body } = await create({ name: 'Asked more', questions: QUESTIONS, start_date })
+    const path = `${SURVEYS}${String(body['id'])}/`
+    await manage(world, 'PATCH', path, { responses_limit: 1 })
+    const look = async (askEvents: AskEvents) => {
+      const now = () => new Date()
+      const lifecycle = new SurveyLifecycle({ ...world.needs, ask: askEvents, now })
+      await lifecycle.look()
+      return (await manage(world, 'GET', path)).body['end_date']
+    }
+    const raiseMeanwhile: AskEvents = async (_project, _text, values) => {
+      if (values['survey'] !== body['id']) return []
+      await manage(world, 'PATCH', path, { responses_limit: 5 })
+      return [[1]]
+    }
+    expect(await look(raiseMeanwhile)).toBe(null)
+    const enough: AskEvents = async (_project, _text, values) => [[values['survey'] === body['id'] ? 5 : 0]]
+    expect(await look(enough)).not.toBe(null)
     await manage(world, 'DELETE', path)
   })
 
