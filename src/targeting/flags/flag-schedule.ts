@@ -80,13 +80,18 @@ export class FlagSchedule extends PeriodicTask {
     return this.#context.control.select().from(scheduled_changes).where(its).get()
   }
 
+  /** Whether a change is neither edited nor deleted since it was read. */
+  #isUnchanged(change: ScheduledChange): boolean {
+    return Bun.deepEquals(this.#find(change.id), change)
+  }
+
   /** The change and its execution mark are one commit, so it happens exactly once. */
   async #apply(change: ScheduledChange, now: Date): Promise<void> {
     const { control } = this.#context
     const editor = await this.#editorOf(change)
     control.transaction(() => {
       // It may have been changed or deleted while definitions were read; the next round reads it again.
-      if (!Bun.deepEquals(this.#find(change.id), change)) return
+      if (!this.#isUnchanged(change)) return
       const flag = getFlag(control, change.project_id, change.flag_id)
       if (flag.deleted) {
         throw new Refusal('invalid_input', 'The feature flag has been deleted.')
@@ -107,6 +112,8 @@ export class FlagSchedule extends PeriodicTask {
     const is_over = is_refused || failures >= TRIES_MAX
     const failure_reason = is_refused ? error.detail : 'Something went wrong on our side.'
     const times = is_over ? { ...nextExecution(change, now), failures: 0 } : { failures }
+    // Of a change that was edited meanwhile, something else failed; the next round tries it.
+    if (!this.#isUnchanged(change)) return
     this.#set(change, { ...times, failure_reason })
   }
 

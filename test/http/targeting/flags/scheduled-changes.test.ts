@@ -1,6 +1,7 @@
 /** Changes of flags at a time of their own: planned, held, done when their time has come, and told of. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { Refusal } from '../../../../src/errors.ts'
 import { createApiKey } from '../../../../src/projects/keys/api-key.ts'
 import { EVERYBODY, setAccessLevel } from '../../../../src/projects/rights/access-controls.ts'
 import { MEMBER, memberships } from '../../../../src/projects/tables.ts'
@@ -66,6 +67,32 @@ describe('a planned change', () => {
     await schedule.look()
     await schedule.close()
     expect(await readFlag(id)).toMatchObject({ active: true })
+  })
+
+  test('that is corrected while it fails stays planned', async () => {
+    const id = putFlag(world, { key: 'corrected' })
+    const made = await plan({ record_id: id, payload: off })
+    const { flags } = world.needs
+    const schedule = new FlagSchedule({
+      ...world.needs,
+      now: () => new Date(START),
+      flags: {
+        expectChange: () => flags.expectChange(),
+        async readyFlagsOf() {
+          await patch(made.body['id'], { scheduled_at: '2027-01-05T09:00:00Z' })
+          throw new Refusal('invalid_input', 'Not so.')
+        },
+      },
+    })
+    await schedule.look()
+    await schedule.close()
+    expect(await readPlan(made.body['id'])).toMatchObject({
+      scheduled_at: '2027-01-05T09:00:00.000Z',
+      executed_at: null,
+      failure_reason: null,
+    })
+    await lookAt('2027-01-05T09:00:00Z')
+    expect(await readFlag(id)).toMatchObject({ active: false })
   })
 
   test('happens when its time has come, once, and the log tells who planned it', async () => {

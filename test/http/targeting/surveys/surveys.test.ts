@@ -212,7 +212,9 @@ describe('a survey', () => {
       return [[1]]
     }
     expect(await look(raiseMeanwhile)).toBe(null)
-    const enough: AskEvents = async (_project, _text, values) => [[values['survey'] === body['id'] ? 5 : 0]]
+    const enough: AskEvents = async (_project, _text, values) => [
+      [values['survey'] === body['id'] ? 5 : 0],
+    ]
     expect(await look(enough)).not.toBe(null)
     await manage(world, 'DELETE', path)
   })
