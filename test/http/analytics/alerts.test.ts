@@ -188,6 +188,49 @@ describe('an alert', () => {
     await remove(path)
   })
 
+  test.each([
+    { kind: 'StickinessQuery', series: TRENDS.series },
+    { kind: 'FunnelsQuery', series: [...TRENDS.series, ...TRENDS.series] },
+    { kind: 'HogQLQuery', query: 'select null' },
+  ])('whose insight has become another kind says so, at its usual times: %j', async (source) => {
+    const own = await manage(world, 'POST', '/api/projects/1/insights/', { query: TRENDS })
+    const path = await make({ upper: 9 }, { rest: { insight: own.body['id'] } })
+    const query = source.kind === 'HogQLQuery' ? source : { kind: 'InsightVizNode', source }
+    await manage(world, 'PATCH', `/api/projects/1/insights/${String(own.body['id'])}/`, { query })
+    await checks.look()
+    const error = 'The insight is no trend any more.'
+    expect(await read(path)).toMatchObject({
+      state: 'Errored',
+      next_check_at: new Date(START.getTime() + HOUR_MS).toISOString(),
+      checks: [{ state: 'Errored', error }],
+    })
+    expect(messages).toMatchObject([{ state: 'Errored', error }])
+    await later(0.1)
+    expect((await read(path))['checks']).toHaveLength(1)
+    await remove(path)
+  })
+
+  test('that fails on our side says so too, and is tried at its usual time', async () => {
+    const path = await make({ upper: 9 })
+    const broken = new AlertChecks({
+      ...world.needs,
+      query_service: new Proxy(world.needs.query_service, {
+        get: (service, name) =>
+          name === 'askInParts'
+            ? () => Promise.reject(new Error('a bug'))
+            : Reflect.get(service, name, service),
+      }),
+    })
+    await broken.look()
+    await broken.close()
+    expect(await read(path)).toMatchObject({
+      state: 'Errored',
+      next_check_at: new Date(START.getTime() + HOUR_MS).toISOString(),
+      checks: [{ error: 'Something went wrong on our side.' }],
+    })
+    await remove(path)
+  })
+
   test('sends a message again that did not arrive', async () => {
     status = 400
     const refused = await make({ upper: 9 })
@@ -262,6 +305,24 @@ describe('late data', () => {
       checks: [{ calculated_value: 0, state: 'Not firing' }],
     })
     await remove(path)
+  })
+
+  test('judges the hour that is over while the clocks show the next one for the second time', async () => {
+    const zone = (timezone: string) => manage(world, 'PATCH', '/api/projects/1/', { timezone })
+    await zone('Europe/Berlin')
+    // 02:20 in Berlin, twenty minutes after it was 02:59.
+    clock = new Date('2026-10-25T01:20:00Z')
+    await capture(world, ...paid(3, '2026-10-25T00:30:00Z'))
+    const query = { ...TRENDS, interval: 'hour', dateRange: { date_from: '-5h' } }
+    const own = await manage(world, 'POST', '/api/projects/1/insights/', { query })
+    const path = await make({ lower: 2 }, { rest: { insight: own.body['id'] } })
+    await checks.look()
+    expect(await read(path)).toMatchObject({
+      state: 'Not firing',
+      checks: [{ calculated_value: 3 }],
+    })
+    await remove(path)
+    await zone('UTC')
   })
 
   test('says that a range without an interval that is over cannot be judged', async () => {

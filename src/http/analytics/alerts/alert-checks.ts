@@ -15,7 +15,8 @@ import {
 } from '../../../dashboards/alert-verdict.ts'
 import { getInsight, type SavedInsight } from '../../../dashboards/insight.ts'
 import { Refusal } from '../../../errors.ts'
-import { stepAfter } from '../../../insights/dates/buckets.ts'
+import { stepAfter, stepStart } from '../../../insights/dates/buckets.ts'
+import { isoLocal } from '../../../insights/dates/date-range.ts'
 import { readDate } from '../../../insights/dates/dates.ts'
 import { type InsightDates, projectDates } from '../../../insights/insight.ts'
 import type { PostResult } from '../../../plugins/webhook.ts'
@@ -156,6 +157,7 @@ async function readAlert(
 ): Promise<AlertReading> {
   try {
     const { project_id, created_by: user_id } = alert
+    if (!isTrend(insight)) return { kind: 'failed', reason: 'The insight is no trend any more.' }
     const call = backgroundCall(app, { id: `alert ${alert.id}`, user_id, project_id })
     const { result, query_status } = await computeInsight(app, call, insight, {
       mode: 'force_blocking',
@@ -166,7 +168,10 @@ async function readAlert(
     }
     return await readSeries(app, { call, alert, interval: intervalOf(insight) }, result.toJSON())
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof Refusal)) {
+      app.log.error({ err: error, alert_id: alert.id }, 'an alert cannot be checked')
+      return { kind: 'failed', reason: 'Something went wrong on our side.' }
+    }
     const is_passing = PASSING_CODES.has(error.code)
     return is_passing ? { kind: 'later' } : { kind: 'failed', reason: error.detail }
   }
@@ -227,7 +232,7 @@ async function readSeries(
   return { kind: 'later' }
 }
 
-/** The interval that is not over yet: its start in project time, its length, and since when it is open. */
+/** The interval that is not over yet: its start in UTC, its length, and since when it is open. */
 type OpenBucket = { readonly start: string; readonly length_ms: number; readonly open_ms: number }
 
 /** Finds the last of a line's intervals if it is not over; null for a range that ended before. */
@@ -236,12 +241,22 @@ function openBucket(
   interval: Interval,
   dates: InsightDates,
 ): OpenBucket | null {
-  const start = days.at(-1)
-  if (start === undefined) return null
-  const start_us = readDate(start, dates, 'insight')
+  const last = days.at(-1)
+  if (last === undefined) return null
+  const present_us = stepStart(BigInt(dates.now.getTime()) * 1000n, interval, dates)
+  // In autumn an hour comes twice: the same text is two intervals, and the present one may be the second.
+  const is_present = isoLocal(present_us, dates).replace('T', ' ').startsWith(last)
+  const start_us = is_present ? present_us : readDate(last, dates, 'insight')
   const length_ms = Number((stepAfter(start_us, 1, { interval, dates }) - start_us) / 1000n)
   const open_ms = dates.now.getTime() - Number(start_us / 1000n)
-  return open_ms < length_ms ? { start, length_ms, open_ms } : null
+  if (open_ms >= length_ms) return null
+  return { start: new Date(Number(start_us / 1000n)).toISOString(), length_ms, open_ms }
+}
+
+/** Whether alerts are possible on an insight. */
+export function isTrend({ query }: SavedInsight): boolean {
+  const { source, kind } = Object(query) as { source?: { kind?: unknown }; kind?: unknown }
+  return kind === 'TrendsQuery' || source?.kind === 'TrendsQuery'
 }
 
 /** The interval of an insight's lines; a trend without one is by day. */

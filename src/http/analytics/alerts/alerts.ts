@@ -30,6 +30,7 @@ import { authorFinder } from '../../callers/authors.ts'
 import { boardEditor } from '../../callers/editors.ts'
 import { parseUuidId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
+import { isTrend } from './alert-checks.ts'
 
 /** Checks in the answer for one alert. */
 const CHECKS_SHOWN = 50
@@ -139,9 +140,7 @@ function readAlertChanges(
 }
 
 function requireTrend(app: AppContext, project_id: number, id: number): void {
-  const insight = findPresentInsight(app, project_id, id)
-  const { source, kind } = Object(insight.query) as { source?: { kind?: unknown }; kind?: unknown }
-  if (kind === 'TrendsQuery' || source?.kind === 'TrendsQuery') return
+  if (isTrend(findPresentInsight(app, project_id, id))) return
   const detail = 'Alerts are on trends: this insight is of another kind.'
   throw new Refusal('invalid_input', detail, { attr: 'insight' })
 }
