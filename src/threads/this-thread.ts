@@ -59,6 +59,11 @@ export function runWork<T>(name: WorkName, run: () => T, span: RequestSpan | nul
   return current.run(work, run)
 }
 
+/** Starts what outlives the current request and serves others: its events are no request's. */
+export function outsideRequests<T>(start: () => T): T {
+  return current.exit(start)
+}
+
 /** Records work that is done without an await. `id` is its request or call, 0 if it has none. */
 export function beginWork(name: WorkName, id: number, project_id: number): void {
   recorder?.record(name, id, project_id)

@@ -1,6 +1,7 @@
 /** The server's side of the engine: keeps a worker process alive, queues queries for it, and stops those that take too long. */
 import { Refusal } from '../../errors.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
+import { outsideRequests } from '../../threads/this-thread.ts'
 import { ProjectQueue } from '../scheduling/project-queue.ts'
 import { ProjectBackoff } from './backoff.ts'
 import {
@@ -401,10 +402,14 @@ export class QueryEngine {
     const { memory_mb, ...others } = this.#child_options
     const trial_mb = Math.max(TRIAL_MB_MIN, Math.floor(memory_mb * TRIAL_SHARE))
     const options = { ...others, memory_mb: role === 'trial' ? trial_mb : memory_mb }
-    const child = new QueryChild(options, this.#children, {
-      onMessage: (head, rest) => this.#receive(worker, head, rest),
-      onDeath: (death) => this.#handleExit(worker, death),
-    })
+    // Log lines of a process are not about the request whose query started it.
+    const child = outsideRequests(
+      () =>
+        new QueryChild(options, this.#children, {
+          onMessage: (head, rest) => this.#receive(worker, head, rest),
+          onDeath: (death) => this.#handleExit(worker, death),
+        }),
+    )
     const worker: EngineWorker = { child, role, retiring: null, is_worn: false, asked: 0 }
     this.#workers.add(worker)
     return worker

@@ -494,6 +494,33 @@ describe('a background question', () => {
 describe('a background question of a server', () => {
   openWorldFor('each test')
 
+  test('names no request in the log lines of the query process', async () => {
+    await ask('SELECT 1')
+    const lines = world.log_lines.map((line) => JSON.parse(line))
+    const ready = lines.filter(({ msg }) => msg === 'query process ready')
+    expect(ready.map(({ request_id }) => request_id)).toEqual([undefined])
+  })
+
+  test('is refused as the server stops, like every other that is not answered yet', async () => {
+    await ask('SELECT 1')
+    const asked = [
+      ask(LONG),
+      ask(LONG),
+      ask(`${LONG} and a.number > 0`, { refresh: 'force_blocking' }),
+    ]
+    for (const id of ['a', 'b', 'c']) {
+      await ask(`${LONG} and '${id}' != ''`, { refresh: 'async', client_query_id: id })
+    }
+    await until(() => world.engine.state.running === 4)
+    // Joins one that waits for its turn in the background.
+    asked.push(ask(`${LONG} and 'c' != ''`))
+    await until(() => world.service.state.requests === 7)
+    world.service.close()
+    await world.engine.close()
+    const refused = { refused: 503, code: 'storage_unavailable', detail: 'The server is stopping.' }
+    expect(await Promise.all(asked)).toEqual(asked.map(() => expect.objectContaining(refused)))
+  })
+
   test('survives a restart when it was done, and says so when it was not', async () => {
     await ask('SELECT 1', { refresh: 'async', client_query_id: 'done' })
     await complete('done')
