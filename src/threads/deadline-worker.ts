@@ -1,6 +1,7 @@
 /** Runs jobs of one kind on a Worker: one at a time, a bounded queue, a deadline per job. */
 import { Refusal } from '../errors.ts'
 import { type JobMessage, type JobResult, refusalFromData } from './messages.ts'
+import { tryStartThread } from './start-thread.ts'
 
 type DeadlineWorkerSettings = {
   /** The address of the Worker's file: `new URL('./x-thread.ts', import.meta.url).href`. */
@@ -63,7 +64,7 @@ export class DeadlineWorker<Input, Output> {
 
   /**
    * Runs one job. Refuses what its work refuses, `throttled` when too many wait, `query_cancelled` when the signal is
-   * aborted, `storage_unavailable` after `close`, and what the settings say when it runs longer than its deadline.
+   * aborted, `storage_unavailable` after `close` and while no Worker can start, and what the settings say when it runs longer than its deadline.
    */
   run(input: Input, options: JobOptions): Promise<Output> {
     if (this.#is_closed) return Promise.reject(closed())
@@ -122,7 +123,11 @@ export class DeadlineWorker<Input, Output> {
   #begin(job: Job<Input, Output>): void {
     const { deadline_ms } = job.options
     if (this.#idle !== null) clearTimeout(this.#idle)
-    const worker = this.#worker ?? this.#start()
+    const worker = this.#worker ?? this.#tryStart()
+    if (worker === null) {
+      this.#finish((unstarted) => unstarted.reject(cannotStart()))
+      return
+    }
     worker.ref()
     this.#deadline = setTimeout(() => {
       this.#stop(this.#settings.refuseLate(deadline_ms))
@@ -135,8 +140,9 @@ export class DeadlineWorker<Input, Output> {
     }
   }
 
-  #start(): Worker {
-    const worker = new Worker(this.#settings.url, { smol: true })
+  #tryStart(): Worker | null {
+    const worker = tryStartThread(this.#settings.url, { smol: true })
+    if (worker === null) return null
     worker.addEventListener('message', (event: MessageEvent<JobResult<Output>>) => {
       if (worker === this.#worker) this.#receive(event.data)
     })
@@ -201,6 +207,15 @@ const asError = (error: unknown): Error =>
 
 function cancelled(): Refusal {
   return new Refusal('query_cancelled', 'The work was cancelled.')
+}
+
+function cannotStart(): Refusal {
+  const extras = { retry_after_s: RETRY_AFTER_S }
+  return new Refusal(
+    'storage_unavailable',
+    'The server has no file handle left. Try again.',
+    extras,
+  )
 }
 
 function closed(): Refusal {

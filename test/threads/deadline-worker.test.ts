@@ -1,5 +1,6 @@
 /** Jobs on a Worker that is terminated when one runs too long. */
 import { afterEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Refusal } from '../../src/errors.ts'
 import { DeadlineWorker } from '../../src/threads/deadline-worker.ts'
 import type { CountingJob } from './counting-thread.ts'
@@ -105,4 +106,51 @@ describe('a deadline worker', () => {
     expect(await Promise.all(jobs)).toEqual(Array(3).fill('The server is stopping.'))
     expect(opened.state).toEqual({ running: 0, waiting: 0, is_started: false })
   })
+})
+
+test('no file handle for a thread ends no process: its work is refused, and done once one is free', () => {
+  const of = (path: string): string => JSON.stringify(join(import.meta.dir, '..', path))
+  const program = `
+    import { closeSync, openSync } from 'node:fs'
+    import { join } from 'node:path'
+    import { DeadlineWorker } from ${of('../src/threads/deadline-worker.ts')}
+    import { Checkpoints } from ${of('../src/storage/sqlite/checkpoints.ts')}
+    import { Folder } from ${of('ingest/folder.ts')}
+    const folder = new Folder()
+    await folder.open()
+    const jobs = new DeadlineWorker({
+      url: ${JSON.stringify(new URL('./counting-thread.ts', import.meta.url).href)},
+      waiting_max: 10, idle_ms: 20_000, refuseLate: () => new Error('late'),
+    })
+    const checkpoints = new Checkpoints(join(folder.path, 'events.db'), () => undefined, console.log)
+    const large = { api_key: 'phc_one', event: 'seen', distinct_id: 'u', properties: { text: 'x'.repeat(300_000) } }
+    const work = async () => {
+      const job = jobs.run('count', { owner: 1, deadline_ms: 20_000 })
+      console.log(await job.catch((refusal) => refusal.code))
+      console.log((await folder.send(large)).kind)
+      checkpoints.noteCall()
+    }
+    const held = []
+    try {
+      for (;;) held.push(openSync('/dev/null', 'r'))
+    } catch {}
+    await work()
+    for (const file of held) closeSync(file)
+    await work()
+    await checkpoints.close()
+    await jobs.close()
+    await folder.remove()`
+  const limited = 'ulimit -n 200; exec "$0" -e "$1"'
+  const { stdout, stderr } = Bun.spawnSync(['sh', '-c', limited, process.execPath, program])
+  expect([stdout.toString().split('\n'), stderr.toString()]).toEqual([
+    [
+      'storage_unavailable',
+      'refused',
+      'no file handle is free for the checkpoint thread',
+      '1',
+      'stored',
+      '',
+    ],
+    '',
+  ])
 })

@@ -329,8 +329,8 @@ export class Capture {
   }
 
   #divert(requests: readonly NumberedCapture[]): void {
-    this.#large_pool.ensureStarted()
-    this.#large_pool.take(requests)
+    if (this.#large_pool.take(requests)) return
+    this.#answer(requests.map(({ id }) => [id, UNAVAILABLE] as const))
   }
 
   async #call(message: (call: number) => ToDataThread, size: CallSize = 'unknown'): Promise<void> {
@@ -395,7 +395,12 @@ export class Capture {
     const ids = committed.answers.map(([id]) => id)
     this.#decode_pool.settle(ids)
     this.#large_pool.settle(ids)
-    for (const [id, answer] of committed.answers) {
+    this.#answer(committed.answers)
+    this.#noteCommit(committed)
+  }
+
+  #answer(answers: CommittedAnswers['answers']): void {
+    for (const [id, answer] of answers) {
       const pending = this.#pending.get(id)
       if (pending === undefined) continue
       this.#pending.delete(id)
@@ -406,7 +411,6 @@ export class Capture {
       if (isLost(answer)) this.#forgetNames()
     }
     if (!this.#is_open && this.#pending.size === 0) this.#answered.resolve()
-    this.#noteCommit(committed)
   }
 
   /** Logs why the storage refuses requests, not more often than every few seconds: a full disk refuses all of them. */

@@ -1,4 +1,5 @@
 /** The main thread's handle on a decode thread, which starts with its first request. */
+import { tryStartThread } from '../../threads/start-thread.ts'
 import {
   type CommittedAnswers,
   type DataThreadSettings,
@@ -13,6 +14,9 @@ import {
 
 /** Bodies of this size and more are decoded on the decode thread; smaller ones cost less than the detour. */
 export const DECODE_THREAD_BYTES_MIN = 8 * 1024
+
+/** An entry is read again after this time when no thread can start for it. */
+const RETRY_MS = 1000
 
 /** Dependencies and callbacks of the handle. */
 type DecodePoolContext = {
@@ -35,6 +39,7 @@ export class DecodePool {
   /** Requests that were posted and are not answered. */
   readonly #unanswered = new Set<number>()
   readonly #closed = Promise.withResolvers<void>()
+  #is_closed = false
 
   constructor(context: DecodePoolContext) {
     this.#context = context
@@ -46,16 +51,22 @@ export class DecodePool {
     return this.#is_ready
   }
 
-  take(requests: readonly NumberedCapture[]): void {
+  /** Passes requests on to the thread. False when it cannot start, for want of a file handle: they are not taken. */
+  take(requests: readonly NumberedCapture[]): boolean {
+    this.ensureStarted()
+    if (this.#worker === null) return false
     for (const { id } of requests) this.#unanswered.add(id)
     const { heads, bodies } = packRequests(requests)
     this.#send({ kind: 'requests', heads, bodies }, [bodies.buffer])
+    return true
   }
 
   /** Has a long entry of an edge parsed; the data thread receives the outcome. */
   readEntry(lines: LongEntryLines): void {
+    if (this.#is_closed) return
     this.ensureStarted()
-    this.#send({ kind: 'entry', ...lines })
+    if (this.#worker === null) setTimeout(() => this.readEntry(lines), RETRY_MS).unref()
+    else this.#send({ kind: 'entry', ...lines })
   }
 
   /** Reports answered requests to the decode thread, as far as it decoded them: their memory is free. */
@@ -71,6 +82,7 @@ export class DecodePool {
 
   /** Ends the thread. All of its requests must be answered. */
   async close(): Promise<void> {
+    this.#is_closed = true
     if (this.#worker === null) return
     if (this.#is_ready) {
       this.#send({ kind: 'close' })
@@ -80,7 +92,9 @@ export class DecodePool {
   }
 
   #start(): void {
-    const worker = new Worker(new URL('./decode-thread.ts', import.meta.url).href, THREAD_OPTIONS)
+    const url = new URL('./decode-thread.ts', import.meta.url).href
+    const worker = tryStartThread(url, THREAD_OPTIONS)
+    if (worker === null) return
     worker.addEventListener('message', (event: MessageEvent<FromDecodeThread>) => {
       this.#receive(event.data)
     })

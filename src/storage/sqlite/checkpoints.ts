@@ -1,5 +1,6 @@
 /** Schedules checkpoints of a database on a thread of its own, and keeps the write-ahead log small. */
 import { MIB } from '../../bytes.ts'
+import { tryStartThread } from '../../threads/start-thread.ts'
 import { MINUTE_MS } from '../../time.ts'
 import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
 
@@ -79,13 +80,20 @@ export class Checkpoints {
   }
 
   #send(message: ToCheckpointThread): void {
-    this.#worker ??= this.#start()
-    this.#worker.postMessage(message, [])
+    this.#worker ??= this.#tryStart()
+    if (this.#worker !== null) {
+      this.#worker.postMessage(message, [])
+      return
+    }
+    // The next commits try again.
+    this.#is_running = false
+    this.#report('no file handle is free for the checkpoint thread')
   }
 
-  #start(): Worker {
+  #tryStart(): Worker | null {
+    const worker = tryStartThread(new URL('./checkpoint-thread.ts', import.meta.url).href)
+    if (worker === null) return null
     this.#ended = Promise.withResolvers()
-    const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
     worker.addEventListener('message', (event: MessageEvent<FromCheckpointThread>) => {
       this.#receive(event.data)
     })
