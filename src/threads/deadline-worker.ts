@@ -64,7 +64,8 @@ export class DeadlineWorker<Input, Output> {
 
   /**
    * Runs one job. Refuses what its work refuses, `throttled` when too many wait, `query_cancelled` when the signal is
-   * aborted, `storage_unavailable` after `close` and while no Worker can start, and what the settings say when it runs longer than its deadline.
+   * aborted, `storage_unavailable` after `close` and while no Worker can start, and what the settings say when it runs
+   * longer than its deadline.
    */
   run(input: Input, options: JobOptions): Promise<Output> {
     if (this.#is_closed) return Promise.reject(closed())

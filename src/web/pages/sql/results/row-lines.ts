@@ -11,8 +11,11 @@ export function lineReader(columns: readonly string[]): (line: string) => SqlRow
   }
 }
 
-/** Strings, with the colon of a member's name, and brackets: all that the structure of a JSON text depends on. */
-const TOKEN = /"(?:[^"\\]|\\.)*":?|[[\]{}]/g
+/**
+ * Strings, with the colon of a member's name, and brackets: all that the structure of a JSON text depends on. A string
+ * without an end matches too, so that no text is searched for ends again and again.
+ */
+const TOKEN = /"(?:[^"\\]|\\[^])*(?:":?|\\?$)|[[\]{}]/g
 
 /** An object as the list of its values: `{"a":1,"a":{"b":2}}` → `[1,{"b":2}]`. */
 function listText(line: string): string {
