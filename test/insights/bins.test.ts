@@ -1,7 +1,7 @@
 /** Histograms of retention and funnels: as if every event carried the name of its bin, and the same people behind them. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { binEdges } from '../../src/insights/members/breakdown.ts'
+import { binEdges, NO_VALUE } from '../../src/insights/members/breakdown.ts'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, type Sent } from './world.ts'
@@ -132,6 +132,13 @@ describe('the bins of numbers', () => {
   })
 })
 
+type Line = {
+  readonly data: readonly number[]
+  readonly days: readonly string[]
+  readonly compare_label: string
+  readonly breakdown_value: string
+}
+
 describe('the people behind a bin', () => {
   const world = new InsightWorld()
   beforeAll(() => {
@@ -174,7 +181,6 @@ describe('the people behind a bin', () => {
     const funnel = { ...funnelOf({}), series: [fit], breakdownFilter: by_size }
     const steps = { kind: 'FunnelsActorsQuery', source: funnel, funnelStep: 1 }
     expect(await behind({ ...steps, funnelStepBreakdown: [''] })).toEqual([5, 6, 7, 8])
-    const nobody = '$$_posthog_breakdown_null_$$'
     const trends = { kind: 'TrendsQuery', series: [fit], dateRange, breakdownFilter: by_size }
     const entity = { id: 'fit', type: 'events' }
     const of_fit = { ...retention, retentionFilter: { period: 'Day', targetEntity: entity } }
@@ -182,10 +188,49 @@ describe('the people behind a bin', () => {
       { source: trends, day: '2024-06-03' },
       { source: { ...of_fit, breakdownFilter: by_size }, interval: 0 },
     ]) {
-      const source = { kind: 'InsightActorsQuery', ...point, breakdown: nobody }
+      const source = { kind: 'InsightActorsQuery', ...point, breakdown: NO_VALUE }
       expect(await behind(source)).toEqual([5, 6, 7, 8])
     }
   })
+
+  const MATHS = ['dau', 'weekly_active', 'first_time_for_user', 'first_matching_event_for_user']
+  test.each(MATHS)(
+    'are as many as the chart of %s has, also in none of the bins of its range',
+    async (math) => {
+      const event = `rent ${math}`
+      const rent = (person: number, date: string, price: number | string) =>
+        world.send({ event, person, at: `${date}T10:00:00Z`, properties: { price } })
+      // The range of 6 to 12 June has the bins [0,10] and [10,20.01].
+      rent(21, '2024-06-06', 0)
+      rent(22, '2024-06-06', 20)
+      rent(23, '2024-06-06', 'dear')
+      // Before it.
+      rent(21, '2024-06-01', 70)
+      rent(24, '2024-06-01', 15)
+      rent(25, '2024-06-01', -5)
+      rent(26, '2024-06-01', 'dear')
+      const trends = {
+        kind: 'TrendsQuery',
+        series: [{ kind: 'EventsNode', event, math }],
+        dateRange: { date_from: '2024-06-06', date_to: '2024-06-12' },
+        compareFilter: { compare: true },
+        breakdownFilter,
+      }
+      const { results } = await world.ask(trends as InsightQueryNode, NOW)
+      const points = (results as Line[]).flatMap(({ data, days, compare_label, ...line }) =>
+        data.map((count, step) => ({
+          count,
+          point: { day: days[step], compare: compare_label, breakdown: line.breakdown_value },
+        })),
+      )
+      const nones = points.filter(({ point }) => point.breakdown === NO_VALUE)
+      expect(nones.map(({ count }) => count)).toContain(3)
+      for (const { count, point } of points) {
+        const source = { kind: 'InsightActorsQuery', source: trends, ...point }
+        expect([point, (await behind(source)).length]).toEqual([point, count])
+      }
+    },
+  )
 
   test('are those of a step of a funnel', async () => {
     const first = { ...funnelOf({}), breakdownFilter }

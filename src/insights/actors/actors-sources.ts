@@ -65,7 +65,7 @@ export async function sourceOf(
       const insight = await sinceFirstEvent(source.source, context, ask)
       return {
         ...OURS,
-        tree: treeOf(insight, point, context),
+        tree: await treeOf(insight, point, context, ask),
         group_type_index: groupTypeOf(insight, point),
       }
     }
@@ -79,7 +79,12 @@ const OURS = {
 } as const
 
 /** The actors behind a number; a line per kind of insight. */
-function treeOf(insight: ActorsInsight, point: ActorsPoint, context: InsightContext): Select {
+async function treeOf(
+  insight: ActorsInsight,
+  point: ActorsPoint,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<Select> {
   switch (insight.kind) {
     case 'LifecycleQuery':
       return lifecycleActors(insight, point, context)
@@ -90,7 +95,7 @@ function treeOf(insight: ActorsInsight, point: ActorsPoint, context: InsightCont
     case 'StickinessQuery':
       return stickinessActors(insight, point, context)
     case 'TrendsQuery':
-      return trendsActors(insight, point, context)
+      return await trendsActors(insight, point, context, ask)
   }
 }
 

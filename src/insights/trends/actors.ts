@@ -4,9 +4,9 @@ import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, compare, constant } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
-import type { ActorsPoint, ActorsTree } from '../actors/point.ts'
+import type { ActorsPoint } from '../actors/point.ts'
 import { requireStep } from '../dates/buckets.ts'
-import type { InsightContext } from '../insight.ts'
+import type { InsightContext, RunTree } from '../insight.ts'
 import type { SplitBy } from '../members/bins.ts'
 import {
   type Breakdowns,
@@ -32,13 +32,23 @@ import {
 } from './plan.ts'
 import { windowEndingAt } from './recent.ts'
 import { isAmongOthers } from './trees.ts'
+import { splitOf } from './trends.ts'
 
-/** Actors of a point. Refuses days, series, values and comparisons that the answer does not have. */
-export const trendsActors: ActorsTree<TrendsQuery> = (query, point, context) => {
-  const whole = lineOf(query, point, context)
+/**
+ * Actors of a point, see `ActorsTree`. Refuses days, series, values and comparisons that the answer
+ * does not have.
+ */
+export async function trendsActors(
+  query: TrendsQuery,
+  point: ActorsPoint,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<SelectQuery> {
+  const line = lineOf(query, point, context)
+  const values = valuesOf(line, point)
+  const whole = await withEdges(line, values, ask)
   const plan = atPoint(whole, point)
   const math = mathOf(plan.series, plan.range.interval)
-  const values = valuesOf(whole, point)
   if (math.kind === 'first_time') {
     const texts = splitNames(plan)
     const has = values.map((value, index) =>
@@ -49,6 +59,27 @@ export const trendsActors: ActorsTree<TrendsQuery> = (query, point, context) => 
       from ${firstTimesTree(plan, math.first)} where ${condition}`
   }
   return actorsWhere(plan, allOf(eventsCondition(plan), splitCondition(whole, values)))
+}
+
+/**
+ * The line with all edges of a histogram whose point has no value. The chart cuts its bins from the
+ * current range, and numbers of other times that are in none of them have no value there.
+ */
+async function withEdges(
+  line: TrendsPlan,
+  values: readonly string[],
+  ask: RunTree,
+): Promise<TrendsPlan> {
+  const { query, context, split } = line
+  const needs_edges = split.map(
+    ({ item }, index) => item.bin_count !== null && values[index] === NO_VALUE,
+  )
+  if (!needs_edges.includes(true)) return line
+  const whole = await splitOf(query, { context, range: trendsRange(query, context), ask })
+  return {
+    ...line,
+    split: split.map((one, index) => (needs_edges[index] ? (whole[index] ?? one) : one)),
+  }
 }
 
 function actorsWhere(plan: TrendsPlan, condition: Expr): SelectQuery {
@@ -124,7 +155,13 @@ const textsOf = (breakdown: NonNullable<ActorsPoint['breakdown']>): readonly str
 function splitCondition(whole: TrendsPlan, values: readonly string[]): Expr | null {
   if (values.length === 0) return null
   if (!values.includes(OTHER_VALUES)) {
-    return allOf(...whole.split.map(({ item }, index) => hasBreakdown(item, values[index] ?? '')))
+    return allOf(
+      ...whole.split.map(({ item, edges }, index) =>
+        values[index] === NO_VALUE
+          ? compare(breakdownText(item, edges), '==', constant(NO_VALUE))
+          : hasBreakdown(item, values[index] ?? ''),
+      ),
+    )
   }
   return othersOf(
     whole,

@@ -4,7 +4,6 @@ import * as fc from 'fast-check'
 import { lifecycleActors } from '../../../src/insights/activity/lifecycle.ts'
 import { stickinessActors } from '../../../src/insights/activity/stickiness.ts'
 import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
-import { trendsActors } from '../../../src/insights/trends/actors.ts'
 import { randomRuns } from '../../random-runs.ts'
 import {
   CALENDAR,
@@ -170,14 +169,13 @@ describe('any history', () => {
           series,
           breakdownFilter: { breakdown: 'plan', breakdown_limit: 1 },
         }
-        const context = insightContext(NOW, calendar)
-        for (const { data, days, breakdown_value = null } of await linesOf(question)) {
+        for (const { data, days, breakdown_value: breakdown = null } of await linesOf(question)) {
           // All others together may hold somebody twice, once for each value.
-          if (breakdown_value === OTHER) continue
+          if (breakdown === OTHER) continue
           const step = data.findIndex((count) => count > 0)
-          const point = { ...FIRST_POINT, day: days[step] ?? null, breakdown: breakdown_value }
-          const rows = await world.rows(trendsActors(question, point, context), NOW)
-          expect(rows).toHaveLength(data[step] ?? 0)
+          const point = { day: days[step] ?? null, breakdown }
+          const source = { kind: 'InsightActorsQuery' as const, source: question, ...point }
+          expect((await world.ask(source, NOW)).results).toHaveLength(data[step] ?? 0)
         }
       }),
       RUNS,
