@@ -70,16 +70,16 @@ async function sinceFirst(
 
 /** Rows of both totals with an item each, and how many of either side have it; at least one row. */
 function countsTree(request: CorrelationRequest): SelectQuery {
-  const count_tree = select`select things.name as name,
-      countDistinctIf(things.actor_id, people.converted) as successes,
-      countDistinctIf(things.actor_id, not people.converted) as failures
-    from ${correlatedItemsTree(request)} as things join people on people.actor_id = things.actor_id
+  const count_tree = select`select name, countDistinctIf(actor_id, converted) as successes,
+      countDistinctIf(actor_id, not converted) as failures
+    from ${correlatedItemsTree(request)}
     group by name having successes + failures >= ${constant(BigInt(minimumOf(request)))}
     order by successes + failures desc, name asc`
   const limited = { ...count_tree, limit: constant(BigInt(ITEMS_MAX)) }
   return withPeople(
     select`select totals.successes, totals.failures, counted.name, counted.successes, counted.failures
-      from (select countIf(converted) as successes, countIf(not converted) as failures from people) as totals
+      from (select countDistinctIf(actor_id, converted) as successes,
+        countDistinctIf(actor_id, not converted) as failures from people) as totals
       left join ${limited} as counted on 1 = 1`,
     request,
   )
@@ -164,14 +164,13 @@ export function correlationActors(
 ): SelectQuery {
   const request = readCorrelation(query.source, context)
   const converted = query.funnelCorrelationPersonConverted ?? null
-  const side = converted === null ? null : expr`people.converted = ${constant(converted)}`
-  const tree = select`select things.actor_id as actor_id, count() as event_count
-    from ${actorsOfItemTree(query, request)} as things join people on people.actor_id = things.actor_id
+  const side = converted === null ? null : expr`converted = ${constant(converted)}`
+  const tree = select`select actor_id, count() as event_count from ${actorsOfItemTree(query, request)}
     where ${allOf(side)} group by actor_id`
   return withPeople(tree, request)
 }
 
-/** Rows of `actor_id` that have the item within the funnel. */
+/** Rows of `actor_id` and `converted` that have the item within the funnel. */
 function actorsOfItemTree(
   query: FunnelCorrelationActorsQuery,
   request: CorrelationRequest,
@@ -180,7 +179,7 @@ function actorsOfItemTree(
   if (entity) {
     const member = 'funnelCorrelationPersonEntity'
     const did = seriesCondition({ series: entity, index: 0 }, request.context, [], member)
-    return select`select actor_id from ${correlatedEventsTree(request, did, [])}`
+    return correlatedEventsTree(request, did, [])
   }
   if (!values || (Array.isArray(values) && values.length === 0)) {
     throw refuseFunnel(
@@ -195,10 +194,12 @@ function actorsOfItemTree(
     attr: 'query__source__funnelCorrelationPropertyValues',
   }
   if (group_type === null) {
-    return select`select known.id as actor_id from persons as known
+    return select`select people.actor_id as actor_id, people.converted as converted
+      from people join persons as known on known.id = people.actor_id
       where ${orAll(personCondition(values, filters))}`
   }
-  return select`select known.key as actor_id from groups as known
+  return select`select people.actor_id as actor_id, people.converted as converted
+    from people join groups as known on known.key = people.actor_id
     where known.index = ${constant(BigInt(group_type))} and ${orAll(groupCondition(values, filters))}`
 }
 

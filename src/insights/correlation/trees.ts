@@ -37,7 +37,10 @@ export function readCorrelation(
   }
 }
 
-/** Rows of `actor_id`, `converted`, and the time they were in the funnel (`first_us`, `last_us`). */
+/**
+ * Rows of `actor_id`, `converted`, and the time they were in the funnel (`first_us`, `last_us`).
+ * Broken down by all events or by a step, an actor has a row per value, and may be on both sides.
+ */
 export function correlationPersonsTree({ query, funnel }: CorrelationRequest): SelectQuery {
   const last = funnel.steps.length - 1
   const people = stepActorsTree(funnel, {
@@ -56,11 +59,11 @@ export function correlationPersonsTree({ query, funnel }: CorrelationRequest): S
 /** The time of the first step; in an unordered funnel of the first one taken. */
 const firstTaken = (): Expr => takenAt(0)
 
-/** Rows of `actor_id` and `name` per item of an actor, with repetitions. */
+/** Rows of `actor_id`, `converted` and `name` per item of a row of `people`, with repetitions. */
 export function correlatedItemsTree(request: CorrelationRequest): SelectQuery {
   switch (request.query.funnelCorrelationType) {
     case 'events':
-      return select`select actor_id, event as name from ${correlatedEventsTree(request, null, [])}`
+      return select`select actor_id, converted, event as name from ${correlatedEventsTree(request, null, [])}`
     case 'event_with_properties':
       return eventProperties(request)
     case 'properties':
@@ -68,7 +71,7 @@ export function correlatedItemsTree(request: CorrelationRequest): SelectQuery {
   }
 }
 
-/** Rows of `actor_id`, `event` and further columns: events of actors between their first step and the end. */
+/** Rows of `actor_id`, `converted`, `event` and further columns: events of actors between their first step and the end. */
 export function correlatedEventsTree(
   request: CorrelationRequest,
   condition: Expr | null,
@@ -84,7 +87,8 @@ export function correlatedEventsTree(
     toUnixTimestamp64Micro(timestamp) as at_us from ${eventsOf(funnel.query)}
     where ${allOf(withinRange(funnel.range), queryCondition(funnel.query, context), funnel.has_actor, is_included, condition)}`
   const event_columns = columns.map((column) => field(['done', nameOf(column)]))
-  return select`select ${[expr`done.actor_id as actor_id`, expr`done.event as event`, ...event_columns]}
+  return select`select done.actor_id as actor_id, people.converted as converted,
+      ${[expr`done.event as event`, ...event_columns]}
     from ${events} as done join people on people.actor_id = done.actor_id
     where done.at_us > people.first_us and done.at_us < people.last_us`
 }
@@ -109,8 +113,8 @@ function eventProperties(request: CorrelationRequest): SelectQuery {
     : pairsOf(expr`properties`)
   const excluded = query.funnelCorrelationEventExcludePropertyNames ?? []
   const doings = correlatedEventsTree(request, is_named, [alias(pairs, 'pairs')])
-  return select`select actor_id, concat(event, '::', pair.1, '::', pair.2) as name
-    from (select actor_id, event, arrayJoin(pairs) as pair from ${doings})
+  return select`select actor_id, converted, concat(event, '::', pair.1, '::', pair.2) as name
+    from (select actor_id, converted, event, arrayJoin(pairs) as pair from ${doings})
     where ${withoutNames(excluded)}`
 }
 
@@ -134,13 +138,13 @@ function actorProperties(request: CorrelationRequest): SelectQuery {
       )
   const known =
     group_type === null
-      ? select`select people.actor_id as actor_id, ${pairs} as pairs
+      ? select`select people.actor_id as actor_id, people.converted as converted, ${pairs} as pairs
           from people join persons as known on known.id = people.actor_id`
-      : select`select people.actor_id as actor_id, ${pairs} as pairs
+      : select`select people.actor_id as actor_id, people.converted as converted, ${pairs} as pairs
           from people join groups as known on known.key = people.actor_id
           where known.index = ${constant(BigInt(group_type))}`
-  return select`select actor_id, concat(pair.1, '::', pair.2) as name
-    from (select actor_id, arrayJoin(pairs) as pair from ${known})
+  return select`select actor_id, converted, concat(pair.1, '::', pair.2) as name
+    from (select actor_id, converted, arrayJoin(pairs) as pair from ${known})
     where ${withoutNames(query.funnelCorrelationExcludeNames ?? [])}`
 }
 

@@ -230,6 +230,56 @@ describe('the people behind a correlation', () => {
   })
 })
 
+describe('a funnel with a breakdown, in which an actor has a row per value', () => {
+  const attributed = (breakdownAttributionType: 'all_events' | 'step') =>
+    correlation({
+      source: {
+        ...source,
+        source: {
+          ...source.source,
+          series: [node('begin'), node('finish')],
+          breakdownFilter: { breakdown: 'door' },
+          funnelsFilter: { ...source.source.funnelsFilter, breakdownAttributionType },
+        },
+      },
+    })
+
+  beforeAll(() => {
+    const send = (person: number, event: string, minute: number, door?: string) =>
+      world.send({ person, event, at: at(minute), properties: door ? { door } : {} })
+    // 11 comes through the front door alone, and fails at two others; 12 comes through the side door.
+    send(11, 'begin', 0, 'front')
+    send(11, 'finish', 10, 'front')
+    send(11, 'begin', 20, 'side')
+    send(11, 'ring', 25)
+    send(11, 'begin', 30, 'back')
+    send(12, 'begin', 20, 'side')
+    send(12, 'ring', 25)
+    send(12, 'finish', 30, 'side')
+  })
+
+  test.each(['all_events', 'step'] as const)(
+    'counts actors, and events in the time of their own row: %s',
+    async (attribution) => {
+      const { results } = await world.ask(attributed(attribution), NOW)
+      // Two actors succeed and one fails: (1 + 1)(1 − 1 + 1) / ((2 − 1 + 1)(1 + 1)) = 1/2
+      expect(results).toEqual({ events: [thing('ring', [1, 1], 0.5)], skewed: false })
+      const behind = async (converted: boolean) => {
+        const query = {
+          kind: 'FunnelCorrelationActorsQuery' as const,
+          source: attributed(attribution),
+          funnelCorrelationPersonEntity: node('ring'),
+          funnelCorrelationPersonConverted: converted,
+        }
+        const rows = await world.rows(correlationActors(query, insightContext(NOW)), NOW)
+        return rows.map(([id, events]) => [Number.parseInt(String(id).slice(-4), 16), events])
+      }
+      expect(await behind(true)).toEqual([[12, 1]])
+      expect(await behind(false)).toEqual([[11, 1]])
+    },
+  )
+})
+
 describe('odds', () => {
   const type = { funnelCorrelationType: 'events' as const }
 
