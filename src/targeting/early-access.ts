@@ -143,11 +143,12 @@ export function listFeatureHeads(db: ControlDB, project_id: number): readonly Fe
 }
 
 /**
- * Returns the flag with this id for a new feature. Refuses a flag of groups, one with variants, and one of another
- * feature.
+ * Returns the flag with this id for a new feature. Refuses a deleted flag, one of groups, one with variants, and one
+ * of another feature.
  */
 function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   const flag = getFlag(db, project_id, id)
+  if (flag.deleted) throw invalidFlag('The feature flag has been deleted.')
   const filters = isObject(flag.filters) ? flag.filters : {}
   if ((filters['aggregation_group_type_index'] ?? null) !== null) {
     throw invalidFlag('Group-based feature flags are not supported for Early Access Features.')

@@ -115,6 +115,12 @@ describe('an early access feature', () => {
     expect(deleted.status).toBe(400)
   })
 
+  test('takes no deleted flag', async () => {
+    const id = putFlag(world, { key: 'gone', deleted: true })
+    const made = await create({ name: 'Gone', stage: 'beta', feature_flag_id: id })
+    expect(made).toMatchObject({ status: 400, body: { attr: 'feature_flag_id' } })
+  })
+
   test.each<[object, string]>([
     [{ stage: 'beta' }, 'name'],
     [{ name: 'a' }, 'stage'],
