@@ -2,6 +2,7 @@
 
 import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
+import { setsOf } from '../../flags/plan.ts'
 import { isObject } from '../../json.ts'
 import { requireRoom } from '../../projects/quota.ts'
 import type { Json } from '../../projects/tables.ts'
@@ -38,8 +39,9 @@ const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
       throw refused('payload', 'The value of add_release_condition must have a list of groups.')
     }
     const before = isObject(filters) ? filters : {}
-    const present: unknown = before['groups']
-    const groups: readonly unknown[] = [...(Array.isArray(present) ? present : []), ...sets]
+    // An invalid definition is replaced.
+    const is_valid = Array.isArray(before['groups'] ?? [])
+    const groups = [...(is_valid ? setsOf(before) : []), ...sets]
     return { filters: { ...before, ...partsOf(value, before), groups } }
   },
   update_variants: ({ filters }, value) => {

@@ -171,6 +171,20 @@ describe('a planned change', () => {
     })
   })
 
+  test('adds a condition set to a flag of the oldest form, whose one set stays', async () => {
+    const properties = [{ key: 'plan', type: 'person', value: 'pro' }]
+    const id = putFlag(world, { key: 'old', filters: { properties, rollout_percentage: 10 } })
+    const groups = [{ properties: [], rollout_percentage: 50 }]
+    await plan({
+      record_id: id,
+      payload: { operation: 'add_release_condition', value: { groups } },
+    })
+    await lookAt(START)
+    expect((await readFlag(id))['filters']).toMatchObject({
+      groups: [{ properties, rollout_percentage: 10 }, ...groups],
+    })
+  })
+
   test('that cannot be done says why, and others are done', async () => {
     const bad = putFlag(world, { key: 'bad' })
     const gone = putFlag(world, { key: 'gone' })
