@@ -236,6 +236,23 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('a choice that the history refuses does not keep later ones out of the address', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(DAILY))
+    const interval = page.getByRole('combobox', { name: 'Interval' })
+    await interval.waitFor()
+    // As browsers do after many changes in a short time.
+    await page.evaluate(
+      `const push = history.pushState
+      history.pushState = () => { history.pushState = push; throw new Error('too many changes') }`,
+    )
+    await interval.selectOption('week')
+    await expectSoon(() => Promise.resolve(visit.complaints), ['exception: too many changes'])
+    await interval.selectOption('month')
+    await page.waitForURL((url) => decodeURIComponent(url.hash).includes('"interval":"month"'))
+  })
+
   longTest('Back undoes each choice, and a reload keeps the question', async () => {
     await using visit = await web.visit()
     const { page } = visit

@@ -82,7 +82,9 @@ export function useHashQuery<Query>(
       setQuery(read(question))
       const made_at = placeNow()
       changes_left += 1
-      writing = writing.then(() => writeHash(question, made_at, options))
+      const write = (): Promise<void> => writeHash(question, made_at, options)
+      // Also after one that failed: browsers refuse too many changes of the history in a short time.
+      writing = writing.then(write, write)
     },
     [read],
   )
