@@ -253,6 +253,27 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.waitForURL((url) => decodeURIComponent(url.hash).includes('"interval":"month"'))
   })
 
+  test.each([['retention'], ['paths']] as const)(
+    'the right edge of %s fades on a phone until its end is reached',
+    async (name) => {
+      await using visit = await web.visit({ width: 390 })
+      const { page } = visit
+      await page.goto(addressOf(QUESTIONS[name] ?? {}))
+      const box = answerOf(page).locator('[tabindex="0"]:has(table, svg[role=img])')
+      const isFading = (): Promise<boolean> =>
+        box.evaluate(
+          (element) =>
+            element.ownerDocument.defaultView?.getComputedStyle(element).maskSize === '100% 100%',
+        )
+      await expectSoon(isFading, true)
+      await box.evaluate((element) => element.scrollTo(10_000, 0))
+      await expectSoon(isFading, false)
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await expectSoon(isFading, false)
+      expect(visit.complaints).toEqual([])
+    },
+  )
+
   longTest('Back undoes each choice, and a reload keeps the question', async () => {
     await using visit = await web.visit()
     const { page } = visit

@@ -3,6 +3,7 @@ import { sankey, sankeyLinkHorizontal } from 'd3-sankey'
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { formatNumber } from '../format.ts'
+import { SideScroll } from '../side-scroll.tsx'
 import { seriesColour } from './chart-data.ts'
 import { type PathNode, readPathNode } from './path-names.ts'
 import style from './paths-chart.module.css'
@@ -33,10 +34,15 @@ export function PathsChart({ label, links, onPickLink, onPickNode }: PathsChartP
   const [at, setAt] = useState<string | null>(null)
   const placed = useMemo(() => place(links, box_width), [links, box_width])
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
-    <div ref={box} class={style.box} role="region" aria-label={label} tabIndex={0}>
+    <SideScroll box={box} label={label}>
       {box_width > 0 && (
-        <svg width={placed.width} height={placed.height} role="img" aria-label={label}>
+        <svg
+          class={style.chart}
+          width={placed.width}
+          height={placed.height}
+          role="img"
+          aria-label={label}
+        >
           {placed.links.map((link) => {
             const is_at = at === link.from.name || at === link.to.name
             return (
@@ -65,7 +71,7 @@ export function PathsChart({ label, links, onPickLink, onPickNode }: PathsChartP
           ))}
         </svg>
       )}
-    </div>
+    </SideScroll>
   )
 }
 

@@ -1,6 +1,7 @@
 /** Retention: a row per beginning, a column per period after it; the darker, the more came back. */
 import type { VNode } from 'preact'
 import { formatNumber, formatPercent } from '../format.ts'
+import { SideScroll } from '../side-scroll.tsx'
 import style from './retention-grid.module.css'
 
 type RetentionGridRow = {
@@ -28,8 +29,7 @@ export function RetentionGrid(props: RetentionGridProps): VNode {
   const width = Math.max(0, ...rows.map(({ counts }) => counts.length))
   const columns = Array.from({ length: width }, (_, index) => index)
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
-    <div class={style.box} role="region" aria-label={label} tabIndex={0}>
+    <SideScroll label={label}>
       <table class={style.grid}>
         <thead>
           <tr>
@@ -72,7 +72,7 @@ export function RetentionGrid(props: RetentionGridProps): VNode {
           ))}
         </tbody>
       </table>
-    </div>
+    </SideScroll>
   )
 }
 

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../../api/calls/ask.ts'
 import { ApiError } from '../../../api/calls/call.ts'
 import { useLongAnswer } from '../../../api/calls/long-answer.ts'
 import { type ChartAnnotation, useAnnotations } from '../../../api/insights.ts'
+import { lazyPage } from '../../../lazy-page.tsx'
 import { AnswerAge } from '../../../parts/answer/answer-age.tsx'
 import { AnswerMenu } from '../../../parts/answer/answer-menu.tsx'
 import type { ClickedNumber } from '../../../parts/answer/clicked-number.ts'
@@ -22,12 +23,17 @@ import { useParam } from '../../../state/url.ts'
 import { BreakdownTotal } from '../editor/breakdown-total.tsx'
 import type { EditorProps } from '../editor/kind-settings.tsx'
 import { Select } from '../editor/select.tsx'
-import { NoteDialog } from '../note-dialog.tsx'
 import { type ExploreQuestion, rangeOf } from '../question.ts'
 import { AnswerTableView } from './answer-table.tsx'
 import style from './result.module.css'
 import { DISPLAYS, displayOf } from './trends-view.tsx'
 import { KIND_VIEWS } from './views.ts'
+
+/** Few readers write notes: the dialog is loaded when it is opened. */
+const NoteDialog = lazyPage(
+  () => import('../note-dialog.tsx').then(({ NoteDialog: Dialog }) => Dialog),
+  { is_part: true },
+)
 
 const LOOKS = [
   { value: 'chart', text: 'Chart' },
