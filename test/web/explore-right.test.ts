@@ -236,6 +236,27 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     expect(await page.getByRole('combobox', { name: 'Display' }).inputValue()).toBe(
       'ActionsBarValue',
     )
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('of addresses show on a phone where these differ', async () => {
+    const query = {
+      ...DAILY,
+      breakdownFilter: { breakdown: '$current_url', breakdown_type: 'event' },
+      trendsFilter: { display: 'ActionsBarValue' },
+    }
+    await using visit = await web.visit({ width: 390 })
+    const { page } = visit
+    await page.goto(addressOf(query))
+    const names = page.getByRole('list', { name: 'Totals' }).locator('button > span:first-child')
+    await names.first().waitFor()
+    const texts = await names.allInnerTexts()
+    expect(texts.filter((text) => text.startsWith('https:'))).toEqual([])
+    const cut = await names.evaluateAll((all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+    )
+    expect(cut).toEqual([])
+    expect(visit.complaints).toEqual([])
   })
 
   test('of many digits fit into a phone', async () => {

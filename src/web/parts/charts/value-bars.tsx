@@ -1,7 +1,7 @@
 /** Single numbers as horizontal bars, the largest first. */
 import type { VNode } from 'preact'
 import { formatNumber, formatPercent } from '../format.ts'
-import { seriesColour } from './chart-data.ts'
+import { seriesColour, shortNames } from './chart-data.ts'
 import style from './value-bars.module.css'
 
 type ValueBar = {
@@ -29,14 +29,15 @@ export function ValueBars(props: ValueBarsProps): VNode {
     0,
     ...bars.map(({ value, before = 0 }) => Math.max(Math.abs(value), before)),
   )
+  const names = shortNames(bars.map(({ name }) => name))
   const sum = bars.reduce((total, { value }) => total + value, 0)
   return (
     <ul class={style.bars} aria-label={label}>
-      {bars.map((bar) => (
+      {bars.map((bar, at) => (
         <li key={bar.key}>
           <button type="button" disabled={onPick === undefined} onClick={() => onPick?.(bar)}>
             <span class={style.name} title={bar.name}>
-              {bar.name}
+              {names[at]}
             </span>
             <span class={style.track} aria-hidden="true">
               <i
