@@ -1,8 +1,10 @@
 /** The dialog of an alert: its insight, its rule, the address of its messages. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import { changeAlert, type ShownAlert } from '../../api/alerts.ts'
 import { useSavedInsights } from '../../api/boards.ts'
+import { useAnswer } from '../../api/calls/ask.ts'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
@@ -11,7 +13,8 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
 import { insightName } from '../boards/tile.tsx'
-import { readQuestion } from '../explore/question.ts'
+import { type ExploreQuestion, readQuestion } from '../explore/question.ts'
+import { lineTitle } from '../explore/views/trends-view.tsx'
 import { type AlertInput, bodyOf, changesOf, inputOf } from './alert-input.ts'
 import { RULES, type RuleChoice } from './rule-text.ts'
 
@@ -24,6 +27,9 @@ type AlertDialogProps = {
 }
 
 const FIELDS = ['insight', 'name', 'webhook_url', 'threshold__configuration__bounds']
+
+/** As many lines as an alert can choose among. */
+const LINES_MAX = 1001
 
 const INTERVALS = [
   { value: 'hourly', text: 'Every hour' },
@@ -38,11 +44,12 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
     <Dialog title={alert === null ? 'New alert' : 'Edit the alert'} onClose={onClose}>
       <Loaded of={useSavedInsights()}>
         {({ results }) => {
-          const trends = results.flatMap((insight) =>
-            readQuestion(insight.query)?.kind === 'TrendsQuery'
-              ? { value: String(insight.id), text: insightName(insight) }
-              : [],
-          )
+          const trends = results.flatMap((insight): readonly Trend[] => {
+            const question = readQuestion(insight.query)
+            return question?.kind === 'TrendsQuery'
+              ? [{ value: String(insight.id), text: insightName(insight), question }]
+              : []
+          })
           const chosen = alert?.insight.id ?? insight_id ?? Number(trends[0]?.value)
           return trends.length === 0 ? (
             <p>Save a trend first: alerts watch a line of one.</p>
@@ -55,9 +62,12 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
   )
 }
 
+/** A saved trend, as an option of the list of them. */
+type Trend = { readonly value: string; readonly text: string; readonly question: ExploreQuestion }
+
 type AlertFormProps = {
   readonly alert: ShownAlert | null
-  readonly trends: readonly { readonly value: string; readonly text: string }[]
+  readonly trends: readonly Trend[]
   readonly chosen: number
   readonly onClose: () => void
 }
@@ -80,8 +90,13 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
             label="Trend"
             value={input.insight}
             options={trends}
-            onChange={(insight) => change({ insight })}
+            onChange={(insight) => change({ insight, line: '1' })}
             error={fieldError(error, 'insight')}
+          />
+          <LineField
+            question={trends.find(({ value }) => value === input.insight)?.question ?? null}
+            line={input.line}
+            onChange={(line) => change({ line })}
           />
           <RuleFields input={input} change={change} error={error} />
           <SelectField
@@ -114,24 +129,50 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
   )
 }
 
+type LineFieldProps = {
+  /** Null for an insight that is not among the saved trends. */
+  readonly question: ExploreQuestion | null
+  /** Its number, from 1. */
+  readonly line: string
+  readonly onChange: (line: string) => void
+}
+
+/** The watched line: by its name, or by its number where the trend has no answer. */
+function LineField({ question, line, onChange }: LineFieldProps): VNode {
+  const { data, isPending, isPlaceholderData } = useAnswer(question)
+  if (question === null || (data === undefined && !isPending)) {
+    return (
+      <TextField
+        label="Line of the trend, from 1"
+        type="number"
+        min={1}
+        value={line}
+        onInput={onChange}
+      />
+    )
+  }
+  // Meanwhile the answer is that of the trend before.
+  const results = (isPlaceholderData ? [] : (data?.results ?? [])) as readonly TrendsSeriesAnswer[]
+  const named = results
+    .slice(0, LINES_MAX)
+    .map((one, at) => ({ value: String(at + 1), text: lineTitle(question, one) }))
+  // While there is no answer, and when the trend has fewer lines than it had.
+  const is_unnamed = named.every(({ value }) => value !== line)
+  const options = is_unnamed ? [...named, { value: line, text: `Line ${line}` }] : named
+  return <SelectField label="Line" value={line} options={options} onChange={onChange} />
+}
+
 type RuleFieldsProps = {
   readonly input: AlertInput
   readonly change: (changes: Partial<AlertInput>) => void
   readonly error: unknown
 }
 
-/** The fields of the rule: the watched line, the condition, its bound. */
+/** The fields of the rule: the condition, its bound. */
 function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
   const is_change = input.rule === 'rises' || input.rule === 'falls'
   return (
     <>
-      <TextField
-        label="Line of the trend, from 1"
-        type="number"
-        min={1}
-        value={input.line}
-        onInput={(line) => change({ line })}
-      />
       <SelectField
         label="Alert when it"
         value={input.rule}

@@ -72,7 +72,7 @@ function Lines(props: LinesProps): VNode {
         buckets={buckets}
         series={series}
         look={look}
-        is_last_incomplete={is_last_incomplete && look === 'line' ? true : is_last_incomplete}
+        is_last_incomplete={is_last_incomplete}
         has_table
         marks={marks}
         onMark={({ key }) => {
@@ -111,7 +111,7 @@ function seriesOf(question: ExploreQuestion, results: readonly TrendsSeriesAnswe
     const name = names[index] ?? ''
     return {
       key: String(index),
-      name: is_previous ? `${name}, before` : name,
+      name: lineTitle(question, line),
       values: line.data,
       colour: colours.indexOf(name),
       ...(is_previous && { is_previous, buckets: timeBuckets(line.days, interval) }),
@@ -129,6 +129,12 @@ function lineName(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
   if (breakdown_value === undefined) return own
   const value = breakdownText(breakdown_value)
   return series.length > 1 && action !== null ? `${value} – ${own}` : value
+}
+
+/** The name of a line among all lines of its answer. */
+export function lineTitle(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
+  const name = lineName(question, line)
+  return line.compare_label === 'previous' ? `${name}, before` : name
 }
 
 /** The number of one line at one bucket; no persons are behind a formula. */
@@ -239,12 +245,7 @@ export function trendsTable(
     columns: ['Series', 'Total', ...shown.map(({ short }) => short)],
     csv_columns: ['Series', 'Total', ...(current?.days ?? [])],
     rows: results.map((line) => [
-      {
-        value:
-          line.compare_label === 'previous'
-            ? `${lineName(question, line)}, before`
-            : lineName(question, line),
-      },
+      { value: lineTitle(question, line) },
       is_total
         ? { value: totalOf(line), clicked: totalNumber(question, line) }
         : { value: line.count },
