@@ -236,6 +236,31 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('a saved pie stays one, with its settings, when something else of it is changed', async () => {
+    const settings = {
+      kind: 'InsightVizNode',
+      vizSpecificOptions: { ActionsPie: { isDonut: true } },
+    }
+    const source = { ...DAILY, ...BROWSERS, trendsFilter: { display: 'ActionsPie' } }
+    const path = `/api/projects/${web.project}/insights/`
+    const { short_id, id } = (await web.api(path, {
+      method: 'POST',
+      body: JSON.stringify({ query: { ...settings, source } }),
+    })) as { readonly short_id: string; readonly id: number }
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(`/p/${web.project}/insights/${short_id}`)
+    await page.getByText('Compare', { exact: true }).click()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Changed', { exact: true }).waitFor({ state: 'hidden' })
+    const stored = (await web.api(`${path}${id}/`)) as { readonly query: unknown }
+    expect(stored.query).toEqual({
+      ...settings,
+      source: { ...source, compareFilter: { compare: true } },
+    })
+    expect(visit.complaints).toEqual([])
+  })
+
   test('a choice that the history refuses does not keep later ones out of the address', async () => {
     await using visit = await web.visit()
     const { page } = visit

@@ -221,12 +221,16 @@ function oneBreakdownForm(filter: Settings): Settings {
   }
 }
 
-/** The question as it is saved and linked: in the wrapper that other editors expect. */
-export function wrapQuestion(question: ExploreQuestion): {
-  readonly kind: string
-  readonly source: ExploreQuestion
-} {
-  return { kind: 'InsightVizNode', source: question }
+/**
+ * The question as it is saved and linked: in the wrapper that other editors expect. The wrapper of a stored query keeps
+ * their settings, as the look of a pie.
+ */
+export function wrapQuestion(
+  question: ExploreQuestion,
+  stored?: unknown,
+): { readonly kind: string; readonly source: ExploreQuestion } {
+  const settings = isObject(stored) && isObject(stored['source']) ? stored : {}
+  return { kind: 'InsightVizNode', ...settings, source: question }
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -89,7 +89,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
   const save = async (): Promise<void> => {
     if (question === null) return
     try {
-      await changeInsight(id, insight, { query: wrapQuestion(question) })
+      await changeInsight(id, insight, { query: wrapQuestion(question, insight.query) })
       setError(null)
       // Changes that were made while the server stored it stay.
       if (isEqual(latest.current, question)) revert()
