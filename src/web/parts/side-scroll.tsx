@@ -13,7 +13,7 @@ type SideScrollProps = {
 export function SideScroll({ label, box, children }: SideScrollProps): VNode {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
-    <div ref={box} class={style.box} role="region" aria-label={label} tabIndex={0}>
+    <div {...(box && { ref: box })} class={style.box} role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>
   )
