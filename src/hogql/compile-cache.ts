@@ -135,7 +135,7 @@ function keyOf(
   context: CompileContext,
 ): string {
   const { project_id, timezone, week_start_day, now_us, values, limits } = context
-  const { hidden_tables = [], clickhouse = null } = context
+  const { hidden_tables, clickhouse = null } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
   const parts = [
     text,

@@ -74,7 +74,7 @@ export type CompileContext = {
   /** Lists the project's cohorts, which may be thousands; without them `IN COHORT` refuses every name. */
   readonly cohorts?: () => readonly CohortReference[]
   /** Tables this query may not read, by any join; a text that does is refused (`permission_denied`). */
-  readonly hidden_tables?: readonly string[]
+  readonly hidden_tables: readonly string[]
   /** The project's rows of a table that is kept outside of the engine, by column; without it these tables are empty. */
   readonly resources?: (name: ResourceName) => ResourceLists
   /** Lists the project's actions, which may be thousands; without them `matchesAction` refuses every name. */

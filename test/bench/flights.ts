@@ -128,7 +128,13 @@ try {
   const engine = openEngine(data_dir)
   const compiling = contextOf(data_dir, END_US)
   const context: QueryContext = {
-    project: { id: 1, timezone: 'UTC', week_start_day: 0, test_account_filters: [] },
+    project: {
+      id: 1,
+      timezone: 'UTC',
+      week_start_day: 0,
+      test_account_filters: [],
+      hidden_tables: [],
+    },
     property_types: new DefinitionReader(data_dir).propertyTypes(1),
     rows_max: 50_000,
   }

@@ -126,6 +126,7 @@ function ask(engine: QueryEngine, hogql: string): Promise<unknown> {
     project_id: 1,
     timezone: 'UTC',
     week_start_day: 0,
+    hidden_tables: [],
     now_us: BigInt(Date.UTC(2026, 10, 1)) * 1000n,
     property_types: TYPES,
     has_property_columns: true,

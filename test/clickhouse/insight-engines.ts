@@ -94,6 +94,7 @@ function runIn(engine: ClickHouseEngine, world: InsightWorld): RunTree {
     project_id: project.id,
     timezone: project.timezone,
     week_start_day: project.week_start_day === 1 ? (1 as const) : (0 as const),
+    hidden_tables: [],
     limits: { rows_default: rows_max, rows_max },
     now_us: BigInt(Date.parse(NOW)) * 1000n,
     property_types,

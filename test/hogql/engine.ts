@@ -24,6 +24,7 @@ export const CONTEXT: CompileContext = {
   project_id: 1,
   timezone: 'UTC',
   week_start_day: 0,
+  hidden_tables: [],
   now_us: NOW_US,
   property_types: new Map([
     ['event:price', 'Numeric'],

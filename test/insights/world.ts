@@ -200,6 +200,7 @@ export class InsightWorld implements AsyncDisposable {
         id: this.project_id,
         timezone: timezone ?? 'UTC',
         week_start_day: week_start_day ?? 0,
+        hidden_tables: [],
         test_account_filters: test_account_filters ?? [],
         path_cleaning_filters: this.#known.path_cleaning_filters ?? [],
       },

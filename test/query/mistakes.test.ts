@@ -15,6 +15,7 @@ const CONTEXT: CompileContext = {
   project_id: 1,
   timezone: 'Asia/Kolkata',
   week_start_day: 0,
+  hidden_tables: [],
   now_us: BigInt(MARCH_US),
   property_types: new Map(),
   has_property_columns: true,

@@ -96,6 +96,7 @@ async function askHogQL(
     project_id: 1,
     timezone: 'UTC',
     week_start_day: 0,
+    hidden_tables: [],
     now_us: BigInt(MARCH_US),
     property_types,
     has_property_columns,

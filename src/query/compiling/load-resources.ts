@@ -33,7 +33,7 @@ export async function loadResources(
   if (resources === undefined) return loaded
   let length = 0
   for (const name of RESOURCE_NAMES) {
-    if (!isNamed(name, words) || project.hidden_tables?.includes(name) === true) continue
+    if (!isNamed(name, words) || project.hidden_tables.includes(name)) continue
     // Tables beyond the limit are not read.
     const resource = length > LENGTH_MAX ? TOO_LONG : await loadResource(name, resources)
     if (resource.kind === 'lists') length += lengthOf(resource.lists)

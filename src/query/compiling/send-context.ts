@@ -6,7 +6,7 @@ import type { SentContext } from './compile-job.ts'
 
 /** Copies the parts of a context that a query of these words may read. */
 export function sendContext(words: ReadonlySet<string>, context: QueryContext): SentContext {
-  const { id, timezone, week_start_day, hidden_tables = [] } = context.project
+  const { id, timezone, week_start_day, hidden_tables } = context.project
   return {
     project: { id, timezone, week_start_day, hidden_tables },
     property_types: context.property_types,

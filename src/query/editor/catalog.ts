@@ -152,6 +152,7 @@ const TYPING_CONTEXT = {
   project_id: 1,
   timezone: 'UTC',
   week_start_day: 0,
+  hidden_tables: [],
   now_us: 0n,
   property_types: new Map(),
 } as const

@@ -27,7 +27,7 @@ export function compileContext(
     ...(group_types === undefined ? {} : { group_types }),
     ...(cohorts === undefined ? {} : { cohorts }),
     actions: memoizeValue(() => findActions(context, now)),
-    hidden_tables: project.hidden_tables ?? [],
+    hidden_tables: project.hidden_tables,
     ...more,
   }
 }

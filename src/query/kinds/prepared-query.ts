@@ -25,7 +25,7 @@ export type QueriedProject = {
    */
   readonly caller?: string
   /** The tables that the caller may not read, sorted; part of the cache key. */
-  readonly hidden_tables?: readonly string[]
+  readonly hidden_tables: readonly string[]
 }
 
 /** A saved variable, used in queries as `{variables.code_name}`. */

@@ -6,7 +6,7 @@ const VERSION = 1
 
 /** `parts` is everything the answer depends on besides the project's data; the order of object members does not matter. */
 export function cacheKey(project: QueriedProject, kind: string, parts: readonly unknown[]): string {
-  const { id, timezone, week_start_day, hidden_tables = [] } = project
+  const { id, timezone, week_start_day, hidden_tables } = project
   const visibility = hidden_tables.length === 0 ? [] : [{ hidden_tables }]
   const key_parts = [VERSION, id, timezone, week_start_day ?? 0, kind, ...parts, ...visibility]
   return `cache_${Bun.MD5.hash(JSON.stringify(key_parts.map(sortMembers)), 'hex')}`

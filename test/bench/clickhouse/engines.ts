@@ -75,6 +75,7 @@ export class BothEngines implements AsyncDisposable {
       project_id: 1,
       timezone: 'UTC',
       week_start_day: 0,
+      hidden_tables: [],
       now_us: BigInt(DATASET_END_US),
       property_types: contextOfDataset(this.#data_dir).property_types,
       has_property_columns: true,

@@ -78,7 +78,13 @@ export async function insightTimes(
 export function contextOfDataset(data_dir: string): QueryContext {
   const definitions = new DefinitionReader(data_dir)
   return {
-    project: { id: 1, timezone: 'UTC', week_start_day: 0, test_account_filters: [] },
+    project: {
+      id: 1,
+      timezone: 'UTC',
+      week_start_day: 0,
+      test_account_filters: [],
+      hidden_tables: [],
+    },
     property_types: definitions.propertyTypes(1),
     rows_max: 50_000,
   }

@@ -107,6 +107,7 @@ export function contextOf(data_dir: string, now_us: number): CompileContext {
     project_id: 1,
     timezone: 'UTC',
     week_start_day: 0,
+    hidden_tables: [],
     now_us: BigInt(now_us),
     property_types: definitions.propertyTypes(1),
     has_property_columns: true,

@@ -28,6 +28,7 @@ const CONTEXT: CompileContext = {
   project_id: 1,
   timezone: 'UTC',
   week_start_day: 0,
+  hidden_tables: [],
   now_us: BigInt(Date.UTC(2026, 10, 1)) * 1000n,
   property_types: new Map([['event:price', 'Numeric']]),
 }

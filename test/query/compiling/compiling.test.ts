@@ -19,7 +19,7 @@ const NOW = new Date('2024-06-15T12:00:00Z')
 const LIMITS = { rows_default: 100, rows_max: 50_000 }
 
 const ASKING: QueryContext = {
-  project: { id: 7, timezone: 'Europe/Berlin', week_start_day: 1 },
+  project: { id: 7, timezone: 'Europe/Berlin', week_start_day: 1, hidden_tables: [] },
   property_types: new Map([['event:price', 'Numeric']]),
   cohorts: () => [{ id: 5, name: 'vip', is_static: false }],
   actions: () => [

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { cacheKey } from '../../../src/query/service/cache-key.ts'
 
-const PROJECT = { id: 1, timezone: 'Europe/Berlin', week_start_day: 1 }
+const PROJECT = { id: 1, timezone: 'Europe/Berlin', week_start_day: 1, hidden_tables: [] }
 
 const keyOf = (part: unknown): string => cacheKey(PROJECT, 'HogQLQuery', ['SELECT 1', part])
 

@@ -9,10 +9,7 @@ export function actionCondition(node: ast.Call, context: CompileContext): ast.Ex
   return actionNamed(node, context).condition([])
 }
 
-function actionNamed(
-  node: ast.Call,
-  { actions, hidden_tables = [] }: CompileContext,
-): ActionReference {
+function actionNamed(node: ast.Call, { actions, hidden_tables }: CompileContext): ActionReference {
   const [named] = node.args
   const value = named?.kind === 'Constant' ? named.value : null
   if (typeof value !== 'bigint' && typeof value !== 'string') {

@@ -56,7 +56,7 @@ function cohortNamed({ right }: ast.CompareOperation, resolver: Resolver): Cohor
   if (member.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
-  const is_hidden = context.hidden_tables?.includes('system.cohorts') === true
+  const is_hidden = context.hidden_tables.includes('system.cohorts')
   const names = is_hidden ? [] : all.map((cohort) => cohort.name)
   const hint = suggestName(value, names)
   throw refuse(`Could not find a cohort with the name '${value}'${hint}`, right)

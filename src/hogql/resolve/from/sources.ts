@@ -159,7 +159,7 @@ function scan(table: ScanDef, resolver: Resolver): Scan {
 
 /** Refuses a table that this query may not read. */
 export function requireShown(table: string, { context }: Resolver): void {
-  if (context.hidden_tables?.includes(table) !== true) return
+  if (!context.hidden_tables.includes(table)) return
   const detail = `You do not have access to what this query reads: ${table}.`
   throw new Refusal('permission_denied', detail)
 }

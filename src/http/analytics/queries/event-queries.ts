@@ -36,7 +36,8 @@ export async function queryEvents(
     },
     { filters: null, variables: null },
     {
-      project,
+      // The texts are the server's own, and no caller reads their rows.
+      project: { ...project, hidden_tables: [] },
       property_types: app.definitions.propertyTypes(project.id),
       group_types: app.definitions.groupTypes(project.id),
       rows_max: app.query_limits.rows_max,

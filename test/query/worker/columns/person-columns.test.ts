@@ -26,6 +26,7 @@ async function ask(engine: QueryEngine, text: string, has_columns: boolean): Pro
     project_id: 1,
     timezone: 'UTC',
     week_start_day: 0,
+    hidden_tables: [],
     now_us: BigInt(MARCH_US),
     property_types: TYPES,
     has_property_columns: has_columns,
