@@ -10,7 +10,7 @@ import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { Slices } from '../../threads/slices.ts'
 import { DAY_MS, HOUR_MS } from '../../time.ts'
-import type { InsightDates, InsightRange } from '../insight.ts'
+import type { InsightDates } from '../insight.ts'
 import type { InsightDateRange } from './date-range.ts'
 import { fromLocal, localDate, readDate } from './dates.ts'
 
@@ -106,19 +106,6 @@ export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates
     return BigInt(Math.floor(Number(at_us) / 1000) - within_ms) * 1000n
   }
   return instantOf(dateStart(local, interval, dates), dates)
-}
-
-/** Whether two ranges end in the same bucket of the first one's interval. */
-export function endsInSameStep(
-  one: InsightRange,
-  other: InsightRange,
-  dates: InsightDates,
-): boolean {
-  const { interval, ends_at_ms } = one
-  if (interval === null || ends_at_ms === null || other.ends_at_ms === null) return true
-  if (ends_at_ms === other.ends_at_ms) return true
-  const startOf = (at_ms: number): bigint => stepStart(BigInt(at_ms) * 1000n, interval, dates)
-  return startOf(ends_at_ms) === startOf(other.ends_at_ms)
 }
 
 /** The beginning of the bucket `count` after (or, negative, before) the one that begins at an instant. */

@@ -5,7 +5,6 @@ import type { CompiledQuery } from '../../hogql/compile.ts'
 import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
-import { endsInSameStep } from '../../insights/dates/buckets.ts'
 import {
   type InsightAnswer,
   type InsightContext,
@@ -48,9 +47,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
   const text = JSON.stringify(query)
   requireLength(query, text)
   const named = namedDefinitions(query)
-  const rangeAt = (at: Date) => rangeOfInsight(query.kind, query, contextOf(context, at))
-  const prepared_at = context.now ?? new Date()
-  const range = rangeAt(prepared_at)
+  const range = rangeOfInsight(query.kind, query, contextOf(context, context.now ?? new Date()))
   return {
     project_id: project.id,
     caller: project.caller ?? '',
@@ -63,11 +60,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       named.has_path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,
     ]),
-    freshness: {
-      ...range,
-      hadSameEnd: (then_ms) =>
-        endsInSameStep(range, rangeAt(new Date(then_ms)), projectDates(project, prepared_at)),
-    },
+    freshness: range,
     labels: [query.kind],
     echo: { query },
     compute: (ask, now) => compute(query, { context, ask, now }),
