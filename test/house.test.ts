@@ -13,6 +13,7 @@ const TOP_LEVEL = new Set([
   'README.md',
   'bun.lock',
   'bunfig.toml',
+  'docs',
   'package.json',
   'sql',
   'src',

@@ -35,7 +35,7 @@ function lesserShipper([name, grants]: (typeof LESSER_SHIPPERS)[number]): string
 }
 
 /**
- * Users as a real server would have them. `writer` may do everything, `shipper` has the rights that the root README
+ * Users as a real server would have them. `writer` may do everything, `shipper` has the rights that `docs/clickhouse.md`
  * names, `questions` only reads, with limits it can neither raise nor switch off (a maximum without a minimum lets 0 pass,
  * which means no limit).
  */

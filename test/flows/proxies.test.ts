@@ -1,4 +1,4 @@
-/** The README's examples for Caddy and nginx, started as printed there: SDKs through them, with TLS and below a path. */
+/** The examples of `docs/running.md` for Caddy and nginx, started as printed there: SDKs through them, with TLS and below a path. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
@@ -12,15 +12,15 @@ import { API_TOKEN, askHogQL, freePort, type Server, startServer } from './proce
 
 setDefaultTimeout(180_000)
 
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8')
+const RUNNING = readFileSync(join(import.meta.dir, '../../docs/running.md'), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-proxies-'))
 
 /** The address that the examples name. */
 const UPSTREAM = '127.0.0.1:8000'
 
-/** The one block of the README in that language, with this test's server for the example's. */
+/** The one example in that language, with this test's server for the example's. */
 function exampleOf(language: string, server: Server): string {
-  const blocks = README.split(`\`\`\`${language}\n`).slice(1)
+  const blocks = RUNNING.split(`\`\`\`${language}\n`).slice(1)
   const [text = ''] = blocks[0]?.split('```') ?? []
   expect(blocks).toHaveLength(1)
   return text.replaceAll(UPSTREAM, new URL(server.url).host)
@@ -33,7 +33,7 @@ type ProxySetup = {
   readonly ports: { readonly own: number; readonly shared: number }
 }
 
-/** The README's example for a proxy, as this test serves it. */
+/** The example for a proxy, as this test serves it. */
 const EXAMPLES: Readonly<Record<ProxyName, (setup: ProxySetup) => string>> = {
   caddy: caddyExample,
   nginx: nginxExample,
@@ -70,7 +70,7 @@ function sendFrom(address: string, url: string, ca: string, body: string): Promi
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.each(PROXIES)('behind $name as in the README', (proxy_kind) => {
+describe.each(PROXIES)('behind $name as in the documentation', (proxy_kind) => {
   const { name, program } = proxy_kind
   // Skipped where the program is not installed (Debian: caddy, nginx-light), or openssl.
   const tests = describe.skipIf(program === null || NO_OPENSSL !== null)

@@ -118,5 +118,5 @@ test('so can what is packed; the program is there as a command', async () => {
   const names = (await Array.fromAsync(files)).map((path) => path.split('/').at(-1) ?? '')
   // Bun makes node_modules there for the file of macros.
   const own = names.filter((name) => name !== 'node_modules')
-  expect(own.toSorted()).toEqual(['README.md', 'dist', 'package.json', 'sql', 'src'])
+  expect(own.toSorted()).toEqual(['README.md', 'dist', 'docs', 'package.json', 'sql', 'src'])
 })
