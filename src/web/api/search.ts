@@ -1,11 +1,10 @@
-/** Finds stored things by name: insights, boards, flags, persons, events. */
-import { keepPreviousData, useQueries } from '@tanstack/preact-query'
-import { PROJECT_PAGES } from '../pages.ts'
+/** Finds stored things by name: insights, boards, persons, events. */
+import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
 import { eventTitle } from '../parts/names.ts'
 import { useProject } from '../state/project.tsx'
-import { call } from './calls/call.ts'
+import { ApiError, type CallOptions, call } from './calls/call.ts'
 import { useSettled } from './definitions.ts'
 
 /** A thing that was found, and its address within the project. */
@@ -14,7 +13,7 @@ type FoundThing = ComboOption & { readonly href: string }
 type Fields = Readonly<Record<string, unknown>>
 
 type SearchFamily = {
-  /** The page that shows a thing; families without their page are not searched. */
+  /** The page that shows a thing. */
   readonly page: string
   readonly path: string
   readonly group: string
@@ -48,13 +47,6 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     read: ({ id, name }) => ({ id, text: name }),
   },
   {
-    page: 'flags',
-    path: 'feature_flags/',
-    group: 'Flags',
-    icon: 'flags',
-    read: ({ id, key, name }) => ({ id, text: key, hint: name }),
-  },
-  {
     page: 'persons',
     path: 'persons/',
     group: 'Persons',
@@ -77,30 +69,38 @@ const LETTERS_MIN = 2
 
 type SearchOutcome = { readonly things: readonly FoundThing[]; readonly is_loading: boolean }
 
-/** Searches all families that have a page; a family that the user may not see is left out. */
+/** Searches all families; what they find comes at once, so that no choice moves under the pointer. */
 export function useSearchAll(search: string): SearchOutcome {
   const { id } = useProject()
   const text = useSettled(search.trim())
-  const families = SEARCH_FAMILIES.filter(({ page }) =>
-    PROJECT_PAGES.some(({ folder }) => folder === page),
-  )
-  const answers = useQueries({
-    queries: families.map(({ path }) => ({
-      queryKey: ['search', id, path, text],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        call<{ readonly results: readonly Fields[] }>('GET', `/api/projects/${id}/${path}`, {
-          query: { search: text, limit: SHOWN_MAX },
-          signal,
-        }),
-      enabled: text.length >= LETTERS_MIN,
-      placeholderData: keepPreviousData,
-    })),
+  const { data, isFetching } = useQuery({
+    queryKey: ['search', id, text],
+    queryFn: async ({ signal }) => {
+      const query = { search: text, limit: SHOWN_MAX }
+      const found = SEARCH_FAMILIES.map((family) => searchFamily(family, id, { query, signal }))
+      return (await Promise.all(found)).flat()
+    },
+    enabled: text.length >= LETTERS_MIN,
+    placeholderData: keepPreviousData,
   })
-  if (search.trim().length < LETTERS_MIN) return { things: [], is_loading: false }
-  const things = families.flatMap((family, index) =>
-    (answers[index]?.data?.results ?? []).slice(0, SHOWN_MAX).map((item) => thingOf(family, item)),
-  )
-  return { things, is_loading: answers.some(({ isFetching }) => isFetching) }
+  const is_long_enough = search.trim().length >= LETTERS_MIN
+  return { things: is_long_enough ? (data ?? []) : [], is_loading: is_long_enough && isFetching }
+}
+
+/** The things of one family; none of one that the user may not see. */
+async function searchFamily(
+  family: SearchFamily,
+  project: number,
+  options: CallOptions,
+): Promise<readonly FoundThing[]> {
+  try {
+    const path = `/api/projects/${project}/${family.path}`
+    const { results } = await call<{ readonly results: readonly Fields[] }>('GET', path, options)
+    return results.slice(0, SHOWN_MAX).map((item) => thingOf(family, item))
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return []
+    throw error
+  }
 }
 
 function thingOf({ page, group, icon, read, href }: SearchFamily, item: Fields): FoundThing {

@@ -37,7 +37,7 @@ function fail(error: ApiError): never {
 
 export type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-type CallOptions = {
+export type CallOptions = {
   /** Sent as JSON. */
   readonly body?: unknown
   /** Query parameters; missing, null and empty ones are left out. */
