@@ -1,12 +1,12 @@
 /** A small round of every bench: what nobody runs for weeks breaks unnoticed. Its figures mean nothing. */
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTestIf } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTestIf } from '../long-tests.ts'
 
-setDefaultTimeout(400_000)
+limitTests(400_000)
 
 /** `bun run check` leaves out those of whole flows and pages, which other tests walk; `check:long` runs all. */
 const SHORT = ['capture', 'import', 'decide', 'question', 'insights'] as const

@@ -1,13 +1,13 @@
 /** The command line about organizations, projects and keys, as people and programs use it. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { commandLine, run } from './command.ts'
 
 /** These start processes, which a busy machine takes its time for. */
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 let folder = ''
 let data_dir = ''

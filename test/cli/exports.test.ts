@@ -1,13 +1,5 @@
 /** What is exported can be imported: the same events and persons, once, whatever the format and wherever it was cut off. */
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  expect,
-  setDefaultTimeout,
-  test,
-} from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import {
   cpSync,
   mkdirSync,
@@ -21,11 +13,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { startTidemark } from '../../src/testing/start.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { commandLine, ENVIRONMENT, run } from './command.ts'
 
 /** These start servers, which a busy machine takes its time for. */
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 let folder = ''
 beforeEach(() => {

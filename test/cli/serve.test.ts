@@ -1,14 +1,14 @@
 /** `serve` and `up` as processes: first start, later starts, a folder in use, signals. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { commandLine, ENVIRONMENT, run } from './command.ts'
 
 /** These start processes, which a busy machine takes its time for. */
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 const START_TIMEOUT_MS = 50_000
 

@@ -1,5 +1,5 @@
 /** The compiled executable, alone: an empty folder, an empty environment, no Bun and no Node in sight. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
   copyFileSync,
   existsSync,
@@ -17,7 +17,7 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import { startTidemark } from '../../src/testing/start.ts'
 import { THOROUGHLY } from '../../src/web-build.ts'
 import { unpackWeb } from '../../src/web-pack.ts'
-import { longTest, longTestIf } from '../long-tests.ts'
+import { limitTests, longTest, longTestIf } from '../long-tests.ts'
 import { EVERY_PAGE, fillPages } from '../web/every-page.ts'
 import { openWholeInterface, sidewaysScroll } from '../web/interface.ts'
 import { HAS_BROWSER } from './clients/browser.ts'
@@ -34,7 +34,7 @@ import {
   startServer,
 } from './processes/server.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const ROOT = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-exe-'))

@@ -1,10 +1,10 @@
 /** Flags made through the API, read by posthog-node remotely and locally, and by posthog-js on pages. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { EVERY_CASE } from '../long-tests.ts'
+import { EVERY_CASE, limitTests } from '../long-tests.ts'
 import {
   HAS_BROWSER,
   openBrowser,
@@ -26,7 +26,7 @@ import {
 } from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
-setDefaultTimeout(TIMEOUT_MS)
+limitTests(TIMEOUT_MS)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-flags-'))
 let server: Server
 

@@ -1,5 +1,5 @@
 /** A full disk, a read-only one: nothing is acknowledged that is not kept, reading goes on, and it recovers by itself. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import {
   appendFileSync,
   existsSync,
@@ -12,11 +12,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run as tidemark } from '../cli/command.ts'
-import { longTestIf } from '../long-tests.ts'
+import { limitTests, longTestIf } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from './processes/server.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-full-'))
 const image = join(folder, 'disk.img')

@@ -1,17 +1,17 @@
 /** Backups that a server makes by itself, into a folder and into a bucket, and what it says of those that fail. */
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findNextTime } from '../../src/serve/backups.ts'
 import { BucketServer } from '../backup/store/bucket-server.ts'
 import { type Ran, run } from '../cli/command.ts'
-import { EVERY_CASE } from '../long-tests.ts'
+import { EVERY_CASE, limitTests } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
 import { askHogQL, type Server, type StartOptions, startServer } from './processes/server.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-scheduled-'))
 /** Servers that a failed attempt left. */

@@ -1,8 +1,9 @@
 /** A power cut: what a loop-mounted disk holds at a moment, with everything lost that was not fsynced. */
-import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { limitTests } from '../long-tests.ts'
 import { fewOrMany } from '../random-runs.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
@@ -15,7 +16,7 @@ import {
   startServer,
 } from './processes/server.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const CUTS = fewOrMany(2, 3)
 

@@ -1,9 +1,9 @@
 /** Questions over the wire: the server killed under a background question, callers who hang up, exports that break off. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 const LONG = `SELECT count() FROM numbers(10000000) a CROSS JOIN numbers(10000000) b
@@ -11,7 +11,7 @@ const LONG = `SELECT count() FROM numbers(10000000) a CROSS JOIN numbers(1000000
 const HEADERS = { Authorization: `Bearer ${PERSONAL_API_KEY}`, 'Content-Type': 'application/json' }
 const ENV = { TIDEMARK_QUERY_THREADS: '1', TIDEMARK_EXPORT_ROWS_MAX: '1000000' }
 const TEST_MS = 180_000
-setDefaultTimeout(TEST_MS)
+limitTests(TEST_MS)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-questions-'))
 let server: Server

@@ -1,14 +1,14 @@
 /** A question that takes too long ends alone: it is refused, events keep coming in, the next question is answered. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askHogQL, PERSONAL_API_KEY, type Server, startServer } from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
-setDefaultTimeout(TIMEOUT_MS)
+limitTests(TIMEOUT_MS)
 /** Time enough for the short questions beside the long ones, also on a machine that does other things. */
 const QUERY_TIMEOUT_S = '3'
 /** 5000 events three times over: years of work for any engine. */

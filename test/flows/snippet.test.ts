@@ -1,10 +1,10 @@
 /** A site that loads the web client from the server itself, as the HTML snippet does, with a survey on it. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { EVERY_CASE } from '../long-tests.ts'
+import { EVERY_CASE, limitTests } from '../long-tests.ts'
 import { HAS_BROWSER, openBrowser, openVisitor } from './clients/browser.ts'
 import { askUntil } from './clients/patience.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from './processes/server.ts'
 
 const TIMEOUT_MS = 180_000
-setDefaultTimeout(TIMEOUT_MS)
+limitTests(TIMEOUT_MS)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-snippet-'))
 let server: Server
 let browser: Browser

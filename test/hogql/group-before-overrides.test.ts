@@ -1,11 +1,12 @@
 /** A law of the pass groupBeforeOverrides: groups made of stored persons first have the rows of groups made of events. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { openWorld, type World } from './engine.ts'
 import { personId } from './rows.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 let world: World
 beforeAll(async () => {

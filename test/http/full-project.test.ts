@@ -3,16 +3,17 @@
  * is sent, while each kind is full. A turn of an event loop is measured in processor time, since a busy machine stretches
  * any other. By default the project keeps fewer; FULL_PROJECT=1 fills all of it: `bun run check:long`.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
 import { MIB } from '../../src/bytes.ts'
 import { createEventLoops, takeLongestTurn } from '../../src/threads/loop-memory.ts'
 import { pathIn } from '../attack/route-attacks.ts'
+import { limitTests } from '../long-tests.ts'
 import { measureTurns } from '../threads/longest-turn.ts'
 import { allWrites, fillProject, type Stock } from './full-project.ts'
 import { openWorld, type World } from './world.ts'
 
-setDefaultTimeout(900_000)
+limitTests(900_000)
 
 const IS_FULL = Bun.env['FULL_PROJECT'] === '1'
 const FULLNESS = IS_FULL ? { things: 20_000, flags: 5000 } : { things: 1000, flags: 500 }

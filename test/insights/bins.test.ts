@@ -1,12 +1,13 @@
 /** Histograms of retention and funnels: as if every event carried the name of its bin, and the same people behind them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { binEdges, NO_VALUE } from '../../src/insights/members/breakdown.ts'
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
+import { limitTests } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, type Sent } from './world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 const DAY_MS = 86_400_000

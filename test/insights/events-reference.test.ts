@@ -1,10 +1,11 @@
 /** Lists of events of any history beside the same list over rows in memory: conditions, orders, pages, what is gathered. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { InsightWorld } from './world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-10T12:00:00Z'
 const NOW_MS = Date.parse(NOW)

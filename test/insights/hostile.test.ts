@@ -1,12 +1,13 @@
 /** Queries with something else in the place of any part: answered, or refused with a reason; never a fault of ours. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { InsightQueries } from '../../src/contract/insights/kinds.ts'
 import { ODD, placesIn, withOdd } from '../http/bodies/odd-values.ts'
+import { limitTests } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { type Histories, type History, openHistories } from './history.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 

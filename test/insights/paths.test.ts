@@ -1,13 +1,14 @@
 /** Paths: examples worked by hand, and any history against plain loops over rows. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { PathsFilter, PathsQuery } from '../../src/contract/insights/paths.ts'
 import { globPattern } from '../../src/insights/paths/items.ts'
 import { pathActors, reachable } from '../../src/insights/paths/paths.ts'
+import { limitTests } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { InsightWorld, insightContext, type Sent } from './world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-06T12:00:00Z'
 const PAGES: PathsFilter = { includeEventTypes: ['$pageview'] }

@@ -1,15 +1,16 @@
 /** Mistakes in HogQL are refused in our words, and every time that is answered is of the years 1 to 9999. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import { limitTests } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { MISTAKES } from './mistaken-statements.ts'
 import { MARCH_US, World } from './world.ts'
 
-setDefaultTimeout(1_800_000)
+limitTests(1_800_000)
 
 const CONTEXT: CompileContext = {
   project_id: 1,

@@ -1,5 +1,5 @@
 /** Servers that share a ClickHouse: one of them has a project, one copy of a folder sends, whoever comes first. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,11 +23,11 @@ import {
   serverLog,
   startServer,
 } from '../flows/processes/server.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { rejectionOf } from '../rejection.ts'
 import { nodesAt } from './shipping-world.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const NOW = new Date('2026-03-01T00:00:00.000Z')
 const OTHER_TOKEN = 'phc_of_other'

@@ -1,15 +1,15 @@
 /** Persons, overrides, groups and cohorts in ClickHouse, removals on every shard, retention, and a restored folder's persons. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { EventLog } from '../../src/storage/log/event-log.ts'
 import { GroupStore } from '../../src/storage/persons/group-store.ts'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { idOf, MARCH_US } from '../query/world.ts'
 import { rejectionOf } from '../rejection.ts'
 import { expireNothing, openShipper, ShippingWorld } from './shipping-world.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const PERSON = `insert or replace into persons (project_id, id, created_at, properties, is_identified, version, is_deleted, change)
 values (1, ?, ?, ?, 1, 3, ?, ?)`

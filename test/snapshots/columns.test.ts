@@ -1,16 +1,17 @@
 /** Property columns: a query has the same answer whether a property is in a column or in JSON, whatever it holds. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { KnownPropertyType } from '../../src/hogql/context.ts'
 import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import { listAllFiles } from '../../src/storage/files/manifest.ts'
 import { readColumns } from '../../src/storage/files/property-columns.ts'
+import { limitTests } from '../long-tests.ts'
 import { MARCH_US, World } from '../query/world.ts'
 import { randomRuns } from '../random-runs.ts'
 import { createJob } from './snapshot-world.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const TYPES: ReadonlyMap<string, KnownPropertyType> = new Map([
   ['event:num', 'Numeric'],

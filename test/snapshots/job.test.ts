@@ -1,5 +1,5 @@
 /** Snapshots with real processes: answers stay the same through them, and a crash at any step loses and doubles nothing. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
@@ -7,7 +7,7 @@ import { readLogState } from '../../src/storage/files/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/files/parquet.ts'
 import type { NewFiles } from '../../src/storage/log/event-log.ts'
 import { childrenOf } from '../flows/processes/processes.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
 import {
   createJob,
@@ -27,7 +27,7 @@ import {
   until,
 } from './snapshot-world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 /** Of those that may be gone before one looks. */
 function isSnapshotProcess(pid: number): boolean {

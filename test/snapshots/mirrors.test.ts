@@ -1,5 +1,5 @@
 /** Persons in files: whatever happens to them or to the files, queries answer what events.db says. */
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { chmodSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
 import { neededColumnName } from '../../src/column-names.ts'
@@ -13,12 +13,12 @@ import {
   listMirrorMarks,
   type ReplicaFile,
 } from '../../src/storage/files/replica-files.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import { randomRuns } from '../random-runs.ts'
 import { createJob, FAULT_CHAINS, failure, filesOnDisk, type JobOptions } from './snapshot-world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 /** Whatever changed is written; files are small, and few changes are taken at a time. */
 const EAGER: ReplicaRule = {

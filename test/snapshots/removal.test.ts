@@ -1,6 +1,6 @@
 /** Events of deleted persons: gone from answers at once, from the log and every file soon, whatever is cut off meanwhile. */
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, truncateSync } from 'node:fs'
 import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
@@ -9,6 +9,7 @@ import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
 import { EventRemovalList } from '../../src/storage/log/event-removals.ts'
 import { listPendingRemovals } from '../../src/storage/log/pending-removals.ts'
+import { limitTests } from '../long-tests.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import {
   createJob,
@@ -24,7 +25,7 @@ import {
   stopsAt,
 } from './snapshot-world.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const ANN = idOf(1)
 const BEN = idOf(2)

@@ -1,5 +1,5 @@
 /** Small months that are over share a file; late events, deletions, retention and exports are as if they did not. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportProject } from '../../src/backup/export.ts'
@@ -7,11 +7,11 @@ import { type CompactionRule, planCompaction } from '../../src/snapshots/plan-co
 import { firstMonthOf, hasMonth, isShared } from '../../src/storage/files/file-months.ts'
 import type { FileRow } from '../../src/storage/log/event-log.ts'
 import { EventRemovalList } from '../../src/storage/log/event-removals.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { ask, MARCH_US, World } from '../query/world.ts'
 import { createJob, DAY_US, files, fingerprints, sendMixed } from './snapshot-world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const MIB = 1024 * 1024
 const HOUR_US = 3_600_000_000

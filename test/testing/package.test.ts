@@ -1,13 +1,13 @@
 /** The package in an empty project: the README's sample runs there, with the folder added and with what is packed. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 import { ENVIRONMENT } from '../cli/command.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const ROOT = join(import.meta.dir, '../..')
 

@@ -1,13 +1,13 @@
 /** Servers for tests: started with `startTidemark` and with `serve --ephemeral`, as other projects do. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { PostHog } from 'posthog-node'
 import { startTidemark, type TestServer } from '../../src/testing/start.ts'
 import { commandLine, ENVIRONMENT, run } from '../cli/command.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { rejectionOf } from '../rejection.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 /** Sends one event as an SDK does; returns the status. */
 async function capture(

@@ -1,8 +1,8 @@
 /** Boards: tiles by pointer and keys, filters for all of them, answers asked again, and the public link. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -16,7 +16,7 @@ import {
   sidewaysScroll,
 } from './interface.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 const boardsPath = () => `/api/projects/${ui.project}/dashboards/`
 

@@ -1,8 +1,8 @@
 /** The page of events: what comes in is listed as it comes, with columns, details, warnings and files. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -13,7 +13,7 @@ import {
   SCREENS,
 } from './interface.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 let ui: Interface
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 /** Explore is right: filters of every owner, totals of breakdowns, odd values, and the project's own clock. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { shortNames } from '../../src/web/parts/charts/chart-data.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   expectFits,
   findBarriers,
@@ -13,7 +13,7 @@ import {
   spokenBuckets,
 } from './interface.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 type Query = Readonly<Record<string, unknown>>
 type Line = { readonly data: readonly number[]; readonly days: readonly string[] }

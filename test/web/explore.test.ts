@@ -1,9 +1,9 @@
 /** Explore in Chromium: every kind of question shows the API's numbers, by pointer and by keyboard, in every state. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { askUntil } from '../flows/clients/patience.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   expectFits,
   expectOpen,
@@ -18,7 +18,7 @@ import {
 } from './interface.ts'
 import { PASSWORD } from './shared.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const PAGEVIEW = { kind: 'EventsNode', event: '$pageview' }
 const CREATED = { kind: 'EventsNode', event: 'document_created' }

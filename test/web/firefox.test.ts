@@ -1,11 +1,11 @@
 /** The main road in Firefox: logging in, Start, Web, a chart in Explore, a SQL query. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { longTest } from '../long-tests.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { limitTests, longTest } from '../long-tests.ts'
 import { ENTER, ESCAPE, type Firefox, HAS_FIREFOX, openFirefox } from './firefox.ts'
 import { type Interface, openInterface } from './interface.ts'
 import { EMAIL, PASSWORD } from './shared.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const DAILY = {
   kind: 'TrendsQuery',

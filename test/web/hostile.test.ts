@@ -1,8 +1,8 @@
 /** What comes from events is text: no name, property, URL or value runs as a script, becomes markup or breaks the layout, on any page. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   expectFits,
   goInside,
@@ -13,7 +13,7 @@ import {
   widthsOf,
 } from './interface.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const MARKUP = '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>'
 

@@ -1,11 +1,11 @@
 /** Logging in, in Chromium: the first setup, the login, invites, links that set a password. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { makeLoginLink } from '../../src/projects/users/login-links.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type WebWorld } from './web-world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 describe.skipIf(!HAS_BROWSER)('logging in', () => {
   let web: WebWorld

@@ -1,8 +1,8 @@
 /** The pages Web and Boards, and what holds for every page: their figures are the API's, their addresses bring them back, nothing bars anyone. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -15,7 +15,7 @@ import {
   widthsOf,
 } from './interface.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 let ui: Interface
 let board_id = 0

@@ -1,11 +1,11 @@
 /** One person's page: sessions, cohorts, flags with reasons, merges in trouble, and deletion. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import { findBarriers, type Interface, openInterface, sidewaysScroll } from './interface.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 type Sent = {
   readonly event: string

@@ -1,7 +1,7 @@
 /** Persons and groups: lists, one group with its persons, and what undoing a merge would change. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -13,7 +13,7 @@ import {
   sidewaysScroll,
 } from './interface.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 let ui: Interface
 beforeAll(async () => {

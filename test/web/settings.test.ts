@@ -1,10 +1,10 @@
 /** Settings in Chromium: the project, people, keys, the account. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 describe.skipIf(!HAS_BROWSER)('settings', () => {
   let web: WebWorld

@@ -1,7 +1,7 @@
 /** What is around every page: menu, palette, keys, help, themes, errors that pass, on all widths. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -15,7 +15,7 @@ import {
 } from './interface.ts'
 import { PASSWORD } from './shared.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 describe.skipIf(!HAS_BROWSER)('the shell', () => {
   let ui: Interface

@@ -1,8 +1,8 @@
 /** SQL: what is typed, run, shown, filtered, drawn, kept, saved, exported and refused. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import {
   devicesOf,
   expectFits,
@@ -12,7 +12,7 @@ import {
   SCREENS,
 } from './interface.ts'
 
-setDefaultTimeout(90_000)
+limitTests(90_000)
 
 let ui: Interface
 beforeAll(async () => {

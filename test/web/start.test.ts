@@ -1,11 +1,11 @@
 /** The road from an empty folder to a first event, a session that ends in mid-work, and two tabs. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sessions } from '../../src/projects/tables.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { longTest } from '../long-tests.ts'
+import { limitTests, longTest } from '../long-tests.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 describe.skipIf(!HAS_BROWSER)('start', () => {
   let web: WebWorld

@@ -1,8 +1,8 @@
 /** What every page holds in every state: slow, failing, empty; by keyboard alone; after a reload and the way back. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE } from '../long-tests.ts'
+import { EVERY_CASE, limitTests } from '../long-tests.ts'
 import { EVERY_PAGE, fillPages, type PageIds, type TestedPage } from './every-page.ts'
 import {
   expectFits,
@@ -14,7 +14,7 @@ import {
   widthsOf,
 } from './interface.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const NAMES = EVERY_PAGE.map(({ name }) => name)
 const DELAY_MS = 300

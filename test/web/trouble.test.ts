@@ -1,10 +1,10 @@
 /** Servers that go, come back and change, sessions and projects that end, storage and clocks that fail: told clearly, and nothing typed is lost. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   findBarriers,
   type Interface,
@@ -16,7 +16,7 @@ import {
 } from './interface.ts'
 import { PASSWORD } from './shared.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const ROOT = join(import.meta.dir, '../..')
 const DAY_MS = 86_400_000

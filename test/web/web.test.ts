@@ -1,9 +1,9 @@
 /** Web analytics: what can be done with every tile, who is behind every number, and the map. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { countryShapes } from '../../src/web/parts/charts/map/world-shapes.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
-import { EVERY_CASE, longTest } from '../long-tests.ts'
+import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   expectSoon,
   findBarriers,
@@ -13,7 +13,7 @@ import {
   settle,
 } from './interface.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const MEMBERS = { dateRange: { date_from: '-7d' }, properties: [], filterTestAccounts: true }
 

@@ -1,5 +1,5 @@
 /** A project moves from one server to another through their APIs: the same answers afterwards, and nothing twice. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { moveIn } from '../../../src/backup/server/move-in.ts'
 import { startTidemark, type TestServer } from '../../../src/testing/start.ts'
-import { longTest } from '../../long-tests.ts'
+import { limitTests, longTest } from '../../long-tests.ts'
 import {
   at,
   COUNTS,
@@ -28,7 +28,7 @@ import {
 } from './two-servers.ts'
 
 /** Two servers start, which a busy machine takes its time for. */
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 let folder = ''
 let source: TestServer

@@ -1,5 +1,5 @@
 /** Backups in a folder and in a bucket of a real server: what is sent, listed, restored and removed, and what is refused. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
@@ -29,12 +29,12 @@ import { openStore } from '../../../src/backup/store/open-store.ts'
 import type { BackupStore } from '../../../src/backup/store/store.ts'
 import { QueryEngine } from '../../../src/query/engine/engine.ts'
 import { openControl } from '../../../src/storage/control/control-db.ts'
-import { longTest } from '../../long-tests.ts'
+import { limitTests, longTest } from '../../long-tests.ts'
 import { ask, World } from '../../query/world.ts'
 import { createJob, FINGERPRINT, IS_EVERY_CELL, sendMixed } from '../../snapshots/snapshot-world.ts'
 import { BucketServer } from './bucket-server.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const DAY_MS = 86_400_000
 const FIRST = new Date('2026-11-20T12:00:00Z')

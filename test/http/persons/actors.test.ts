@@ -1,5 +1,5 @@
 /** People behind a lifecycle, a stickiness and a correlation, asked for with old-style filters over the server's own door. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ANALYSES, type Analysis } from '../../../src/contract/persons/person-analytics.ts'
 import {
   type Histories,
@@ -7,10 +7,11 @@ import {
   openHistories,
   type SentEvent,
 } from '../../insights/history.ts'
+import { limitTests } from '../../long-tests.ts'
 import { isTried } from '../../random-runs.ts'
 import { untold } from '../described.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 

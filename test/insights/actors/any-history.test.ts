@@ -1,13 +1,14 @@
 /** Lists of the people behind a number, of any history, are those that looking at everybody's events finds. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { ActorsSource } from '../../../src/contract/insights/actors.ts'
+import { limitTests } from '../../long-tests.ts'
 import { idOf } from '../../query/world.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { bestTimes, chainsOf } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-06T12:00:00Z'
 const FIRST_MS = Date.UTC(2024, 2, 1)

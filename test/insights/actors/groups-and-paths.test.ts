@@ -1,12 +1,13 @@
 /** Lists of the groups behind a number, and of the people behind a way, of any history: what looking at all events finds. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { ActorsSource } from '../../../src/contract/insights/actors.ts'
+import { limitTests } from '../../long-tests.ts'
 import { idOf } from '../../query/world.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-06T12:00:00Z'
 const FIRST_MS = Date.UTC(2024, 2, 1)

@@ -1,10 +1,11 @@
 /** Paths of a funnel's actors over random histories, over the server's own door, beside a plain reference. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories } from '../history.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const NOW = '2026-03-10T12:00:00Z'
 const DAY = Date.UTC(2026, 2, 3)

@@ -1,12 +1,13 @@
 /** Look-ups and one person's sessions, of any history, beside the same over rows in memory. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { TimelineEntry } from '../../../src/insights/sessions-timeline.ts'
+import { limitTests } from '../../long-tests.ts'
 import { idOf } from '../../query/world.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-31T12:00:00Z'
 const MINUTE_MS = 60_000

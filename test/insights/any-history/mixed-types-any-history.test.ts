@@ -1,10 +1,11 @@
 /** Values of several types in one batch, over the server's own door: each is read by the type of the first one. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories } from '../history.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const NOW = '2026-03-10T12:00:00Z'
 const NONE = '$$_posthog_breakdown_null_$$'

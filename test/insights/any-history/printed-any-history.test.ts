@@ -1,14 +1,15 @@
 /** The printed HogQL of any question about any history, asked as a text, has the rows of the insight. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { Refusal } from '../../../src/errors.ts'
 import type { ExperimentDefinition } from '../../../src/insights/experiments/known-experiment.ts'
 import type { InsightQueryNode } from '../../../src/query/kinds/insight.ts'
+import { limitTests } from '../../long-tests.ts'
 import { idOf } from '../../query/world.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld, type Sent } from '../world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-08T12:00:00Z'
 const FIRST_MS = Date.UTC(2024, 2, 1)

@@ -1,12 +1,13 @@
 /** Correlations of any history equal what counting its people one by one says. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { FunnelCorrelationQuery } from '../../../src/contract/insights/correlation.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { bestTimes, chainsOf } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-20T12:00:00Z'
 const FIRST_MS = Date.UTC(2024, 2, 1)

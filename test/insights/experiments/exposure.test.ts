@@ -1,10 +1,11 @@
 /** Who counts as exposed, and who came back: random histories against plain readings of the rules. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../history.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 const BEGUN = Date.parse('2024-06-10T00:00:00Z')

@@ -1,10 +1,11 @@
 /** What counts of each person: bounds, thresholds, the days before, loose funnels, time enough; random histories against plain sums. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../history.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 const BEGUN = Date.parse('2024-06-01T00:00:00Z')

@@ -1,12 +1,13 @@
 /** Funnels by the time they are entered: laws against every chain there is, and examples worked by hand. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { bucketOf, bucketRuns, foldEntrances } from '../../../src/insights/folds/entrances.ts'
 import { foldUnorderedEntrances } from '../../../src/insights/folds/unordered-entrances.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { chainsOf, distinctHistories, type Happening, timelineOf } from './histories.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 /** Four buckets of 60 from 0 on: the last histories lie beyond no bucket. */
 const BUCKETS = bucketRuns([0, 60, 120, 180], 240)

@@ -1,10 +1,11 @@
 /** Paths of one actor: laws against plain words, and examples worked by hand. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldPaths, LEFT_OUT, type PathFold } from '../../../src/insights/folds/paths.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 const plain: PathFold = { gap_us: 100, step_limit: 5, has_start: false, has_end: false }
 

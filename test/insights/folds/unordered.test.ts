@@ -1,11 +1,12 @@
 /** Unordered funnels: against every window there is. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldUnordered } from '../../../src/insights/folds/unordered.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { type Happening, mostSteps, timelineOf } from './histories.ts'
 
-setDefaultTimeout(60_000)
+limitTests(60_000)
 
 const STEPS = 4
 

@@ -1,12 +1,13 @@
 /** Funnels of any history, through the query process, equal what looking at every chain of events says. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { FunnelsQuery } from '../../../src/contract/insights/funnels.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { bestTimes, chainsOf, type Happening, mostSteps } from '../folds/histories.ts'
 import { InsightWorld } from '../world.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const NOW = '2024-05-01T12:00:00Z'
 const STEPS = 3

@@ -1,13 +1,14 @@
 /** Retention: examples worked by hand, and any history beside a plain reference. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { RetentionQuery } from '../../../src/contract/insights/retention.ts'
 import type { InsightQueryNode } from '../../../src/query/kinds/insight.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 import { type Period, type Retention, type Row, retentionOf } from './reference.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-13T12:00:00Z'
 

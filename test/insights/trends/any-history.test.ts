@@ -1,9 +1,10 @@
 /** Trends, lifecycles and stickiness of any history, in any zone, equal what a plain count over its rows says. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { lifecycleActors } from '../../../src/insights/activity/lifecycle.ts'
 import { stickinessActors } from '../../../src/insights/activity/stickiness.ts'
 import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import {
   CALENDAR,
@@ -26,7 +27,7 @@ import {
   stepsByPerson,
 } from './reference.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const NOW = '2024-05-01T12:00:00Z'
 const world = new InsightWorld()

@@ -1,13 +1,14 @@
 /** Whatever is asked of events over time is answered or refused in words, never with a fault of ours. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { INSIGHT_QUERIES } from '../../../src/contract/insights/kinds.ts'
 import { ERRORS, Refusal } from '../../../src/errors.ts'
 import { validatorOf } from '../../../src/http/bodies/shape.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { trendsWorld } from './world.ts'
 
-setDefaultTimeout(300_000)
+limitTests(300_000)
 
 const NOW = '2024-03-12T12:00:00Z'
 const world = trendsWorld()

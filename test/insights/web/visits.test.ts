@@ -1,11 +1,12 @@
 /** Visits of any history beside a plain reference: totals, tables, and the time before. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { InsightWorld } from '../world.ts'
 import { daysBefore, overviewOf, type Row, tableOf, visitsOf } from './visits-reference.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 const NOW = '2024-03-20T12:00:00Z'
 

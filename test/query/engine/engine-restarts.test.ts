@@ -1,14 +1,14 @@
 /** The query process is replaced: for want of address space, by force, at failed starts; the one who caused it waits. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ProjectBackoff } from '../../../src/query/engine/backoff.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
-import { longTest } from '../../long-tests.ts'
+import { limitTests, longTest } from '../../long-tests.ts'
 import { fewOrMany } from '../../random-runs.ts'
 import { ask, deafQuery, question, refusal, World } from '../world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const ONE = 'select 1 where $1 > 0'
 /** Runs until it is interrupted, and takes no processor time. */

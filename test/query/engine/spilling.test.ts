@@ -1,11 +1,11 @@
 /** Queries that sort more than fits into memory: where they spill, how much, and what is left of it. */
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { longTest } from '../../long-tests.ts'
+import { limitTests, longTest } from '../../long-tests.ts'
 import { ask, refusal, World } from '../world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 /** Sorts about twice the memory that it may use. */
 const SORTING = `

@@ -1,5 +1,5 @@
 /** Own columns in shorter forms: every uuid and every time comes back, however far from the event's time it is. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,9 +15,10 @@ import {
   readOwn,
   writeEncodings,
 } from '../../../src/storage/files/column-encodings.ts'
+import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 
-setDefaultTimeout(240_000)
+limitTests(240_000)
 
 type Row = readonly [uuid: string, timestamp_us: bigint, created_us: bigint]
 

@@ -1,9 +1,10 @@
 /** Every value of `refresh`, for every kind of query, in every state of the cache. */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { INSIGHT_QUERIES } from '../../../../src/contract/insights/kinds.ts'
+import { limitTests } from '../../../long-tests.ts'
 import { openWorld, type World } from '../../world.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

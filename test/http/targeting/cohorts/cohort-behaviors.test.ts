@@ -1,10 +1,11 @@
 /** Cohorts of what people did, every kind of it: random histories against plain readings of the rules. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type Histories, openHistories, type SentEvent } from '../../../insights/history.ts'
+import { limitTests } from '../../../long-tests.ts'
 import { randomRuns } from '../../../random-runs.ts'
 
-setDefaultTimeout(120_000)
+limitTests(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 const NOW_MS = Date.parse(NOW)

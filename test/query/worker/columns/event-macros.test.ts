@@ -1,5 +1,5 @@
 /** Each query's own relation of the events: only what it needs, and always the same rows as all of it. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { neededColumnName } from '../../../../src/column-names.ts'
 import { compileHogQL } from '../../../../src/hogql/compile.ts'
@@ -9,12 +9,13 @@ import { NO_OVERRIDES } from '../../../../src/query/worker/columns/person-overri
 import type { FileRow } from '../../../../src/storage/log/event-log.ts'
 import { EventRemovalList } from '../../../../src/storage/log/event-removals.ts'
 import { CONTEXT } from '../../../hogql/engine.ts'
+import { limitTests } from '../../../long-tests.ts'
 import { randomRuns } from '../../../random-runs.ts'
 import { createJob, DAY_US, files } from '../../../snapshots/snapshot-world.ts'
 import { handwritten } from '../../handwritten-sql.ts'
 import { ask, idOf, MARCH_US, question, World } from '../../world.ts'
 
-setDefaultTimeout(180_000)
+limitTests(180_000)
 
 const PLAN = neededColumnName({ kind: 'text', name: 'plan' })
 const PRICE = neededColumnName({ kind: 'number', name: 'price' })
