@@ -28,6 +28,8 @@ const DAILY = {
   dateRange: { date_from: '-14d' },
 }
 const ITEMS = 300
+/** Fewest of the smallest. */
+const SIZES = [0.5, 5e7, 5e7, 1e8, 1e8, 1e8]
 const COMMON = 'https://shop.example/a/long/way/to/the/items'
 
 let web: Interface
@@ -38,7 +40,11 @@ beforeAll(async () => {
     event: 'item seen',
     distinct_id: `visitor ${index % 7}`,
     // The first items are seen most, so that their order is certain.
-    properties: { item: `${COMMON}/${index}`, change: index % 2 === 0 ? -3 : 1 },
+    properties: {
+      item: `${COMMON}/${index}`,
+      change: index % 2 === 0 ? -3 : 1,
+      size: SIZES[index % SIZES.length],
+    },
   }))
   await fetch(`${web.server.url}/batch/`, {
     method: 'POST',
@@ -236,6 +242,36 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     expect(await page.getByRole('combobox', { name: 'Display' }).inputValue()).toBe(
       'ActionsBarValue',
     )
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('of a histogram are in the order of its bins, as bars of one scale', async () => {
+    const query = {
+      ...DAILY,
+      series: [{ ...ITEM, math: 'avg', math_property: 'size' }],
+      breakdownFilter: {
+        breakdowns: [{ property: 'size', type: 'event', histogram_bin_count: 3 }],
+      },
+      trendsFilter: { display: 'ActionsBarValue' },
+    }
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf(query))
+    const bars = page.getByRole('list', { name: 'Totals' }).getByRole('button')
+    await bars.first().waitFor()
+    expect(await bars.locator('> span:first-child').allInnerTexts()).toEqual([
+      '0.5 – 33,333,333.67',
+      '33,333,333.67 – 66,666,666.83',
+      '66,666,666.83 – 100,000,000.01',
+    ])
+    const tracks = await bars
+      .locator('[aria-hidden]')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width))
+    expect(new Set(tracks).size).toBe(1)
+    // No condition of an event says in which bin it is.
+    await bars.first().click()
+    await page.getByRole('list', { name: 'Who is behind the number' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Show only these' }).count()).toBe(0)
     expect(visit.complaints).toEqual([])
   })
 

@@ -35,6 +35,8 @@ export type BreakdownNode = {
   readonly property: string | number
   readonly type: string
   readonly group_type_index?: number | null
+  readonly histogram_bin_count?: number | null
+  readonly normalize_url?: boolean | null
 }
 
 type Settings = Readonly<Record<string, unknown>>

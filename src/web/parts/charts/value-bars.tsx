@@ -1,6 +1,6 @@
 /** Single numbers as horizontal bars, the largest first. */
 import type { VNode } from 'preact'
-import { formatNumber, formatPercent } from '../format.ts'
+import { formatNumber } from '../format.ts'
 import { seriesColour, shortNames } from './chart-data.ts'
 import style from './value-bars.module.css'
 
@@ -16,26 +16,21 @@ type ValueBar = {
 type ValueBarsProps = {
   readonly label: string
   readonly bars: readonly ValueBar[]
-  readonly onPick?: (bar: ValueBar) => void
-  readonly formatValue?: (value: number) => string
-  /** Shows each as a share of their sum, where adding them up makes sense. */
-  readonly has_shares?: boolean
+  readonly onPick: (bar: ValueBar) => void
 }
 
-/** Draws a bar per number; below zero they go to the left. */
-export function ValueBars(props: ValueBarsProps): VNode {
-  const { label, bars, onPick, formatValue = formatNumber, has_shares = false } = props
+/** Draws a bar per number, all on one scale; those below zero are red. */
+export function ValueBars({ label, bars, onPick }: ValueBarsProps): VNode {
   const largest = Math.max(
     0,
     ...bars.map(({ value, before = 0 }) => Math.max(Math.abs(value), before)),
   )
   const names = shortNames(bars.map(({ name }) => name))
-  const sum = bars.reduce((total, { value }) => total + value, 0)
   return (
     <ul class={style.bars} aria-label={label}>
       {bars.map((bar, at) => (
         <li key={bar.key}>
-          <button type="button" disabled={onPick === undefined} onClick={() => onPick?.(bar)}>
+          <button type="button" onClick={() => onPick(bar)}>
             <span class={style.name} title={bar.name}>
               {names[at]}
             </span>
@@ -50,10 +45,7 @@ export function ValueBars(props: ValueBarsProps): VNode {
                 <em style={{ left: `${(bar.before / largest) * 100}%` }} />
               )}
             </span>
-            <span class={style.value}>
-              {formatValue(bar.value)}
-              {has_shares && sum > 0 && <small>{formatPercent(bar.value / sum)}</small>}
-            </span>
+            <span class={style.value}>{formatNumber(bar.value)}</span>
           </button>
         </li>
       ))}

@@ -1,15 +1,28 @@
 /** Values of breakdowns as answers have them. */
+import { formatNumber } from '../../../parts/format.ts'
+import type { BreakdownNode } from '../question.ts'
 
 const EMPTY_VALUE = '$$_posthog_breakdown_null_$$'
 const OTHER_VALUE = '$$_posthog_breakdown_other_$$'
 
-/** A breakdown's value as a label. */
-export function breakdownText(value: unknown): string {
-  if (Array.isArray(value)) return value.map(breakdownText).join(' · ')
+/** A breakdown's value as a label; that of a histogram's bin is `0.5 – 33` in place of `[0.5,33]`. */
+export function breakdownText(
+  value: unknown,
+  breakdowns: readonly BreakdownNode[] | undefined = [],
+): string {
+  if (Array.isArray(value)) {
+    return value.map((one, at) => breakdownText(one, breakdowns.slice(at))).join(' · ')
+  }
   if (value === EMPTY_VALUE || value === '' || value === null) return '(none)'
   if (value === OTHER_VALUE) return 'Other'
+  const ends = breakdowns[0]?.histogram_bin_count ? endsOfBin(value) : []
+  if (ends.length === 2) return ends.map(formatNumber).join(' – ')
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
+
+/** The ends of a histogram's bin: `[0.5,33]` → 0.5, 33. */
+export const endsOfBin = (value: unknown): readonly number[] =>
+  String(value).slice(1, -1).split(',').map(Number)
 
 /** Whether it stands for all values beyond the limit. */
 export function isOther(value: unknown): boolean {

@@ -29,6 +29,8 @@ export function breakdownFilters(
   const breakdowns = breakdownFilter?.breakdowns ?? []
   const values: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (value === undefined || isOther(value)) return []
+  // An event does not have the bin or the address without its ids that the chart shows.
+  if (breakdowns.some((one) => one.histogram_bin_count || one.normalize_url)) return []
   return breakdowns.flatMap(({ property, type, group_type_index }, index): PropertyCondition[] => {
     const one = values[index]
     if (type === 'cohort')

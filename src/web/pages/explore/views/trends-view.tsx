@@ -16,7 +16,7 @@ import { ValueBars } from '../../../parts/charts/value-bars.tsx'
 import { formatNumber } from '../../../parts/format.ts'
 import type { ExploreQuestion } from '../question.ts'
 import { seriesNames } from '../series-names.ts'
-import { breakdownText } from './answers.ts'
+import { breakdownText, endsOfBin } from './answers.ts'
 import { actorsSource, breakdownFilters } from './numbers.ts'
 import style from './result.module.css'
 import { marksOf, type ViewProps } from './view.ts'
@@ -127,7 +127,7 @@ function lineName(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
   const name = seriesNames(series)[action?.order ?? line.order ?? 0]
   const own = action === null || action === undefined || name === undefined ? line.label : name
   if (breakdown_value === undefined) return own
-  const value = breakdownText(breakdown_value)
+  const value = breakdownText(breakdown_value, question.breakdownFilter?.breakdowns)
   return series.length > 1 && action !== null ? `${value} – ${own}` : value
 }
 
@@ -182,12 +182,23 @@ function numberOf(
   }
 }
 
+const isHistogram = ({ breakdownFilter }: ExploreQuestion): boolean =>
+  breakdownFilter?.breakdowns?.length === 1 && !!breakdownFilter.breakdowns[0]?.histogram_bin_count
+
+/** Where a bin begins; values without one come last. */
+function binStart({ breakdown_value }: TrendsSeriesAnswer): number {
+  const [start = Number.NaN] = endsOfBin(breakdown_value)
+  return Number.isNaN(start) ? Number.MAX_VALUE : start
+}
+
 const totalOf = ({ aggregated_value, count }: TrendsSeriesAnswer): number =>
   aggregated_value ?? count
 
 function Totals({ question, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
   const now = results.filter(({ compare_label }) => compare_label !== 'previous')
-  const ranked = now.toSorted((one, other) => totalOf(other) - totalOf(one))
+  const ranked = isHistogram(question)
+    ? now.toSorted((one, other) => binStart(one) - binStart(other))
+    : now.toSorted((one, other) => totalOf(other) - totalOf(one))
   const beforeOf = (line: TrendsSeriesAnswer): TrendsSeriesAnswer | undefined =>
     results.find(
       (one) =>
