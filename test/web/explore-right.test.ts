@@ -332,6 +332,23 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
   })
 })
 
+test.skipIf(!HAS_BROWSER)(
+  'a retention of other editors shows the settings that it lacks as the server takes them',
+  async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const dateRange = { date_from: '-7d' }
+    await page.goto(addressOf({ kind: 'RetentionQuery', dateRange, retentionFilter: {} }))
+    await page.getByRole('row', { name: /Mean/ }).waitFor()
+    const occurrence = page.getByRole('combobox', { name: 'Which occurrence begins' })
+    expect(await occurrence.inputValue()).toBe('retention_recurring')
+    expect(await page.getByRole('button', { name: 'Page view' }).count()).toBe(2)
+    // As many as the range has days.
+    expect(await page.getByRole('spinbutton', { name: 'Number of periods' }).inputValue()).toBe('')
+    expect(visit.complaints).toEqual([])
+  },
+)
+
 describe.skipIf(!HAS_BROWSER)("the project's clock", () => {
   /** Ahead of UTC by thirteen hours; the browser is behind by eight. */
   const ZONE = 'Pacific/Auckland'

@@ -139,7 +139,9 @@ export function entityOf(node: SeriesNode): Settings {
 
 /** The series of a retention's event. */
 export function nodeOf(entity: unknown): SeriesNode {
-  const { id, name, type, properties } = isObject(entity) ? entity : {}
+  // The server's default.
+  if (!isObject(entity)) return PAGEVIEW
+  const { id, name, type, properties } = entity
   const filters = Array.isArray(properties) ? { properties: properties as PropertyCondition[] } : {}
   if (type === 'actions')
     return { kind: 'ActionsNode', id: Number(id), name: String(name ?? id), ...filters }

@@ -69,6 +69,7 @@ const PERIODS = ['Hour', 'Day', 'Week', 'Month'] as const
 const RETENTION_TYPES = [
   { value: 'retention_first_time', text: 'for the first time' },
   { value: 'retention_recurring', text: 'at all' },
+  { value: 'retention_first_ever_occurrence', text: 'for the first time ever' },
 ] as const
 
 /** Edits a retention query: the event that begins it, the returning event, the periods. */
@@ -87,7 +88,7 @@ export function RetentionSettings({ question, onChange }: EditorProps): VNode {
         />
         <Select
           label="Which occurrence begins"
-          value={textOf(filter['retentionType'], 'retention_first_time')}
+          value={textOf(filter['retentionType'], 'retention_recurring')}
           options={RETENTION_TYPES}
           onChange={(retentionType) => set({ retentionType })}
         />
@@ -102,7 +103,7 @@ export function RetentionSettings({ question, onChange }: EditorProps): VNode {
         <span class={style.word}>in</span>
         <NumberField
           label="Number of periods"
-          value={Number(filter['totalIntervals'] ?? 8)}
+          value={Number(filter['totalIntervals'] ?? Number.NaN)}
           max={31}
           onChange={(totalIntervals) => set({ totalIntervals }, true)}
         />
@@ -210,6 +211,7 @@ function TextSetting({ filter, name, label, other, set }: TextSettingProps): VNo
 
 type NumberFieldProps = {
   readonly label: string
+  /** NaN for none. */
   readonly value: number
   readonly min?: number
   readonly max: number
@@ -224,7 +226,8 @@ function NumberField({ label, value, min = 1, max, onChange }: NumberFieldProps)
       aria-label={label}
       min={min}
       max={max}
-      value={Number.isFinite(value) ? value : min}
+      placeholder="all"
+      value={Number.isFinite(value) ? value : ''}
       onChange={(event) => {
         const number = Math.round(event.currentTarget.valueAsNumber)
         if (number >= min && number <= max) onChange(number)
