@@ -10,7 +10,7 @@ export type AlertThreshold = {
   readonly bounds: { readonly lower?: number | null; readonly upper?: number | null }
 }
 
-type AlertRule = {
+export type AlertRule = {
   readonly condition: AlertCondition
   readonly threshold: AlertThreshold
 }

@@ -281,6 +281,20 @@ describe('late data', () => {
     await Promise.all([remove(lack), remove(excess)])
   })
 
+  test('believes a lack of events by hour once the hour has been over for another one, though none comes any more', async () => {
+    const query = { ...TRENDS, interval: 'hour', dateRange: { date_from: '-24h' } }
+    const own = await manage(world, 'POST', '/api/projects/1/insights/', { query })
+    const path = await make({ lower: 1 }, { rest: { insight: own.body['id'] } })
+    clock = new Date('2026-05-04T12:20:00Z')
+    await capture(world, ...paid(1, '2026-05-04T10:30:00Z'))
+    await checks.look()
+    expect(await read(path)).toMatchObject({ state: 'Not firing', checks: [] })
+    await later(1)
+    expect(await read(path)).toMatchObject({ state: 'Firing', checks: [{ calculated_value: 0 }] })
+    expect(messages).toHaveLength(1)
+    await remove(path)
+  })
+
   test.each([
     ['month', '2026-02-01T00:00:00Z', '2026-03-31T12:00:00Z'],
     ['week', '2026-03-22T00:00:00Z', '2026-04-04T12:00:00Z'],

@@ -10,6 +10,7 @@ import {
 } from '../../../dashboards/alert.ts'
 import {
   type AlertPoint,
+  type AlertRule,
   type AlertVerdict,
   judgePoint,
 } from '../../../dashboards/alert-verdict.ts'
@@ -215,21 +216,30 @@ async function readSeries(
   const current = openBucket(days, interval, projectDates(call.project, app.now()))
   const is_ongoing = check_ongoing_interval === true && current !== null
   const index = data.length - (current === null || is_ongoing ? 1 : 2)
-  const value = data[index]
-  if (value === undefined) {
+  const last = judgeAt(rule, data, index)
+  if (last === null) {
     return { kind: 'failed', reason: 'The range of the insight has no interval that is over.' }
   }
-  const point = { value, before: data[index - 1] ?? null }
-  const verdict = judgePoint(rule, point)
+  const { verdict } = last
   const is_unsure = verdict.is_breached && verdict.is_by_lack && current !== null
-  if (!is_unsure) return { kind: 'judged', point, verdict }
+  if (!is_unsure) return last
   // An interval that is not over yet will get more events.
-  if (is_ongoing) return { kind: 'judged', point, verdict: { ...verdict, is_breached: false } }
-  const is_believed = current.open_ms > Math.min(LATE_MS, current.length_ms)
-  if (is_believed || (await hasEventsSince(app, call, current.start))) {
-    return { kind: 'judged', point, verdict }
-  }
-  return { kind: 'later' }
+  if (is_ongoing) return { ...last, verdict: { ...verdict, is_breached: false } }
+  const { open_ms, length_ms, start } = current
+  if (open_ms > LATE_MS || (await hasEventsSince(app, call, start))) return last
+  // Of short intervals the next one is over before a lack is believed: the one before has been over for long enough.
+  const earlier = length_ms <= LATE_MS ? judgeAt(rule, data, index - 1) : null
+  return earlier?.verdict.is_breached === true ? earlier : { kind: 'later' }
+}
+
+type SeriesVerdict = Extract<AlertReading, { readonly kind: 'judged' }>
+
+/** Judges one interval of a line; null where the line has none there. */
+function judgeAt(rule: AlertRule, data: readonly number[], index: number): SeriesVerdict | null {
+  const value = data[index]
+  if (value === undefined) return null
+  const point = { value, before: data[index - 1] ?? null }
+  return { kind: 'judged', point, verdict: judgePoint(rule, point) }
 }
 
 /** The interval that is not over yet: its start in UTC, its length, and since when it is open. */
