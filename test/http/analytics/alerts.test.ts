@@ -162,6 +162,22 @@ describe('an alert', () => {
     await remove(path)
   })
 
+  test('tells again that it fires once its rule was changed, and not at each check', async () => {
+    const path = await make({ upper: 9 })
+    await checks.look()
+    const threshold = { configuration: { type: 'absolute', bounds: { upper: 8 } } }
+    expect((await manage(world, 'PATCH', path, { threshold })).body).toMatchObject({
+      state: 'Not firing',
+    })
+    await checks.look()
+    await later(1)
+    expect(messages.map(({ state, threshold: told }) => [state, told])).toEqual([
+      ['Firing', { configuration: { type: 'absolute', bounds: { upper: 9 } } }],
+      ['Firing', threshold],
+    ])
+    await remove(path)
+  })
+
   test('that is off is not checked', async () => {
     const path = await make({ upper: 9 }, { rest: { enabled: false } })
     await later(100)

@@ -95,7 +95,7 @@ export class AlertChecks extends PeriodicTask {
     }
     const state = stateOf(reading)
     const message = messageOf(app, { alert, insight, reading, state })
-    const is_news = state !== alert.notified_state && alert.webhook_url !== null
+    const is_news = isNews(alert, state) && alert.webhook_url !== null
     const sent = is_news ? await this.#post(alert.webhook_url, message) : null
     if (this.is_open) recordCheck(app.control, alert, checkRecord(alert, reading, sent, now))
   }
@@ -144,6 +144,11 @@ function checkRecord(
       is_notified,
     },
   }
+}
+
+/** Whether a state is worth a message: a changed one, and firing by a rule that was changed since the last message. */
+function isNews({ state: before, notified_state }: Alert, state: AlertState): boolean {
+  return state !== notified_state || (state === 'Firing' && before !== 'Firing')
 }
 
 function stateOf(reading: JudgedReading): AlertState {
