@@ -13,7 +13,10 @@ export const longTestIf = (is_possible: boolean) => test.skipIf(!EVERY_CASE || !
 /** An hour, as `bun run check:long` gives on its command line: a limit that a file sets would replace it. */
 const LONG_MS = 3_600_000
 
-/** Limits the time of each test of a file whose cases are many times more in `bun run check:long`. */
+/** The limit of a test whose cases are many times more in `bun run check:long`, ms. */
+export const limitOf = (ms: number): number => (EVERY_CASE ? LONG_MS : ms)
+
+/** Limits each test of a file as `limitOf` says. */
 export function limitTests(ms: number): void {
-  setDefaultTimeout(EVERY_CASE ? LONG_MS : ms)
+  setDefaultTimeout(limitOf(ms))
 }

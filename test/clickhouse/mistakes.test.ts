@@ -11,6 +11,7 @@ import { workerQuery } from '../../src/query/kinds/hogql.ts'
 import { CONTEXT } from '../hogql/engine.ts'
 import { OWN_ROWS, REFUSED } from '../hogql/isolation/hostile.ts'
 import { REWRITTEN } from '../hogql/isolation/hostile-rewrites.ts'
+import { limitOf } from '../long-tests.ts'
 import { MISTAKES } from '../query/mistaken-statements.ts'
 import { World } from '../query/world.ts'
 import { isTried, randomRuns } from '../random-runs.ts'
@@ -124,7 +125,7 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
       folding: world.openFoldingEngine(),
       data_dir: world.data_dir,
     })
-  }, 120_000)
+  }, limitOf(120_000))
 
   afterAll(async () => {
     engine?.close()
@@ -150,51 +151,63 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
     }
   }
 
-  test('are refused in our words, whichever function and values they put together', async () => {
-    const codes = new Map<string, number>()
-    await fc.assert(
-      fc.asyncProperty(MISTAKES, async (text) => {
-        const code = await outcomeOf(
-          `select ${text}${text.includes(' from ') ? '' : ' from events'}`,
-        )
-        codes.set(code, (codes.get(code) ?? 0) + 1)
-      }),
-      { ...randomRuns(200), endOnFailure: true },
-    )
-    for (const code of ['answered', 'invalid_input', 'query_failed'])
-      expect(codes.get(code)).toBeGreaterThan(2)
-  }, 1_800_000)
+  test(
+    'are refused in our words, whichever function and values they put together',
+    async () => {
+      const codes = new Map<string, number>()
+      await fc.assert(
+        fc.asyncProperty(MISTAKES, async (text) => {
+          const code = await outcomeOf(
+            `select ${text}${text.includes(' from ') ? '' : ' from events'}`,
+          )
+          codes.set(code, (codes.get(code) ?? 0) + 1)
+        }),
+        { ...randomRuns(200), endOnFailure: true },
+      )
+      for (const code of ['answered', 'invalid_input', 'query_failed'])
+        expect(codes.get(code)).toBeGreaterThan(2)
+    },
+    limitOf(1_800_000),
+  )
 
-  test('instants and integers beyond their types are the nearest ones, or none, on shards as on one machine', async () => {
-    const duckdb = world.openEngine()
-    const limits = { rows_default: 100, rows_max: 100 }
-    const query = { project: { id: 1 }, rows_max: 100 }
-    const answers: Record<string, unknown> = {}
-    for (const text of Object.keys(EXTREMES)) {
-      const hogql = `select ${text} from events where event = 'b'`
-      const compile = (dialect?: Dialect) =>
-        workerQuery(compileHogQL(hogql, { ...CONTEXT, limits }, dialect), query)
-      const asked = await Promise.all([
-        engine.ask(compile(clickhouseDialect(PLAIN_STATE)), { timeout_ms: 60_000 }),
-        duckdb.ask(compile(), { timeout_ms: 60_000 }),
-      ])
-      answers[text] = asked.map(({ rows_json }) => JSON.parse(Buffer.from(rows_json).toString()))
-    }
-    expect(answers).toEqual(
-      Object.fromEntries(
-        Object.entries(EXTREMES).map(([text, value]) => [text, [[[value]], [[value]]]]),
-      ),
-    )
-  }, 120_000)
+  test(
+    'instants and integers beyond their types are the nearest ones, or none, on shards as on one machine',
+    async () => {
+      const duckdb = world.openEngine()
+      const limits = { rows_default: 100, rows_max: 100 }
+      const query = { project: { id: 1 }, rows_max: 100 }
+      const answers: Record<string, unknown> = {}
+      for (const text of Object.keys(EXTREMES)) {
+        const hogql = `select ${text} from events where event = 'b'`
+        const compile = (dialect?: Dialect) =>
+          workerQuery(compileHogQL(hogql, { ...CONTEXT, limits }, dialect), query)
+        const asked = await Promise.all([
+          engine.ask(compile(clickhouseDialect(PLAIN_STATE)), { timeout_ms: 60_000 }),
+          duckdb.ask(compile(), { timeout_ms: 60_000 }),
+        ])
+        answers[text] = asked.map(({ rows_json }) => JSON.parse(Buffer.from(rows_json).toString()))
+      }
+      expect(answers).toEqual(
+        Object.fromEntries(
+          Object.entries(EXTREMES).map(([text, value]) => [text, [[[value]], [[value]]]]),
+        ),
+      )
+    },
+    limitOf(120_000),
+  )
 
   // The server's Date has 16 bits, and its Date32 lacks functions: `today() - 30000` is 2121-10-01, of 1942 on one machine.
   test.todo('dates before 1970 and after 2149 are those of one machine')
 
-  test('are refused, or answered, where texts are hostile', async () => {
-    const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
-    const hostile = [...OWN_ROWS, ...REWRITTEN, ...Object.values(REFUSED).flat()]
-    // Every third of the hostile texts, which the walls' tests ask too; with `EVERY_CASE=1` all.
-    const tried = hostile.filter((_, index) => isTried(index, 3))
-    for (const text of [...once, ...REWRITES, ...tried]) await outcomeOf(text)
-  }, 300_000)
+  test(
+    'are refused, or answered, where texts are hostile',
+    async () => {
+      const once = ONCE_FAULTS.map((call) => `select ${call} from events`)
+      const hostile = [...OWN_ROWS, ...REWRITTEN, ...Object.values(REFUSED).flat()]
+      // Every third of the hostile texts, which the walls' tests ask too; with `EVERY_CASE=1` all.
+      const tried = hostile.filter((_, index) => isTried(index, 3))
+      for (const text of [...once, ...REWRITES, ...tried]) await outcomeOf(text)
+    },
+    limitOf(300_000),
+  )
 })

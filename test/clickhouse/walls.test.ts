@@ -12,7 +12,7 @@ import { CONTEXT, openWorld } from '../hogql/engine.ts'
 import { OWN_ROWS } from '../hogql/isolation/hostile.ts'
 import { REWRITTEN } from '../hogql/isolation/hostile-rewrites.ts'
 import { FOREIGN, insertRows, personId } from '../hogql/rows.ts'
-import { longTest } from '../long-tests.ts'
+import { limitOf, longTest } from '../long-tests.ts'
 import { isTried, randomRuns } from '../random-runs.ts'
 import { rejectionOf } from '../rejection.ts'
 import { askClickHouse } from './ask.ts'
@@ -42,7 +42,7 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
         await insertRows(world)
         await copyRows(world.connection, cluster)
         world.close()
-      }, 120_000)
+      }, limitOf(120_000))
 
       afterAll(() => cluster?.[Symbol.asyncDispose]())
 
@@ -71,7 +71,7 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
           expect(shown).toEqual([])
           expect(answered).toBeGreaterThan(HOSTILE.length / 3)
         },
-        600_000,
+        limitOf(600_000),
       )
 
       test('are there for their own project', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { limitTests } from '../long-tests.ts'
+import { limitOf, limitTests } from '../long-tests.ts'
 import { fewOrMany } from '../random-runs.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import { askUntil } from './clients/patience.ts'
@@ -119,7 +119,7 @@ test.skipIf(!canCutPower)(
     }
     expect(answered_at_cut.every((answered) => answered > 0)).toBe(true)
   },
-  180_000,
+  limitOf(180_000),
 )
 
 const EVENTS_PER_REQUEST = 20

@@ -15,6 +15,7 @@ import {
   type PersonProperties,
   PersonStore,
 } from '../../src/storage/persons/person-store.ts'
+import { limitOf } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 
 const LIMITS = { bytes_max: 10_000, properties_max: 1000, merges: new MergeBudget() }
@@ -210,28 +211,32 @@ class World {
   }
 }
 
-test('any events, merges, changes by hand and rollbacks come to the same with and without', () => {
-  for (const name of ['few', 'all']) Bun.spawnSync(['mkdir', '-p', join(folder, name)])
-  // Room for two: senders are remembered from then on, and their persons are soon forgotten.
-  const few = new World('few', 2)
-  const all = new World('all', 1000)
-  let project_id = 0
-  let recalled = 0
-  let strangers = 0
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 5, maxLength: 50 }), (steps) => {
-      project_id += 1
-      for (const one of steps) {
-        if (few.persons.cache.findSender(`${project_id}:${one.id}`) !== null) recalled += 1
-        expect(few.take(project_id, one)).toEqual(all.take(project_id, one))
-        strangers += few.countStrangers(project_id)
-      }
-      expect(few.state(project_id)).toEqual(all.state(project_id))
-    }),
-    randomRuns(10),
-  )
-  expect(recalled).toBeGreaterThan(0)
-  expect(strangers).toBeGreaterThan(0)
-  few.log.close()
-  all.log.close()
-}, 60_000)
+test(
+  'any events, merges, changes by hand and rollbacks come to the same with and without',
+  () => {
+    for (const name of ['few', 'all']) Bun.spawnSync(['mkdir', '-p', join(folder, name)])
+    // Room for two: senders are remembered from then on, and their persons are soon forgotten.
+    const few = new World('few', 2)
+    const all = new World('all', 1000)
+    let project_id = 0
+    let recalled = 0
+    let strangers = 0
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 50 }), (steps) => {
+        project_id += 1
+        for (const one of steps) {
+          if (few.persons.cache.findSender(`${project_id}:${one.id}`) !== null) recalled += 1
+          expect(few.take(project_id, one)).toEqual(all.take(project_id, one))
+          strangers += few.countStrangers(project_id)
+        }
+        expect(few.state(project_id)).toEqual(all.state(project_id))
+      }),
+      randomRuns(10),
+    )
+    expect(recalled).toBeGreaterThan(0)
+    expect(strangers).toBeGreaterThan(0)
+    few.log.close()
+    all.log.close()
+  },
+  limitOf(60_000),
+)

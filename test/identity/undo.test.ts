@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { SPLIT_LENGTH_MAX } from '../../src/identity/changes.ts'
 import { personIdOf } from '../../src/identity/distinct-id.ts'
 import { Folder } from '../ingest/folder.ts'
+import { limitOf } from '../long-tests.ts'
 import { randomRuns } from '../random-runs.ts'
 import { PeopleModel, type Values } from './person-model.ts'
 
@@ -233,38 +234,42 @@ describe('an undone merge', () => {
     expect(everything().ids).toEqual(before.ids)
   })
 
-  test('whatever else was merged and undone, leaves what the merges that stay would have made', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e']
-    const name = fc.constantFrom(...names)
-    const step = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ kind: fc.constant('merge'), one: name, other: name }) },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          kind: fc.constant('set'),
-          one: name,
-          other: fc.constantFrom('x', 'y'),
+  test(
+    'whatever else was merged and undone, leaves what the merges that stay would have made',
+    async () => {
+      const names = ['a', 'b', 'c', 'd', 'e']
+      const name = fc.constantFrom(...names)
+      const step = fc.oneof(
+        { weight: 4, arbitrary: fc.record({ kind: fc.constant('merge'), one: name, other: name }) },
+        {
+          weight: 2,
+          arbitrary: fc.record({
+            kind: fc.constant('set'),
+            one: name,
+            other: fc.constantFrom('x', 'y'),
+          }),
+        },
+        {
+          weight: 3,
+          arbitrary: fc.record({
+            kind: fc.constant('undo'),
+            one: fc.nat(20).map(String),
+            other: name,
+          }),
+        },
+        { weight: 1, arbitrary: fc.record({ kind: fc.constant('split'), one: name, other: name }) },
+      )
+      let run = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14 }), async (steps) => {
+          run += 1
+          await checkAgainstModel(`${run}-`, names, steps)
         }),
-      },
-      {
-        weight: 3,
-        arbitrary: fc.record({
-          kind: fc.constant('undo'),
-          one: fc.nat(20).map(String),
-          other: name,
-        }),
-      },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('split'), one: name, other: name }) },
-    )
-    let run = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14 }), async (steps) => {
-        run += 1
-        await checkAgainstModel(`${run}-`, names, steps)
-      }),
-      randomRuns(8),
-    )
-  }, 120_000)
+        randomRuns(8),
+      )
+    },
+    limitOf(120_000),
+  )
 
   test('leaves who was claimed meanwhile identified, whichever merges go after it', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
@@ -468,23 +473,27 @@ describe('a split', () => {
     expect(peopleOfEvents()[0]).toEqual(['user', fresh?.id])
   })
 
-  test('of one made of more than is given back at once is refused, and its merges can still be undone', async () => {
-    const $set = { large: 'x'.repeat(600_000) }
-    const parts = Array.from(
-      { length: Math.ceil(SPLIT_LENGTH_MAX / 600_000) },
-      (_, index) => `part ${index}`,
-    )
-    await folder.batch(seen('user'))
-    for (const part of parts) await folder.batch(seen(part, $set), merge('user', part))
-    const before = everything()
-    expect(await split('user')).toEqual({ kind: 'too_many' })
-    expect(everything()).toEqual(before)
-    expect((await undo('user')).kind).toBe('changed')
-    expect(folder.partition()).toHaveLength(2)
-    expect((await split('user')).kind).toBe('changed')
-    expect(folder.partition()).toHaveLength(parts.length + 1)
-    expect(folder.person('part 3')?.properties).toMatchObject($set)
-  }, 300_000)
+  test(
+    'of one made of more than is given back at once is refused, and its merges can still be undone',
+    async () => {
+      const $set = { large: 'x'.repeat(600_000) }
+      const parts = Array.from(
+        { length: Math.ceil(SPLIT_LENGTH_MAX / 600_000) },
+        (_, index) => `part ${index}`,
+      )
+      await folder.batch(seen('user'))
+      for (const part of parts) await folder.batch(seen(part, $set), merge('user', part))
+      const before = everything()
+      expect(await split('user')).toEqual({ kind: 'too_many' })
+      expect(everything()).toEqual(before)
+      expect((await undo('user')).kind).toBe('changed')
+      expect(folder.partition()).toHaveLength(2)
+      expect((await split('user')).kind).toBe('changed')
+      expect(folder.partition()).toHaveLength(parts.length + 1)
+      expect(folder.person('part 3')?.properties).toMatchObject($set)
+    },
+    limitOf(300_000),
+  )
 
   test('of a person with one id changes nothing', async () => {
     await folder.batch(seen('a', { x: 1 }))

@@ -10,6 +10,7 @@ import { asText } from '../../../src/flags/operators/value.ts'
 import { valueOf } from '../../../src/flags/result.ts'
 import { type FlagPerson, overlayProperties } from '../../../src/flags/subject.ts'
 import { codePoint } from '../../code-points.ts'
+import { limitOf } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from '../make.ts'
 
@@ -409,37 +410,41 @@ describe("an unmodified posthog-node's own evaluation", () => {
       // The law would hold of a client that decides nothing: see that it decides much.
       expect(answers / questions).toBeGreaterThan(0.5)
     },
-    240_000,
+    limitOf(240_000),
   )
 
-  test('decides every flag with a local verdict when it is told all properties', async () => {
-    let decided = 0
-    await fc.assert(
-      fc.asyncProperty(definitionsOf, asked, async (stored, one) => {
-        const definitions = compileDefinitions(stored)
-        body = localDefinitions(definitions, { project_id: 1, send_cohorts: true })
-        await client.reloadFeatureFlags()
-        // A version is also a word, and a number with a fraction is also a version.
-        const words = {
-          plan: '1.2.3',
-          email: '1.2.3',
-          version: '1.2.3',
-          vip: '1.2.3',
-          note: '1.2.3',
-        }
-        const own = { ...words, age: 2.5, since: isoDaysAgo(3) }
-        const told = { ...one, own, company: 'acme', company_properties: own, enrollment: 'true' }
-        const answer = await askClient(told, personOf(told))
-        for (const { key: flag_key, active } of stored.flags) {
-          if (!active || !localVerdict(definitions, flag_key)?.is_local) continue
-          expect(Object.keys(answer.featureFlags ?? {})).toContain(flag_key)
-          decided += 1
-        }
-      }),
-      randomRuns(30),
-    )
-    expect(decided).toBeGreaterThan(100)
-  }, 240_000)
+  test(
+    'decides every flag with a local verdict when it is told all properties',
+    async () => {
+      let decided = 0
+      await fc.assert(
+        fc.asyncProperty(definitionsOf, asked, async (stored, one) => {
+          const definitions = compileDefinitions(stored)
+          body = localDefinitions(definitions, { project_id: 1, send_cohorts: true })
+          await client.reloadFeatureFlags()
+          // A version is also a word, and a number with a fraction is also a version.
+          const words = {
+            plan: '1.2.3',
+            email: '1.2.3',
+            version: '1.2.3',
+            vip: '1.2.3',
+            note: '1.2.3',
+          }
+          const own = { ...words, age: 2.5, since: isoDaysAgo(3) }
+          const told = { ...one, own, company: 'acme', company_properties: own, enrollment: 'true' }
+          const answer = await askClient(told, personOf(told))
+          for (const { key: flag_key, active } of stored.flags) {
+            if (!active || !localVerdict(definitions, flag_key)?.is_local) continue
+            expect(Object.keys(answer.featureFlags ?? {})).toContain(flag_key)
+            decided += 1
+          }
+        }),
+        randomRuns(30),
+      )
+      expect(decided).toBeGreaterThan(100)
+    },
+    limitOf(240_000),
+  )
 })
 
 describe('the definitions for clients', () => {

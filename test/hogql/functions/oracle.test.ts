@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
+import { limitOf } from '../../long-tests.ts'
 import { fillWorld } from '../../oracle/events.ts'
 import { fewOrMany } from '../../random-runs.ts'
 import { CONTEXT, openWorld, type World } from '../engine.ts'
@@ -56,7 +57,7 @@ test.each(
       })
     }
   },
-  60_000,
+  limitOf(60_000),
 )
 
 /** An empty map and an empty array look alike in JSON, as do both nans. */

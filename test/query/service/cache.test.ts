@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { AnswerCache, type ComputedAnswer, openCacheDB } from '../../../src/query/service/cache.ts'
+import { limitOf } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 
 class Folder implements Disposable {
@@ -135,32 +136,39 @@ describe('the cache', () => {
     expect([again.age(1, 'a'), again.age(1, 'b'), again.age(1, 'i')]).toEqual([1, null, 1])
   })
 
-  test('never has more bytes than it may, and forgets the least recently used first', () => {
-    const size = 1000
-    const steps = fc.array(fc.record({ key: fc.integer({ min: 0, max: 30 }), put: fc.boolean() }), {
-      maxLength: 120,
-    })
-    fc.assert(
-      fc.property(steps, (list) => {
-        using folder = new Folder()
-        const cache = new AnswerCache(openCacheDB(folder.path), 10_000)
-        // The model: keys in the order of their last use.
-        let order: number[] = []
-        list.forEach(({ key, put }, now) => {
-          const known = order.includes(key)
-          if (put) cache.put(1, `${key}`, answer('x'.repeat(size)), now)
-          const found = cache.find(1, `${key}`, now) !== null
-          expect(found).toBe(put || known)
-          if (found) order = [...order.filter((other) => other !== key), key]
-          const { answers, byte_count } = cache.state
-          expect(byte_count).toBeLessThanOrEqual(10_000)
-          order = order.slice(-answers)
-          expect(order.map((other) => cache.age(1, `${other}`))).toEqual(order.map(() => 1))
-        })
-      }),
-      randomRuns(8),
-    )
-  }, 60_000)
+  test(
+    'never has more bytes than it may, and forgets the least recently used first',
+    () => {
+      const size = 1000
+      const steps = fc.array(
+        fc.record({ key: fc.integer({ min: 0, max: 30 }), put: fc.boolean() }),
+        {
+          maxLength: 120,
+        },
+      )
+      fc.assert(
+        fc.property(steps, (list) => {
+          using folder = new Folder()
+          const cache = new AnswerCache(openCacheDB(folder.path), 10_000)
+          // The model: keys in the order of their last use.
+          let order: number[] = []
+          list.forEach(({ key, put }, now) => {
+            const known = order.includes(key)
+            if (put) cache.put(1, `${key}`, answer('x'.repeat(size)), now)
+            const found = cache.find(1, `${key}`, now) !== null
+            expect(found).toBe(put || known)
+            if (found) order = [...order.filter((other) => other !== key), key]
+            const { answers, byte_count } = cache.state
+            expect(byte_count).toBeLessThanOrEqual(10_000)
+            order = order.slice(-answers)
+            expect(order.map((other) => cache.age(1, `${other}`))).toEqual(order.map(() => 1))
+          })
+        }),
+        randomRuns(8),
+      )
+    },
+    limitOf(60_000),
+  )
 
   test('does not keep what would push out most others', () => {
     using folder = new Folder()

@@ -17,6 +17,7 @@ import {
   statusText,
 } from '../../../src/query/service/status.ts'
 import { StatusStore } from '../../../src/query/service/status-store.ts'
+import { limitOf } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 
 const ASKED = {
@@ -114,36 +115,40 @@ describe('any sequence of what can happen', () => {
     { maxLength: 12 },
   )
 
-  test('leaves a status in order, also over restarts of the store', () => {
-    fc.assert(
-      fc.property(steps, (list) => {
-        const folder = mkdtempSync(join(tmpdir(), 'tidemark-status-'))
-        let db = openCacheDB(folder)
-        let store = new StatusStore(db, 1000)
-        let now_ms = 1
-        store.add(newStatus(ASKED, now_ms))
-        let before: QueryStatus | null = store.find(keyOf(7, 'q1'), now_ms)
-        const results = Buffer.from('{}')
-        for (const { kind, wait_ms } of list) {
-          now_ms += wait_ms
-          if (kind === 'restart') {
-            db.close()
-            db = openCacheDB(folder)
-            store = new StatusStore(db, 1000)
-            store.restart(now_ms)
-          } else store.move(ASKED, eventOf(kind), now_ms, kind === 'finish' ? results : undefined)
-          const after = store.find(keyOf(7, 'q1'), now_ms)
-          checkMove({ before, after, kind, now_ms })
-          const has_results = after !== null && store.findResults(keyOf(7, 'q1')) !== null
-          expect(has_results).toBe(after?.state === 'finished')
-          before = after
-        }
-        db.close()
-        rmSync(folder, { recursive: true, force: true })
-      }),
-      randomRuns(4),
-    )
-  }, 240_000)
+  test(
+    'leaves a status in order, also over restarts of the store',
+    () => {
+      fc.assert(
+        fc.property(steps, (list) => {
+          const folder = mkdtempSync(join(tmpdir(), 'tidemark-status-'))
+          let db = openCacheDB(folder)
+          let store = new StatusStore(db, 1000)
+          let now_ms = 1
+          store.add(newStatus(ASKED, now_ms))
+          let before: QueryStatus | null = store.find(keyOf(7, 'q1'), now_ms)
+          const results = Buffer.from('{}')
+          for (const { kind, wait_ms } of list) {
+            now_ms += wait_ms
+            if (kind === 'restart') {
+              db.close()
+              db = openCacheDB(folder)
+              store = new StatusStore(db, 1000)
+              store.restart(now_ms)
+            } else store.move(ASKED, eventOf(kind), now_ms, kind === 'finish' ? results : undefined)
+            const after = store.find(keyOf(7, 'q1'), now_ms)
+            checkMove({ before, after, kind, now_ms })
+            const has_results = after !== null && store.findResults(keyOf(7, 'q1')) !== null
+            expect(has_results).toBe(after?.state === 'finished')
+            before = after
+          }
+          db.close()
+          rmSync(folder, { recursive: true, force: true })
+        }),
+        randomRuns(4),
+      )
+    },
+    limitOf(240_000),
+  )
 
   type Moved = {
     readonly before: QueryStatus | null
