@@ -70,10 +70,16 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
     .action(async (folder: string | undefined, options: RestoreOptions) => {
       const data_dir = readDataDir(options.dataDir)
       const restored = await restoreAny(folder, options, data_dir)
+      const { made_at, files, passed_by } = restored
+      for (const { key, fault } of passed_by) {
+        console.error(
+          `warning: took the backup of ${made_at}, since the newer ${key} is damaged: ${fault}`,
+        )
+      }
       printResult(
         options,
         { ...restored, data_dir },
-        `restored ${data_dir} as it was at ${restored.made_at}: ${restored.files} files\n${FOREIGN_KEYS}`,
+        `restored ${data_dir} as it was at ${made_at}: ${files} files\n${FOREIGN_KEYS}`,
       )
     })
 
@@ -144,13 +150,17 @@ async function backUpToStore(options: BackupCommandOptions): Promise<void> {
   )
 }
 
-function restoreAny(folder: string | undefined, { from, at }: RestoreOptions, data_dir: string) {
+async function restoreAny(
+  folder: string | undefined,
+  { from, at }: RestoreOptions,
+  data_dir: string,
+) {
   if ((folder === undefined) === (from === undefined)) {
     throw new ConfigError('restore needs the folder of a backup, or --from with a store')
   }
   if (folder !== undefined) {
     if (at !== undefined) throw new ConfigError('--at is only of use with --from')
-    return restoreBackup(folder, data_dir)
+    return { ...(await restoreBackup(folder, data_dir)), passed_by: [] }
   }
   return restoreKept(openConfigured(from).store, at === undefined ? null : readTime(at), data_dir)
 }

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { KIB, MIB } from '../../bytes.ts'
 import { BackupFault } from '../fill-folder.ts'
-import type { BackupStore, BucketAccess } from './store.ts'
+import { type BackupStore, type BucketAccess, StoreFault } from './store.ts'
 
 /** The protocol allows 10,000 parts of one object, each of at least 5 MiB. */
 const PARTS_MAX = 9000
@@ -33,7 +33,7 @@ export function openBucket(bucket: string, prefix: string, access: BucketAccess)
     try {
       return await Promise.race([work, late.promise])
     } catch (error) {
-      throw new BackupFault(`${name}: ${describeError(error)}`)
+      throw new StoreFault(`${name}: ${describeError(error)}`)
     } finally {
       clearTimeout(timer)
     }

@@ -13,7 +13,7 @@ import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../../storage/files/parquet.ts'
 import { BackupFault } from '../fill-folder.ts'
-import type { BackupStore } from './store.ts'
+import { type BackupStore, StoreFault } from './store.ts'
 
 /** The suffix of a file's name until all of it is stored. */
 const UNFINISHED = '.new'
@@ -36,8 +36,9 @@ export function openFolderStore(folder: string): BackupStore {
       const path = join(folder, key)
       requirePlainFolder(dirname(path))
       const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(
-        (error: Error) => {
-          throw new BackupFault(`${path} cannot be read: ${error.message}`)
+        (error: NodeJS.ErrnoException) => {
+          const Fault = error.code === 'ELOOP' ? BackupFault : StoreFault
+          throw new Fault(`${path} cannot be read: ${error.message}`)
         },
       )
       try {

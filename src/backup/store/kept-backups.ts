@@ -10,7 +10,7 @@ import { type BackedUp, type Checksums, findChecksums, parseList } from '../cont
 import { findFaults } from '../doctor.ts'
 import { BackupFault, fillFolder } from '../fill-folder.ts'
 import { type RestoredBackup, restoreFrom } from '../restore.ts'
-import type { BackupStore } from './store.ts'
+import { type BackupStore, StoreFault } from './store.ts'
 
 /** The number of backups that are kept, or of days for which they are. */
 type BackupRetention = { readonly unit: 'backups' | 'days'; readonly number: number }
@@ -39,13 +39,23 @@ type KeepRequest = {
   readonly retention: BackupRetention | null
 }
 
+/** The key of a list that cannot be read as the list of a backup, with the reason. */
+type UnreadableList = {
+  readonly key: string
+  readonly fault: string
+  /** False where the store cannot be reached or refuses: the list may be sound. */
+  readonly is_damaged: boolean
+}
+
+/** A newer backup that is damaged, so that an older one was restored. */
+type PassedBackup = { readonly key: string; readonly fault: string }
+
 type ListedBackup = KeptBackup & { readonly key: string; readonly checksums: Checksums }
 
 type StoreContents = {
   /** From the oldest to the newest. */
   readonly backups: readonly ListedBackup[]
-  /** Keys in the folder of lists that cannot be read as the list of a backup, with the reason. */
-  readonly unreadable: readonly { readonly key: string; readonly fault: string }[]
+  readonly unreadable: readonly UnreadableList[]
   /** The sizes of all files by checksum. */
   readonly files: ReadonlyMap<string, number>
 }
@@ -125,28 +135,45 @@ async function findStoredFault(store: BackupStore, file: BackedUp): Promise<stri
 /** Lists the backups of a store, from the oldest to the newest, whole or not, and the lists that cannot be read. */
 export async function listBackups(store: BackupStore) {
   const { backups, unreadable } = await readStore(store)
-  return { backups: backups.map(describeBackup), unreadable }
+  return {
+    backups: backups.map(describeBackup),
+    unreadable: unreadable.map(({ key, fault }) => ({ key, fault })),
+  }
 }
 
 /**
  * Restores the newest whole backup that was made at `at` or before it; null is the newest of all. Like a restore from
- * a folder it checks everything that it reads.
+ * a folder it checks everything that it reads. `passed_by` names the damaged ones between `at` and it; one that the
+ * store does not give may be whole, so that nothing is restored.
  */
 export async function restoreKept(
   store: BackupStore,
   at: Date | null,
   data_dir: string,
-): Promise<RestoredBackup> {
-  const { backups } = await readStore(store)
+): Promise<RestoredBackup & { readonly passed_by: readonly PassedBackup[] }> {
+  const { backups, unreadable } = await readStore(store)
   const whole = backups.filter(({ missing }) => missing === 0)
   const chosen = whole.findLast(({ made_at }) => at === null || Date.parse(made_at) <= at.getTime())
+  const isPassed = ({ key }: { readonly key: string }): boolean =>
+    key > (chosen?.key ?? '') && (at === null || key <= listKey(at.toISOString()))
+  const unread = unreadable.filter(isPassed)
+  const refused = unread.find(({ is_damaged }) => !is_damaged)
+  if (refused !== undefined) {
+    const advice = 'try again, or name an earlier time'
+    throw new BackupFault(`${refused.key} may be the newest, ${advice}: ${refused.fault}`)
+  }
   if (chosen === undefined) {
     const oldest = whole[0] === undefined ? '' : `; the oldest is of ${whole[0].made_at}`
     const time = at === null ? '' : ` of ${at.toISOString()} or before`
     throw new BackupFault(`${store.name} has no whole backup${time}${oldest}`)
   }
   const copy = (file: BackedUp, to: string): Promise<void> => fetchFile(store, file, to)
-  return restoreFrom({ checksums: chosen.checksums, copy }, data_dir)
+  const restored = await restoreFrom({ checksums: chosen.checksums, copy }, data_dir)
+  const incomplete = backups.filter(isPassed).map(({ key, missing }) => {
+    return { key, fault: `lacks ${missing} of its files` }
+  })
+  const passed_by = [...unread.map(({ key, fault }) => ({ key, fault })), ...incomplete]
+  return { ...restored, passed_by }
 }
 
 /** Never writes more bytes than the list says. */
@@ -227,15 +254,15 @@ async function readStore(store: BackupStore): Promise<StoreContents> {
   const names = [...(await store.list('backups')).keys()].filter((name) => LIST_NAME.test(name))
   const files = await store.list('files')
   const backups: ListedBackup[] = []
-  const unreadable: { key: string; fault: string }[] = []
+  const unreadable: UnreadableList[] = []
   for (const name of names.toSorted()) {
     const key = `backups/${name}`
     try {
       backups.push(listedBackup(key, await readList(store, key), files))
     } catch (error) {
-      // An unreachable store rejects its listing too; this one list is damaged.
       if (!(error instanceof BackupFault)) throw error
-      unreadable.push({ key, fault: error.message })
+      const is_damaged = !(error instanceof StoreFault)
+      unreadable.push({ key, fault: error.message, is_damaged })
     }
   }
   return { backups, unreadable, files }

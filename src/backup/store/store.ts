@@ -1,6 +1,11 @@
 /** BackupStore: a folder or a bucket with the files of backups by checksum, and one list per backup. */
+import { BackupFault } from '../fill-folder.ts'
+
+/** A store that cannot be reached or refuses; what it has may be sound. */
+export class StoreFault extends BackupFault {}
+
 /**
- * A store of backups. Its keys are `files/<sha256>` and `backups/<time>.json`. All calls reject with a BackupFault that
+ * A store of backups. Its keys are `files/<sha256>` and `backups/<time>.json`. All calls reject with a StoreFault that
  * names the store when it cannot be reached or refuses.
  */
 export type BackupStore = {

@@ -196,7 +196,12 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
     const restored = join(folder, 'restored')
     expect(await restoreKept(store, null, restored)).toMatchObject({
       made_at: FIRST.toISOString(),
+      passed_by: [
+        { key: `backups/${name}`, fault: expect.stringContaining('is not the list of a backup') },
+      ],
     })
+    // A backup of before the damaged one passes none by.
+    expect(await restoreKept(store, FIRST, join(folder, 'before'))).toMatchObject({ passed_by: [] })
     expect(existsSync(join(folder, 'outside'))).toBe(false)
   })
 
@@ -231,6 +236,22 @@ describe.each([['folder'], ['bucket']])('a store in a %s', (kind) => {
 })
 
 describe('a bucket', () => {
+  test('that does not give the newest list is a fault that names it, and no older backup is restored', async () => {
+    const store = bucket.open()
+    sendMixed(world, 10)
+    await keep(store, FIRST)
+    await keep(store, dayAfter(1))
+    const newest = 'backups/20261121T120000000Z.json'
+    bucket.cut = { begins: `GET /acme-backups/tidemark/${newest}`, bytes: 1 }
+    const restored = join(folder, 'restored')
+    expect(await message(restoreKept(store, null, restored))).toStartWith(
+      `BackupFault: ${newest} may be the newest, try again, or name an earlier time: s3://acme-backups/tidemark/: `,
+    )
+    expect(existsSync(restored)).toBe(false)
+    // The list of a later time is of no use for an earlier one.
+    expect(await restoreKept(store, FIRST, restored)).toMatchObject({ passed_by: [] })
+  })
+
   test('of which the connection is cut in the middle of an upload has no backup until the next run', async () => {
     const store = bucket.open()
     await addEvents(3000)
