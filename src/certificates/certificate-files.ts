@@ -6,41 +6,50 @@ import { type Certificate, type CertificateSource, readCertificate } from './cer
 const LOOK_MS = 5000
 
 /** Opens the files that the settings name. They are read when the server listens. */
-export function openCertificateFiles(tls_cert: string, tls_key: string): CertificateSource {
+export function openCertificateFiles(
+  tls_cert: string,
+  tls_key: string,
+  look_ms = LOOK_MS,
+): CertificateSource {
   const readTexts = (): readonly [string, string] => [
     readFileSync(tls_cert, 'utf8'),
     readFileSync(tls_key, 'utf8'),
   ]
-  let seen = ''
+  /** Both files as they are served. */
+  let served_texts = ''
   let served: Certificate | null = null
   let fault: string | null = null
   return {
     read() {
       const [cert, key] = readTexts()
-      seen = cert + key
       served = check(cert, key)
+      served_texts = cert + key
       return served
     },
     watch(onChanged, onFault) {
-      let is_missing = false
+      /** Both files as they could not be served, empty for a missing one: each state is logged once. */
+      let refused_texts: string | null = null
       const look = (): void => {
+        let texts = ''
         try {
           const [cert, key] = readTexts()
-          is_missing = false
-          if (cert + key === seen) return
-          seen = cert + key
-          const changed = check(cert, key)
-          onChanged(changed)
-          served = changed
+          texts = cert + key
+          if (texts !== served_texts) {
+            const changed = check(cert, key)
+            // May throw for a while: the next look tries again.
+            onChanged(changed)
+            served = changed
+            served_texts = texts
+          }
           fault = null
+          refused_texts = null
         } catch (error) {
           fault = error instanceof Error ? error.message : String(error)
-          // A missing file is logged once, until it is there again.
-          if (!is_missing) onFault(error)
-          is_missing = error instanceof Error && 'syscall' in error
+          if (texts !== refused_texts) onFault(error)
+          refused_texts = texts
         }
       }
-      const timer = setInterval(look, LOOK_MS)
+      const timer = setInterval(look, look_ms)
       timer.unref()
       return () => clearInterval(timer)
     },
