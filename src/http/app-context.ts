@@ -109,6 +109,7 @@ export type AppContext = {
     | 'findProject'
     | 'flagsOf'
     | 'readyFlagsWithAllGroupTypes'
+    | 'uncommittedFlagsOf'
     | 'hasActiveFlags'
     | 'readyFlagsOf'
   >

@@ -109,6 +109,16 @@ export class FlagDefinitions {
   }
 
   /**
+   * Returns a project's flags as a transaction of this process sees them. It may be rolled back, so that what differs
+   * from the cached flags is not cached.
+   */
+  uncommittedFlagsOf(project_id: number): ProjectFlags {
+    const stored = this.#known.get(String(project_id))
+    if (stored?.version === this.#versionOf(project_id)) return stored.flags
+    return this.#compile(project_id, this.#sources.persons.listGroupTypes(project_id))
+  }
+
+  /**
    * Returns a project's flags for callers that can wait: many flags are compiled a few per turn of the event
    * loop, in one compilation for all waiting callers (single flight).
    */

@@ -7,6 +7,7 @@ import type { Project } from '../../../projects/settings/project.ts'
 import { type Flag, findFlagByKey } from '../../../targeting/flags/flag.ts'
 import { copyFlag } from '../../../targeting/flags/flag-copy.ts'
 import { listWaiting, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
+import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
 import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
@@ -103,11 +104,18 @@ function copyTo(app: AppContext, caller: Caller, flag: Flag, request: CopyTarget
   const { target: project } = request
   requireRight(rightsIn(control, caller, project), { scope: 'feature_flag:write', by: 'level' })
   const now = app.now()
-  const editor = () => targetingEditor(app, project, caller)
+  const { definitions: _before, ...rest } = targetingEditor(app, project, caller)
+  const editor = (): TargetingEditor => {
+    const { definitions } = app.flags.uncommittedFlagsOf(project.id)
+    return { ...rest, definitions }
+  }
   const is_disabled = request.disable_copied_flag === true
-  const copy = copyFlag({ control, editor, now, is_disabled }, flag)
-  const plans = request.copy_schedule === true ? listWaiting(control, flag) : []
-  for (const plan of plans)
-    scheduleChange({ ...editor(), timezone: project.timezone }, copy, plan, now)
-  return copy
+  // With all that the flag depends on, or nothing.
+  return control.transaction(() => {
+    const copy = copyFlag({ control, editor, now, is_disabled }, flag)
+    const plans = request.copy_schedule === true ? listWaiting(control, flag) : []
+    for (const plan of plans)
+      scheduleChange({ ...editor(), timezone: project.timezone }, copy, plan, now)
+    return copy
+  })
 }

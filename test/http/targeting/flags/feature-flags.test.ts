@@ -547,6 +547,54 @@ describe('about flags', () => {
     expect(cohorts.body['count']).toBe(20)
   })
 
+  test('copy_flags leaves nothing of a copy that is refused in the end', async () => {
+    const { control } = world.needs
+    const { organization_id } = world.first
+    const target = createProject(control, { organization_id, name: 'Target' }, new Date())
+    const make = async (path: string, body: object, project_id = 1) =>
+      Number((await manage(world, 'POST', `/api/projects/${project_id}/${path}/`, body)).body['id'])
+    const plan = { key: 'plan', type: 'person', value: 'pro' }
+    const filters = { properties: { type: 'AND', values: [plan] } }
+    const id = await make('cohorts', { name: 'Left behind', filters })
+    const properties = [{ key: 'id', type: 'cohort', value: id }]
+    const variants = [{ key: 'a', rollout_percentage: 1 }]
+    putFlag(world, {
+      key: 'unsound',
+      filters: { groups: [{ properties }], multivariate: { variants } },
+    })
+    const copy = async (feature_flag_key: string) =>
+      (
+        await manage(
+          world,
+          'POST',
+          `/api/organizations/${organization_id}/feature_flags/copy_flags/`,
+          {
+            feature_flag_key,
+            from_project: 1,
+            target_project_ids: [target.id],
+          },
+        )
+      ).body
+    expect(await copy('unsound')).toMatchObject({
+      success: [],
+      failed: [{ error_message: expect.stringContaining('must sum to 100') }],
+    })
+    const cohorts = await manage(world, 'GET', `/api/projects/${target.id}/cohorts/`)
+    expect(cohorts.body['count']).toBe(0)
+    // Cohorts of other conditions get the ids that were rolled back.
+    const values = [{ ...plan, value: 'free' }]
+    const other = { name: 'Other', filters: { properties: { type: 'AND', values } } }
+    const free = await make('cohorts', other, target.id)
+    const asking = { groups: [{ properties: [{ key: 'id', type: 'cohort', value: free }] }] }
+    await make('feature_flags', { key: 'free', filters: asking }, target.id)
+    const answer = await ask(world, '/decide?v=3', {
+      token: target.api_token,
+      distinct_id: 'a',
+      person_properties: { plan: 'free' },
+    })
+    expect(answer.body['featureFlags']).toEqual({ free: true })
+  })
+
   test('copy_flags refuses to take hundreds of cohorts along', async () => {
     const { control } = world.needs
     const { organization_id } = world.first
