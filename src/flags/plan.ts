@@ -141,6 +141,11 @@ export function setsOf(filters: RawFlagFilters): readonly unknown[] {
   return listIn(groups, 'groups')
 }
 
+/** The stored condition sets; none of an invalid definition. */
+export function findSets(filters: RawFlagFilters): readonly unknown[] {
+  return Array.isArray(filters['groups'] ?? []) ? setsOf(filters) : []
+}
+
 /** The property with a person's choice about a flag's early access. */
 export function enrollmentKey(flag_key: string): string {
   return `$feature_enrollment/${flag_key}`

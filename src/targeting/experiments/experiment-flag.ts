@@ -2,6 +2,7 @@
 
 import { and, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
+import { findSets } from '../../flags/plan.ts'
 import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
@@ -121,7 +122,7 @@ export function shipVariant(
     const variant = isObject(one) ? one : {}
     return { ...variant, rollout_percentage: variant['key'] === variant_key ? 100 : 0 }
   })
-  const groups: readonly unknown[] = Array.isArray(filters['groups']) ? filters['groups'] : []
+  const groups = findSets(filters)
   const everyone = { properties: [], rollout_percentage: 100, description: SHIPPED }
   const wanted = {
     ...filters,
@@ -246,8 +247,7 @@ function followExperiment(
   const said = isObject(parameters) ? parameters : {}
   const variants = variantsIn(parameters)
   const share = said['rollout_percentage']
-  const groups: readonly unknown[] = Array.isArray(filters['groups']) ? filters['groups'] : []
-  const [first, ...others] = groups
+  const [first, ...others] = findSets(filters)
   return {
     ...filters,
     ...(variants === null ? {} : { multivariate: { variants } }),

@@ -2,7 +2,7 @@
 
 import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
-import { setsOf } from '../../flags/plan.ts'
+import { findSets } from '../../flags/plan.ts'
 import { isObject } from '../../json.ts'
 import { requireRoom } from '../../projects/quota.ts'
 import type { Json } from '../../projects/tables.ts'
@@ -40,8 +40,7 @@ const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
     }
     const before = isObject(filters) ? filters : {}
     // An invalid definition is replaced.
-    const is_valid = Array.isArray(before['groups'] ?? [])
-    const groups = [...(is_valid ? setsOf(before) : []), ...sets]
+    const groups = [...findSets(before), ...sets]
     return { filters: { ...before, ...partsOf(value, before), groups } }
   },
   update_variants: ({ filters }, value) => {

@@ -121,6 +121,36 @@ describe('an experiment', () => {
     expect(await valueOf('shipped', 'a')).toBe('control')
   })
 
+  test('on a flag of the oldest form keeps its one condition set', async () => {
+    const properties = [{ key: 'plan', type: 'person', value: 'pro', operator: 'exact' }]
+    const variants = ['control', 'test'].map((key) => ({ key, rollout_percentage: 50 }))
+    const filters = { properties, rollout_percentage: 100, multivariate: { variants } }
+    for (const release_to_everyone of [false, true]) {
+      const key = `oldest-${release_to_everyone}`
+      putFlag(world, { key, filters })
+      const made = await make(key, { ...begun, parameters: { rollout_percentage: 40 } })
+      const said = { variant_key: 'test', release_to_everyone }
+      const shipped = (await turn(made, 'ship_variant', said)).body['feature_flag'] as Body
+      const { groups } = shipped['filters'] as { readonly groups: readonly object[] }
+      expect(groups).toHaveLength(release_to_everyone ? 2 : 1)
+      expect(groups.at(-1)).toMatchObject({ properties })
+    }
+  })
+
+  test('on a flag of the oldest form follows it, condition set included', async () => {
+    const properties = [{ key: 'plan', type: 'person', value: 'pro', operator: 'exact' }]
+    const variants = ['control', 'test'].map((key) => ({ key, rollout_percentage: 50 }))
+    putFlag(world, {
+      key: 'oldest-draft',
+      filters: { properties, rollout_percentage: 100, multivariate: { variants } },
+    })
+    const made = await make('oldest-draft')
+    await manage(world, 'PATCH', pathOf(made), { parameters: { rollout_percentage: 40 } })
+    expect((await manage(world, 'GET', pathOf(made))).body).toMatchObject({
+      feature_flag: { filters: { groups: [{ properties, rollout_percentage: 40 }] } },
+    })
+  })
+
   test('with the longest name gives its copies names that are no longer', async () => {
     const name = 'n'.repeat(400)
     const source = await make('longest', { name })
