@@ -9,8 +9,8 @@ import type { Expr } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { Slices } from '../../threads/slices.ts'
-import { DAY_MS, HOUR_MS } from '../../time.ts'
-import type { InsightDates } from '../insight.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../time.ts'
+import type { InsightDates, InsightRange } from '../insight.ts'
 import type { InsightDateRange } from './date-range.ts'
 import { fromLocal, localDate, readDate } from './dates.ts'
 
@@ -34,6 +34,8 @@ const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   week: 7 * DAY_MS,
   month: 31 * DAY_MS,
 }
+
+const QUARTER_MS = 15 * MINUTE_MS
 
 /** All lines of an answer share a range, and its buckets. */
 const known = new WeakMap<InsightDateRange, readonly TimeBucket[]>()
@@ -106,6 +108,32 @@ export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates
     return BigInt(Math.floor(Number(at_us) / 1000) - within_ms) * 1000n
   }
   return instantOf(dateStart(local, interval, dates), dates)
+}
+
+/**
+ * Whether two times are surely in the same buckets of an interval, in any zone: between them no quarter of an hour begins,
+ * and no zone's hours or days begin elsewhere.
+ */
+export function areInSameSteps(
+  interval: InsightRange['interval'],
+  one_ms: number,
+  other_ms: number,
+): boolean {
+  const quarterOf = (at_ms: number): number => Math.floor(at_ms / QUARTER_MS)
+  return interval !== 'minute' && quarterOf(one_ms) === quarterOf(other_ms)
+}
+
+/** Whether two ranges end in the same bucket of the first one's interval. */
+export function endsInSameStep(
+  one: InsightRange,
+  other: InsightRange,
+  dates: InsightDates,
+): boolean {
+  const { interval, ends_at_ms } = one
+  if (interval === null || ends_at_ms === null || other.ends_at_ms === null) return true
+  if (ends_at_ms === other.ends_at_ms) return true
+  const startOf = (at_ms: number): bigint => stepStart(BigInt(at_ms) * 1000n, interval, dates)
+  return startOf(ends_at_ms) === startOf(other.ends_at_ms)
 }
 
 /** The beginning of the bucket `count` after (or, negative, before) the one that begins at an instant. */

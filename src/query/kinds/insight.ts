@@ -5,6 +5,7 @@ import type { CompiledQuery } from '../../hogql/compile.ts'
 import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
+import { areInSameSteps, endsInSameStep } from '../../insights/dates/buckets.ts'
 import {
   type InsightAnswer,
   type InsightContext,
@@ -47,7 +48,9 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
   const text = JSON.stringify(query)
   requireLength(query, text)
   const named = namedDefinitions(query)
-  const range = rangeOfInsight(query.kind, query, contextOf(context, context.now ?? new Date()))
+  const rangeAt = (at: Date) => rangeOfInsight(query.kind, query, contextOf(context, at))
+  const prepared_at = context.now ?? new Date()
+  const range = rangeAt(prepared_at)
   return {
     project_id: project.id,
     caller: project.caller ?? '',
@@ -60,7 +63,13 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       named.has_path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,
     ]),
-    freshness: range,
+    freshness: {
+      ...range,
+      // Working out the range of another time takes as long as the rest of a cached answer.
+      hadSameEnd: (then_ms) =>
+        areInSameSteps(range.interval, then_ms, prepared_at.getTime()) ||
+        endsInSameStep(range, rangeAt(new Date(then_ms)), projectDates(project, prepared_at)),
+    },
     labels: [query.kind],
     echo: { query },
     compute: (ask, now) => compute(query, { context, ask, now }),

@@ -59,12 +59,20 @@ const FRESH_MS = {
 /** Events of the last seconds before a query may not have arrived yet. */
 const LATE_MS = 10 * SECOND_MS
 
-/** The two facts about a query that decide how long its answer stays fresh. */
+/** The facts about a query that decide how long its answer stays fresh. */
 export type Freshness = {
   readonly interval: CacheInterval | null
   /** The end of the query's time range, milliseconds since 1970; null when it has none. */
   readonly ends_at_ms: number | null
+  /**
+   * Whether the range ended in the same interval at an earlier time, milliseconds since 1970: one until today ends in
+   * another at midnight. Missing for ranges that do not move.
+   */
+  readonly hadSameEnd?: (then_ms: number) => boolean
 }
+
+/** Intervals in which an axis that has moved makes an answer stale; shorter ones move before their answers are old. */
+const CALENDAR_INTERVALS: ReadonlySet<string | null> = new Set(['day', 'week', 'month'])
 
 /** Derives the mode from `refresh` and the older `async`. */
 export function refreshMode(
@@ -81,7 +89,10 @@ export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
   return ruleOf(mode)[state]
 }
 
-/** Maximum age of an answer in milliseconds; infinite when the query's time range ended before the answer was computed. */
+/**
+ * Maximum age of an answer in milliseconds; infinite when the query's time range ended before the answer was computed,
+ * zero when the time axis has another last day, week or month since.
+ */
 export function patienceMs(
   mode: RefreshMode,
   freshness: Freshness,
@@ -89,8 +100,11 @@ export function patienceMs(
 ): number {
   const { patience } = ruleOf(mode)
   if (patience === 'none') return 0
-  const { interval, ends_at_ms } = freshness
-  if (ends_at_ms !== null && ends_at_ms < last_refresh_ms - LATE_MS) return Number.POSITIVE_INFINITY
+  const { interval, ends_at_ms, hadSameEnd } = freshness
+  const had_same_end = !Number.isFinite(last_refresh_ms) || (hadSameEnd?.(last_refresh_ms) ?? true)
+  if (!had_same_end && CALENDAR_INTERVALS.has(interval)) return 0
+  const is_over = ends_at_ms !== null && ends_at_ms < last_refresh_ms - LATE_MS
+  if (is_over && had_same_end) return Number.POSITIVE_INFINITY
   return FRESH_MS[interval ?? 'default'][patience]
 }
 

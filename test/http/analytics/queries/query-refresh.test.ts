@@ -170,7 +170,8 @@ const CELLS = {
   ],
 } as const
 
-const START_MS = Date.UTC(2024, 5, 15, 12)
+/** A Tuesday: no week or month ends before its answers are old. */
+const START_MS = Date.UTC(2024, 5, 18, 12)
 
 let world: World
 /** The world's clock: it stands still until a test moves it. */
@@ -286,6 +287,7 @@ describe.each(
     const answered: string[] = []
     for (const refresh of modes) {
       world.service.dropProject(1)
+      now_ms = START_MS
       const age_ms = AGES[state]
       if (age_ms !== null) {
         expect(told(await ask(query, 'blocking'))).toBe('computed')
@@ -327,5 +329,54 @@ describe.each(
       answered.push(is_miss ? 'miss' : times === 0 ? 'joined' : `after${times > 1 ? '!' : ''}`)
     }
     expect(answered).toEqual([...CELLS.computing])
+  })
+})
+
+describe('an answer whose axis has moved', () => {
+  const MIDNIGHT_MS = Date.UTC(2024, 5, 19)
+  const of = (name: string, dateRange: object, interval = 'day') => ({
+    kind: 'TrendsQuery',
+    series: [{ ...EVENT, custom_name: name }],
+    interval,
+    dateRange,
+  })
+  const lastDay = (body: object) =>
+    (body as { results: { days: string[] }[] }).results[0]?.days.at(-1)
+
+  test.each([
+    ['until now', { date_from: '-3d' }, '2024-06-18', '2024-06-19'],
+    ['until days ago', { date_from: '-9d', date_to: '-3d' }, '2024-06-15', '2024-06-16'],
+  ])('by days %s is computed again after midnight', async (name, dateRange, before, after) => {
+    const query = of(name, dateRange)
+    now_ms = MIDNIGHT_MS - 5 * MINUTE
+    expect(lastDay(await ask(query, 'blocking'))).toBe(before)
+    now_ms = MIDNIGHT_MS - 1
+    expect(await ask(query, 'blocking')).toMatchObject({ is_cached: true })
+    now_ms = MIDNIGHT_MS
+    expect(await ask(query, 'force_cache')).toMatchObject({ is_cached: true })
+    expect(await ask(query, 'lazy_async')).toMatchObject({ query_status: { complete: false } })
+    expect(lastDay(await ask(query, 'blocking'))).toBe(after)
+  })
+
+  test('by weeks, or until a date, stays over midnight', async () => {
+    const queries = [
+      of('weeks', { date_from: '-3w' }, 'week'),
+      of('dates', { date_from: '2024-06-01', date_to: '2024-06-30' }),
+    ]
+    for (const query of queries) {
+      now_ms = MIDNIGHT_MS - 5 * MINUTE
+      await ask(query, 'blocking')
+      now_ms = MIDNIGHT_MS
+      expect(await ask(query, 'blocking')).toMatchObject({ is_cached: true })
+    }
+  })
+
+  test('by hours until some hours ago is not kept for ever', async () => {
+    const query = of('hours', { date_from: '-9h', date_to: '-3h' }, 'hour')
+    await ask(query, 'blocking')
+    now_ms = START_MS + 15 * MINUTE
+    expect(await ask(query, 'blocking')).toMatchObject({ is_cached: true })
+    now_ms = START_MS + HOUR + 15 * MINUTE
+    expect(await ask(query, 'blocking')).toMatchObject({ is_cached: false })
   })
 })
