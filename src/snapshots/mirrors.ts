@@ -39,7 +39,7 @@ export function createMirrorer(
   context: SnapshotContext,
 ): BackgroundTask {
   const rule = context.settings.mirrors ?? MIRROR_RULE
-  /** Relation of a project → the change number at which it can be due again. */
+  /** Relation of a project without files → the change number at which it can be due. */
   const not_before = new Map<string, number>()
   const step = async (): Promise<boolean> => {
     if (await dropDamaged(db, context)) return true
@@ -93,7 +93,8 @@ async function findDue(
       const enough = enoughChanges(rule, mark, files)
       const count = countChanges(db, filed.source, { project_id, after, limit: enough })
       if (count >= enough) return { project_id, relation, after, files }
-      if (enough === rule.rows) not_before.set(name, change + enough - count)
+      // Files that are there become due by their age too.
+      if (mark === undefined) not_before.set(name, change + enough - count)
     }
   }
   return null

@@ -246,6 +246,23 @@ test('a deleted person leaves the files: nothing of what they hold has its prope
   expect(await held()).toBe(0)
 })
 
+test('one changed row leaves the files once they are an hour old, also when it was too few before', async () => {
+  await using world = new World()
+  fill(world, 30, ['person'])
+  const job = createJob(world, { mirrors: { ...EAGER, rows: 20, age_s: 3600 } })
+  const countRows = (): number =>
+    mirrorFiles(world).reduce((sum, { row_count }) => sum + row_count, 0)
+  await job.keepMirrors()
+  expect(countRows()).toBe(30)
+  change(world, { kind: 'delete', number: 3 })
+  await job.keepMirrors()
+  expect(countRows()).toBe(30)
+  world.log.db.run('update mirrors set created_at = created_at - 3600000000')
+  await job.keepMirrors()
+  expect(countRows()).toBe(29)
+  await job.close()
+})
+
 longTest(
   'a damaged, a short or a missing file is not believed, and is written anew from events.db',
   async () => {
