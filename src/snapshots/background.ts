@@ -26,11 +26,21 @@ export function createBackground(
   { inTurn, snapshot, steppers, isClosed }: BackgroundParts,
 ): BackgroundLoop {
   let timer: Timer | null = null
+  let snapshot_at_ms = Number.NEGATIVE_INFINITY
+  // Events of an edge are as old as its clock says: each second would get a file, and other work no turn.
+  const mayBeOld = (): boolean =>
+    performance.now() - snapshot_at_ms >= context.settings.age_s * 1000
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
-      if (isDue(db, context)) await inTurn(snapshot)
-      else await inTurn(async () => steppers.find((stepper) => stepper.isDue())?.tryStep())
+      if (isLong(db, context) || (mayBeOld() && isOld(db, context))) {
+        const started_at_ms = performance.now()
+        await inTurn(snapshot)
+        snapshot_at_ms = started_at_ms
+      } else {
+        if (isTrimmable(db, context)) await inTurn(() => trimLog(db, context))
+        await inTurn(async () => steppers.find((stepper) => stepper.isDue())?.tryStep())
+      }
     } catch (error) {
       if (!isClosed()) context.log.error({ err: error }, 'snapshot failed')
       pause_ms = RETRY_MS
@@ -45,12 +55,13 @@ export function createBackground(
   }
 }
 
-/** True also when files contain events that the log still has, after a stop between commit and trim. */
-function isDue(db: Database, context: SnapshotContext): boolean {
-  const { settings } = context
-  const { seq, flushed_seq, trimmed_seq } = readLogState(db)
-  if (trimmed_seq < trimmableOf(context, flushed_seq) || seq - flushed_seq >= settings.rows)
-    return true
+function isLong(db: Database, { settings }: SnapshotContext): boolean {
+  const { seq, flushed_seq } = readLogState(db)
+  return seq - flushed_seq >= settings.rows
+}
+
+function isOld(db: Database, { settings }: SnapshotContext): boolean {
+  const { flushed_seq } = readLogState(db)
   const oldest = db
     .query<{ created_at: number }, [number]>(
       'select created_at from events where seq > ? order by seq limit 1',
@@ -58,4 +69,17 @@ function isDue(db: Database, context: SnapshotContext): boolean {
     .get(flushed_seq)
   // After the clock was set back, an event from the future counts as old.
   return oldest !== null && Math.abs(Date.now() - oldest.created_at / 1000) >= settings.age_s * 1000
+}
+
+/** Whether files contain events that may leave the log: a destination has them now, or a stop came between commit and trim. */
+function isTrimmable(db: Database, context: SnapshotContext): boolean {
+  const { flushed_seq, trimmed_seq } = readLogState(db)
+  return trimmed_seq < trimmableOf(context, flushed_seq)
+}
+
+/** Trims the log as far as it may be, once readers have the files of these events. */
+export async function trimLog(db: Database, context: SnapshotContext): Promise<void> {
+  const { flushed_seq } = readLogState(db)
+  await context.readers.adoptManifest()
+  await context.capture.trim(trimmableOf(context, flushed_seq))
 }

@@ -7,7 +7,7 @@ import { projectFolder } from '../storage/files/parquet.ts'
 import { listMirrorFiles, listMirrorMarks } from '../storage/files/replica-files.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { secondsSince } from '../threads/timings.ts'
-import { createBackground } from './background.ts'
+import { createBackground, trimLog } from './background.ts'
 import type { WorkCounts } from './background-task.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
@@ -132,8 +132,7 @@ async function takeSnapshots(
   for (let written = flushed_seq; written < seq; ) {
     written = await takeSnapshot(children, context, { after_seq: written, up_to_seq: seq })
   }
-  await context.readers.adoptManifest()
-  await context.capture.trim(trimmableOf(context, seq))
+  await trimLog(db, context)
 }
 
 /** Deletes the manifest's rows first: files without a row are never read, and the next start deletes them. */

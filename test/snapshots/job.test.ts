@@ -6,6 +6,8 @@ import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import { readLogState } from '../../src/storage/files/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/files/parquet.ts'
 import type { NewFiles } from '../../src/storage/log/event-log.ts'
+import { EventRemovalList } from '../../src/storage/log/event-removals.ts'
+import { listPendingRemovals } from '../../src/storage/log/pending-removals.ts'
 import { childrenOf } from '../flows/processes/processes.ts'
 import { limitTests, longTest } from '../long-tests.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
@@ -178,6 +180,46 @@ describe('the snapshot job', () => {
     next.start()
     await until(() => rowsInLog(world) === 0)
     await next.close()
+  })
+
+  test('trims what a destination has received, and writes no file for it', async () => {
+    await using world = new World()
+    let trimmable = 0
+    const job = createJob(world, { trimmable: (flushed_seq) => Math.min(flushed_seq, trimmable) })
+    sendMixed(world, 10, 1)
+    await job.run()
+    sendMixed(world, 10, 1)
+    expect(rowsInLog(world)).toBe(20)
+    job.start()
+    for (const received of [1, 2, 3]) {
+      trimmable = received
+      await until(() => rowsInLog(world) === 20 - received)
+    }
+    expect(readLogState(world.log.db)).toMatchObject({ flushed_seq: 10, trimmed_seq: 3 })
+    expect(job.work['snapshot']).toEqual({ done: 1, failed: 0 })
+    await job.close()
+  })
+
+  test('does other work too where all events come from an edge whose clock is wrong', async () => {
+    await using world = new World()
+    const job = createJob(world, { age_s: 600 })
+    const created_at = (Date.now() - 3_600_000) * 1000
+    world.send({ created_at })
+    job.start()
+    await until(() => rowsInLog(world) === 0)
+    world.send({ created_at })
+    world.log.transact(() =>
+      new EventRemovalList(world.log).add({
+        project_id: 1,
+        person_ids: [],
+        distinct_ids: ['someone else'],
+        now: created_at,
+      }),
+    )
+    await until(() => listPendingRemovals(world.log.db).length === 0)
+    expect(rowsInLog(world)).toBe(1)
+    expect(job.work['snapshot']).toEqual({ done: 1, failed: 0 })
+    await job.close()
   })
 
   test('does not wait for a clock that was put back to catch up', async () => {

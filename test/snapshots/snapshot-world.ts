@@ -37,6 +37,7 @@ export type JobOptions = {
   readonly compaction?: CompactionRule
   readonly mirrors?: ReplicaRule
   readonly monthsKept?: SnapshotContext['monthsKept']
+  readonly trimmable?: SnapshotContext['trimmable']
 }
 
 /** `EVERY_CELL=1` gives each point of a fault, and each step before and after, a folder of its own. */
@@ -72,6 +73,7 @@ export function createJob(world: World, options: JobOptions = {}): SnapshotJob {
     readers,
     log,
     monthsKept,
+    trimmable,
     ...settings
   } = options
   return createSnapshotJob({
@@ -81,6 +83,7 @@ export function createJob(world: World, options: JobOptions = {}): SnapshotJob {
     readers: readers ?? NO_READERS,
     log: log ?? NO_LOG,
     ...(monthsKept === undefined ? {} : { monthsKept }),
+    ...(trimmable === undefined ? {} : { trimmable }),
     fault,
   })
 }
