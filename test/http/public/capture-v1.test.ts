@@ -100,6 +100,10 @@ describe('a batch', () => {
       [event({ properties: [] }), 'malformed_event_properties'],
       [event({ options: { process_person_profile: 'maybe' } }), 'invalid_options'],
       [event({ properties: { long: 'x'.repeat(1024 * 1024) } }), 'payload_too_large'],
+      [
+        event({ properties: { long: 'x'.repeat(1024 * 1024 - 300), $ip: '8.8.8.8' } }),
+        'payload_too_large',
+      ],
       [event({ options: { process_person_profile: 'FALSE' }, distinct_id: ' v1 ' }), 'ok'],
     ] as const
     const answer = await send(gzipSync(batchOf(...cases.map(([one]) => one))), {

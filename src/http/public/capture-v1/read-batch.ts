@@ -10,6 +10,11 @@ import { parseUuid } from '../../../uuid.ts'
 /** The most bytes of a batch, as sent and unpacked. */
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024
 const EVENTS_MAX = 10_000
+/**
+ * Bytes that ingestion may add to an event: its address, the place of that, the time of sending. An event without this
+ * room is dropped here: there it would refuse the whole batch.
+ */
+const ADDED_BYTES_MAX = 4 * 1024
 
 /** A batch as it was sent, as plain data. Missing headers are ''. */
 export type SentBatch = {
@@ -183,7 +188,7 @@ function readEvent(sent: Members, sdk_info: string): ReadEvent {
   const uuid = String(sent['uuid']).trim()
   const stored = { event, uuid, distinct_id: distinct_id.trim(), timestamp, properties: all }
   const text = JSON.stringify(stored)
-  const is_large = Buffer.byteLength(text) > event_bytes_max
+  const is_large = Buffer.byteLength(text) > event_bytes_max - ADDED_BYTES_MAX
   if (is_large || Object.keys(all).length > properties_max) return dropEvent('payload_too_large')
   return { kind: 'stored', text }
 }
