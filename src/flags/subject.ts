@@ -2,7 +2,7 @@
 import { isObject } from '../json.ts'
 import type { Cohorts } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
-import { type FlagProperties, identifierOf, ownProperty } from './operators/value.ts'
+import { type FlagProperties, groupKeyOf, identifierOf, ownProperty } from './operators/value.ts'
 import type { FlagResult } from './result.ts'
 import { Work } from './work.ts'
 
@@ -116,5 +116,5 @@ function findGroup(person: FlagPerson, type: string | null): GroupSubject | null
   const properties = Object.hasOwn(person.group_properties, type)
     ? person.group_properties[type]
     : {}
-  return { key: identifierOf(key), properties: { $group_key: key, ...properties } }
+  return { key: groupKeyOf(key), properties: { $group_key: key, ...properties } }
 }

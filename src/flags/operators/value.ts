@@ -20,13 +20,25 @@ export function asText(value: unknown): string {
 /** Characters of an identifier that are hashed, as on PostHog. */
 const IDENTIFIER_CHARS_MAX = 200
 
-/** A distinct id, device id or group key (any JSON value) as the text that is hashed. */
+/** Characters of a group key, as ingestion stores it. */
+const GROUP_KEY_CHARS_MAX = 400
+
+/** A distinct id or device id (any JSON value) as the text that is hashed. */
 export function identifierOf(value: unknown): string {
-  const text = asText(value)
-  if (text.length <= IDENTIFIER_CHARS_MAX) return text
+  return startOf(asText(value), IDENTIFIER_CHARS_MAX)
+}
+
+/** A group key as the text that is hashed. */
+export function groupKeyOf(value: unknown): string {
+  return startOf(asText(value), GROUP_KEY_CHARS_MAX)
+}
+
+function startOf(text: string, chars_max: number): string {
+  if (text.length <= chars_max) return text
   // A character has at most two UTF-16 units.
-  const start = text.slice(0, 2 * IDENTIFIER_CHARS_MAX)
-  return Array.from(start).slice(0, IDENTIFIER_CHARS_MAX).join('')
+  return Array.from(text.slice(0, 2 * chars_max))
+    .slice(0, chars_max)
+    .join('')
 }
 
 /** Lower case of A–Z only: the case folding of the substring operators. */

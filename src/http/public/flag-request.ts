@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../errors.ts'
 import { EVERYTHING, type Selection } from '../../flags/evaluate.ts'
-import { memoizeLast } from '../../flags/operators/value.ts'
+import { identifierOf, memoizeLast } from '../../flags/operators/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
 import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
@@ -57,11 +57,12 @@ function flagRequestOf(value: unknown, fields: FormFields): FlagRequest {
   if (!isObject(value)) throw refuseMalformed('not an object')
   if (isDeeperThan(value, depth_max))
     throw refuseMalformed(`nested deeper than ${depth_max} levels`)
+  const anon_distinct_id = textOrNull(value['$anon_distinct_id'] ?? value['anon_distinct_id'])
   return {
     fields,
     token: tokenOf(value, fields),
     distinct_id: value['distinct_id'] ?? value['$distinct_id'],
-    anon_distinct_id: textOrNull(value['$anon_distinct_id'] ?? value['anon_distinct_id']),
+    anon_distinct_id: anon_distinct_id && identifierOf(anon_distinct_id),
     device_id: textOrNull(value['$device_id'] ?? value['device_id']),
     groups: value['groups'] ?? value['$groups'],
     person_properties: value['person_properties'] ?? value['$properties'],

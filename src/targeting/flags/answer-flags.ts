@@ -2,7 +2,7 @@
 
 import { resolveContinuity } from '../../flags/continuity.ts'
 import { evaluateFlags, type Selection } from '../../flags/evaluate.ts'
-import { type FlagProperties, identifierOf } from '../../flags/operators/value.ts'
+import { type FlagProperties, groupKeyOf, identifierOf } from '../../flags/operators/value.ts'
 import type { Evaluation } from '../../flags/result.ts'
 import {
   type FlagPerson,
@@ -178,7 +178,7 @@ function groupsNeeded(
     const type = definitions.group_types[group_type_index]
     const key = type && Object.hasOwn(groups, type) ? groups[type] : null
     if (key === null || key === undefined) return []
-    return [{ group_type_index, group_key: identifierOf(key) }]
+    return [{ group_type_index, group_key: groupKeyOf(key) }]
   })
 }
 

@@ -148,6 +148,19 @@ describe('POST /decide', () => {
     })
   })
 
+  test('a group with a long key has its stored properties', async () => {
+    const group_key = 'g'.repeat(400)
+    await capture(world, {
+      event: '$groupidentify',
+      distinct_id: 'pat',
+      properties: { $group_type: 'company', $group_key: group_key, $group_set: { size: 'large' } },
+    })
+    for (const company of [group_key, `${group_key}more`]) {
+      const answer = await featureFlags({ distinct_id: 'pat', groups: { company } })
+      expect(answer).toMatchObject({ acme: true })
+    }
+  })
+
   test.each(['X-Forwarded-For', 'HTTP_X_FORWARDED_FOR'])(
     'the address in %s decides where the person is',
     async (header) => {
@@ -414,7 +427,9 @@ describe('experience continuity', () => {
       }
     let kept = 0
     for (let number = 0; number < 8; number += 1) {
-      const [anon, user] = [`anon-${number}`, `user-${number}`]
+      // Every other id is longer than what is stored of it.
+      const anon = `anon-${number}`.padEnd(number % 2 === 0 ? 0 : 250, 'x')
+      const user = `user-${number}`
       await capture(world, { event: 'seen', distinct_id: anon })
       const before = await seen({ distinct_id: anon })
       const during = await seen({ distinct_id: user, $anon_distinct_id: anon })
