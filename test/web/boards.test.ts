@@ -8,6 +8,7 @@ import {
   expectFits,
   expectOpen,
   findBarriers,
+  focusedName,
   type Interface,
   openInterface,
   SCREENS,
@@ -123,6 +124,37 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     expect(visit.complaints).toEqual([])
   })
 })
+
+test.skipIf(!HAS_BROWSER)(
+  'a board is made once by a double click, and the focus is never lost on the way to its end',
+  async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const posts: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') posts.push(new URL(request.url()).pathname)
+    })
+    await page.goto(`/p/${ui.project}/boards`)
+    await page.getByRole('button', { name: 'New board' }).click()
+    await page.getByRole('button', { name: /^Empty board/ }).dblclick()
+    await page.getByRole('heading', { level: 1, name: 'New board' }).waitFor()
+    await page.locator('main:focus').waitFor()
+    expect(posts.filter((path) => path === boardsPath())).toHaveLength(1)
+    const menu = page.getByRole('button', { name: 'Actions of the board' })
+    for (const item of ['Rename', 'Share by a link']) {
+      await menu.click()
+      await page.getByRole('menuitem', { name: item }).click()
+      await page.getByRole('dialog', { name: /Rename|Share/ }).waitFor()
+      await page.keyboard.press('Escape')
+      await expectSoon(() => focusedName(page), 'Actions of the board')
+    }
+    await menu.click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByText('The board is deleted').waitFor()
+    await page.locator('main:focus').waitFor()
+    expect(visit.complaints).toEqual([])
+  },
+)
 
 describe.skipIf(!HAS_BROWSER)('tiles', () => {
   longTest('move and grow by arrow keys, with the focus on them', async () => {

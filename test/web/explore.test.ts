@@ -195,8 +195,13 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).focus()
     await page.keyboard.type('Signing up')
+    // Sent once, however often.
+    await page.keyboard.press('Enter')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Signing up' }).waitFor()
+    await page.locator('main:focus').waitFor()
+    const list = `/api/projects/${web.project}/insights/?saved=true&search=Signing`
+    expect(await web.api(list)).toMatchObject({ count: 1 })
     expect(new URL(page.url()).pathname).toStartWith(`/p/${web.project}/insights/`)
     expect(visit.complaints).toEqual([])
   })
@@ -225,6 +230,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await changed.waitFor()
     await page.getByRole('button', { name: 'Revert' }).click()
     await changed.waitFor({ state: 'hidden' })
+    await page.locator('main:focus').waitFor()
     await expectSoon(() => page.getByRole('combobox', { name: 'Interval' }).inputValue(), 'day')
     await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
     await page.getByRole('button', { name: 'Save', exact: true }).click()

@@ -86,21 +86,24 @@ function useShellKeys(openPalette: () => void, openHelp: () => void): void {
 
 /**
  * Another page begins at its top, with the focus on it: screen readers would otherwise stay at the link that led to it.
- * Changes within a page leave the focus alone.
+ * Changes within a page leave the focus alone, unless what had it is gone, as the link in a list to one of its things.
  */
 function useFocusOnPage(): RefObject<HTMLElement> {
   const main = useRef<HTMLElement>(null)
   const [path] = useLocation()
-  const folder = path.split('/')[1] ?? ''
-  const before = useRef(folder)
+  const before = useRef(path)
   useEffect(() => {
-    if (before.current === folder) return
-    before.current = folder
+    const is_other_page = folderOf(before.current) !== folderOf(path)
+    const is_focus_gone = before.current !== path && document.activeElement === document.body
+    before.current = path
+    if (!is_other_page && !is_focus_gone) return
     scrollTo(0, 0)
     main.current?.focus({ preventScroll: true })
-  }, [folder])
+  }, [path])
   return main
 }
+
+const folderOf = (path: string): string | undefined => path.split('/')[1]
 
 function Logo(): VNode {
   return (

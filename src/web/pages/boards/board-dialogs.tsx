@@ -1,6 +1,6 @@
 /** The dialogs of a board: another insight, a text, its name. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import {
   type Board,
   type BoardInsight,
@@ -125,16 +125,20 @@ type FormDialogProps = {
   readonly children: ComponentChildren
 }
 
-/** A dialog with one form. */
+/** A dialog with one form, which is sent once however often it is submitted. */
 export function FormDialog({ title, action, onClose, onSubmit, children }: FormDialogProps): VNode {
   const [error, setError] = useState<unknown>(null)
+  const is_running = useRef(false)
   const submit = async (): Promise<void> => {
+    if (is_running.current) return
+    is_running.current = true
     try {
       await onSubmit()
       onClose()
     } catch (failure) {
       setError(failure)
     }
+    is_running.current = false
   }
   return (
     <Dialog title={title} onClose={onClose}>

@@ -36,8 +36,9 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
     }
   }
   const drop = async (): Promise<void> => {
-    if (!(await send({ deleted: true }))) return
+    // First, since the page of a deleted board would ask for it once more.
     navigate('/boards')
+    if (!(await send({ deleted: true }))) return
     showToast({
       text: 'The board is deleted',
       action: { text: 'Undo', run: () => void send({ deleted: false }) },
@@ -70,10 +71,8 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
   }
   const remove = async (tile: BoardTile): Promise<void> => {
     if (!(await send({ tiles: [{ id: tile.id, deleted: true }] }))) return
-    showToast({
-      text: 'The tile is gone',
-      action: { text: 'Undo', run: () => void restore(tile) },
-    })
+    const action = { text: 'Undo', run: () => void restore(tile) }
+    showToast({ text: 'The tile is gone', action })
   }
   return {
     change: send,

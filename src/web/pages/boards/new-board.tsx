@@ -1,6 +1,6 @@
 /** The dialog that makes a board: an empty one, or one of a template. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import {
   type Board,
@@ -19,7 +19,11 @@ export function NewBoard({ onClose }: { readonly onClose: () => void }): VNode {
   const { id } = useProject()
   const [, navigate] = useLocation()
   const [error, setError] = useState<unknown>(null)
+  const is_running = useRef(false)
   const make = async (template: BoardTemplate | null): Promise<void> => {
+    // A double click makes one board.
+    if (is_running.current) return
+    is_running.current = true
     const body =
       template === null
         ? { name: 'New board' }
@@ -31,6 +35,7 @@ export function NewBoard({ onClose }: { readonly onClose: () => void }): VNode {
     } catch (failure) {
       setError(failure)
     }
+    is_running.current = false
   }
   return (
     <Dialog title="New board" onClose={onClose}>

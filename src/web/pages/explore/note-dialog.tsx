@@ -5,6 +5,7 @@ import { type ChartAnnotation, createAnnotation, deleteAnnotation } from '../../
 import { Button } from '../../parts/button.tsx'
 import { inZone } from '../../parts/charts/chart-data.ts'
 import { TextField } from '../../parts/fields/field.tsx'
+import { Form } from '../../parts/fields/form.tsx'
 import { formatMoment } from '../../parts/format.ts'
 import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
@@ -24,58 +25,47 @@ export function NoteDialog({ annotation, onClose }: NoteDialogProps): VNode {
   const [content, setContent] = useState('')
   const [day, setDay] = useState(inZone(now(), timezone).toISOString().slice(0, 10))
   const [error, setError] = useState<unknown>(null)
-  const run = async (work: Promise<void>): Promise<void> => {
-    try {
-      await work
-      onClose()
-    } catch (failure) {
-      setError(failure)
-    }
-  }
-  const failed = error !== null && <ErrorNote message={errorText(error)} />
   if (annotation !== null) {
-    const remove = (
-      <Button
-        look="danger"
-        icon="trash"
-        onClick={() => void run(deleteAnnotation(id, annotation.id))}
-      >
+    const remove = (): Promise<void> => deleteAnnotation(id, annotation.id).then(onClose, setError)
+    const foot = (
+      <Button look="danger" icon="trash" onClick={() => void remove()}>
         Delete
       </Button>
     )
     return (
-      <Dialog title="Note" onClose={onClose} foot={remove}>
+      <Dialog title="Note" onClose={onClose} foot={foot}>
         <p>{annotation.content}</p>
         <small>{formatMoment(annotation.date_marker ?? '', timezone)}</small>
-        {failed}
+        {error !== null && <ErrorNote message={errorText(error)} />}
       </Dialog>
     )
   }
   return (
     <Dialog title="Add a note" onClose={onClose}>
-      <form
-        style={{ display: 'grid', gap: 16 }}
-        onSubmit={(event) => {
-          event.preventDefault()
+      <Form
+        action="Add note"
+        fields={[]}
+        is_disabled={content.trim() === '' || day === ''}
+        onSubmit={async () => {
           const date_marker = instantOf(day, timezone).toISOString()
-          void run(createAnnotation(id, { content, date_marker }))
+          await createAnnotation(id, { content, date_marker })
+          onClose()
         }}
       >
-        <TextField
-          label="What happened"
-          value={content}
-          onInput={setContent}
-          maxLength={400}
-          required
-          data-autofocus
-          placeholder="New pricing page"
-        />
-        <TextField label="On" type="date" value={day} onInput={setDay} required />
-        {failed}
-        <Button type="submit" look="main" disabled={content.trim() === '' || day === ''}>
-          Add note
-        </Button>
-      </form>
+        {() => (
+          <>
+            <TextField
+              label="What happened"
+              value={content}
+              onInput={setContent}
+              maxLength={400}
+              required
+              placeholder="New pricing page"
+            />
+            <TextField label="On" type="date" value={day} onInput={setDay} required />
+          </>
+        )}
+      </Form>
     </Dialog>
   )
 }

@@ -5,6 +5,7 @@ import { useLocation } from 'wouter-preact'
 import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
 import { Button } from '../../parts/button.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
+import { Form } from '../../parts/fields/form.tsx'
 import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
@@ -21,18 +22,13 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
   const [, navigate] = useLocation()
   const [is_open, setOpen] = useState(false)
   const [name, setName] = useState('')
-  const [error, setError] = useState<unknown>(null)
   const save = async (): Promise<void> => {
-    try {
-      const saved = await createInsight(id, {
-        name: name.trim() === '' ? derivedName(question) : name.trim(),
-        query: wrapQuestion(question),
-      })
-      navigate(`/insights/${saved.short_id}`)
-      showToast({ text: 'Saved' })
-    } catch (failure) {
-      setError(failure)
-    }
+    const saved = await createInsight(id, {
+      name: name.trim() === '' ? derivedName(question) : name.trim(),
+      query: wrapQuestion(question),
+    })
+    navigate(`/insights/${saved.short_id}`)
+    showToast({ text: 'Saved' })
   }
   useKeys([{ keys: 's', text: 'Save', group: 'Explore', run: () => setOpen(true) }])
   return (
@@ -42,28 +38,18 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
       </Button>
       {is_open && (
         <Dialog title="Save insight" onClose={() => setOpen(false)}>
-          <form
-            style={{ display: 'grid', gap: 16 }}
-            onSubmit={(event) => {
-              event.preventDefault()
-              void save()
-            }}
-          >
-            <TextField
-              label="Name"
-              value={name}
-              onInput={setName}
-              placeholder={derivedName(question)}
-              maxLength={400}
-              error={fieldError(error, 'name')}
-            />
-            {error !== null && fieldError(error, 'name') === null && (
-              <ErrorNote message={errorText(error)} />
+          <Form action="Save" fields={['name']} onSubmit={save}>
+            {(error) => (
+              <TextField
+                label="Name"
+                value={name}
+                onInput={setName}
+                placeholder={derivedName(question)}
+                maxLength={400}
+                error={fieldError(error, 'name')}
+              />
             )}
-            <Button type="submit" look="main">
-              Save
-            </Button>
-          </form>
+          </Form>
         </Dialog>
       )}
     </>
@@ -83,7 +69,11 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
   const [, navigate] = useLocation()
   const [error, setError] = useState<unknown>(null)
   const is_changed = question !== null && !isEqual(question, stored)
-  const revert = (): void => navigate(`/insights/${insight.short_id}`)
+  const revert = (): void => {
+    navigate(`/insights/${insight.short_id}`)
+    // The buttons vanish, and with them the focus.
+    document.getElementById('main')?.focus({ preventScroll: true })
+  }
   const latest = useRef(question)
   latest.current = question
   const save = async (): Promise<void> => {

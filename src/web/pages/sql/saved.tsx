@@ -7,8 +7,9 @@ import { queryClient } from '../../api/calls/client.ts'
 import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
 import { Button } from '../../parts/button.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
+import { Form } from '../../parts/fields/form.tsx'
 import { formatMoment } from '../../parts/format.ts'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { errorText } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
@@ -160,30 +161,25 @@ type SaveDialogProps = {
 
 function SaveDialog({ save, onClose }: SaveDialogProps): VNode {
   const [name, setName] = useState('')
-  const [error, setError] = useState<unknown>(null)
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    save(name.trim()).catch(setError)
-  }
   return (
     <Dialog title="Save query" onClose={onClose}>
-      <form class={style.saveForm} onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onInput={setName}
-          required
-          maxLength={400}
-          data-autofocus
-          error={fieldError(error, 'name')}
-        />
-        {error !== null && fieldError(error, 'name') === null && (
-          <ErrorNote message={errorText(error)} />
+      <Form
+        action="Save"
+        fields={['name']}
+        is_disabled={name.trim() === ''}
+        onSubmit={() => save(name.trim())}
+      >
+        {(error) => (
+          <TextField
+            label="Name"
+            value={name}
+            onInput={setName}
+            required
+            maxLength={400}
+            error={fieldError(error, 'name')}
+          />
         )}
-        <Button type="submit" look="main">
-          Save
-        </Button>
-      </form>
+      </Form>
     </Dialog>
   )
 }

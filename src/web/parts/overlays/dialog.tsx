@@ -16,7 +16,7 @@ type DialogProps = {
   readonly children: ComponentChildren
 }
 
-/** Opens when it is drawn; the first field of its form has the focus. Escape, the cross and a click outside call `onClose`; the browser then restores the focus. */
+/** Opens when it is drawn; the first field of its form has the focus. Escape, the cross and a click outside call `onClose`. The focus is then where it was before. */
 export function Dialog({
   title,
   onClose,
@@ -29,10 +29,13 @@ export function Dialog({
   const heading = useId()
   // A layout effect runs before the next key arrives: what is typed at once reaches the field.
   useLayoutEffect(() => {
-    dialog.current?.showModal()
-    const first = dialog.current?.querySelector<HTMLElement>('[data-autofocus], [autofocus]')
-    const field = dialog.current?.querySelector<HTMLElement>('form :is(input, select, textarea)')
-    ;(first ?? field ?? dialog.current)?.focus({ preventScroll: true })
+    const opened = dialog.current
+    opened?.showModal()
+    const first = opened?.querySelector<HTMLElement>('[data-autofocus], [autofocus]')
+    const field = opened?.querySelector<HTMLElement>('form :is(input, select, textarea)')
+    ;(first ?? field ?? opened)?.focus({ preventScroll: true })
+    // A browser restores the focus when a dialog is closed, not when it is removed.
+    return () => opened?.close()
   }, [])
   const onClick = (event: MouseEvent): void => {
     // The backdrop belongs to the dialog; its content is in elements of its own.
