@@ -150,7 +150,7 @@ describe.skipIf(!HAS_BROWSER)('a person', () => {
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons`)
     await page.getByRole('searchbox', { name: 'Search email, name or id' }).fill(person.name)
-    await page.getByRole('button', { name: person.name }).first().click()
+    await page.getByRole('link', { name: person.name }).first().click()
     await page.getByRole('heading', { level: 1, name: person.name }).waitFor()
     await page.getByText('Flags', { exact: true }).last().click()
     await page.getByText('new-editor').waitFor()

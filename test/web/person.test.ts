@@ -216,7 +216,7 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     await using visit = await ui.visit({ width: takes_events ? 320 : 1280 })
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons`)
-    await page.getByRole('button', { name: id }).click()
+    await page.getByRole('link', { name: id }).click()
     const open = async () => {
       await page.getByRole('button', { name: 'Actions of the person' }).click()
       await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -232,8 +232,8 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('The person is deleted').waitFor()
     expect(new URL(page.url()).pathname).toBe(`/p/${ui.project}/persons`)
-    await page.getByRole('button', { name: id }).waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'vera@x.example' }).waitFor()
+    await page.getByRole('link', { name: id }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'vera@x.example' }).waitFor()
     expect(await uuidsOf(id)).toEqual([])
     // Events are deleted soon after the answer.
     for (let tries = 0; tries < 100 && String(await countOf(id)) !== String(left); tries += 1) {

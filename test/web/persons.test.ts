@@ -25,7 +25,7 @@ beforeAll(async () => {
     {
       event: 'logged in',
       distinct_id: 'bob',
-      properties: { $set: { email: 'bob@example.com' } },
+      properties: { $set: { email: 'bob@example.com', name: 'Bob Ross' } },
     },
     {
       event: '$identify',
@@ -63,7 +63,14 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons`)
-    const rows = page.getByRole('table').getByRole('button')
+    const rows = page.getByRole('table').getByRole('link')
+    await rows.nth(1).waitFor()
+    // The whole row leads to the person.
+    const row = page.getByRole('row', { name: /Bob Ross/ })
+    const address = await row.getByRole('link').getAttribute('href')
+    await row.getByRole('cell').last().click()
+    await page.waitForURL(`**${address}`)
+    await page.goBack()
     await rows.nth(1).waitFor()
     const add = async (property: string, value: string): Promise<void> => {
       await page.getByRole('button', { name: 'Filter', exact: true }).click()
@@ -73,7 +80,9 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     }
     await add('email', 'ann@example.com')
     await page.getByRole('button', { name: 'email is ann@example.com', exact: true }).waitFor()
-    await page.getByRole('button', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
+    await page
+      .getByRole('link', { name: 'bob@example.com Bob Ross' })
+      .waitFor({ state: 'detached' })
     await rows.first().waitFor()
     expect(await rows.allInnerTexts()).toEqual(['ann@example.com'])
     expect(await findBarriers(page)).toEqual([])
@@ -81,7 +90,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await rows.first().waitFor()
     expect(await rows.allInnerTexts()).toEqual(['ann@example.com'])
     await page.getByText('company', { exact: true }).click()
-    await page.getByRole('button', { name: 'Acme North' }).waitFor()
+    await page.getByRole('link', { name: 'Acme North' }).waitFor()
     expect(await page.getByRole('button', { name: /^Remove the filter/ }).count()).toBe(0)
     // A property of persons alone is not offered.
     await page.getByRole('button', { name: 'Filter', exact: true }).click()
@@ -90,7 +99,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await page.keyboard.press('Escape')
     await add('seats', '12')
     await page.getByRole('button', { name: 'seats is 12', exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Acme North' }).waitFor()
+    await page.getByRole('link', { name: 'Acme North' }).waitFor()
     expect(visit.complaints).toEqual([])
   })
 })
@@ -104,7 +113,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     await page.getByRole('searchbox', { name: 'Search name or key' }).fill('nobody')
     await page.getByText('No group is found').waitFor()
     await page.getByRole('searchbox', { name: 'Search name or key' }).fill('north')
-    await page.getByRole('button', { name: 'Acme North' }).click()
+    await page.getByRole('link', { name: 'Acme North' }).click()
     await page.getByRole('heading', { level: 1, name: 'Acme North' }).waitFor()
     const properties = page.getByRole('region', { name: 'Properties' })
     expect(await properties.locator('dd').allInnerTexts()).toEqual(['Acme North', '12'])
@@ -160,7 +169,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
       await visit.page.getByText('Acme North').waitFor()
       expect(await findBarriers(visit.page)).toEqual([])
       await expectFits(visit.page)
-      await visit.page.getByRole('button', { name: 'Acme North' }).click()
+      await visit.page.getByRole('link', { name: 'Acme North' }).click()
       await visit.page.getByRole('heading', { level: 1, name: 'Acme North' }).waitFor()
       await expectFits(visit.page)
       expect(visit.complaints).toEqual([])
@@ -223,7 +232,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
       }),
     )
     await page.goto(`/p/${ui.project}/persons/group/0/acme%2Fnorth`)
-    await page.getByRole('button', { name: 'Acme North' }).click()
+    await page.getByRole('link', { name: 'Acme North' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Value' }).fill('kept')
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -239,7 +248,7 @@ describe.skipIf(!HAS_BROWSER)('a group', () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons?groups=1`)
-    await page.getByRole('button', { name: 'The reds' }).click()
+    await page.getByRole('link', { name: 'The reds' }).click()
     await page.getByRole('heading', { name: 'The reds' }).waitFor()
     const open = async (): Promise<void> => {
       await page.getByRole('button', { name: 'Actions of the group' }).press('Enter')
@@ -288,7 +297,7 @@ describe.skipIf(!HAS_BROWSER)('a property', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons?search=hal@x.example`)
-    await page.getByRole('button', { name: 'hal@x.example' }).click()
+    await page.getByRole('link', { name: 'hal@x.example' }).click()
     const properties = page.getByRole('region', { name: 'Properties' })
     await properties.getByRole('button', { name: 'team' }).click()
     const region = page.getByRole('region', { name: 'History of the property' })
@@ -325,7 +334,7 @@ describe.skipIf(!HAS_BROWSER)('a property', () => {
       await using visit = await ui.visit({ width, scheme: 'dark' })
       const { page } = visit
       await page.goto(`/p/${ui.project}/persons?search=hal@x.example`)
-      await page.getByRole('button', { name: 'hal@x.example' }).click()
+      await page.getByRole('link', { name: 'hal@x.example' }).click()
       await page.getByRole('button', { name: 'enterprise' }).click()
       await page.getByText(/^Set to "team"/).waitFor()
       expect(await sidewaysScroll(page)).toBe(0)
@@ -343,7 +352,7 @@ describe.skipIf(!HAS_BROWSER)('undoing a merge', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons`)
-    await page.getByRole('button', { name: 'ann@example.com' }).click()
+    await page.getByRole('link', { name: 'ann@example.com' }).click()
     await page.getByText('Merges', { exact: true }).click()
     await page.getByRole('button', { name: 'Undo this merge' }).click()
     const dialog = page.getByRole('dialog', { name: 'Undo this merge' })

@@ -1,6 +1,7 @@
 /** A table of rows: sorted by its columns, wide ones scroll inside, long ones draw only visible rows. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
 import style from './table.module.css'
 
 export type TableColumn<Item> = {
@@ -27,6 +28,8 @@ type TableProps<Item> = {
   readonly rowKey: (item: Item) => string | number
   /** Opens a row; the row's first cell becomes a button for the keyboard. */
   readonly onOpen?: (item: Item) => void
+  /** The address of a row's own page, in place of `onOpen`; the first cell becomes a link. */
+  readonly hrefOf?: (item: Item) => string
   /** The key of the opened row. */
   readonly open_key?: string | number | null
   readonly order?: TableOrder
@@ -47,7 +50,9 @@ const MARGIN_ROWS_AT_TOP = 5
 
 /** Draws the table. */
 export function Table<Item>(props: TableProps<Item>): VNode {
-  const { label, columns, rows, rowKey, height_max } = props
+  const { label, columns, rows, rowKey, height_max, hrefOf } = props
+  const [, navigate] = useLocation()
+  const { onOpen = hrefOf && ((item: Item) => navigate(hrefOf(item))) } = props
   const [order, setOrder] = useState<TableOrder | null>(props.order ?? null)
   // Scrolling draws again, and must not sort a hundred thousand rows each time.
   const sorted = useMemo(() => sortRows(rows, columns, order), [rows, columns, order])
@@ -74,7 +79,13 @@ export function Table<Item>(props: TableProps<Item>): VNode {
         <tbody>
           <Gap rows={from} columns={columns.length} />
           {sorted.slice(from, to).map((item, index) => (
-            <TableRow key={rowKey(item)} {...props} item={item} index={from + index} />
+            <TableRow
+              key={rowKey(item)}
+              {...props}
+              {...(onOpen && { onOpen })}
+              item={item}
+              index={from + index}
+            />
           ))}
           <Gap rows={sorted.length - to} columns={columns.length} />
         </tbody>
@@ -133,16 +144,32 @@ function TableRow<Item>(props: TableRowProps<Item>): VNode {
     >
       {columns.map((column, at) => (
         <td key={column.name} class={cellClass(column)}>
-          {onOpen && at === 0 ? (
-            <button type="button" class={style.opener} aria-expanded={is_open}>
-              {column.cell(item)}
-            </button>
-          ) : (
-            column.cell(item)
-          )}
+          {at === 0 ? <FirstCell {...props} is_open={is_open} /> : column.cell(item)}
         </td>
       ))}
     </tr>
+  )
+}
+
+function FirstCell<Item>(props: TableRowProps<Item> & { readonly is_open: boolean }) {
+  const { item, columns, onOpen, hrefOf, is_open } = props
+  const cell = columns[0]?.cell(item)
+  if (hrefOf !== undefined)
+    return (
+      // With Ctrl a new tab opens, and this one stays: the row need not know of it.
+      <Link
+        href={hrefOf(item)}
+        class={style.opener}
+        onClick={(event: Event) => event.stopPropagation()}
+      >
+        {cell}
+      </Link>
+    )
+  if (onOpen === undefined) return <>{cell}</>
+  return (
+    <button type="button" class={style.opener} aria-expanded={is_open}>
+      {cell}
+    </button>
   )
 }
 

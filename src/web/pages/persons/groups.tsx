@@ -1,6 +1,5 @@
 /** Groups of one type: the list with a search. */
 import type { VNode } from 'preact'
-import { useLocation } from 'wouter-preact'
 import { type GroupListed, groupAddress, nameOfGroup, useGroups } from '../../api/groups.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
@@ -18,7 +17,6 @@ type GroupTableProps = {
 
 /** Draws the groups with the search in their key or properties, for which all filters hold. */
 export function GroupTable({ group_type_index, search, filters }: GroupTableProps): VNode {
-  const [, navigate] = useLocation()
   const list = useGroups(group_type_index, search, filters)
   const groups = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
@@ -35,7 +33,7 @@ export function GroupTable({ group_type_index, search, filters }: GroupTableProp
             columns={COLUMNS}
             rows={groups}
             rowKey={({ group_key }) => group_key}
-            onOpen={({ group_key }) => navigate(groupAddress(group_type_index, group_key))}
+            hrefOf={({ group_key }) => groupAddress(group_type_index, group_key)}
             height_max={720}
           />
         )}

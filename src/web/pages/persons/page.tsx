@@ -1,6 +1,6 @@
 /** Persons: the list with a search, and one person at `/persons/:uuid`. */
 import type { VNode } from 'preact'
-import { useLocation, useRoute } from 'wouter-preact'
+import { useRoute } from 'wouter-preact'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type PersonListed, usePersons } from '../../api/persons.ts'
 import { Ago } from '../../parts/ago.tsx'
@@ -100,7 +100,6 @@ type PersonTableProps = {
 }
 
 function PersonTable({ search, filters }: PersonTableProps): VNode {
-  const [, navigate] = useLocation()
   const list = usePersons(search, filters)
   const persons = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
@@ -117,7 +116,7 @@ function PersonTable({ search, filters }: PersonTableProps): VNode {
             columns={COLUMNS}
             rows={persons}
             rowKey={({ uuid }) => uuid}
-            onOpen={({ uuid }) => navigate(`/persons/${uuid}`)}
+            hrefOf={({ uuid }) => `/persons/${uuid}`}
             height_max={720}
           />
         )}
@@ -146,8 +145,19 @@ function readProperty(name: string): (person: PersonListed) => string {
   }
 }
 
+/** The name beside the email, as the search finds both. */
+function PersonName({ name, properties }: PersonListed): VNode {
+  const { name: own } = properties
+  return (
+    <>
+      {name}
+      {typeof own === 'string' && own !== name && <small class={style.name}>{own}</small>}
+    </>
+  )
+}
+
 const COLUMNS: readonly TableColumn<PersonListed>[] = [
-  { name: 'name', title: 'Person', cell: ({ name }) => name },
+  { name: 'name', title: 'Person', cell: (person) => <PersonName {...person} /> },
   {
     name: 'country',
     title: 'Country',
