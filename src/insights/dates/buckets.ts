@@ -9,7 +9,7 @@ import type { Expr } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { Slices } from '../../threads/slices.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../time.ts'
+import { DAY_MS, HOUR_MS } from '../../time.ts'
 import type { InsightDates, InsightRange } from '../insight.ts'
 import type { InsightDateRange } from './date-range.ts'
 import { fromLocal, localDate, readDate } from './dates.ts'
@@ -34,8 +34,6 @@ const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   week: 7 * DAY_MS,
   month: 31 * DAY_MS,
 }
-
-const QUARTER_MS = 15 * MINUTE_MS
 
 /** All lines of an answer share a range, and its buckets. */
 const known = new WeakMap<InsightDateRange, readonly TimeBucket[]>()
@@ -110,30 +108,15 @@ export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates
   return instantOf(dateStart(local, interval, dates), dates)
 }
 
-/**
- * Whether two times are surely in the same buckets of an interval, in any zone: between them no quarter of an hour begins,
- * and no zone's hours or days begin elsewhere.
- */
-export function areInSameSteps(
-  interval: InsightRange['interval'],
-  one_ms: number,
-  other_ms: number,
-): boolean {
-  const quarterOf = (at_ms: number): number => Math.floor(at_ms / QUARTER_MS)
-  return interval !== 'minute' && quarterOf(one_ms) === quarterOf(other_ms)
-}
-
-/** Whether two ranges end in the same bucket of the first one's interval. */
+/** Whether a range would end in the same bucket if it ended at another time, milliseconds since 1970. */
 export function endsInSameStep(
-  one: InsightRange,
-  other: InsightRange,
+  { interval, ends_at_ms }: InsightRange,
+  other_ms: number,
   dates: InsightDates,
 ): boolean {
-  const { interval, ends_at_ms } = one
-  if (interval === null || ends_at_ms === null || other.ends_at_ms === null) return true
-  if (ends_at_ms === other.ends_at_ms) return true
+  if (interval === null || ends_at_ms === null) return true
   const startOf = (at_ms: number): bigint => stepStart(BigInt(at_ms) * 1000n, interval, dates)
-  return startOf(ends_at_ms) === startOf(other.ends_at_ms)
+  return startOf(ends_at_ms) === startOf(other_ms)
 }
 
 /** The beginning of the bucket `count` after (or, negative, before) the one that begins at an instant. */

@@ -23,6 +23,7 @@ export function prepareTree(name: string, tree: Select, context: QueryContext): 
         head: JSON.stringify({ has_more }),
         results: rows_json,
         last_refresh_ms: now.getTime(),
+        ends_at_ms: null,
       }
     },
     buildExport: null,

@@ -99,6 +99,7 @@ async function compute(parsed: ParsedQuery, ask: RunQuery, now: Date): Promise<C
     head: headText(parsed.query, compiled, answer, compile_ms),
     results: answer.rows_json,
     last_refresh_ms: now.getTime(),
+    ends_at_ms: null,
   }
 }
 

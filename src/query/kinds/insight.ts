@@ -5,7 +5,7 @@ import type { CompiledQuery } from '../../hogql/compile.ts'
 import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
-import { areInSameSteps, endsInSameStep } from '../../insights/dates/buckets.ts'
+import { endsInSameStep } from '../../insights/dates/buckets.ts'
 import {
   type InsightAnswer,
   type InsightContext,
@@ -48,9 +48,8 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
   const text = JSON.stringify(query)
   requireLength(query, text)
   const named = namedDefinitions(query)
-  const rangeAt = (at: Date) => rangeOfInsight(query.kind, query, contextOf(context, at))
-  const prepared_at = context.now ?? new Date()
-  const range = rangeAt(prepared_at)
+  const dates = contextOf(context, context.now ?? new Date())
+  const range = rangeOfInsight(query.kind, query, dates)
   return {
     project_id: project.id,
     caller: project.caller ?? '',
@@ -63,13 +62,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       named.has_path_cleaning ? project.path_cleaning_filters : null,
       context.rows_max,
     ]),
-    freshness: {
-      ...range,
-      // Working out the range of another time takes as long as the rest of a cached answer.
-      hadSameEnd: (then_ms) =>
-        areInSameSteps(range.interval, then_ms, prepared_at.getTime()) ||
-        endsInSameStep(range, rangeAt(new Date(then_ms)), projectDates(project, prepared_at)),
-    },
+    freshness: { ...range, isSameStep: (ends_at_ms) => endsInSameStep(range, ends_at_ms, dates) },
     labels: [query.kind],
     echo: { query },
     compute: (ask, now) => compute(query, { context, ask, now }),
@@ -155,6 +148,7 @@ async function compute(query: InsightQueryNode, options: InsightRun): Promise<Co
       ? Buffer.concat(await writeArray(results))
       : Buffer.from(JSON.stringify(results)),
     last_refresh_ms: now.getTime(),
+    ends_at_ms: rangeOfInsight(query.kind, query, contextOf(context, now)).ends_at_ms,
   }
 }
 

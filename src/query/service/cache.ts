@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { ClockCache } from '../../storage/clock-cache.ts'
 import { CACHE_MIGRATIONS } from '../../storage/sqlite/sql-files.ts'
 import { migrate } from '../../storage/sqlite/sqlite.ts'
+import type { AnswerTimes } from './refresh.ts'
 
 const SUFFIXES = ['', '-wal', '-shm'] as const
 
@@ -40,19 +41,11 @@ function hasTables(db: Database): boolean {
 }
 
 /** A computed answer, ready to be spliced into a response body. */
-export type ComputedAnswer = {
+export type ComputedAnswer = AnswerTimes & {
   /** The members of the answer besides its results (columns, types, …): a JSON object as text. */
   readonly head: string
   /** The results, JSON as UTF-8. */
   readonly results: Uint8Array
-  /** The answer includes everything that was committed before this time. Milliseconds since 1970. */
-  readonly last_refresh_ms: number
-}
-
-type CachedAnswerRow = {
-  readonly head: string
-  readonly results: Uint8Array
-  readonly last_refresh_ms: number
 }
 
 /** An answer larger than this share of the cache would evict too many others. */
@@ -77,8 +70,8 @@ type UnwrittenAnswer = RecentAnswer & { readonly now_ms: number }
 export class AnswerCache {
   readonly #db: Database
   readonly #bytes_max: number
-  readonly #find: Statement<CachedAnswerRow, [string, number]>
-  readonly #age: Statement<{ last_refresh_ms: number }, [string, number]>
+  readonly #find: Statement<ComputedAnswer, [string, number]>
+  readonly #times: Statement<AnswerTimes, [string, number]>
   #byte_count: number
   #used = new Map<string, number>()
   /** By cache key. This object is the only writer of the table. */
@@ -93,10 +86,10 @@ export class AnswerCache {
     this.#db = db
     this.#bytes_max = bytes_max
     this.#find = db.prepare(
-      'select head, results, last_refresh_ms from answers where cache_key = ? and project_id = ?',
+      'select head, results, last_refresh_ms, ends_at_ms from answers where cache_key = ? and project_id = ?',
     )
-    this.#age = db.prepare(
-      'select last_refresh_ms from answers where cache_key = ? and project_id = ?',
+    this.#times = db.prepare(
+      'select last_refresh_ms, ends_at_ms from answers where cache_key = ? and project_id = ?',
     )
     this.#byte_count = this.#countBytes()
     this.#evict()
@@ -108,12 +101,11 @@ export class AnswerCache {
     return { byte_count: this.#byte_count, answers }
   }
 
-  /** The time at which the answer to a query was computed, ms since 1970; null when there is none. */
-  age(project_id: number, cache_key: string): number | null {
-    const row = this.#findRecent(project_id, cache_key) ?? this.#age.get(cache_key, project_id)
-    const last_refresh_ms = row?.last_refresh_ms ?? null
-    if (last_refresh_ms === null || this.isForgotten(project_id, last_refresh_ms)) return null
-    return last_refresh_ms
+  /** The times of the answer to a query; null when there is none. */
+  findTimes(project_id: number, cache_key: string): AnswerTimes | null {
+    const times = this.#findRecent(project_id, cache_key) ?? this.#times.get(cache_key, project_id)
+    if (times === null || this.isForgotten(project_id, times.last_refresh_ms)) return null
+    return times
   }
 
   /** Finds the answer to a query and notes its use in memory; null when there is none. */
@@ -167,13 +159,14 @@ export class AnswerCache {
     const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
     const answer_bytes_max = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
     if (byte_count > answer_bytes_max) return this.#drop(cache_key)
-    const { head, results, last_refresh_ms } = answer
+    const { head, results, last_refresh_ms, ends_at_ms } = answer
     this.#db.transaction(() => {
       this.#drop(cache_key)
       this.#db.run(
-        `insert into answers (cache_key, project_id, head, byte_count, last_refresh_ms, used_ms, results)
-         values (?, ?, ?, ?, ?, ?, ?)`,
-        [cache_key, project_id, head, byte_count, last_refresh_ms, now_ms, results],
+        `insert into answers
+           (cache_key, project_id, head, byte_count, last_refresh_ms, ends_at_ms, used_ms, results)
+         values (?, ?, ?, ?, ?, ?, ?, ?)`,
+        [cache_key, project_id, head, byte_count, last_refresh_ms, ends_at_ms, now_ms, results],
       )
     })()
     this.#byte_count += byte_count

@@ -59,10 +59,11 @@ export function cachedAnswerParts(query: PreparedQuery, answer: ComputedAnswer):
 /** Builds an answer; with a cached one, `status` is that of the background query that renews it. */
 export function answerParts(
   { cache_key, freshness, echo }: PreparedQuery,
-  { head, results, last_refresh_ms }: ComputedAnswer,
+  answer: ComputedAnswer,
   { is_cached, status }: { readonly is_cached: boolean; readonly status: QueryStatus | null },
 ): AnswerParts {
-  const fresh_ms = patienceMs('blocking', freshness, last_refresh_ms)
+  const { head, results, last_refresh_ms } = answer
+  const fresh_ms = patienceMs('blocking', freshness, answer)
   const details = JSON.stringify({
     ...echo,
     is_cached,

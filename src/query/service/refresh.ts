@@ -64,14 +64,19 @@ export type Freshness = {
   readonly interval: CacheInterval | null
   /** The end of the query's time range, milliseconds since 1970; null when it has none. */
   readonly ends_at_ms: number | null
-  /**
-   * Whether the range ended in the same interval at an earlier time, milliseconds since 1970: one until today ends in
-   * another at midnight. Missing for ranges that do not move.
-   */
-  readonly hadSameEnd?: (then_ms: number) => boolean
+  /** Whether another end is in the same interval of the time axis; for ranges that may move. */
+  readonly isSameStep?: (ends_at_ms: number) => boolean
 }
 
-/** Intervals in which an axis that has moved makes an answer stale; shorter ones move before their answers are old. */
+/** The times of a computed answer, milliseconds since 1970. */
+export type AnswerTimes = {
+  /** The answer includes everything that was committed before this time. */
+  readonly last_refresh_ms: number
+  /** The end of the query's time range at that time; null when it has none. */
+  readonly ends_at_ms: number | null
+}
+
+/** Intervals in which a moved axis makes an answer stale; an answer by shorter ones is old before that matters. */
 const CALENDAR_INTERVALS: ReadonlySet<string | null> = new Set(['day', 'week', 'month'])
 
 /** Derives the mode from `refresh` and the older `async`. */
@@ -90,34 +95,35 @@ export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
 }
 
 /**
- * Maximum age of an answer in milliseconds; infinite when the query's time range ended before the answer was computed,
- * zero when the time axis has another last day, week or month since.
+ * Maximum age of an answer in milliseconds, or of one that is being computed (null). Infinite when the query's time range
+ * ended before the answer was computed and still ends there; zero when its axis has another last day, week or month now.
  */
 export function patienceMs(
   mode: RefreshMode,
-  freshness: Freshness,
-  last_refresh_ms: number,
+  { interval, ends_at_ms, isSameStep }: Freshness,
+  answer: AnswerTimes | null,
 ): number {
   const { patience } = ruleOf(mode)
   if (patience === 'none') return 0
-  const { interval, ends_at_ms, hadSameEnd } = freshness
-  const had_same_end = !Number.isFinite(last_refresh_ms) || (hadSameEnd?.(last_refresh_ms) ?? true)
-  if (!had_same_end && CALENDAR_INTERVALS.has(interval)) return 0
-  const is_over = ends_at_ms !== null && ends_at_ms < last_refresh_ms - LATE_MS
-  if (is_over && had_same_end) return Number.POSITIVE_INFINITY
-  return FRESH_MS[interval ?? 'default'][patience]
+  const usual_ms = FRESH_MS[interval ?? 'default'][patience]
+  const then_ms = answer?.ends_at_ms ?? null
+  if (answer === null || then_ms === null || ends_at_ms === null) return usual_ms
+  if (then_ms === ends_at_ms)
+    return then_ms < answer.last_refresh_ms - LATE_MS ? Number.POSITIVE_INFINITY : usual_ms
+  const is_same = !CALENDAR_INTERVALS.has(interval) || (isSameStep?.(then_ms) ?? true)
+  return is_same ? usual_ms : 0
 }
 
-/** Classifies the cached answer for a mode; `last_refresh_ms` is null when there is none. */
+/** Classifies the cached answer for a mode; null when there is none. */
 export function cacheState(
   mode: RefreshMode,
   freshness: Freshness,
-  last_refresh_ms: number | null,
+  answer: AnswerTimes | null,
   now_ms: number,
 ): CacheState {
-  if (last_refresh_ms === null) return 'none'
-  const age_ms = now_ms - last_refresh_ms
-  return age_ms < patienceMs(mode, freshness, last_refresh_ms) ? 'fresh' : 'stale'
+  if (answer === null) return 'none'
+  const age_ms = now_ms - answer.last_refresh_ms
+  return age_ms < patienceMs(mode, freshness, answer) ? 'fresh' : 'stale'
 }
 
 function ruleOf(mode: RefreshMode): (typeof REFRESH)[number] {

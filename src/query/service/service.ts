@@ -154,8 +154,8 @@ export class QueryService {
     if (this.#is_closed) throw stopping()
     const { project_id, cache_key, freshness } = query
     const now_ms = this.#now().getTime()
-    const last_refresh_ms = this.#tryCache(() => this.#cache.age(project_id, cache_key))
-    const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
+    const answer = this.#tryCache(() => this.#cache.findTimes(project_id, cache_key))
+    const state = cacheState(how.mode, freshness, answer, now_ms)
     switch (moveOf(how.mode, state)) {
       case 'answer':
         return this.#answerFromCache(query, null)
@@ -384,7 +384,7 @@ export class QueryService {
     return this.#scheduler.schedule({
       status: newStatus(options, this.#now().getTime()),
       cache_key,
-      patience_ms: patienceMs(mode, freshness, Number.NEGATIVE_INFINITY),
+      patience_ms: patienceMs(mode, freshness, null),
       lane,
       compute: async (now, { signal, onBegin }) => {
         this.#timings.query_waits.with(lane).record(secondsSince(scheduled_ms))

@@ -1,5 +1,6 @@
 /** Every SQL file the executable carries, embedded as text. */
 import answers from '../../../sql/cache/0001_answers.sql' with { type: 'text' }
+import answersWithEnds from '../../../sql/cache/0002_answers_with_ends.sql' with { type: 'text' }
 import projects from '../../../sql/control/0001_projects.sql' with { type: 'text' }
 import flags from '../../../sql/control/0002_flags.sql' with { type: 'text' }
 import management from '../../../sql/control/0003_management.sql' with { type: 'text' }
@@ -127,7 +128,10 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
 ]
 
 /** The schema of cache.db, oldest step first. */
-export const CACHE_MIGRATIONS: readonly Migration[] = [{ name: '0001_answers', sql: answers }]
+export const CACHE_MIGRATIONS: readonly Migration[] = [
+  { name: '0001_answers', sql: answers },
+  { name: '0002_answers_with_ends', sql: answersWithEnds },
+]
 
 /** The tables and table macros of one project in DuckDB. */
 export const DUCKDB_RELATIONS: string = relations

@@ -56,7 +56,8 @@ class Bench {
   async end(index: number): Promise<void> {
     await settle()
     const last_refresh_ms = this.begun[index]?.now.getTime() ?? 0
-    this.begun[index]?.end.resolve({ head: `${index}`, results: new Uint8Array(), last_refresh_ms })
+    const answer = { head: `${index}`, results: new Uint8Array(), last_refresh_ms }
+    this.begun[index]?.end.resolve({ ...answer, ends_at_ms: null })
     await settle()
   }
 

@@ -62,6 +62,10 @@ describe('a refresh value', () => {
 })
 
 describe('an answer is fresh', () => {
+  const computed = (last_refresh_ms: number, ends_at_ms: number | null = null) => ({
+    last_refresh_ms,
+    ends_at_ms,
+  })
   const rows: readonly (readonly [CacheInterval | null, number, number])[] = [
     [null, MINUTE, HOUR],
     ['minute', 15 * SECOND, HOUR],
@@ -79,22 +83,35 @@ describe('an answer is fresh', () => {
   test.each(cells)('by interval %p for %s, less than %d ms long', (interval, mode, fresh_ms) => {
     const at = 1_700_000_000_000
     const state = (age_ms: number) =>
-      cacheState(mode, { interval, ends_at_ms: null }, at, at + age_ms)
+      cacheState(mode, { interval, ends_at_ms: null }, computed(at), at + age_ms)
     expect([state(0), state(fresh_ms - 1), state(fresh_ms)]).toEqual(['fresh', 'fresh', 'stale'])
   })
 
   test('for ever when the time it is about was over', () => {
     const at = 1_700_000_000_000
     const state = (mode: RefreshMode, ends_at_ms: number) =>
-      cacheState(mode, { interval: 'day', ends_at_ms }, at, at + 1000 * DAY)
+      cacheState(mode, { interval: 'day', ends_at_ms }, computed(at, ends_at_ms), at + 1000 * DAY)
     expect(state('blocking', at - 10 * SECOND - 1)).toBe('fresh')
     expect(state('blocking', at - 10 * SECOND)).toBe('stale')
     expect(state('force_blocking', at - DAY)).toBe('stale')
   })
 
+  test('as usual, or no longer by days, where its time ends elsewhere now', () => {
+    const at = 1_700_000_000_000
+    const state = (interval: CacheInterval, is_same: boolean, age_ms: number) =>
+      cacheState(
+        'blocking',
+        { interval, ends_at_ms: at - DAY, isSameStep: () => is_same },
+        computed(at, at - 2 * DAY),
+        at + age_ms,
+      )
+    expect([state('day', true, HOUR), state('day', true, 2 * HOUR)]).toEqual(['fresh', 'stale'])
+    expect([state('day', false, 0), state('hour', false, MINUTE)]).toEqual(['stale', 'fresh'])
+  })
+
   test('never for those who force, and nothing is none', () => {
     const freshness = { interval: null, ends_at_ms: null }
-    expect(cacheState('force_blocking', freshness, 5, 5)).toBe('stale')
+    expect(cacheState('force_blocking', freshness, computed(5), 5)).toBe('stale')
     expect(cacheState('blocking', freshness, null, 5)).toBe('none')
   })
 })
