@@ -5,6 +5,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
+import { MIB } from '../bytes.ts'
 import type { ControlDB } from '../projects/rights/access.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { formatUuid } from '../uuid.ts'
@@ -49,14 +50,18 @@ const TRIES_MAX = 6
 /** Pause after a failure of the server itself, such as a full disk, before the same events are sent again. */
 const FAILED_PAUSE_MS = 30_000
 const EVENTS_PER_POST = 100
-/** Events read at a time, before the destination's filter. */
+/** Characters of properties in one body, beyond which it has fewer events: each may have a MiB. */
+const POST_LENGTH_MAX = MIB
+/** Events read at a time, before the destination's filter, and characters of their properties. */
 const EVENTS_READ_MAX = 1000
+const READ_LENGTH_MAX = 4 * MIB
+/** Sequence numbers read at a time: 500,000 events of other projects held the main thread for more than a second. */
+const SEQS_READ_MAX = 5000
 
 const SELECT_EVENTS = `select seq, uuid, event, distinct_id, person_id, timestamp, properties
 from events
 where seq > ? and seq <= ? and project_id = ?
-order by seq
-limit ${EVENTS_READ_MAX}`
+order by seq`
 
 /** Events that stay in the log for slow destinations: a few hundred megabytes. */
 const KEPT_MAX = 500_000
@@ -77,6 +82,12 @@ type Delivery = {
   readonly event_count: number
   /** Built when it is posted: the properties of a thousand events may take long to parse at once. */
   readonly body: () => object
+}
+
+type ReadEvents = {
+  readonly rows: readonly DestinationEvent[]
+  readonly end_seq: number
+  readonly trimmed_seq: number
 }
 
 type DestinationLogState = { readonly seq: number; readonly trimmed_seq: number }
@@ -149,19 +160,25 @@ export class Destinations {
     this.#events.close(true)
   }
 
-  async #serve(config: PluginConfig, up_to_seq: number): Promise<void> {
-    let sent_seq = config.sent_seq ?? up_to_seq
+  async #serve({ id, ...begun }: PluginConfig, up_to_seq: number): Promise<void> {
+    const { control } = this.#context
+    let sent_seq = begun.sent_seq ?? up_to_seq
     while (sent_seq < up_to_seq && !this.#is_closed) {
-      const { rows, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
+      // Other events may have been chosen since the last read.
+      const config = findPluginConfig(control, id)
+      if (config?.enabled !== true) return
+      const { rows, end_seq, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
       if (sent_seq < trimmed_seq) this.#logGap(config, sent_seq, trimmed_seq)
       const deliveries = await this.#unlessClosed(this.#deliveriesOf(config, rows))
       if (deliveries === null) return
       for (const delivery of deliveries) {
         if (!(await this.#send(config, delivery))) return
-        recordSent(this.#context.control, config.id, delivery.seq)
+        recordSent(control, id, delivery.seq)
       }
-      sent_seq = rows.length < EVENTS_READ_MAX ? up_to_seq : (rows.at(-1)?.seq ?? up_to_seq)
-      recordSent(this.#context.control, config.id, sent_seq)
+      sent_seq = end_seq
+      recordSent(control, id, sent_seq)
+      // Requests have their turn between two reads.
+      await Bun.sleep(0)
     }
   }
 
@@ -182,27 +199,30 @@ export class Destinations {
     }
     const allowed = eventFilterOf(config)
     const events = rows.filter(({ event }) => allowed === null || allowed.has(event))
-    const deliveries: Delivery[] = []
-    for (let at = 0; at < events.length; at += EVENTS_PER_POST) {
-      const batch = events.slice(at, at + EVENTS_PER_POST)
-      const seq = batch.at(-1)?.seq ?? 0
-      deliveries.push({ seq, event_count: batch.length, body: () => bodyOf(config, batch) })
-    }
-    return deliveries
+    return inPosts(events).map((batch) => ({
+      seq: batch.at(-1)?.seq ?? 0,
+      event_count: batch.length,
+      body: () => bodyOf(config, batch),
+    }))
   }
 
-  /** Reads the project's events and where the log begins, in one transaction. */
-  #read(
-    { project_id }: PluginConfig,
-    after_seq: number,
-    up_to_seq: number,
-  ): { readonly rows: readonly DestinationEvent[]; readonly trimmed_seq: number } {
-    return this.#events.transaction(() => ({
-      rows: this.#events
-        .query<DestinationEvent, [number, number, number]>(SELECT_EVENTS)
-        .all(after_seq, up_to_seq, project_id),
-      trimmed_seq: this.#state().trimmed_seq,
-    }))()
+  /** Reads the project's next events up to `end_seq`, and where the log begins, in one transaction. */
+  #read({ project_id }: PluginConfig, after_seq: number, up_to_seq: number): ReadEvents {
+    return this.#events.transaction(() => {
+      const { trimmed_seq } = this.#state()
+      const from_seq = Math.max(after_seq, trimmed_seq)
+      const end_seq = Math.min(up_to_seq, from_seq + SEQS_READ_MAX)
+      const rows: DestinationEvent[] = []
+      let length = 0
+      const query = this.#events.query<DestinationEvent, [number, number, number]>(SELECT_EVENTS)
+      for (const row of query.iterate(from_seq, end_seq, project_id)) {
+        rows.push(row)
+        length += row.properties.length
+        if (rows.length >= EVENTS_READ_MAX || length >= READ_LENGTH_MAX)
+          return { rows, end_seq: row.seq, trimmed_seq }
+      }
+      return { rows, end_seq, trimmed_seq }
+    })()
   }
 
   /**
@@ -282,6 +302,21 @@ export class Destinations {
 function eventFilterOf({ config }: PluginConfig): ReadonlySet<string> | null {
   const { events } = config as { readonly events?: readonly string[] }
   return events === undefined || events.length === 0 ? null : new Set(events)
+}
+
+/** Divides events into those of one body each. */
+function inPosts(events: readonly DestinationEvent[]): readonly (readonly DestinationEvent[])[] {
+  const posts: DestinationEvent[][] = []
+  let length = 0
+  for (const event of events) {
+    const post = posts.at(-1)
+    length += event.properties.length
+    if (post === undefined || post.length >= EVENTS_PER_POST || length > POST_LENGTH_MAX) {
+      posts.push([event])
+      length = event.properties.length
+    } else post.push(event)
+  }
+  return posts
 }
 
 function bodyOf({ id, project_id }: PluginConfig, rows: readonly DestinationEvent[]): object {

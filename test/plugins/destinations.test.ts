@@ -28,6 +28,22 @@ function receiver(answer: () => Promise<Response> | Response) {
   return { url, asked: asked.promise, stop: () => server.stop(true) }
 }
 
+/** A receiver of bodies, and the events of each. */
+function reader(onPost = (): void => undefined) {
+  const posts: string[][] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { events } = (await request.json()) as { events: { event: string }[] }
+      posts.push(events.map(({ event }) => event))
+      onPost()
+      return new Response('')
+    },
+  })
+  return { url: `http://127.0.0.1:${server.port}/`, posts, stop: () => server.stop(true) }
+}
+
 /** A webhook that is an event behind, and what serves it; a second try would come in years. */
 function behind(world: World, url: string, retry_ms = 1e11) {
   const control = openControl(world.data_dir)
@@ -55,7 +71,9 @@ function behind(world: World, url: string, retry_ms = 1e11) {
     changePluginConfig(control.db, actor, config, { fields: { config: { url: to } }, now: NOW })
   const logged = (type: LogType) =>
     listLogEntries(control.db, { ...WHOLE_LOG, plugin_config_id: config.id, types: [type] }).total
-  return { control, destinations, lead, logged, said }
+  const choose = (events: string[]) =>
+    changePluginConfig(control.db, actor, config, { fields: { config: { events } }, now: NOW })
+  return { control, destinations, lead, choose, logged, said, project_id }
 }
 
 test('a receiver that does not answer does not keep the server from stopping', async () => {
@@ -98,4 +116,47 @@ test('what is tried again goes to where it is to go by then', async () => {
   control.close()
   await wrong.stop()
   await right.stop()
+})
+
+test('a body has a hundred events, and fewer where they are long', async () => {
+  await using world = new World()
+  const hook = reader()
+  const { control, destinations, project_id } = behind(world, hook.url)
+  const sized = (event: string, length: number) => ({
+    project_id,
+    event,
+    properties: JSON.stringify({ text: 'x'.repeat(length) }),
+  })
+  world.send(...['a', 'b', 'c'].map((event) => sized(event, 500_000)), sized('d', 1_000_000))
+  world.send(...Array.from({ length: 101 }, () => sized('e', 1)))
+  destinations.start()
+  while (hook.posts.flat().length < 106) await Bun.sleep(5)
+  await destinations.close()
+  expect(hook.posts.map((events) => [events.length, ...new Set(events)])).toEqual([
+    [3, 'pageview', 'a', 'b'],
+    [1, 'c'],
+    [100, 'd', 'e'],
+    [2, 'e'],
+  ])
+  control.close()
+  await hook.stop()
+})
+
+test('its events are found among those of others, and are others at once where it is told so', async () => {
+  await using world = new World()
+  const hook = reader(() => {
+    if (hook.posts.length === 1) choose(['late'])
+  })
+  const { control, destinations, choose, project_id } = behind(world, hook.url)
+  const others = Array.from({ length: 6000 }, () => ({ project_id: project_id + 1 }))
+  for (const event of ['early', 'late', 'early', 'late']) {
+    world.send(...others)
+    world.send({ project_id, event })
+  }
+  destinations.start()
+  while (hook.posts.flat().length < 3) await Bun.sleep(5)
+  await destinations.close()
+  expect(hook.posts).toEqual([['pageview'], ['late'], ['late']])
+  control.close()
+  await hook.stop()
 })
