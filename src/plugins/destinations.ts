@@ -6,6 +6,7 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { MIB } from '../bytes.ts'
+import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../projects/rights/access.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { formatUuid } from '../uuid.ts'
@@ -190,7 +191,14 @@ export class Destinations {
     if (config.plugin_id === REST_HOOK_ID) {
       const events = rows.map(hookEventOf)
       const { action } = hookSettings(config)
-      const matches = await this.#context.matchAction(config.project_id, action, events)
+      const matches = await this.#context
+        .matchAction(config.project_id, action, events)
+        .catch((error: unknown) => {
+          // They wait until the action is mended, and are tried again meanwhile.
+          if (error instanceof Refusal)
+            this.#addLog(config, 'WARN', `Events cannot be sent yet: ${error.detail}`)
+          throw error
+        })
       return rows.flatMap((row, index) => {
         const person = matches.get(events[index]?.uuid ?? '')
         if (person === undefined) return []

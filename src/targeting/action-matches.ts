@@ -1,6 +1,7 @@
 /** Finds the stored events that match an action, by a query, with the persons of those events. */
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { mapInSlices } from '../threads/sliced-json.ts'
+import { FIRST_INSTANT_US } from '../time.ts'
 import { findAction } from './action.ts'
 import type { AskEvents } from './cohorts/behavioral-cohort.ts'
 
@@ -12,6 +13,9 @@ type MatchedPerson = { readonly uuid: string; readonly properties: unknown }
 
 /** More than the difference between milliseconds here and microseconds in a query. */
 const MARGIN_MS = 1000
+
+/** A query reads no earlier time. */
+const FIRST_MS = Number(FIRST_INSTANT_US / 1000n)
 
 /** One literal list of ids; the condition on time narrows the reading to the files and rows around the events. */
 const SELECT_MATCHES = (action_id: number): string => `select uuid, person_id, person.properties
@@ -37,7 +41,7 @@ export function actionMatcher(control: ControlDB, ask: AskEvents) {
     if (candidates.length === 0) return new Map()
     const times = candidates.map(({ timestamp_ms }) => timestamp_ms)
     const rows = await ask(project_id, SELECT_MATCHES(action_id), {
-      from: new Date(Math.min(...times) - MARGIN_MS).toISOString(),
+      from: new Date(Math.max(FIRST_MS, Math.min(...times) - MARGIN_MS)).toISOString(),
       to: new Date(Math.max(...times) + MARGIN_MS).toISOString(),
       uuids: candidates.map(({ uuid }) => uuid),
     })

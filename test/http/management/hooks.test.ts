@@ -128,6 +128,33 @@ describe('a hook', () => {
     }
   })
 
+  test('posts events of the first instant too, as senders without a clock have them', async () => {
+    const hook = await subscribe(await actionOf('timeless', [{ event: 'timeless' }]))
+    const timestamp = '0001-01-01T00:00:00Z'
+    await capture(world, { event: 'timeless', distinct_id: 'ann', timestamp })
+    const bodies = await received(1)
+    expect(bodies).toMatchObject([{ data: { timestamp: '0001-01-01T00:00:00.000Z' } }])
+    await manage(world, 'DELETE', `${HOOKS}${String(hook.body['id'])}/`)
+  })
+
+  test('of an action that no query can answer says so in its log', async () => {
+    const unknown = { key: 'a (', type: 'hogql' }
+    const action = await actionOf('unanswerable', [{ event: 'seen', properties: [unknown] }])
+    const { body } = await subscribe(action)
+    const hook = String(body['id'])
+    await capture(world, { event: 'seen', distinct_id: 'ann' })
+    const logs = `/api/projects/1/plugin_configs/${hook}/logs/?type_filter=WARN`
+    const warnings = async () => (await manage(world, 'GET', logs)).body['results']
+    for (let found: unknown = []; Array.isArray(found) && found.length === 0; ) {
+      await Bun.sleep(50)
+      found = await warnings()
+    }
+    expect(await warnings()).toMatchObject([
+      { message: expect.stringMatching(/^Events cannot be sent yet: ./) },
+    ])
+    await manage(world, 'DELETE', `${HOOKS}${hook}/`)
+  })
+
   test.each([
     [{ resource_id: 99_999 }, 'does_not_exist', 'resource_id'],
     [{ resource_id: undefined }, 'required', 'resource_id'],
