@@ -414,7 +414,20 @@ export class ConfigError extends Error {
 
 /** Reads and checks every setting. Throws a `ConfigError` with all invalid ones and the reasons. */
 export function readConfig(flags: Flags = {}, env: Environment = process.env): Config {
-  return readSettings(SETTINGS, flags, env) as Config
+  const config = readSettings(SETTINGS, flags, env) as Config
+  requireOutside(config, 'TIDEMARK_BACKUP_TO')
+  return config
+}
+
+/** Throws for a store of backups in the data folder, where a server deletes unknown files. `name` is the setting's. */
+export function requireOutside(
+  { backup_to, data_dir }: Pick<Config, 'backup_to' | 'data_dir'>,
+  name: string,
+): void {
+  if (backup_to?.kind !== 'folder') return
+  const { folder } = backup_to
+  if (folder !== data_dir && !folder.startsWith(`${data_dir}/`)) return
+  throw new ConfigError(`${name} must name a store outside of the data folder ${data_dir}`)
 }
 
 /** The settings of backups that are kept elsewhere. */

@@ -101,6 +101,19 @@ describe('settings', () => {
     expect(faultsOf({ [key]: text })).toHaveLength(1)
   })
 
+  test('keep backups outside of the data folder, where unknown files are deleted', () => {
+    const start = (data_dir: string, to: string) => () =>
+      readConfig({ data_dir }, { TIDEMARK_BACKUP_TO: to })
+    for (const to of ['/srv/data', '/srv/data/', '/srv/data/backups', '/srv/data/../data/x']) {
+      expect(start('/srv/data', to)).toThrow(
+        'TIDEMARK_BACKUP_TO must name a store outside of the data folder /srv/data',
+      )
+    }
+    for (const to of ['/srv/data-backups', '/srv', 's3://acme-backups/data']) {
+      expect(start('/srv/data', to)).not.toThrow()
+    }
+  })
+
   test('are read into what the code needs', () => {
     const flags = {
       public_url: 'https://example.org/a/',

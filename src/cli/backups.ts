@@ -14,7 +14,13 @@ import {
 import { openStore } from '../backup/store/open-store.ts'
 import type { BackupStore } from '../backup/store/store.ts'
 import { MIB } from '../bytes.ts'
-import { type BackupConfig, ConfigError, readBackupConfig, readDataDir } from '../config.ts'
+import {
+  type BackupConfig,
+  ConfigError,
+  readBackupConfig,
+  readDataDir,
+  requireOutside,
+} from '../config.ts'
 import { examineMachine } from './monitoring/examine-machine.ts'
 import type { MachineFinding } from './monitoring/machine-finding.ts'
 import { addStoreOptions, type DataFolderOptions, printResult } from './options.ts'
@@ -135,10 +141,7 @@ async function backUpToFolder(folder: string, options: BackupCommandOptions): Pr
 async function backUpToStore(options: BackupCommandOptions): Promise<void> {
   const data_dir = readDataDir(options.dataDir)
   const { store, config } = openConfigured(options.to, options.keep)
-  // A server deletes unknown files in its folder.
-  if (config.backup_to?.kind === 'folder' && isWithin(config.backup_to.folder, data_dir)) {
-    throw new ConfigError(`--to must name a store outside of the data folder ${data_dir}`)
-  }
+  requireOutside({ ...config, data_dir }, '--to')
   const retention = options.keep === undefined ? null : config.backup_keep
   const made = await keepBackup({ data_dir, store, retention }, new Date())
   const removed =
@@ -240,10 +243,6 @@ async function examineBackups(options: DoctorOptions, exit: { code: number }): P
 function describeKept({ made_at, files, bytes, missing }: KeptBackup): string {
   const state = missing === 0 ? 'whole' : `not whole: ${missing} files are missing`
   return `${made_at}  ${files} files, ${printSize(bytes)}  ${state}`
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`)
 }
 
 function printSize(bytes: number): string {
