@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath, sha256Of } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
+import { UNFINISHED_MARK } from '../storage/process/incomplete-marker.ts'
 import { isUnopened, openReader } from '../storage/sqlite/sqlite.ts'
 import { DATABASES, findChecksums, findFault } from './contents.ts'
 
@@ -22,6 +23,10 @@ type Diagnosis = {
  * backup is to replace it.
  */
 export async function findFaults(data_dir: string): Promise<Diagnosis> {
+  if (isUnserved(data_dir)) {
+    const fault = 'holds no events: no server has run on it, and none was restored into it'
+    return { findings: [{ subject: data_dir, fault }], files: 0, events_in_files: 0 }
+  }
   const findings: DataFault[] = []
   for (const name of DATABASES) findings.push(...examineDatabase(data_dir, name))
   const files = findings.some(({ subject }) => subject === 'events.db') ? [] : readFiles(data_dir)
@@ -33,6 +38,14 @@ export async function findFaults(data_dir: string): Promise<Diagnosis> {
   }
   const events_in_files = files.reduce((sum, { row_count }) => sum + row_count, 0)
   return { findings, files: files.length, events_in_files }
+}
+
+/** Files and folders of which a server makes one before all others, and a backup has one. */
+const SERVED = ['events.db', 'files', 'lock.db', UNFINISHED_MARK] as const
+
+/** True for a folder that is missing, or has at most what commands made before the first start of a server. */
+export function isUnserved(data_dir: string): boolean {
+  return SERVED.every((name) => !existsSync(join(data_dir, name)))
 }
 
 function examineDatabase(data_dir: string, name: string): readonly DataFault[] {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { takeBackup } from '../backup/backup.ts'
-import { findFaults } from '../backup/doctor.ts'
+import { findFaults, isUnserved } from '../backup/doctor.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import {
   examineStore,
@@ -41,6 +41,9 @@ const FOREIGN_KEYS =
 
 const DATA_ADVICE =
   '  Stop the server, move the folder away and restore the last backup; what came after it is in the damaged folder.'
+
+const UNSERVED_ADVICE =
+  '  Name the folder of a server with --data-dir, mount its disk, or start a server on this one.'
 
 const STORE_ADVICE =
   '  Delete what is damaged from the store: the next backup stores again what the data folder still has.'
@@ -215,11 +218,12 @@ function addDoctorCommand(program: Command, exit: { code: number }): void {
       const is_faulty = machine.some(({ severity }) => severity === 'fault')
       if (findings.length > 0 || is_faulty) exit.code = 1
       const sound = `sound: both databases, and ${files} snapshot files with ${events_in_files} events`
+      const advice = isUnserved(data_dir) ? UNSERVED_ADVICE : DATA_ADVICE
       const lines = [
         ...(findings.length > 0
           ? findings.map(({ subject, fault }) => `${subject} ${fault}`)
           : [sound]),
-        ...(findings.length > 0 ? [DATA_ADVICE] : []),
+        ...(findings.length > 0 ? [advice] : []),
         ...machine.map(describeFinding),
       ]
       printResult(

@@ -50,6 +50,23 @@ test('finds nothing about a folder as a server leaves it, and says so', async ()
   expect(ran.out).toStartWith('sound: both databases')
 })
 
+test('says of a folder that was never served that there is nothing to restore', async () => {
+  const expected = {
+    exit_code: 1,
+    err: '',
+    out: `${data_dir} holds no events: no server has run on it, and none was restored into it
+  Name the folder of a server with --data-dir, mount its disk, or start a server on this one.\n`,
+  }
+  expect(await run(['doctor', '--data-dir', data_dir])).toEqual(expected)
+  await run(['organization', 'create', 'Acme', '--data-dir', data_dir])
+  const ran = await run(['doctor', '--data-dir', data_dir])
+  // The machine that runs the test may have a full disk.
+  expect(ran.out).toStartWith(expected.out)
+  fill()
+  rmSync(join(data_dir, 'events.db'))
+  expect((await run(['doctor', '--data-dir', data_dir])).out).toContain('restore the last backup')
+})
+
 test('finds a clock that is behind the last event', async () => {
   fill()
   const hour_ago = new Date(Date.now() - 3_600_000)
