@@ -314,6 +314,60 @@ const TELLING: readonly (readonly [what: string, query: object])[] = [
   ['LifecycleQuery', { kind: 'LifecycleQuery', series: SERIES }],
 ]
 
+describe('groups that are hidden from a member', () => {
+  const size = { key: 'size', value: 'group-only', operator: 'exact' }
+  const READING: readonly object[] = [
+    { type: 'group', group_type_index: 0, ...size },
+    { type: 'hogql', key: "group_0.properties.size = 'group-only'" },
+    { type: 'hogql', key: "(select count() from groups where key = 'acme') > 0" },
+  ]
+  const cohortOf = (event: object) => {
+    const time = { time_value: 30, time_interval: 'day' }
+    const did = { type: 'behavioral', value: 'performed_event', ...time, ...event }
+    return { filters: { properties: { type: 'AND', values: [{ type: 'OR', values: [did] }] } } }
+  }
+
+  test('are not counted by conditions on events that the member puts into a cohort', async () => {
+    const { make, member, send, atLevel } = rights
+    const open = { key: 'open', event_type: 'events' }
+    const id = number(await make('POST cohorts/', cohortOf(open)))
+    const others = cohortOf({ ...open, event_filters: [READING[0]] })
+    const of_owner = number(await make('POST cohorts/', others))
+    const answers = await atLevel('group', 'none', async () => {
+      const statuses: number[] = []
+      for (const filter of READING) {
+        const body = { name: 'probe', ...cohortOf({ ...open, event_filters: [filter] }) }
+        const created = await send(member, 'POST cohorts/', body)
+        const changed = await send(member, `PATCH cohorts/${id}/`, body)
+        expect(created.text).toContain('You do not have access to what this query reads: groups.')
+        statuses.push(created.status, changed.status)
+      }
+      const sound = await send(member, `PATCH cohorts/${id}/`, { name: 'x', ...cohortOf(open) })
+      const kept = await send(member, `PATCH cohorts/${of_owner}/`, { name: 'y', ...others })
+      return [...statuses, sound.status, kept.status]
+    })
+    expect(answers).toEqual([...READING.flatMap(() => [403, 403]), 200, 200])
+  })
+
+  test('are not counted by an action that the member changes', async () => {
+    const { make, member, send, atLevel } = rights
+    const steps = [{ event: 'open' }]
+    const id = number(await make('POST actions/', { name: 'opened', steps }))
+    const answers = await atLevel('group', 'none', async () => {
+      const statuses: number[] = []
+      for (const filter of READING) {
+        const reading = [{ event: 'open', properties: [filter] }]
+        const created = await send(member, 'POST actions/', { name: 'probe', steps: reading })
+        const changed = await send(member, `PATCH actions/${id}/`, { steps: reading })
+        statuses.push(created.status, changed.status)
+      }
+      const sound = await send(member, `PATCH actions/${id}/`, { name: 'opened too', steps })
+      return [...statuses, sound.status]
+    })
+    expect(answers).toEqual([...READING.flatMap(() => [403, 403]), 200])
+  })
+})
+
 describe('persons that are hidden from a member', () => {
   test('are hidden from a question that the member has sent before, as long as they are hidden', async () => {
     const { member, atLevel, send } = rights

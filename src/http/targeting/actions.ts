@@ -21,6 +21,7 @@ import {
   type StoredActionStep,
   updateAction,
 } from '../../targeting/action.ts'
+import { requireShownSteps } from '../analytics/queries/hidden-tables.ts'
 import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -69,8 +70,10 @@ export const ACTION_ROUTES = resource({
   create: {
     summary: 'Make an action: events under one name, by steps of which any may match.',
     body: NEW_ACTION,
-    run: (app, { body, project, caller }) => {
+    run: async (app, call) => {
+      const { body, project, caller } = call
       const wanted = { ...readActionChanges(body), name: body.name }
+      await requireShownSteps(app, call, wanted.steps)
       return createAction(targetingEditor(app, project, caller), wanted, app.now())
     },
   },
@@ -78,13 +81,16 @@ export const ACTION_ROUTES = resource({
   change: {
     summary: 'Change an action; deleting is a change of `deleted`.',
     body: ACTION_CHANGE,
-    run: (app, { body, project, caller }, before) =>
-      updateAction(
-        targetingEditor(app, project, caller),
-        before,
-        readActionChanges(body),
-        app.now(),
-      ),
+    run: async (app, call, before) => {
+      const { body, project, caller } = call
+      const wanted = readActionChanges(body)
+      if (!Bun.deepEquals(wanted.steps, before.steps)) {
+        await requireShownSteps(app, call, wanted.steps)
+      }
+      // Others may have changed it meanwhile.
+      const current = getAction(app.control, project.id, before.id)
+      return updateAction(targetingEditor(app, project, caller), current, wanted, app.now())
+    },
   },
   more: [COUNT_ROUTE],
   activity: { summary: 'List what happened to an action.', scope: 'Action' },

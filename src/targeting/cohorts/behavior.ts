@@ -129,6 +129,19 @@ limit ${PEOPLE_PER_PAGE}`,
   }
 }
 
+/** Lists the behavioral conditions in a tree of filters, without those that cannot be computed. */
+export function listBehaviors(node: unknown): readonly Behavior[] {
+  if (!isObject(node)) return []
+  if (Array.isArray(node['values'])) return node['values'].flatMap(listBehaviors)
+  if (node['type'] !== 'behavioral') return listBehaviors(node['properties'])
+  try {
+    return [readBehavior(node)]
+  } catch (error) {
+    if (error instanceof UnknownBehavior) return []
+    throw error
+  }
+}
+
 /** Whether a cohort's filters contain a behavioral condition. */
 export function hasBehavior(node: unknown): boolean {
   if (!isObject(node)) return false

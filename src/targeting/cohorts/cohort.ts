@@ -134,7 +134,7 @@ export function setCount(db: ControlDB, id: number, count: number): void {
 }
 
 /** Returns the conditions of an edit in today's shape; undefined when it has none. */
-function filtersOf({ filters, groups }: CohortChanges): unknown {
+export function filtersOf({ filters, groups }: CohortChanges): unknown {
   if (filters !== undefined && filters !== null) return filters
   return groups?.length ? filtersOfGroups(groups) : undefined
 }

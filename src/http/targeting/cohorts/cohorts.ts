@@ -15,6 +15,7 @@ import type { Project } from '../../../projects/settings/project.ts'
 import {
   type CohortRow,
   createCohort,
+  filtersOf,
   getCohort,
   readCohorts,
   updateCohort,
@@ -32,6 +33,7 @@ import {
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
 import { readFilterParameters } from '../../analytics/queries/filter-parameters.ts'
+import { requireShownBehaviors } from '../../analytics/queries/hidden-tables.ts'
 import type { TreeCall } from '../../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
 import { answerPage, type PageRequest, readPage, readSearch } from '../../answers/pages.ts'
@@ -64,6 +66,9 @@ const MEMBER_ROUTES = [
     answer: async (app, call) => {
       const { params, project, caller } = call
       const { body, named } = await readCohort(app, call)
+      const filters = filtersOf(body)
+      const { filters: stored } = getCohort(app.control, project.id, parseNumberId(params))
+      if (!Bun.deepEquals(filters, stored)) await requireShownBehaviors(app, call, filters)
       // Read now: others may change the cohort while a table is uploaded.
       const before = getCohort(app.control, project.id, parseNumberId(params))
       const editor = targetingEditor(app, project, caller)
@@ -194,6 +199,7 @@ export const COHORT_ROUTES = [
         const detail = 'Only static cohorts are made of a query.'
         throw new Refusal('invalid_input', detail, { attr: 'query' })
       }
+      await requireShownBehaviors(app, call, filtersOf(body))
       const result = query === null ? [] : await personsInQuery(app, call, query)
       const editor = targetingEditor(app, project, caller)
       const cohort = createCohort(editor, body, app.now())
