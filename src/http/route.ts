@@ -6,6 +6,7 @@ import { Refusal } from '../errors.ts'
 import type { Organization } from '../projects/organization.ts'
 import {
   type Caller,
+  CURRENT,
   getCaller,
   getVisibleOrganization,
   getVisibleProject,
@@ -15,7 +16,7 @@ import {
 import { requireRight, rightsAt } from '../projects/rights/rights.ts'
 import type { Scope } from '../projects/rights/scopes.ts'
 import { type NeededRight, ROUTE_WAYS } from '../projects/rights/ways.ts'
-import type { Project } from '../projects/settings/project.ts'
+import { findProjectByToken, type Project } from '../projects/settings/project.ts'
 import type { MemberLevel } from '../projects/tables.ts'
 import { callerOfSession } from '../projects/users/sessions.ts'
 import { noteProject, resumeWork } from '../threads/this-thread.ts'
@@ -89,7 +90,12 @@ type RouteDeclaration<Subject, Schema extends TSchema> = RouteDescription & {
   ) => Response | Promise<Response>
 }
 
-type FindSubject<Subject> = (app: AppContext, caller: Caller, params: PathParams) => Subject
+type FindSubject<Subject> = (
+  app: AppContext,
+  caller: Caller,
+  params: PathParams,
+  request: Request,
+) => Subject
 
 /** A project's routes exist under both names: an environment has the id of its project. */
 const PROJECT_ROOTS = ['/api/environments/:project_id/', '/api/projects/:project_id/']
@@ -115,10 +121,28 @@ export function withPut(routes: readonly Route[]): readonly Route[] {
 export function projectRoute<Schema extends TSchema = TSchema>(
   declared: RouteDeclaration<OfProject, Schema>,
 ): Route {
-  return routeUnder(PROJECT_ROOTS, declared, (app, caller, params) => {
-    const { item, level } = getVisibleProject(app.control, caller, pathNames(params, 'project_id'))
-    return { project: item, level }
-  })
+  return routeUnder(PROJECT_ROOTS, declared, getProjectInPath)
+}
+
+/**
+ * Finds the project in the path. `@current` beside a project token in the query string is the token's project: scripts
+ * with one key for several projects name them so. Refuses an unknown token.
+ */
+function getProjectInPath(
+  app: AppContext,
+  caller: Caller,
+  params: PathParams,
+  request: Request,
+): OfProject {
+  const { control } = app
+  const id = pathNames(params, 'project_id')
+  const token = id === CURRENT ? queryValue(request, 'token') : null
+  const named = token === null || token === '' ? null : findProjectByToken(control, token)
+  if (token && named === null) {
+    throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
+  }
+  const { item, level } = getVisibleProject(control, caller, String(named?.id ?? id))
+  return { project: item, level }
 }
 
 /** Declares a route on a whole organization; keys limited to projects are refused. */
@@ -138,16 +162,16 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
   declared: RouteDeclaration<OfProject, Schema>,
 ): Route {
   const roots = [...ORGANIZATION_PROJECT_ROOTS, ...PROJECT_ROOTS]
-  return routeUnder(roots, declared, (app, caller, params) => {
+  return routeUnder(roots, declared, (app, caller, params, request) => {
     const organization =
       params['organization_id'] === undefined
         ? null
         : getVisibleOrganization(app.control, caller, pathNames(params, 'organization_id')).item
-    const { item, level } = getVisibleProject(app.control, caller, pathNames(params, 'project_id'))
-    if (organization !== null && item.organization_id !== organization.id) {
+    const found = getProjectInPath(app, caller, params, request)
+    if (organization !== null && found.project.organization_id !== organization.id) {
       throw new Refusal('not_found', 'Project not found.')
     }
-    return { project: item, level }
+    return found
   })
 }
 
@@ -215,7 +239,7 @@ function routeUnder<Subject, Schema extends TSchema>(
       const caller = getCallerOf(app, request, socket)
       const leave = app.call_limits.enter(caller.id)
       try {
-        const subject = find(app, caller, params)
+        const subject = find(app, caller, params, request)
         requireScope(caller, scope)
         if (isOfProject(subject)) {
           noteProject(subject.project.id)

@@ -23,7 +23,7 @@ export type { ControlDB }
 export type WithLevel<Item> = { readonly item: Item; readonly level: MemberLevel }
 
 /** The id of the current project or organization, by default the first that the caller can see. */
-const CURRENT = '@current'
+export const CURRENT = '@current'
 const ID_DIGITS = /^[1-9]\d{0,14}$/
 
 /** Authenticates a personal API key. Refuses a missing, unknown or expired one. */

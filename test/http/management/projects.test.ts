@@ -389,6 +389,29 @@ describe('the round trip of a project', () => {
 })
 
 describe('a token', () => {
+  test('beside @current names the project, for who sees it', async () => {
+    const first = await createProject({ name: 'First' })
+    const last = await createProject({ name: 'Last' })
+    for (const path of [
+      '/api/projects/@current/',
+      '/api/environments/@current/',
+      '/api/organizations/@current/projects/@current/',
+    ]) {
+      const named = async (token: unknown) => {
+        const { status, json } = await ask('GET', `${path}?token=${String(token)}`)
+        return [status, status === 200 ? json['id'] : json['code']]
+      }
+      expect(await named(first['api_token'])).toEqual([200, first['id']])
+      expect(await named('')).toEqual([200, last['id']])
+      expect(await named('phc_unknown')).toEqual([401, 'invalid_api_key'])
+    }
+    await ask('POST', `/api/projects/${String(first['id'])}/annotations/`, { content: 'of First' })
+    const old = await ask('GET', `/api/annotation/?token=${String(first['api_token'])}`)
+    expect(old.json).toMatchObject({ count: 1, results: [{ content: 'of First' }] })
+    const beside_id = `${root}${String(last['id'])}/?token=${String(first['api_token'])}`
+    expect((await ask('GET', beside_id)).json['id']).toBe(last['id'])
+  })
+
   test('ends with the commit that replaces it, for capture and for flags', async () => {
     const made = await createProject()
     const old = made['api_token']
