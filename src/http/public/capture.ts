@@ -3,6 +3,7 @@ import { Refusal } from '../../errors.ts'
 import { queryOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers/answers.ts'
 import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
+import { queryValue } from '../answers/pages.ts'
 import { answerError, answerRefusal } from '../answers/refusals.ts'
 import type { PublicContext } from '../app-context.ts'
 import { clientIpFinder } from '../callers/client-ip.ts'
@@ -24,7 +25,7 @@ const CAPTURE_PATHS = [
   '/s',
 ] as const
 
-/** Clients take anything but a 200 for a failure, and some parse the body. */
+/** Clients take anything but a 200 for a failure, and some parse the body. Only beacons (`?beacon=1`), whose answer no page reads, get a 204. */
 const STORED = '{"status":1}'
 /** A `Headers` object is reused; a record would be parsed for every response. */
 const STORED_INIT = { headers: new Headers(JSON_HEADERS) }
@@ -83,6 +84,9 @@ function answerPreflight(request: Request): Response {
 }
 
 function answerStored(request: Request): Response {
+  if (queryValue(request, 'beacon') === '1') {
+    return new Response(null, { status: 204, headers: corsHeaders(request) })
+  }
   const init = request.headers.has('origin')
     ? { headers: { ...JSON_HEADERS, ...corsHeaders(request) } }
     : STORED_INIT

@@ -40,6 +40,15 @@ describe('capture', () => {
     expect(stored('by-get')).toBe(1)
   })
 
+  test('a beacon is answered 204 without a body once it is stored, and told what is wrong', async () => {
+    const origin = { Origin: 'https://site.example' }
+    const answer = await post('/e/?ip=1&beacon=1', event('beacon'), origin)
+    expect([answer.status, await answer.text(), stored('beacon')]).toEqual([204, '', 1])
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://site.example')
+    expect((await post('/e/?beacon=1', '{"event":"beacon"}')).status).toBe(401)
+    expect((await post('/e/?beacon=0', event('beacon'))).status).toBe(200)
+  })
+
   test.each(['GET', 'POST'])(
     '%s without a body is answered as often as it is asked',
     async (method) => {
