@@ -25,7 +25,7 @@ import { compressAnswer, tellsSecrets } from './answers/compress.ts'
 import { queryValue } from './answers/pages.ts'
 import { answerError, type Report } from './answers/refusals.ts'
 import type { AppContext } from './app-context.ts'
-import { readBody, readOptionalBody } from './bodies/body.ts'
+import { readBody } from './bodies/body.ts'
 import { isFormType } from './bodies/form.ts'
 import type { Validator } from './bodies/shape.ts'
 import { findSessionOf, isFromBrowser } from './browser/session-cookie.ts'
@@ -80,8 +80,6 @@ type RouteDeclaration<Subject, Schema extends TSchema> = RouteDescription & {
   readonly path: string | readonly string[]
   readonly scope: Scope
   readonly body?: Validator<Schema>
-  /** An empty body counts as `{}`. */
-  readonly is_body_optional?: true
   /** See `Route`. */
   readonly is_for_sdks?: true
   readonly answer: (
@@ -221,7 +219,7 @@ function routeUnder<Subject, Schema extends TSchema>(
   find: FindSubject<Subject>,
 ): Route {
   const { method, path, scope, answer, body: declared_body, ...described } = declared
-  const { is_body_optional, is_for_sdks = false, ...description } = described
+  const { is_for_sdks = false, ...description } = described
   const shape = declared_body ?? null
   const may_read_flags = readsFlags(method, scope)
   const own_level: NeededRight = { scope, by: 'level' }
@@ -247,8 +245,7 @@ function routeUnder<Subject, Schema extends TSchema>(
           for (const need of [own_level, ...more]) requireRight(rights, need)
         }
         if (shape !== null) requireKnownType(request)
-        const read = is_body_optional === true ? readOptionalBody : readBody
-        const body = shape === null ? null : await read(app.bodies, request, shape, socket)
+        const body = shape === null ? null : await readBody(app.bodies, request, shape, socket)
         resumeWork()
         if (isOfProject(subject) && may_read_flags) {
           await app.flags.readyFlagsOf(subject.project.id)

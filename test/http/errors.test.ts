@@ -80,7 +80,14 @@ const ROWS: readonly Row[] = [
     init: { body: '{"name":' },
     detail: /^JSON parse error - /,
   },
-  { ...BROKEN, what: 'no body', line: 'POST /api/projects/', detail: /^JSON parse error - / },
+  {
+    ...INVALID,
+    what: 'no body',
+    line: 'POST /api/organizations/',
+    code: 'required',
+    detail: 'This field is required.',
+    attr: 'name',
+  },
   {
     ...BROKEN,
     what: 'what is no UTF-8',

@@ -49,7 +49,6 @@ export const PERSON_CHANGE_ROUTES = [
     summary:
       'Split a person: into those it was merged of, each as it was, or one for each of its ids.',
     body: validatorOf(SplitBody),
-    is_body_optional: true,
     answers: { 201: SplitAnswer },
     answer: async (app, { caller, body, params, project }) => {
       const person = findPersonInPath(app, project, params)
@@ -64,7 +63,6 @@ export const PERSON_CHANGE_ROUTES = [
     scope: 'person:write',
     summary: 'Undo one of the merges that made a person, the last one unless another is named.',
     body: validatorOf(UndoMergeBody),
-    is_body_optional: true,
     answers: { 201: SplitAnswer },
     answer: async (app, { caller, body, params, project }) => {
       const person = findPersonInPath(app, project, params)

@@ -155,8 +155,12 @@ describe('JSON bodies', () => {
     expect(await refusalOf(read(body))).toBe(refusal)
   })
 
+  test('that is empty counts as an object without members', async () => {
+    expect(await refusalOf(read(''))).toBe('required name: This field is required.')
+  })
+
   test.each([
-    ['', 'parse_error null: JSON parse error - Unexpected EOF'],
+    [' ', 'parse_error null: JSON parse error - Unexpected EOF'],
     ['{', 'parse_error null: JSON parse error - '],
     [
       `${'['.repeat(200)}${']'.repeat(200)}`,

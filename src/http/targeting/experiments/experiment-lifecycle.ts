@@ -65,7 +65,6 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     summary: 'End a running experiment; people go on seeing what they see.',
     answers: { 200: ExperimentAnswer },
     body: END,
-    is_body_optional: true,
     answer: (app, { body, params, project, caller }) => {
       const editor = targetingEditor(app, project, caller)
       const { conclusion = null, conclusion_comment = null } = body
@@ -105,7 +104,6 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
       'Make a draft like an experiment; without a key of its own it stands on the same flag.',
     answers: { 201: ExperimentAnswer },
     body: COPY,
-    is_body_optional: true,
     answer: (app, { body, params, project, caller }) => {
       const editor = targetingEditor(app, project, caller)
       const source = experimentIn(app, project, params)
