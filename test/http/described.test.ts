@@ -70,8 +70,11 @@ const CASES = withPutCases<Case>({
     202,
   ),
   [`PATCH ${PROJECT}reset_token/`]: nothing,
-  [`PATCH ${PROJECT}add_product_intent/`]: taken(intent, [{}, 'required']),
-  [`PATCH ${PROJECT}complete_product_onboarding/`]: taken(intent, [{}, 'required']),
+  [`PATCH ${PROJECT}add_product_intent/`]: taken(intent, [{ product_type: 5 }, 'invalid_input']),
+  [`PATCH ${PROJECT}complete_product_onboarding/`]: taken(intent, [
+    { product_type: 5 },
+    'invalid_input',
+  ]),
   'GET /api/organizations/': nothing,
   'POST /api/organizations/': taken(named, BLANK_NAME, 201),
   [`GET ${ORGANIZATION}`]: nothing,

@@ -148,9 +148,8 @@ function answerIntent(
   note: (db: ControlDB, request: IntentRequest, now: Date) => void,
 ): Response {
   const { product_type, intent_context, metadata } = body
-  if (!product_type) {
-    throw new Refusal('required', 'product_type is required', { attr: 'product_type' })
-  }
+  // The interface lists only fields of the project for this body, each optional: without a product nothing is noted.
+  if (!product_type) return answerJson(serializeProject(app, project, { caller, level }))
   const wanted = {
     project_id: project.id,
     product_type,

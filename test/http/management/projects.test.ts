@@ -582,11 +582,15 @@ describe('what a project is used for', () => {
   })
 
   test.each(['add_product_intent', 'complete_product_onboarding'])(
-    '%s demands a product',
+    '%s without a product notes nothing and answers the whole project',
     async (action) => {
-      for (const body of [{}, { product_type: null }]) {
-        const { status, json } = await ask('PATCH', `${root}1/${action}/`, body)
-        expect([status, json['code'], json['attr']]).toEqual([400, 'required', 'product_type'])
+      const made = await createProject({ name: 'As it was' })
+      for (const body of [undefined, {}, { product_type: null }, { name: 'Other' }]) {
+        const path = `${root}${String(made['id'])}/`
+        const { status, json } = await ask('PATCH', `${path}${action}/`, body)
+        expect(status).toBe(200)
+        expect(Object.keys(json)).toEqual(Object.keys(made))
+        expect([json['name'], json['product_intents']]).toEqual(['As it was', []])
       }
     },
   )
