@@ -1,9 +1,10 @@
 /** One step of compaction: plan → write the new file → commit the manifest → delete the replaced files. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
-import { listAllFiles } from '../storage/files/manifest.ts'
+import { listFiles, listProjectsWithFiles } from '../storage/files/manifest.ts'
 import { filePath, findDamage } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
+import { Slices } from '../threads/slices.ts'
 import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
@@ -31,14 +32,11 @@ async function compactOnce(
   children: SnapshotChildren,
   context: SnapshotContext,
 ): Promise<boolean> {
-  const { capture, data_dir, log, readers, settings } = context
-  const rule = settings.compaction ?? COMPACTION_RULE
-  const areApart = (project_id: number): boolean =>
-    (context.monthsKept?.(project_id) ?? null) !== null
-  const files = planCompaction(wholeFiles(db, data_dir), Date.now() * 1000, rule, areApart)
+  const { capture, data_dir, log, readers } = context
+  const files = await findPlan(db, context)
   const project_id = files?.[0]?.project_id
   if (files === null || project_id === undefined) return false
-  const is_by_month = areApart(project_id)
+  const is_by_month = areMonthsApart(context, project_id)
   const started_at = performance.now()
   const { files: added } = await withCleanup(context, () =>
     children.run({ kind: 'compact', files, is_by_month, ...workOptions(context) }),
@@ -64,12 +62,34 @@ async function compactOnce(
   return true
 }
 
-/** Marks a damaged file, which is never an input. */
-function wholeFiles(db: Database, data_dir: string): readonly FileRow[] {
-  return listAllFiles(db).filter(
-    (file) => findDamage(filePath(data_dir, file), file.byte_count) === null,
-  )
+/**
+ * Finds the files to put together next, in slices, a project at a time: the list of 20,000 files, each opened for its footer
+ * every five seconds, held the main thread for a second. A damaged file is never an input.
+ */
+async function findPlan(
+  db: Database,
+  context: SnapshotContext,
+): Promise<readonly FileRow[] | null> {
+  const { data_dir, settings } = context
+  const rule = settings.compaction ?? COMPACTION_RULE
+  const plan = (files: readonly FileRow[]): readonly FileRow[] | null =>
+    planCompaction(files, Date.now() * 1000, rule, (id) => areMonthsApart(context, id))
+  const slices = new Slices()
+  for (const project_id of listProjectsWithFiles(db)) {
+    const files = listFiles(db, project_id)
+    if (plan(files) !== null) {
+      const whole = plan(
+        files.filter((file) => findDamage(filePath(data_dir, file), file.byte_count) === null),
+      )
+      if (whole !== null) return whole
+    }
+    if (slices.isOver()) await slices.end()
+  }
+  return null
 }
+
+const areMonthsApart = ({ monthsKept }: SnapshotContext, project_id: number): boolean =>
+  (monthsKept?.(project_id) ?? null) !== null
 
 function sum(files: readonly FileRow[], measure: (file: FileRow) => number): number {
   return files.reduce((total, file) => total + measure(file), 0)

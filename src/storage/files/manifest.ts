@@ -36,6 +36,14 @@ export function listFiles(db: Database, project_id: number): readonly FileRow[] 
     .all(project_id)
 }
 
+/** Lists the projects with files. */
+export function listProjectsWithFiles(db: Database): readonly number[] {
+  return db
+    .query<{ id: number }, []>('select distinct project_id as id from files order by 1')
+    .all()
+    .map(({ id }) => id)
+}
+
 /** Lists the files of all projects. */
 export function listAllFiles(db: Database): readonly FileRow[] {
   return db
