@@ -85,15 +85,24 @@ function recordingConfig(project: Project, origin: string): unknown {
   }
 }
 
-/** Without a list of domains every page is recorded. */
+/** Without a list of domains every page is recorded. Only hosts are compared, as on PostHog: any scheme and port do. */
 function isRecordedOn({ recording_domains }: Project, origin: string): boolean {
   if (!recording_domains?.length || origin === '') return true
-  return recording_domains.some((domain) => {
-    const pattern = domain.replace(/\/$/, '')
-    if (!pattern.includes('*')) return pattern === origin
-    const [before = '', after = ''] = pattern.split('*', 2)
-    return origin.startsWith(before) && origin.endsWith(after)
-  })
+  const host = hostOf(origin)
+  return host !== '' && recording_domains.some((domain) => isHostOf(hostOf(domain), host))
+}
+
+/** Whether a host has the form of a pattern, in which a `*` stands for any text. */
+function isHostOf(pattern: string, host: string): boolean {
+  if (!pattern.includes('*')) return pattern === host
+  const [before = '', after = ''] = pattern.split('*', 2)
+  return (
+    host.length >= before.length + after.length && host.startsWith(before) && host.endsWith(after)
+  )
+}
+
+function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).hostname : ''
 }
 
 function linkedFlag(flag: Readonly<Record<string, unknown>>): unknown {

@@ -448,6 +448,31 @@ describe('experience continuity', () => {
 
 describe('GET /array/…', () => {
   test.each([
+    ['https://app.shop.example', true],
+    ['http://app.shop.example:8080', true],
+    ['https://blog.example', true],
+    ['http://blog.example', true],
+    ['capacitor://localhost', true],
+    ['http://localhost:3000', true],
+    ['https://shop.example', false],
+    ['https://blog.example.evil.example', false],
+    ['null', false],
+  ])('a page of %s is recorded: %p', async (origin, is_recorded) => {
+    const recording_domains = [
+      'https://*.shop.example',
+      'https://blog.example',
+      'capacitor://localhost',
+    ]
+    const changes = { session_recording_opt_in: true, recording_domains }
+    await manage(world, 'PATCH', '/api/projects/1/', changes)
+    const got = await world.send(`/array/${world.first.api_token}/config`, { headers: { origin } })
+    const { sessionRecording } = JSON.parse(await got.text())
+    expect(sessionRecording !== false).toBe(is_recorded)
+    const before = { session_recording_opt_in: false, recording_domains: null }
+    await manage(world, 'PATCH', '/api/projects/1/', before)
+  })
+
+  test.each([
     ['1.00', null],
     ['0.50', '0.50'],
   ])(
