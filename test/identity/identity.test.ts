@@ -474,6 +474,9 @@ describe('groups', () => {
       groupidentify('company', 5),
       groupidentify('company', null, { a: 1 }),
       groupidentify(undefined, 'acme', { a: 1 }),
+      groupidentify('company', '', { a: 1 }),
+      groupidentify('company', 0, { a: 1 }),
+      groupidentify('', 'acme', { a: 1 }),
       groupidentify('company', 'acme', 'nonsense'),
     )
     expect(groups()).toEqual([

@@ -129,9 +129,8 @@ export function readGroups(draft: EventDraft): null {
     return null
   }
   const [group_type, key] = [properties['$group_type'], properties['$group_key']]
-  if (group_type === undefined || group_type === null || key === undefined || key === null) {
-    return null
-  }
+  // An empty type would take one of a project's five for good.
+  if (!group_type || !key) return null
   const set = properties['$group_set']
   draft.group = {
     group_type: cutGroup(propertyText(group_type)),
