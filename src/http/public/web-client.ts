@@ -7,6 +7,11 @@ import exceptions from '#web-client/exception-autocapture.js' with { type: 'file
 import surveys from '#web-client/surveys.js' with { type: 'file' }
 import tracingHeaders from '#web-client/tracing-headers.js' with { type: 'file' }
 import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
+import softNavigations from '#web-client/web-vitals-soft-navs.js' with { type: 'file' }
+import attribution from '#web-client/web-vitals-with-attribution.js' with { type: 'file' }
+import attributionSoftNavigations from '#web-client/web-vitals-with-attribution-soft-navs.js' with {
+  type: 'file',
+}
 import { Refusal } from '../../errors.ts'
 import { corsHeaders } from '../answers/cors.ts'
 import { answerFixed, type FixedText, fixText } from '../answers/fixed-texts.ts'
@@ -26,6 +31,10 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   'surveys.js': surveys,
   'tracing-headers.js': tracingHeaders,
   'web-vitals.js': webVitals,
+  'web-vitals-soft-navs.js': softNavigations,
+  // The library loads this one unless a page says that it wants no attribution.
+  'web-vitals-with-attribution.js': attribution,
+  'web-vitals-with-attribution-soft-navs.js': attributionSoftNavigations,
 }
 
 /** A new version of the server brings a new library; pages check once an hour. */

@@ -18,6 +18,9 @@ describe('GET /static/…', () => {
     'exception-autocapture.js',
     'dead-clicks-autocapture.js',
     'web-vitals.js',
+    'web-vitals-soft-navs.js',
+    'web-vitals-with-attribution.js',
+    'web-vitals-with-attribution-soft-navs.js',
     'tracing-headers.js',
   ])('%s is a script that other sites may load', async (name) => {
     const answer = await world.send(`/static/${name}?v=1.2.3`, { headers: ORIGIN })
