@@ -120,8 +120,7 @@ const PARTS_OF_URL = /^(?:https?:\/\/([^/]*))?(.*)$/s
 
 /** Returns the listener's request handler: the application itself, unless a request's address has to be changed first. */
 function frontOf(app: Elysia, { base_path }: Config, has_tls: boolean) {
-  if (base_path === '' && !has_tls) return app.fetch
-  return (request: Request): Response | Promise<Response> => {
+  const front = (request: Request): Response | Promise<Response> => {
     const [, host = 'localhost', target = ''] = PARTS_OF_URL.exec(request.url) ?? []
     const path = target.startsWith(base_path) ? target.slice(base_path.length) : null
     if (path === null || !(path === '' || path.startsWith('/') || path.startsWith('?'))) {
@@ -133,6 +132,10 @@ function frontOf(app: Elysia, { base_path }: Config, has_tls: boolean) {
     const value = `http://${host}${path.startsWith('/') ? '' : '/'}${path}`
     return app.fetch(Object.defineProperty(request, 'url', { value }))
   }
+  if (base_path !== '' || has_tls) return front
+  // 11 ns a request: only one of HTTP/1.0 without a host has to be changed.
+  return (request: Request) =>
+    request.url.startsWith('http') ? app.fetch(request) : front(request)
 }
 
 /** The address that clients use, which ends with the base path. */
