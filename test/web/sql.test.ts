@@ -82,6 +82,17 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('runs an example by its key, wherever the focus is', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/sql`)
+    await page.getByRole('button', { name: /^Events by name/ }).click()
+    await page.getByLabel('HogQL').getByText('group by event').waitFor()
+    await page.keyboard.press('Control+Enter')
+    await page.locator('td').first().waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
   const LIST = '.cm-tooltip-autocomplete'
   test('completes names as one types', async () => {
     await using visit = await ui.visit()

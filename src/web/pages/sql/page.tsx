@@ -11,6 +11,7 @@ import { Progress } from '../../parts/notes/progress.tsx'
 import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import { useHashQuery, useParam } from '../../state/url.ts'
 import { type EditorHandle, SqlEditor } from './editor/editor.tsx'
@@ -75,6 +76,7 @@ function Actions({ desk }: DeskProps): VNode {
   const { tabs, running, node, runText } = desk
   const { open } = tabs
   const [view, setView] = useParam('view', 'table')
+  useKeys([{ keys: 'mod+enter', text: 'Run', group: 'SQL', run: runText }])
   return (
     <>
       <SavedQueries
