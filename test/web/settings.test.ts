@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { limitTests, longTest } from '../long-tests.ts'
+import { expectSoon } from './interface.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
 limitTests(120_000)
@@ -67,6 +68,21 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('Ann', { exact: true }).waitFor({ state: 'detached' })
     expect(owner.complaints).toEqual([])
+  })
+
+  test('say what is refused, and show what is stored', async () => {
+    const page = await open('people')
+    const level = page.getByRole('combobox', { name: /^Level of/ }).first()
+    await level.selectOption('Member')
+    await expectSoon(async () => level.locator('option:checked').innerText(), 'Owner')
+    await page.getByLabel('Email (optional)').fill('ann at example.com')
+    await page.getByRole('button', { name: 'Create invite link' }).click()
+    await page.getByText('Enter a valid email address.').waitFor()
+    // The browser notes each refusal.
+    expect(owner.complaints.splice(0).map((one) => /status of (\d+)/.exec(one)?.[1])).toEqual([
+      '403',
+      '400',
+    ])
   })
 
   test('make a key that is shown once and works, and revoke it', async () => {

@@ -131,6 +131,8 @@ function faultOf({ schema, path, value, message }: SchemaFault): Fault {
     const detail = `${JSON.stringify(value.slice(0, 100))} is not a valid choice.${stored}`
     return fault('invalid_input', detail)
   }
+  if (expected.format === 'email' && typeof value === 'string')
+    return fault('invalid_input', 'Enter a valid email address.')
   return fault('invalid_input', TYPE_DETAILS[expected.type ?? ''] ?? 'Not a valid value.')
 }
 
@@ -169,6 +171,7 @@ type ValueSchema = {
   readonly type?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
+  readonly format?: string
   readonly properties?: Readonly<Record<string, ValueSchema>>
   readonly maxLength?: number
   readonly minItems?: number

@@ -91,10 +91,12 @@ type MemberRowProps = OrganizationProps & {
 function MemberRow({ member, organization, onRemove }: MemberRowProps): VNode {
   const { user, level, joined_at } = member
   const may_change = organization.is_admin && level <= organization.level
-  const change = async (next: number): Promise<void> => {
+  const change = async (field: HTMLSelectElement): Promise<void> => {
     try {
-      await changeMemberLevel(organization.id, member.id, next)
+      await changeMemberLevel(organization.id, member.id, Number(field.value))
     } catch (error) {
+      // The level is still the old one.
+      field.value = String(level)
       showToast({ text: errorText(error) })
     }
   }
@@ -111,7 +113,7 @@ function MemberRow({ member, organization, onRemove }: MemberRowProps): VNode {
           class="field"
           aria-label={`Level of ${user.first_name}`}
           value={String(level)}
-          onChange={(event) => void change(Number(event.currentTarget.value))}
+          onChange={(event) => void change(event.currentTarget)}
         >
           {LEVELS.filter(({ value }) => Number(value) <= organization.level).map((one) => (
             <option key={one.value} value={one.value}>
