@@ -275,6 +275,26 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('of so many hours that their bars are thin lines are seen', async () => {
+    const query = { ...DAILY, interval: 'hour', dateRange: { date_from: '-30d' } }
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf({ ...query, trendsFilter: { display: 'ActionsBar' } }))
+    await page.getByRole('slider', { name: 'Trend' }).locator('canvas').waitFor()
+    // Points of the line's colour, #0b6e69.
+    const coloured = await page.evaluate<number>(`(() => {
+      const canvas = document.querySelector('[role=slider] canvas')
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      let count = 0
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === 0x0b && data[at + 1] === 0x6e && data[at + 2] === 0x69) count += 1
+      }
+      return count
+    })()`)
+    expect(coloured).toBeGreaterThan(100)
+    expect(visit.complaints).toEqual([])
+  })
+
   test('of addresses show on a phone where these differ', async () => {
     const query = {
       ...DAILY,

@@ -26,6 +26,8 @@ export type PlotSize = { readonly width: number; readonly height: number; readon
 type PlotHooks = Pick<uPlot.Hooks.Defs, 'setCursor' | 'draw'>
 
 const LABEL_PX = 72
+/** Room for a bar from which on it has an edge. */
+const EDGED_PX = 6
 const FONT = '12px system-ui, sans-serif'
 
 type PlotTools = {
@@ -41,8 +43,10 @@ export function plotOf(
   { width, height, right }: PlotSize,
   { Plot, colour, hooks }: PlotTools,
 ): { readonly options: uPlot.Options; readonly data: uPlot.AlignedData } {
-  const drawn = drawnSeries(input, colour, Plot.paths)
   const count = input.buckets.length
+  // An edge would cover bars that are hardly wider than it.
+  const edge_px = width / count < EDGED_PX ? 0 : 1
+  const drawn = drawnSeries(input, colour, { paths: Plot.paths, edge_px })
   const margin = input.look === 'bar' || count === 1 ? 0.5 : 0
   const options: uPlot.Options = {
     width,
@@ -71,7 +75,7 @@ type DrawnSeries = {
 function drawnSeries(
   { series, look, is_last_incomplete, buckets }: PlotInput,
   colour: ColourReader,
-  paths: typeof uPlot.paths,
+  bars: Pick<Ink, 'paths' | 'edge_px'>,
 ): readonly DrawnSeries[] {
   const is_stacked = look !== 'line'
   const shown = is_stacked ? series.filter((one) => one.is_previous !== true) : series
@@ -85,9 +89,9 @@ function drawnSeries(
     const stroke = colour(seriesColour(one.colour))
     if (look === 'bar')
       return barsOf(withoutZeros(one, values), last, {
+        ...bars,
         stroke,
         page,
-        paths,
         is_alone: shown.length === 1,
       })
     return linesOf(one, values, last, { stroke, page, is_filled: look === 'area' })
@@ -102,6 +106,8 @@ type Ink = {
   /** Only a bar that is no layer of others has round corners. */
   readonly is_alone?: boolean
   readonly paths?: typeof uPlot.paths
+  /** Width of the line in the colour of the page between bars and their layers. */
+  readonly edge_px?: number
 }
 
 /** A layer of height zero would draw its edge over the axis. */
@@ -149,14 +155,14 @@ function linesOf(
 function barsOf(
   values: readonly (number | null)[],
   last: number | null,
-  { stroke, page, paths, is_alone = false }: Ink,
+  { stroke, page, paths, edge_px = 1, is_alone = false }: Ink,
 ): readonly DrawnSeries[] {
   const draw = paths?.bars?.({ size: [0.72, 56], radius: is_alone ? 0.1 : 0 })
   const bar = (shown: readonly (number | null)[], fill: string): DrawnSeries => ({
     values: shown,
     options: {
       stroke: page,
-      width: 1,
+      width: edge_px,
       fill,
       ...(draw && { paths: draw }),
       points: { show: false },
