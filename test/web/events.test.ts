@@ -128,7 +128,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons?search=una@x.example`)
-    await page.getByRole('button', { name: 'una@x.example' }).click()
+    await page.getByRole('link', { name: 'una@x.example' }).click()
     await page.getByRole('link', { name: 'Live events' }).click()
     await page.getByRole('button', { name: 'came first' }).waitFor()
     await page.getByRole('link', { name: 'una@x.example' }).waitFor()
