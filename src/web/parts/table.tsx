@@ -12,7 +12,7 @@ export type TableColumn<Item> = {
   readonly is_number?: boolean
   /** Returns the sort key of a row; a column without it cannot be sorted. */
   readonly sortBy?: (item: Item) => number | string | null
-  /** Left out on phones. */
+  /** Left out on phones and narrow tablets. */
   readonly is_wide_only?: boolean
   /** CSS width; without it the column is as wide as its content. */
   readonly width?: string
