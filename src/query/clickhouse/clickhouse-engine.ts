@@ -1,6 +1,6 @@
 /** Asks ClickHouse instead of the worker: the same `ask`, its queue and fairness, limits per question, a stop that stops it there. */
 
-import { MIB } from '../../bytes.ts'
+import { MIB, readAtMost } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 import {
   type ClickHouseClient,
@@ -89,6 +89,7 @@ const KILL_AFTER_MS = 2000
 const GUESTS_MAX = 1
 const PART_LENGTH = 256 * 1024
 const EXCEPTION_LENGTH_MAX = 16_384
+const PLAN_BYTES_MAX = MIB
 
 export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   readonly #options: ClickHouseEngineOptions
@@ -153,6 +154,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 
   #run(query: WorkerQuery, options: EngineAskOptions, stop: AbortSignal): Promise<WorkerAnswer> {
+    if (query.is_plan === true) return this.#explain(query, options, stop)
     if (query.gathers !== undefined)
       return this.#askFiles(query, options, { stop, gather_limits: FOLD_LIMITS })
     return isWrittenHere(query)
@@ -202,6 +204,28 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       }
       return { ...(await answer.end()), timings }
     })
+  }
+
+  /** Asks for the plans of the statements that ClickHouse runs: rows of a name and a text. */
+  async #explain(
+    query: WorkerQuery,
+    options: EngineAskOptions,
+    stop: AbortSignal,
+  ): Promise<WorkerAnswer> {
+    const { gathers = [query], project_id } = query
+    const started_at = performance.now()
+    const rows: (readonly [name: string, plan: string])[] = []
+    for (const gather of gathers) {
+      const statement = this.#statement(query, gather, options.timeout_ms)
+      const sent = { ...statement, sql: `EXPLAIN ${gather.sql} FORMAT TSVRaw` }
+      const plan = await this.#sending(sent, project_id, stop, (response) =>
+        readAtMost(response, PLAN_BYTES_MAX),
+      )
+      rows.push(['plan', plan?.toString() ?? ''])
+    }
+    const timings = { follow_ms: 0, execute_ms: performance.now() - started_at, read_ms: 0 }
+    const rows_json = Buffer.from(JSON.stringify(rows))
+    return { row_count: rows.length, has_more: false, rows_json, timings }
   }
 
   /** Gathers rows into files, and answers from them in the query process. */

@@ -125,6 +125,15 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     expect(answer.has_more).toBe(false)
   })
 
+  test('gives the plan of a statement, and none of its rows', async () => {
+    const sql = 'SELECT event, properties FROM events WHERE event = {p1:String} ORDER BY timestamp'
+    const values = [{ type: 'VARCHAR', text: 'signup' }]
+    const plan = plainQuery(sql, { values, types: ['String', 'String'], is_plan: true })
+    expect(await rowsOf(plan)).toEqual([['plan', expect.stringMatching(/Sort[^]*ReadFromMerge/)]])
+    const gathers = [{ sql, values }]
+    expect(await rowsOf({ ...plan, sql: 'select 1', gathers })).toEqual(await rowsOf(plan))
+  })
+
   test('says that there is more than a page, or refuses when all were wanted', async () => {
     const sql = 'SELECT number FROM numbers(5)'
     const page = await engine.ask(plainQuery(sql, { rows_max: 3 }), { timeout_ms: 30_000 })
