@@ -11,7 +11,10 @@ export type RowReading = {
   readonly values: (line: string) => readonly string[]
 }
 
+type ClickHouseMap = Extract<ClickHouseType, { readonly kind: 'map' }>
+
 const PLAIN: ClickHouseType = { kind: 'plain' }
+const PLAIN_MAP = { key: PLAIN, value: PLAIN } as const
 
 /** `types` are ClickHouse type names, by column; `timezone` is that of instants whose type names none. */
 export function rowReading(types: readonly string[], timezone: string): RowReading {
@@ -30,7 +33,7 @@ function hasInstant(type: ClickHouseType): boolean {
     case 'array':
       return hasInstant(type.of)
     case 'map':
-      return hasInstant(type.value)
+      return hasInstant(type.key) || hasInstant(type.value)
     case 'tuple':
       return type.items.some(hasInstant)
     case 'number':
@@ -57,7 +60,7 @@ class RowScanner {
       case '[':
         return `[${this.#items((index) => itemType(type, index)).join(',')}]`
       case '{':
-        return this.#members(type.kind === 'map' ? type.value : PLAIN)
+        return this.#members(type.kind === 'map' ? type : PLAIN_MAP)
       case '"': {
         const text = this.#text()
         return type.kind === 'datetime' ? instantOf(text, type) : text
@@ -75,13 +78,14 @@ class RowScanner {
     return items
   }
 
-  #members(type: ClickHouseType): string {
+  #members({ key: key_type, value }: Pick<ClickHouseMap, 'key' | 'value'>): string {
     const members: string[] = []
     this.#at += 1
     while (this.#skip() !== '}') {
-      const key = this.#text()
+      const text = this.#text()
+      const key = key_type.kind === 'datetime' ? instantOf(text, key_type) : text
       this.#skip()
-      members.push(`${key}:${this.#value(type)}`)
+      members.push(`${key}:${this.#value(value)}`)
     }
     this.#at += 1
     return `{${members.join(',')}}`

@@ -9,7 +9,7 @@ export type ClickHouseType =
   | { readonly kind: 'datetime'; readonly clock: ZoneClock; readonly timezone: string }
   | { readonly kind: 'array'; readonly of: ClickHouseType }
   | { readonly kind: 'tuple'; readonly items: readonly ClickHouseType[] }
-  | { readonly kind: 'map'; readonly value: ClickHouseType }
+  | { readonly kind: 'map'; readonly key: ClickHouseType; readonly value: ClickHouseType }
 
 /** The offset of a time zone from UTC in seconds, at an instant in microseconds. */
 export type ZoneClock = (instant_us: bigint) => number
@@ -30,8 +30,10 @@ export function readClickHouseType(name: string, timezone: string): ClickHouseTy
       return { kind: 'array', of: inner()[0] ?? PLAIN }
     case 'Tuple':
       return { kind: 'tuple', items: inner() }
-    case 'Map':
-      return { kind: 'map', value: inner()[1] ?? PLAIN }
+    case 'Map': {
+      const [key = PLAIN, value = PLAIN] = inner()
+      return { kind: 'map', key, value }
+    }
     case 'DateTime':
     case 'DateTime64':
       return datetime(readQuoted(args.at(-1)) ?? timezone)

@@ -125,6 +125,14 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     expect(answer.has_more).toBe(false)
   })
 
+  test('writes instants that are keys of a map in the zone of their type', async () => {
+    const sql = "SELECT map(toDateTime64('2024-03-31 00:30:00.25', 6, 'UTC'), toDate('2024-03-31'))"
+    const types = ["Map(DateTime64(6, 'Europe/Berlin'), Date)"]
+    expect(await rowsOf(plainQuery(sql, { types }))).toEqual([
+      [{ '2024-03-31T01:30:00.250000+01:00': '2024-03-31' }],
+    ])
+  })
+
   test('gives the plan of a statement, and none of its rows', async () => {
     const sql = 'SELECT event, properties FROM events WHERE event = {p1:String} ORDER BY timestamp'
     const values = [{ type: 'VARCHAR', text: 'signup' }]

@@ -49,6 +49,7 @@ const TEXT_LENGTH_MAX = 1024 * KIB
 const LIST_ITEMS_MAX = 10_000
 
 const PLAIN: ClickHouseType = { kind: 'plain' }
+const PLAIN_MAP = { key: PLAIN, value: PLAIN } as const
 
 /** `types` are ClickHouse type names, by column; `timezone` is that of instants whose type names none. */
 export function rowWriter(types: readonly string[], timezone: string): RowWriter {
@@ -200,13 +201,10 @@ async function longMapText(
   const entries = entriesOf(vector).getItemVector(index)
   if (!(entries instanceof DuckDBStructVector)) return 'null'
   const keys = entries.entryVectorAt(0)
-  const members = await itemTexts(
-    entries.entryVectorAt(1),
-    type.kind === 'map' ? type.value : PLAIN,
-    slices,
-  )
+  const { key, value: of } = type.kind === 'map' ? type : PLAIN_MAP
+  const members = await itemTexts(entries.entryVectorAt(1), of, slices)
   for (const [entry, value] of members.entries()) {
-    members[entry] = `${keyText(keys.getItem(entry))}:${value}`
+    members[entry] = `${keyText(keys.getItem(entry), key)}:${value}`
     if (entry % CLOCK_VALUES === 0 && slices.isOver()) await slices.end()
   }
   return `{${members.join(',')}}`
@@ -250,13 +248,17 @@ function objectText(value: DuckDBObject, type: ClickHouseType): string {
 }
 
 function mapText(map: DuckDBMapValue, type: ClickHouseType): string {
-  const of = type.kind === 'map' ? type.value : PLAIN
-  const members = map.entries.map(({ key, value }) => `${keyText(key)}:${valueText(value, of)}`)
+  const { key: key_type, value: of } = type.kind === 'map' ? type : PLAIN_MAP
+  const members = map.entries.map(
+    ({ key, value }) => `${keyText(key, key_type)}:${valueText(value, of)}`,
+  )
   return `{${members.join(',')}}`
 }
 
-function keyText(key: DuckDBValue): string {
-  return JSON.stringify(typeof key === 'string' ? key : valueText(key, PLAIN))
+/** Writes the key of a map as a JSON text: `7` → `"7"`; texts, dates and ids, which are texts already, once. */
+function keyText(key: DuckDBValue, type: ClickHouseType): string {
+  const text = valueText(key, type)
+  return text.startsWith('"') ? text : JSON.stringify(text)
 }
 
 /** ISO 8601; an infinite time is null. */

@@ -84,6 +84,9 @@ const CASES: readonly (readonly [string, string, string, string])[] = [
   ],
   [`map {'a': 1 = 1, 'b': null}`, 'Map(String, Nullable(UInt8))', 'UTC', '{"a":1,"b":null}'],
   ['map {1: [2]}', 'Map(Int32, Array(Int32))', 'UTC', '{"1":[2]}'],
+  [`map {date '2024-07-01': 1}`, 'Map(Date, UInt8)', 'UTC', '{"2024-07-01":1}'],
+  [`map {${NOON}: 1}`, `Map(DateTime, UInt8)`, 'Asia/Tokyo', '{"2024-07-01T21:00:00+09:00":1}'],
+  [`map {['a']: 1}`, 'Map(Array(String), UInt8)', 'UTC', '{"[\\"a\\"]":1}'],
   [`'b'::enum('a', 'b')`, 'String', 'UTC', '"b"'],
 ]
 
