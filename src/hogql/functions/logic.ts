@@ -5,7 +5,15 @@ import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { caseFragment, joinFragments, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
 import { asCondition, asText, convert } from '../types/convert.ts'
 import { superType } from '../types/type-unify.ts'
-import { hasNullableItem, NULL, STRING, TRUTH, type Type, withNull } from '../types/types.ts'
+import {
+  hasNullableItem,
+  isNumeric,
+  NULL,
+  STRING,
+  TRUTH,
+  type Type,
+  withNull,
+} from '../types/types.ts'
 import { refuseArguments } from './argument-errors.ts'
 import {
   asDeclared,
@@ -72,10 +80,10 @@ const lowerCase: Lowering = (call, context) => {
   return { ...caseFragment(null, alike, otherwise), type: call.type }
 }
 
+/** The key as a value of the other's type; numbers stay as they are, since 1.5 is not the whole number 2. */
 function matching(value: ResolvedExpr, key: ResolvedExpr, context: CompileContext): ResolvedExpr {
-  return key.type.kind === 'null'
-    ? key
-    : convert(key, withNull(value.type, key.type.nullable), context)
+  const is_as_it_is = key.type.kind === 'null' || (isNumeric(key.type) && isNumeric(value.type))
+  return is_as_it_is ? key : convert(key, withNull(value.type, key.type.nullable), context)
 }
 
 /** `transform(x, [from], [to], default)`. */
