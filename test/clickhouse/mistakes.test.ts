@@ -41,6 +41,10 @@ const ONCE_FAULTS = [
   'format([[1], [2]], [1, 2])',
   'grouping((1, 2), 0)',
   'indexHint(timestamp)',
+  "sequenceMatch('\\0')(timestamp, event = 'a')",
+  "arrayReduce('9', [1])",
+  "convertCharset('a', 'b', 'UTF-8')",
+  '(select arrayJoin([1, 2]))',
   'fromModifiedJulianDay(-9223372036854775808)',
 ]
 /** Values at the ends of their types, and what both engines answer: instants are of the years 1 to 9999. */

@@ -100,6 +100,11 @@ describe.skipIf(!hasClickHouse())('questions to a server with ClickHouse', () =>
     expect((await ask(folded, 'parquet')).status).toBe(200)
   }, 60_000)
 
+  test('are refused where a value has no form in a file', async () => {
+    const answer = await ask({ kind: 'HogQLQuery', query: 'select reverse(NULL)' }, 'parquet')
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'query_failed' }])
+  }, 60_000)
+
   test('end in ClickHouse when they are cancelled', async () => {
     const client_query_id = 'endless'
     const query =

@@ -4,6 +4,7 @@
  */
 
 import { END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
+import { patternOf } from '../functions/aggregates/funnels.ts'
 import { readUnit } from '../functions/dates/date-parts.ts'
 import { findFunction } from '../functions/registry.ts'
 import { COMPARISONS } from '../sql/comparisons.ts'
@@ -225,10 +226,8 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   toTypeName: (_args, { args: [of] }, printer) =>
     printer.values.text(clickhouseName(of?.type ?? UNKNOWN)),
   // aggregates
-  sequenceCount: (args, call, printer) =>
-    printer.namedCall('sequenceCount', withTwoEvents(args), call),
-  sequenceMatch: (args, call, printer) =>
-    printer.namedCall('sequenceMatch', withTwoEvents(args), call),
+  sequenceCount: sequenceCall,
+  sequenceMatch: sequenceCall,
   // SQL's own window functions give NULL where there is no such row.
   lag: ([value, ...rest]) => `lag(${[`toNullable(${value})`, ...rest].join(', ')})`,
   lead: ([value, ...rest]) => `lead(${[`toNullable(${value})`, ...rest].join(', ')})`,
@@ -357,6 +356,12 @@ function convertTo(value: string, from: Type, to: Type, printer: ExprPrinter): s
 
 /** A path's item and its marks are below this, in the bits below the time (`timelines.ts`). */
 const PATH_CODES = 2n ** 53n
+
+/** ClickHouse calls an unreadable pattern an error of syntax, as if it were one of the statement. */
+function sequenceCall(args: readonly string[], call: Apply, printer: ExprPrinter): string {
+  patternOf(call)
+  return printer.namedCall(call.name, withTwoEvents(args), call)
+}
 
 const unparametrized = (call: Apply): Apply => ({ ...call, params: [] })
 

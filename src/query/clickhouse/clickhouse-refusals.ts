@@ -36,16 +36,18 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
   ...[6, 26, 27, 32, 38, 41, 70, 72, 117, 130, 131, 349, 376, 407, 467, 675, 676].map(
     (code) => [code, 'A value cannot be turned into the type that the query needs.'] as const,
   ),
-  ...[12, 36, 69, 128, 135, 153, 321, 353, 490].map(
+  ...[12, 36, 69, 128, 135, 153, 321, 353, 360, 490].map(
     (code) => [code, 'A value of the query goes beyond what its function takes.'] as const,
   ),
   ...[34, 35, 42, 43, 44, 53, 59, 124, 133, 169, 170, 184, 190, 386].map(
     (code) =>
       [code, 'The query uses a function or an operator with types that it does not take.'] as const,
   ),
-  ...[1, 8, 10, 46, 48, 403].map(
+  ...[1, 8, 10, 46, 48, 63, 403].map(
     (code) => [code, 'The query uses something that ClickHouse does not have.'] as const,
   ),
+  [50, 'A value of the query has a type that ClickHouse cannot write into a file.'],
+  [125, 'A subquery in place of one value has several rows.'],
   [215, 'A column of the query is not under an aggregate function and not in GROUP BY.'],
   [395, 'throwIf found its condition to be true.'],
   [427, 'A pattern of the query is no regular expression.'],
@@ -58,18 +60,20 @@ export function refusalOf(error: unknown): Error {
   if (error instanceof Refusal) return error
   if (!(error instanceof ClickHouseError)) return unreachable(error)
   const { code, message } = error
-  const known = code === null ? undefined : MEANINGS.get(code)
+  // A server in its place has answered: a proxy or a load balancer that does not reach it.
+  if (code === null) return unreachable(error)
+  const known = MEANINGS.get(code)
   if (known === 'query_cancelled') return refuseCancelled()
   if (known !== undefined) {
     const is_passing = known === 'storage_unavailable' || known === 'throttled'
     const extras = is_passing ? { retry_after_s: RETRY_AFTER_S } : {}
     return new Refusal(known, DETAILS[known] ?? '', extras)
   }
-  const detail = code === null ? undefined : FAULTS_OF_QUERY.get(code)
+  const detail = FAULTS_OF_QUERY.get(code)
   return detail === undefined ? new EngineFault(message) : new Refusal('query_failed', detail)
 }
 
-/** Errors of the network and of an answer that breaks off. */
+/** Errors of the network, of an answer that breaks off, and of another server. */
 function unreachable(cause: unknown): Error {
   const refusal = new Refusal('storage_unavailable', 'ClickHouse cannot be reached now.', {
     retry_after_s: RETRY_AFTER_S,

@@ -434,4 +434,22 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
       await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
     ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
   })
+
+  test('says the same where a proxy answers in its place', async () => {
+    using proxy = Bun.serve({
+      port: 0,
+      fetch: () => new Response('<html>502 Bad Gateway</html>', { status: 502 }),
+    })
+    const behind = new ClickHouseClient({ ...clientOf(cluster).access, url: proxy.url.origin })
+    const unreached = new ClickHouseEngine({
+      reader: behind,
+      writer: behind,
+      limits: LIMITS,
+      folding,
+      data_dir: world.data_dir,
+    })
+    expect(
+      await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
+    ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
+  })
 })

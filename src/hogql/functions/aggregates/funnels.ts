@@ -111,7 +111,8 @@ function lettersOf(call: Apply): ResolvedExpr {
   )
 }
 
-function patternOf(call: Apply): readonly PatternStep[] {
+/** The steps of the pattern of sequenceMatch or sequenceCount; refuses an unreadable one. */
+export function patternOf(call: Apply): readonly PatternStep[] {
   const text = constantText(call.params[0])
   const steps = text === null ? null : readPattern(text, call.args.length - 1)
   return steps ?? refuseArguments(`'${call.name}' needs a constant pattern such as '(?1).*(?2)'`)
