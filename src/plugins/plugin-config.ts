@@ -116,21 +116,23 @@ export function createPluginConfig(
   }, TRANSACTION)
 }
 
-/** Changes a configuration. Refuses invalid settings. */
+/** Changes a configuration. A destination that is switched on again receives the events after `seq`. Refuses invalid settings. */
 export function changePluginConfig(
   db: ControlDB,
   actor: ConfigActor,
   before: PluginConfig,
-  { fields: sent, now }: { readonly fields: PluginConfigFields; readonly now: Date },
+  change: { readonly fields: PluginConfigFields; readonly seq: number; readonly now: Date },
 ): PluginConfig {
   const plugin = findPlugin(before.plugin_id)
   if (plugin === null) throw new Refusal('not_found', 'Not found.')
+  const { fields: sent, seq, now } = change
   const stored = before.config as Readonly<Record<string, Json>>
   const fields = parseFields(plugin, sent, { actor, stored })
+  const begins_again = !before.enabled && sent.enabled === true && before.sent_seq !== null
   return db.transaction((tx) => {
     const after = tx
       .update(plugin_configs)
-      .set({ ...fields, updated_at: now })
+      .set({ ...fields, ...(begins_again && { sent_seq: seq }), updated_at: now })
       .where(eq(plugin_configs.id, before.id))
       .returning()
       .get()

@@ -67,12 +67,12 @@ function behind(world: World, url: string, retry_ms = 1e11) {
     now: () => NOW,
     retry_ms,
   })
-  const lead = (to: string) =>
-    changePluginConfig(control.db, actor, config, { fields: { config: { url: to } }, now: NOW })
+  const change = (changed: Readonly<Record<string, string | string[]>>) =>
+    changePluginConfig(control.db, actor, config, { fields: { config: changed }, seq: 0, now: NOW })
+  const lead = (to: string) => change({ url: to })
   const logged = (type: LogType) =>
     listLogEntries(control.db, { ...WHOLE_LOG, plugin_config_id: config.id, types: [type] }).total
-  const choose = (events: string[]) =>
-    changePluginConfig(control.db, actor, config, { fields: { config: { events } }, now: NOW })
+  const choose = (events: string[]) => change({ events })
   return { control, destinations, lead, choose, logged, said, project_id }
 }
 

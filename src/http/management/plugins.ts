@@ -97,7 +97,8 @@ export const PLUGIN_ROUTES = [
       const config = getPluginConfig(app.control, project.id, id)
       if (body.config !== undefined) refuseHook(config.plugin_id)
       const actor = actorOf(app, caller, project)
-      const requested = { fields: fieldsOf(body), now: app.now() }
+      const seq = app.destinations.lastSeq()
+      const requested = { fields: fieldsOf(body), seq, now: app.now() }
       return answerJson(configOnWire(changePluginConfig(app.control, actor, config, requested)))
     },
   }),

@@ -400,6 +400,24 @@ describe('a webhook', () => {
     await hook.stop()
   })
 
+  test('that was switched off gets the events from when it is on again', async () => {
+    const hook = receiver()
+    const path = await configure(PLUGIN.webhook, { url: hook.url, events: ['off', 'on'] })
+    await ask('PATCH', path, { enabled: false })
+    await capture({ event: 'off' })
+    await ask('PATCH', path, { enabled: true })
+    await capture({ event: 'on' })
+    await until(
+      async () => hook.seen.length,
+      (count) => count >= 1,
+    )
+    const { events }: { events: Json[] } = JSON.parse(hook.seen[0]?.body ?? '{}')
+    expect(events.map(({ event }) => event)).toEqual(['on'])
+    expect((await logsOf(path, '?type_filter=ERROR'))['count']).toBe(0)
+    await ask('DELETE', path)
+    await hook.stop()
+  })
+
   test('that never answers well is given up after six tries', async () => {
     const hook = receiver(...Array.from({ length: 9 }, () => 503))
     const path = await configure(PLUGIN.webhook, { url: hook.url, events: ['never'] })
