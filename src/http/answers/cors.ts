@@ -31,8 +31,15 @@ export function preflightHeaders(request: Request): Readonly<Record<string, stri
   }
 }
 
-/** Adds the CORS headers for the request's origin to a response. */
+/**
+ * Adds the CORS headers for the request's origin to a response. Pages may read how long to wait: without that, clients
+ * choose a time of their own.
+ */
 export function withCors(request: Request, answer: Response): Response {
-  for (const [name, value] of Object.entries(corsHeaders(request))) answer.headers.set(name, value)
+  const { headers } = answer
+  for (const [name, value] of Object.entries(corsHeaders(request))) headers.set(name, value)
+  if (request.headers.has('origin') && headers.has('Retry-After')) {
+    headers.set('Access-Control-Expose-Headers', 'Retry-After')
+  }
   return answer
 }

@@ -184,7 +184,7 @@ describe('capture for browsers', () => {
 })
 
 describe('capture when the data thread cannot store', () => {
-  test('is answered 503 with Retry-After', async () => {
+  test('is answered 503 with Retry-After, which pages may read', async () => {
     const full = await openWorld({
       capture: {
         send: () =>
@@ -199,6 +199,10 @@ describe('capture when the data thread cannot store', () => {
     const answer = await full.send('/capture/', { method: 'POST', body: '{}' })
     expect(answer.status).toBe(503)
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(answer.headers.has('access-control-expose-headers')).toBe(false)
+    const headers = { Origin: 'https://shop.example' }
+    const seen = await full.send('/capture/', { method: 'POST', body: '{}', headers })
+    expect(seen.headers.get('access-control-expose-headers')).toBe('Retry-After')
     await full.close()
   })
 

@@ -6,7 +6,7 @@ import { DeadlineWorker } from '../../../threads/deadline-worker.ts'
 import { noteProject, resumeWork } from '../../../threads/this-thread.ts'
 import { pathOf } from '../../addresses.ts'
 import { answerJson, answerJsonText } from '../../answers/answers.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../../answers/cors.ts'
+import { preflightHeaders, withCors } from '../../answers/cors.ts'
 import { answerError, type Report } from '../../answers/refusals.ts'
 import type { PublicContext } from '../../app-context.ts'
 import { clientIpFinder } from '../../callers/client-ip.ts'
@@ -150,10 +150,8 @@ function requireStored(answer: CaptureAnswer): void {
 function answerRefused(request: Request, { reason }: BatchRefusal): Response {
   const { status, tag, detail } = reason
   const body = { error: tag, error_description: detail }
-  return answerJson(body, status, {
-    ...corsHeaders(request),
-    ...(status === 503 ? { 'Retry-After': RETRY_AFTER_S } : {}),
-  })
+  const headers = status === 503 ? { 'Retry-After': RETRY_AFTER_S } : {}
+  return withCors(request, answerJson(body, status, headers))
 }
 
 /** Answers a browser that asks whether it may send. */
