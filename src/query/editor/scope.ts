@@ -72,7 +72,7 @@ function scanOne(text: string, at: number, cursor: number): HogQLToken | null {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const start = text.indexOf("'", at)
-    // The closingIndex quote is not typed yet: the string ends at the cursor.
+    // The closing quote is not typed yet: the string ends at the cursor.
     return start >= 0 && start < cursor ? { kind: 'string', key: '', start, end: cursor } : null
   }
 }
@@ -138,7 +138,7 @@ function selectAround(tokens: readonly HogQLToken[], at: number): readonly HogQL
 const SELECTS: ReadonlySet<string> = new Set(['SELECT', 'WITH'])
 const SET_OPERATORS: ReadonlySet<string> = new Set(['UNION', 'INTERSECT', 'EXCEPT'])
 
-/** Cuts at the closingIndex bracket; of a UNION, selects the branch around the position. */
+/** Cuts at the closing bracket; of a UNION, selects the branch around the position. */
 function partAround(tokens: readonly HogQLToken[], at: number): readonly HogQLToken[] {
   let depth = 0
   let first = 0

@@ -14,7 +14,7 @@ import { fillFilters } from '../kinds/filters.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
 import { tableNames } from './catalog.ts'
 
-/** A message about a part of the text; replaceByNull offsets about all of it. */
+/** A message about a part of the text; without offsets about all of it. */
 export type MetadataNotice = {
   readonly message: string
   readonly start?: number

@@ -23,7 +23,7 @@ const PIECE_LENGTH = 8 * 1024 * 1024
 type ReplicaState = {
   /** The last copied change number. */
   readonly position: number
-  /** The newest change number at the initialState of the copy: rows up to it have no older version in the copy. */
+  /** The newest change number when the copy began: rows up to it have no older version in the copy. */
   readonly fresh_until: number
   /** True once complete: queries may read it, and every round brings it up to the last commit. */
   readonly is_complete: boolean
