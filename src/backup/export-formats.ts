@@ -11,9 +11,10 @@ export const EXPORT_FORMATS = ['jsonl', 'parquet'] as const
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
+/** Writes the rows of a SELECT into a new file; returns their number. */
 type Write = (connection: DuckDBConnection, select: string, path: string) => Promise<number>
 
-/** Writes the rows of a SELECT into a new file; returns their number. */
+/** The writer of each format. */
 export const WRITERS: Readonly<Record<ExportFormat, Write>> = {
   jsonl: writeLines,
   parquet: async (connection, select, path) => {
@@ -31,11 +32,11 @@ const JSON_COLUMNS: ReadonlySet<string> = new Set(['properties'])
  * The lines that a SELECT's rows make, a chunk of rows at a time: columns that are NULL are left out, times are ISO 8601
  * in UTC.
  */
-export async function* linesTogether(
+export async function* streamLines(
   connection: DuckDBConnection,
   select: string,
 ): AsyncGenerator<readonly string[]> {
-  const result = await connection.stream(asText(await columnsOf(connection, select), select))
+  const result = await connection.stream(selectLines(await columnsOf(connection, select), select))
   for await (const rows of result.yieldRows()) yield rows.map(([line]) => String(line))
 }
 
@@ -46,7 +47,7 @@ async function writeLines(
 ): Promise<number> {
   const out = createWriteStream(path)
   let count = 0
-  for await (const lines of linesTogether(connection, select)) {
+  for await (const lines of streamLines(connection, select)) {
     count += lines.length
     if (!out.write(`${lines.join('\n')}\n`)) await once(out, 'drain')
   }
@@ -65,7 +66,7 @@ async function columnsOf(
   return described.getRows().map(([name, type]) => ({ name: String(name), type: String(type) }))
 }
 
-function asText(columns: readonly NamedType[], select: string): string {
+function selectLines(columns: readonly NamedType[], select: string): string {
   const members = columns.map(({ name, type }) => {
     const value = JSON_COLUMNS.has(name)
       ? `"${name}"`

@@ -36,7 +36,7 @@ type DataExportOptions = {
   readonly project_id: number
   readonly format: ExportFormat
   /** Called after each file of events with the numbers of written and of all events. */
-  readonly tell: (done: number, all: number) => void
+  readonly onProgress: (done: number, all: number) => void
 }
 
 type ExportTotals = {
@@ -49,7 +49,9 @@ const MEMORY_MB = 1024
 /** Attempts: the manifest may change while its files are linked; then linking begins again with the newer one. */
 const ATTEMPTS_MAX = 10
 const MONTH = `strftime("timestamp", '%Y-%m')`
-const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(([name]) => `"${name}"`)
+const EXPORTED_COLUMNS = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(
+  ([name]) => `"${name}"`,
+)
 
 /**
  * Writes one file of events per month, in the order of their time, and one of persons with their distinct ids; they have
@@ -82,7 +84,7 @@ async function exportInto(options: DataExportOptions, work_dir: string): Promise
   const connection = await instance.connect()
   const db = openReader(join(options.data_dir, 'events.db'))
   try {
-    const files = await takeIn(db, new StatementWriter(connection), options, work_dir)
+    const files = await readProjectRows(db, new StatementWriter(connection), options, work_dir)
     return await writeAll(connection, files, options, work_dir)
   } finally {
     db.close()
@@ -91,8 +93,11 @@ async function exportInto(options: DataExportOptions, work_dir: string): Promise
   }
 }
 
-/** A consistent read of events.db: links to the project's files, and the events that are in no file. */
-async function takeIn(
+/**
+ * Reads events.db in one transaction. Links the project's files and returns them; copies events that are in no file, persons and
+ * removals into DuckDB.
+ */
+async function readProjectRows(
   db: Database,
   writer: StatementWriter,
   options: DataExportOptions,
@@ -100,14 +105,14 @@ async function takeIn(
 ): Promise<readonly FileRow[]> {
   const { data_dir, project_id } = options
   const { connection } = writer
-  for (const sql of [DUCKDB_RELATIONS_OF(project_id), CREATE_STAGED, TAIL.create, CREATE_REMOVED]) {
+  for (const sql of [printRelations(project_id), CREATE_STAGED, TAIL.create, CREATE_REMOVED]) {
     await connection.run(sql)
   }
   const files = beginWithFiles(db, data_dir, project_id, work_dir)
   const { flushed_seq, seq, change } = readLogState(db)
   await copyRows(db, writer, TAIL, { project_id, after: flushed_seq, up_to: seq })
   for (const replica of MIRRORS) {
-    if (!WANTED.has(replica.relation)) continue
+    if (!EXPORTED_REPLICAS.has(replica.relation)) continue
     const source = withColumns(replica, [], true)
     await copyRows(db, writer, source, { project_id, after: 0, up_to: change })
   }
@@ -122,7 +127,7 @@ function rowsOf(files: readonly FileRow[], work_dir: string): string {
     ...storedShape(files, ({ id }) => join(work_dir, `${id}.parquet`)),
     wholeRows('tail'),
   ]
-  return `(${legs.map((held) => selectEvents(held)).join(' union all ')})`
+  return `(${legs.map((stored) => selectEvents(stored)).join(' union all ')})`
 }
 
 /** Joins each event with its current person. */
@@ -135,14 +140,15 @@ function relationOf(files: readonly FileRow[], work_dir: string): string {
 )`
 }
 
-const WANTED = new Set([
+/** The replicas that the statements of an export read. */
+const EXPORTED_REPLICAS = new Set([
   'distinct_id_overrides',
   'person_distinct_ids',
   'person_overrides',
   'persons',
 ])
 
-const DUCKDB_RELATIONS_OF = (project_id: number): string =>
+const printRelations = (project_id: number): string =>
   `create macro project_id() as ${project_id}::bigint;\n${DUCKDB_RELATIONS}`
 
 /** Leaves a transaction open in which the manifest names just these files, which are all linked. */
@@ -181,7 +187,7 @@ function link(data_dir: string, file: FileRow, work_dir: string): boolean {
 async function writeAll(
   connection: DuckDBConnection,
   files: readonly FileRow[],
-  { folder, format, tell }: DataExportOptions,
+  { folder, format, onProgress }: DataExportOptions,
   work_dir: string,
 ): Promise<ExportTotals> {
   const write = WRITERS[format]
@@ -194,14 +200,14 @@ async function writeAll(
       files.filter((file) => hasMonth(file, month)),
       work_dir,
     )
-    const select = `select ${OWN.join(', ')} from ${relation} where ${MONTH} = '${month}' order by "timestamp", seq`
+    const select = `select ${EXPORTED_COLUMNS.join(', ')} from ${relation} where ${MONTH} = '${month}' order by "timestamp", seq`
     events += await write(connection, select, join(folder, name))
     names.push(name)
-    tell(index + 1, months.length)
+    onProgress(index + 1, months.length)
   }
-  const people = `persons.${format}`
-  const persons = await write(connection, PERSONS, join(folder, people))
-  const written = [...names, people]
+  const persons_name = `persons.${format}`
+  const persons = await write(connection, SELECT_PERSONS, join(folder, persons_name))
+  const written = [...names, persons_name]
   for (const name of written) syncPath(join(folder, name))
   return { events, persons, files: written }
 }
@@ -220,8 +226,8 @@ async function listMonths(
   return [...new Set([...own.map(({ month }) => month), ...found])].toSorted()
 }
 
-/** The id that a person was first known by comes first. */
-const PERSONS = `
+/** Persons with their distinct ids, the oldest one first. */
+const SELECT_PERSONS = `
 select p.id, p.created_at, p.is_identified, p.properties,
   coalesce((
     select list(d.distinct_id order by d.version, d.distinct_id)

@@ -10,7 +10,7 @@ import { isObject } from '../json.ts'
 import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
 import { parseUuid } from '../uuid.ts'
-import { linesTogether } from './export-formats.ts'
+import { streamLines } from './export-formats.ts'
 import { BackupFault } from './fill-folder.ts'
 import { type JSONObject, type MapRecord, uuidOf } from './sources/source.ts'
 
@@ -23,8 +23,8 @@ export type ImportFile = {
 /** One line or row of a file: an event, or the events that create a person. */
 type FileRecord = {
   /**
-   * The JSON texts of its events, in the shape of `/batch/`, or why it cannot be brought over; `number` is its position
-   * in the file, from 1.
+   * Returns the record's events as JSON texts in the shape of `/batch/`, or the reason why it is left out; `number` is the
+   * record's position in the file, from 1.
    */
   readonly events: (number: number) => readonly string[] | LeftOut
   /** Its approximate size in the file, in bytes. */
@@ -40,7 +40,7 @@ type ImportFormat = 'csv' | 'json' | 'jsonl' | 'parquet'
 const LINE_LENGTH_MAX = 32 * 1024 * 1024
 /** Maximum size of a file with one JSON text, which is read whole. */
 const JSON_BYTES_MAX = 512 * 1024 * 1024
-/** DuckDB would read every file that such a name matches. */
+/** Characters of a file's name that DuckDB takes for a pattern: it would read every file that matches. */
 const PATTERN = /[*?[]/
 const MEMORY_MB = 1024
 
@@ -207,7 +207,7 @@ async function* rowsIn({ path, format }: ImportFile): AsyncGenerator<readonly st
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir: '' })
   const connection = await instance.connect()
   try {
-    yield* linesTogether(connection, `select * from ${table}`)
+    yield* streamLines(connection, `select * from ${table}`)
     if (format !== 'csv') return
     const rejected = await connection.runAndReadAll(REJECTED_ROWS)
     for (const [count] of rejected.getRows()) {

@@ -16,7 +16,7 @@ type ImportOptions = {
   /** The file with the progress; deleted at the end. */
   readonly progress_path: string
   /** Called after each batch with the bytes read of all bytes, and the events sent. */
-  readonly tell: (done: number, all: number, events: number) => void
+  readonly onProgress: (done: number, all: number, events: number) => void
 }
 
 /** Numbers of events sent, of records that an earlier run has sent, and of records that cannot be brought over. */
@@ -65,7 +65,7 @@ export const OWN_MACHINE = { rejectUnauthorized: false } as const
  * when the server cannot be reached; events stored by then are skipped the next time.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportTotals> {
-  const { files, progress_path, tell } = options
+  const { files, progress_path, onProgress } = options
   const begun = readPlace(progress_path, nameOf(files))
   let { left_out } = begun
   const all = files.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -80,7 +80,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportTotals>
     records_skipped += batch.records_skipped
     const index = files.indexOf(batch.file)
     const before = files.slice(0, index).reduce((sum, { bytes }) => sum + bytes, 0)
-    tell(before + Math.min(batch.bytes_read, batch.file.bytes), all, events)
+    onProgress(before + Math.min(batch.bytes_read, batch.file.bytes), all, events)
   }
   // One batch is stored while the next is read. Requests stay in order: the last value of a property must arrive last.
   let storing = Promise.resolve()
@@ -88,7 +88,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportTotals>
     for await (const batch of batchesOf(options, begun)) {
       await storing
       storing = store(batch)
-      // It is awaited above or below; until then its failure is not unhandled.
+      // It is awaited above or below. Without this handler an earlier failure would count as unhandled.
       storing.catch(() => undefined)
     }
   } finally {

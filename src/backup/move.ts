@@ -150,7 +150,7 @@ export async function takeIn(
   if (!has_others) await unpack(to)
   else
     await takeInto({ project_id, data_dir: to, unpack, fault }).catch((error: unknown) => {
-      // Nothing was changed there: it may be taken into another folder.
+      // The folder was not changed: the copy may be taken into another one.
       if (error instanceof BackupFault) rmSync(join(copy, TAKEN), { force: true })
       throw error
     })
@@ -163,7 +163,7 @@ function keepProject(data_dir: string, project_id: number): void {
   if (!isAllShipped(events))
     throw new BackupFault(`not everything of this copy is in ClickHouse: move again`)
   deleteRows(events, 'project_id <> ?', project_id)
-  // The rows of persons there are these: they need not be sent again under the new name.
+  // ClickHouse has the rows of persons as they are here: they need not be sent again under the log's new name.
   events.query('update shipping set persons_log_id = ? where id = 1').run(newestLogId(events))
   using control = openWriter(join(data_dir, 'control.db'))
   migrate(control, CONTROL_MIGRATIONS)

@@ -132,9 +132,9 @@ async function exportFrom(folder: string, options: ExportCommandOptions): Promis
   const progress = openProgress()
   try {
     const { project: project_id, format } = options
-    const tell = (done: number, all: number): void =>
+    const onProgress = (done: number, all: number): void =>
       progress.show(done, all, `${done} of ${all} months`)
-    const made = await exportProject({ data_dir, folder, project_id, format, tell })
+    const made = await exportProject({ data_dir, folder, project_id, format, onProgress })
     progress.end()
     const text = `${made.events} events and ${made.persons} persons in ${made.files.length} files of ${folder}`
     printResult(options, { ...made, folder }, text)
@@ -163,7 +163,7 @@ async function importInto(paths: readonly string[], options: ImportCommandOption
       files,
       mapRecord: options.from === undefined ? null : SOURCES[options.from],
       progress_path: join(data_dir, `import-${name}.json`),
-      tell: (done, all, events) => progress.show(done, all, `${events} events`),
+      onProgress: (done, all, events) => progress.show(done, all, `${events} events`),
     })
     progress.end()
     const skipped = made.records_skipped === 0 ? '' : `, ${made.records_skipped} were there already`
@@ -255,11 +255,11 @@ function makeHereKey(
 }
 
 /** Shows rows, rate and rest of the stage that runs, and the pauses that the other server asks for. */
-function progressLines(progress: ProgressBar): Pick<MoveInOptions, 'onWait' | 'tell'> {
+function progressLines(progress: ProgressBar): Pick<MoveInOptions, 'onWait' | 'onProgress'> {
   let begun = { stage: '', done: 0, ms: 0 }
   let shown = { done: 0, all: 0 }
   return {
-    tell: (stage, done, all) => {
+    onProgress: (stage, done, all) => {
       const now_ms = performance.now()
       if (begun.stage !== stage) begun = { stage, done, ms: now_ms }
       shown = { done, all }

@@ -20,7 +20,13 @@ test('events are those of who was merged with their person, or got their id back
   })
   const { data_dir } = world
   const folder = join(data_dir, 'exported')
-  const how = { data_dir, folder, project_id: 1, format: 'jsonl', tell: () => undefined } as const
+  const how = {
+    data_dir,
+    folder,
+    project_id: 1,
+    format: 'jsonl',
+    onProgress: () => undefined,
+  } as const
   expect(await exportProject(how)).toMatchObject({ events: 3 })
   const lines = readFileSync(join(folder, 'events-2024-03.jsonl'), 'utf8').trim().split('\n')
   const events: { distinct_id: string; person_id: string }[] = lines.map((line) => JSON.parse(line))
@@ -50,7 +56,7 @@ test('who was deleted, and ids that are nobody’s any more, are not among the p
   })
   const folder = join(world.data_dir, 'exported')
   const how = { data_dir: world.data_dir, folder, project_id: 1, format: 'jsonl' } as const
-  expect(await exportProject({ ...how, tell: () => undefined })).toMatchObject({ persons: 2 })
+  expect(await exportProject({ ...how, onProgress: () => undefined })).toMatchObject({ persons: 2 })
   const lines = readFileSync(join(folder, 'persons.jsonl'), 'utf8').trim().split('\n')
   const persons: { id: string; distinct_ids: string[] }[] = lines.map((line) => JSON.parse(line))
   expect(persons.map(({ id, distinct_ids }) => [id.slice(-1), distinct_ids])).toEqual([

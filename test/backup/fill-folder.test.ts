@@ -106,7 +106,7 @@ test('backups, restores and exports that were cut off are begun anew, and nobody
   expect(readdirSync(restored).toSorted()).toEqual(['control.db', 'events.db'])
   takeLock(restored, 1, new Date()).release()
   const how = { data_dir: restored, folder: exported, project_id: 1, format: 'jsonl' } as const
-  expect(await exportProject({ ...how, tell: () => undefined })).toMatchObject({ events: 2 })
+  expect(await exportProject({ ...how, onProgress: () => undefined })).toMatchObject({ events: 2 })
   expect(readdirSync(exported).toSorted()).toEqual(['events-2024-03.jsonl', 'persons.jsonl'])
   expect(listImportFiles([exported])).toHaveLength(2)
 }, 60_000)

@@ -26,7 +26,7 @@ test.each([[''], ['{"file":0,"rec'], ['null'], ['{}']])(
     const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('{}') })
     const files = listImportFiles([path])
     const to = { url: `http://127.0.0.1:${server.port}`, api_token: 'token' }
-    const imported = await importFiles({ ...to, files, progress_path, tell: () => undefined })
+    const imported = await importFiles({ ...to, files, progress_path, onProgress: () => undefined })
     expect(imported).toEqual({ events: 2, records_skipped: 0, left_out: {} })
     expect(existsSync(progress_path)).toBe(false)
     await server.stop(true)
@@ -48,7 +48,7 @@ async function sentUuids(paths: readonly string[], progress_path: string): Promi
   })
   const to = { url: `http://127.0.0.1:${server.port}`, api_token: 'token' }
   const files = listImportFiles(paths)
-  await importFiles({ ...to, files, progress_path, tell: () => undefined })
+  await importFiles({ ...to, files, progress_path, onProgress: () => undefined })
   await server.stop(true)
   return uuids
 }
@@ -108,7 +108,7 @@ test('requests follow one another in the order of the file, and hold what needs 
     api_token: 'token',
     files: listImportFiles([folder]),
     progress_path: join(folder, 'progress'),
-    tell: () => undefined,
+    onProgress: () => undefined,
   })
   await server.stop(true)
   const head = '{"api_key":"token","historical_migration":true,"batch":['

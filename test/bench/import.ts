@@ -33,7 +33,7 @@ export async function importRate(
     ...server,
     files: listImportFiles([path]),
     progress_path: join(folder, 'import-progress'),
-    tell: () => undefined,
+    onProgress: () => undefined,
   })
   const took_ms = performance.now() - started_ms
   const { user, system } = process.cpuUsage(used)

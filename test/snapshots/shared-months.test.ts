@@ -125,7 +125,7 @@ test('late events, deleted persons and exports find their months in a file that 
 
   const folder = join(world.data_dir, 'exported')
   const how = { data_dir: world.data_dir, folder, project_id: 1, format: 'jsonl' } as const
-  const { files: written } = await exportProject({ ...how, tell: () => undefined })
+  const { files: written } = await exportProject({ ...how, onProgress: () => undefined })
   expect(written).toEqual([
     'events-2023-01.jsonl',
     'events-2024-03.jsonl',

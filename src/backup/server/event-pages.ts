@@ -47,7 +47,7 @@ export async function moveEvents(move: Move): Promise<void> {
     const page = await next
     if (page.after !== null) {
       next = pages.read(page.after)
-      // It is awaited in the next turn; until then its failure is not unhandled.
+      // It is awaited in the next turn. Without this handler an earlier failure would count as unhandled.
       next.catch(() => undefined)
     }
     const events = page.rows.flatMap((row) => readEvent(move, row))

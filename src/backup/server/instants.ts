@@ -27,7 +27,10 @@ export function addMillis(instant: string, ms: number): string {
   return new Date(Math.min(END_MS, Date.parse(instant) + ms)).toISOString().replace('Z', '000Z')
 }
 
-/** Windows in a row that an answer that did not come in time makes the next growth wait for; doubled each time, up to the most. */
+/**
+ * Nearly empty windows in a row before the window grows again, once an answer did not come in time. Each further time-out
+ * doubles their number, up to the maximum.
+ */
 const PATIENCE = 8
 const PATIENCE_MAX = 256
 

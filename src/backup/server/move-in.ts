@@ -18,7 +18,7 @@ export type MoveInOptions = MoveEnds & {
   readonly kinds: readonly string[]
   /** The most rows of one query; fewer where answers are too large. */
   readonly page_rows?: number
-  readonly tell: (stage: string, done: number, all: number) => void
+  readonly onProgress: (stage: string, done: number, all: number) => void
   readonly onWait: (wait_ms: number, reason: string) => void
 }
 
@@ -32,7 +32,7 @@ const KEY_LENGTH_MAX = 1000
 /** PostHog allows 120 queries an hour with some keys; it answers at most 50,000 rows, and we read 64 MiB. */
 const PAGE_ROWS = 20_000
 
-/** Throws a BackupFault for a key that is none, and for kinds that there are not. */
+/** Throws a BackupFault for a malformed key, and for unknown kinds. */
 export function requireMoveInput(key: string, kinds: readonly string[]): void {
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > KEY_LENGTH_MAX) {
     throw new BackupFault(
@@ -45,9 +45,12 @@ export function requireMoveInput(key: string, kinds: readonly string[]): void {
   }
 }
 
-/** Resolves when everything is here that can be; rejects with a BackupFault otherwise, and goes on when begun again. */
+/**
+ * Resolves when everything that can be brought over is here; otherwise rejects with a BackupFault, and the next call goes on
+ * from there.
+ */
 export async function moveIn(options: MoveInOptions): Promise<MoveInResult> {
-  const { url, key, here, folder, kinds, tell, onWait } = options
+  const { url, key, here, folder, kinds, onProgress, onWait } = options
   const file = new StateFile(folder)
   const move = new Move({
     source: new ServerAPI({
@@ -68,7 +71,7 @@ export async function moveIn(options: MoveInOptions): Promise<MoveInResult> {
     file,
     page_rows: options.page_rows ?? PAGE_ROWS,
     mark: `tidemark import ${nameMove(options)}`,
-    tell,
+    onProgress,
   })
   const path = join(folder, 'report.json')
   const reportOf = (is_whole: boolean): object => {

@@ -30,7 +30,7 @@ export type MoveState = {
   readonly version: 1
   /** The time of the source at which this run of stages began, and with it the ids of events that correct persons. */
   began_at: string | null
-  /** Events received by the source before were read to the end; null before the first whole pass. */
+  /** All events that the source received before this time were read; null before the first whole pass. */
   events_since: string | null
   events: TableProgress
   persons: TableProgress

@@ -17,7 +17,7 @@ type MoveParts = {
   /** A text that no definition has by chance. */
   readonly mark: string
   /** Called after each page: rows read of all rows of a stage. */
-  readonly tell: (stage: string, done: number, all: number) => void
+  readonly onProgress: (stage: string, done: number, all: number) => void
 }
 
 /** One run of a move: both servers, the progress, the report. */
@@ -95,12 +95,12 @@ export class Move {
   }
 
   showRows(stage: string, done: number, all: number): void {
-    this.#options.tell(stage, done, all)
+    this.#options.onProgress(stage, done, all)
   }
 
   showStep(stage: string): void {
     this.#steps += 1
-    this.#options.tell(stage, this.#steps, this.#steps)
+    this.#options.onProgress(stage, this.#steps, this.#steps)
   }
 
   /** Returns a value of the source's answer, or ends the move where it is none: nothing after it can be believed. */

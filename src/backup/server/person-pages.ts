@@ -27,7 +27,7 @@ type Person = {
 
 type SourcePerson = Person & { readonly distinct_ids: readonly string[] }
 
-/** A property that names the event which created the person: it differs where that event is another. */
+/** A property that names the event which created the person. It is not compared: here another event may have done so. */
 const CREATOR = '$creator_event_uuid'
 
 export async function movePersons(move: Move): Promise<void> {

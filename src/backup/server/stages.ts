@@ -106,7 +106,7 @@ async function explainRefusal(name: string, work: () => Promise<void>): Promise<
   }
 }
 
-/** Reads the time of the source, unless a run that was cut off has. */
+/** Begins a run at the time of the source. A run that was cut off goes on instead, with its own time. */
 async function beginRun(move: Move): Promise<void> {
   const { state } = move
   if (state.began_at !== null) return

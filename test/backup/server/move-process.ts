@@ -2,4 +2,4 @@
 import { moveIn } from '../../../src/backup/server/move-in.ts'
 
 const options = JSON.parse(process.argv[2] ?? '{}')
-await moveIn({ ...options, tell: () => undefined, onWait: () => undefined })
+await moveIn({ ...options, onProgress: () => undefined, onWait: () => undefined })

@@ -85,7 +85,7 @@ test('everything comes over within the limits of its queries', async () => {
     folder: join(folder, 'move'),
     kinds: [],
     page_rows: 50,
-    tell: () => undefined,
+    onProgress: () => undefined,
     onWait: () => undefined,
   })
   await source.stop()

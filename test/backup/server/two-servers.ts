@@ -308,7 +308,7 @@ export function moveOptions(source: ServerEnd, target: ServerEnd, folder: string
     here: { url: target.url, api_token: target.project_token, key: target.personal_api_key },
     folder,
     kinds: [] as readonly string[],
-    tell: () => undefined,
+    onProgress: () => undefined,
     onWait: () => undefined,
   }
 }

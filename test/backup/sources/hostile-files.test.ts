@@ -33,7 +33,7 @@ async function imported(tool: SourceName | null, name: string, content: string |
     files: listImportFiles([path], tool !== null),
     mapRecord: tool === null ? null : SOURCES[tool],
     progress_path: join(folder, `${name}.progress`),
-    tell: () => undefined,
+    onProgress: () => undefined,
   }
   return importFiles(options).then(
     ({ events, left_out }) => ({ events, left_out }),

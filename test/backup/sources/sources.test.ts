@@ -45,7 +45,7 @@ async function bring(
     files: listImportFiles([path], true),
     mapRecord: SOURCES[from],
     progress_path: join(folder, 'progress'),
-    tell: () => undefined,
+    onProgress: () => undefined,
   })
   await server.stop(true)
   return { events, left_out }
