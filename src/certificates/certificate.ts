@@ -27,8 +27,8 @@ export type CertificateSource = {
   /** The certificate to serve with. Throws a `ConfigError` when there is none. */
   read(): Certificate
   /**
-   * Calls `onChanged` with each new certificate, and `onFault` once for each state of the files that is none, or that
-   * `onChanged` throws at. Returns the function that ends it.
+   * Calls `onChanged` with each new certificate. Calls `onFault` once for each state of the files that is no certificate, or
+   * for which `onChanged` throws. Returns the function that ends it.
    */
   watch(onChanged: (changed: Certificate) => void, onFault: (error: unknown) => void): () => void
   state(): CertificateState

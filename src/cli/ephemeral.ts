@@ -27,7 +27,7 @@ export async function serveEphemerally(
     shareNativeFolder(data_dir)
     const { serve, data_worker } = await loadServer(config)
     const options = { data_worker, is_clock_settable: true, ended: endOfInput() }
-    // The server would make the first project with the given keys itself, and hand none of them back.
+    // With these settings the server would make the first project itself, and return no key that could be printed.
     const served = { ...config, bootstrap_api_token: null, bootstrap_personal_api_key: null }
     return await serve(served, openLog(config), (server) => printKeys(server, config), options)
   } finally {

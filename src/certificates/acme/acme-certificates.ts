@@ -147,7 +147,7 @@ class AcmeCertificates implements CertificateSource {
     }
   }
 
-  /** Zero for now: there is no certificate of these names by this authority. */
+  /** The time of the next order, ms; 0 (at once) without a certificate of these names by this authority. */
   #findDueTime(): number {
     const { options, file } = this.#needs
     const { certificate } = file.state

@@ -10,7 +10,6 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A name of the file, also for those who examine a folder. */
 const ACME_FILE = 'acme.json'
 
 /** A certificate as its authority issued it, with its key. */
@@ -54,7 +53,10 @@ export class AcmeFile {
   readonly #path: string
   #state: AcmeState
 
-  /** Opens or begins the file. A damaged one is kept beside, and `onDamage` is called with that path: all of it can be had again. */
+  /**
+   * Opens or begins the file. A damaged one is renamed, and `onDamage` is called with its new path: everything in it can be
+   * obtained again.
+   */
   constructor(data_dir: string, onDamage: (kept_as: string) => void) {
     this.#path = join(data_dir, ACME_FILE)
     const state = existsSync(this.#path) ? findAcmeState(data_dir) : NOTHING
@@ -108,7 +110,7 @@ export function areSameNames(some: readonly string[], others: readonly string[])
   return names.size === new Set(others).size && others.every((name) => names.has(name))
 }
 
-/** Any text or member may be wrong after an edit by hand; the certificate itself is checked where it is loaded. */
+/** Checks all members, since the file may have been edited by hand; the certificate itself is checked where it is loaded. */
 function isAcmeState(read: unknown): read is AcmeState {
   if (!isRecord(read) || read['version'] !== 1) return false
   const { account_keys, certificate, order, attempts, fault } = read

@@ -92,7 +92,7 @@ server {
 `
 }
 
-/** The address as it came is asked, for a rewrite changes the other one before the home is looked up. */
+/** The patterns read `orig_uri`, the address as it came: the rewrite changes `uri` before the home is looked up. */
 function printCaddy(table: RouteTable, site: string): string {
   const addresses = new Map(table.homes.map(({ name, address }) => [name, address]))
   const patterns = KEY_PATTERNS.map((pattern) => `\t\t"~${pattern}" "\${1}"`)

@@ -22,7 +22,7 @@ const ID_MAX = 4_294_967_295
 
 const HOME_NAME = /^[a-z][a-z0-9_-]{0,63}$/
 
-/** Their first letters tell tokens from the server's own paths. */
+/** The prefix `phc_` distinguishes tokens from the server's own paths. */
 const TOKEN = /^phc_[A-Za-z0-9_-]{1,200}$/
 
 type JsonObject = Readonly<Record<string, unknown>>

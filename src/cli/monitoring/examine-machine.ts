@@ -189,7 +189,7 @@ async function examineServer(holder: LockHolder | null): Promise<readonly Machin
       {
         subject: 'server',
         severity: 'warning',
-        fault: `(process ${holder.pid}) is starting since ${holder.started_at}`,
+        fault: `(process ${holder.pid}) has been starting since ${holder.started_at}`,
         advice:
           'After a crash it checks its databases first, which takes minutes when they are large.',
       },
