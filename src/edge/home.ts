@@ -1,4 +1,4 @@
-/** Calls an edge's home: with its key, a time limit, and a back-off that all callers share. */
+/** Calls an edge's home with the edge's key and a time limit; and the back-off between tries. */
 
 import { KIB, readAtMost } from '../bytes.ts'
 
@@ -58,7 +58,7 @@ export class Home {
   }
 }
 
-/** Reads an answer to its end. Throws a `HomeError` when it is longer. */
+/** Reads an answer to its end. Throws a `HomeError` when it is longer than `bytes_max`. */
 export async function readAnswer(
   answer: Response,
   bytes_max: number,
