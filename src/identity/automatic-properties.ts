@@ -43,7 +43,7 @@ const FROM_EVENTS = [
   'sccid',
 ] as const
 
-/** Automatic properties of an event with a location; null is copied for those that its place lacks. */
+/** Automatic properties of an event with a location. Where the location lacks one of them, null is copied. */
 const LOCATED = [
   '$geoip_city_name',
   '$geoip_country_name',
@@ -56,7 +56,7 @@ const LOCATED = [
   '$geoip_time_zone',
 ] as const
 
-/** Automatic properties of an event with a location. Members that the location lacks are not copied. */
+/** Further ones. Where the location lacks one of them, nothing is copied. */
 const OPTIONAL_LOCATED = [
   '$geoip_city_confidence',
   '$geoip_country_confidence',

@@ -140,7 +140,7 @@ export class Capture {
   readonly #opening = Promise.withResolvers<void>()
   #outbox: NumberedCapture[] = []
   #last_id = 0
-  /** The next fault of the storage is logged from then on, ms. */
+  /** The time from which the next fault of the storage is logged again, ms. */
   #next_fault_ms = 0
   #is_open = true
 

@@ -221,7 +221,7 @@ export class Committer {
     if (uncommitted.length > 0) lane.putBack(uncommitted)
   }
 
-  /** Commits requests in one transaction until `COMMIT_MS_MAX` and answers them. Returns those without a turn yet. */
+  /** Commits requests in one transaction until `COMMIT_MS_MAX` and answers them. Returns those that are left. */
   #commitGroup(requests: readonly PreparedRequest[]): readonly PreparedRequest[] {
     if (requests.length === 0) return requests
     if (this.#is_broken) {

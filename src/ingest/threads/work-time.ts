@@ -1,4 +1,4 @@
-/** The most time by the clock that work gets, in times its processor time: others wait by the clock. */
+/** The limit of elapsed time, as a multiple of the processor time: others wait by the clock. */
 const CLOCK_FACTOR = 3
 
 /**

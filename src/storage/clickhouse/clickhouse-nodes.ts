@@ -8,7 +8,7 @@ import {
 import { type ClickHouseTopology, ClickHouseUnfit, migrateClickHouse } from './clickhouse-schema.ts'
 
 type NodeOptions = {
-  /** One server of each shard as the user that writes; any one where they copy among themselves. */
+  /** One server of each shard, as the user that writes; one server of any shard where the shards have copies. */
   readonly writers: readonly [ClickHouseClient, ...ClickHouseClient[]]
   /** The first server as the user that only reads. */
   readonly reader: ClickHouseClient

@@ -47,7 +47,7 @@ export class EdgeEntries {
   readonly #delete: Statement<{ event_count: number; bytes: number }, [string, number, number]>
   readonly #add: Statement
 
-  /** Begins an epoch: every start of an edge numbers under a name that no other start has. */
+  /** Begins an epoch: the entries of each start of an edge are numbered under a name that no other start has. */
   constructor(db: Database) {
     this.#db = db
     this.#epoch = randomId()
@@ -94,7 +94,7 @@ export class EdgeEntries {
   }
 }
 
-/** Bytes, not text: strings would be made of them and unmade for the compression. */
+/** Selects bytes: a text would be decoded into a string here, and encoded again for the compression. */
 const SELECT_WAITING = `
 select seq, epoch, event_count, cast(seq || ' ' || entry as blob) as bytes
 from edge_entries

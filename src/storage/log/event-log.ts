@@ -68,7 +68,10 @@ export type NewFiles = {
  */
 const CACHE_KIB = 16 * 1024
 
-/** A row in no order, such as a person, changes a page of its own: 2.6 kB of the log in a request of 100,000 new persons. */
+/**
+ * A row that is written in random order, such as a person, usually changes a page that no other row changes: 2.6 kB of the log
+ * in a request of 100,000 new persons.
+ */
 const PAGE_BYTES = 4096
 /** Bytes that an event adds to the log beside its properties: events follow one another on a page. */
 const EVENT_BYTES = 400
@@ -76,9 +79,9 @@ const EVENT_BYTES = 400
 const TRIMMED_BYTES = 350
 
 /**
- * The write-ahead log's file is cut to this size when it starts over; it stays as large as it once was otherwise. More than
- * a log has when it has to start over (`sqlite/checkpoints.ts`): one that neither shrinks nor grows is synced without the file
- * system's journal.
+ * The write-ahead log's file is cut to this size when it starts over; otherwise it would keep its largest size. The limit is
+ * above the size at which a log has to start over (`sqlite/checkpoints.ts`), because a file that neither shrinks nor grows is
+ * synced without the file system's journal.
  */
 const LOG_FILE_BYTES = 80 * 1024 * 1024
 

@@ -44,7 +44,7 @@ export class LogSync {
     this.#path = path
     this.#fail = fail
     this.#times = times
-    // One is open from the start: with many connections the process may have no more when the first event comes.
+    // Opened ahead: with many connections the process may have no free file handle when the first event comes.
     this.#free_fds.push(openSync(path, 'r'))
   }
 
@@ -77,7 +77,7 @@ export class LogSync {
 
   /**
    * A descriptor of the write-ahead log, which exists as long as the database is open, so that it is always the same file. Null
-   * while the only one is in use and the process may have no more.
+   * while all are in use and the process has no free file handle for another one.
    */
   #takeDescriptor(): number | null {
     const free = this.#free_fds.pop()

@@ -67,7 +67,7 @@ where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?
 order by group_key
 limit ?4`
 
-/** Their number and a sum over them: either may stay the same when some go while others come. */
+/** The number of group types, and a sum over them: one of the two may be unchanged after some were deleted and others added. */
 const SELECT_GROUP_TYPES_VERSION = `
 select count(*) || ' ' || total(project_id * 8 + group_type_index) as version
 from group_types`
@@ -83,7 +83,7 @@ const SELECT_MAIN_ID = `
 select distinct_id
 from distinct_ids
 where project_id = ? and person_id = ? and is_main = 1`
-/** The index has them in this order: a person may have a million, of which few are read. */
+/** Reads an index that has the ids in this order: a person may have a million, of which few are read. */
 const SELECT_OTHER_IDS = `
 select distinct_id
 from distinct_ids indexed by distinct_ids_by_person

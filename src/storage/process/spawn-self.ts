@@ -29,7 +29,7 @@ export function childCommand(args: readonly string[]): readonly string[] {
   return [process.execPath, ...entry, ...args]
 }
 
-/** Runs the start of a child; an error where the machine has no file or process left for it. */
+/** Starts a child. Returns the error where the machine has no free process or file handle for it. */
 export function tryStart<Child>(start: () => Child): Child | Error {
   try {
     return start()
