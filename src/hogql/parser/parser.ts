@@ -38,25 +38,25 @@ export function parseSelect(text: string, limits: ParserLimits = LIMITS): Select
   const cursor = start(text, limits)
   const select = atTag(cursor) ? readTag(cursor) : readSelect(cursor)
   take(cursor, ';')
-  return atEnd(cursor, select)
+  return requireEnd(cursor, select)
 }
 
 /** Parses one expression. Refuses as parseSelect does. */
 export function parseExpr(text: string, limits: ParserLimits = LIMITS): Expr {
   const cursor = start(text, limits)
-  return atEnd(cursor, readExpr(cursor, POWER.any))
+  return requireEnd(cursor, readExpr(cursor, POWER.any))
 }
 
 /** Parses one item of an ORDER BY, such as `timestamp DESC`. Refuses as parseSelect does. */
 export function parseOrderExpr(text: string, limits: ParserLimits = LIMITS): OrderExpr {
   const cursor = start(text, limits)
-  return atEnd(cursor, readOrder(cursor))
+  return requireEnd(cursor, readOrder(cursor))
 }
 
 /** Parses a text with holes, `Hello {name}`, as one expression. Refuses as parseSelect does. */
 export function parseTemplate(text: string, limits: ParserLimits = LIMITS): Expr {
   const cursor = openCursor(text, limits, RULES)
-  return atEnd(cursor, readWholeTemplate(cursor))
+  return requireEnd(cursor, readWholeTemplate(cursor))
 }
 
 function start(text: string, limits: ParserLimits): Cursor {
@@ -65,8 +65,8 @@ function start(text: string, limits: ParserLimits): Cursor {
   return cursor
 }
 
-/** Requires the end of the text, and a tree that recursive walks can handle. */
-function atEnd<Parsed extends Node>(cursor: Cursor, parsed: Parsed): Parsed {
+/** Returns the tree. Refuses text after its end, and a tree that is too deep for recursive walks. */
+function requireEnd<Parsed extends Node>(cursor: Cursor, parsed: Parsed): Parsed {
   if (cursor.token.kind !== 'end') {
     throw refuseUnexpected(
       cursor,

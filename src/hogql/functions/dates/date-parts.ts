@@ -45,7 +45,7 @@ export function readUnit(expr: ResolvedExpr | undefined): IntervalUnit | null {
   return text === undefined ? null : unitNamed(text)
 }
 
-/** The unit of that name. */
+/** The unit of that name; null for an unknown name. */
 export function unitNamed(name: string): IntervalUnit | null {
   const lower = name.toLowerCase()
   const known = Object.hasOwn(UNITS, lower) ? UNITS[lower] : undefined
@@ -54,8 +54,8 @@ export function unitNamed(name: string): IntervalUnit | null {
   return (Object.hasOwn(UNITS, singular) ? UNITS[singular] : undefined) ?? null
 }
 
-/** `toIntervalDay('1')`: a text counts as the number it holds. */
-function countedIn(text: ResolvedExpr): ResolvedExpr {
+/** A text as the number that it contains: `toIntervalDay('1')` is a day. */
+function countOfText(text: ResolvedExpr): ResolvedExpr {
   const constant = constantText(text)
   if (constant !== null && /^[+-]?\d{1,18}$/.test(constant)) return bindInt(BigInt(constant), true)
   return sql`ch_toint(${text})`(withNull(INT64))
@@ -63,7 +63,7 @@ function countedIn(text: ResolvedExpr): ResolvedExpr {
 
 /** `count` units as the engine's interval. */
 export function intervalOf(count: ResolvedExpr, unit: IntervalUnit): ResolvedExpr {
-  if (isText(count.type)) return intervalOf(countedIn(count), unit)
+  if (isText(count.type)) return intervalOf(countOfText(count), unit)
   const type: Type = { kind: 'interval', unit, nullable: count.type.nullable }
   if (count.kind === 'value' && typeof count.value === 'bigint') return bind(count.value, type)
   switch (unit) {
@@ -171,21 +171,11 @@ function firstDay(local: ResolvedExpr, unit: IntervalUnit, type: Type): Resolved
 
 /** Monday 1970-01-05, the origin of weeks, or 1970-01-01 of other buckets, as engine timestamps. */
 export function bucketOrigin(unit: IntervalUnit): ResolvedExpr {
-  return unit === 'Week'
-    ? sql`TIMESTAMP '1970-01-05'`({
-        kind: 'datetime',
-        precision: 6,
-        timezone: 'UTC',
-        nullable: false,
-      })
-    : sql`TIMESTAMP '1970-01-01'`({
-        kind: 'datetime',
-        precision: 6,
-        timezone: 'UTC',
-        nullable: false,
-      })
+  const origin = unit === 'Week' ? sql`TIMESTAMP '1970-01-05'` : sql`TIMESTAMP '1970-01-01'`
+  return origin({ kind: 'datetime', precision: 6, timezone: 'UTC', nullable: false })
 }
 
+/** The type, nullable if any of the arguments is. */
 export function nullableLike(type: Type, args: readonly ResolvedExpr[]): Type {
   return withNull(
     type,

@@ -134,14 +134,14 @@ function typesOf(name: string, resolver: Resolver): ReadonlyMap<string, Type> {
   const table = TABLES.get(name)
   if (table === undefined) throw new Error(`there is no table ${name}`)
   const context = { ...resolver.context, hidden_tables: [] }
-  const unasked: Resolver = {
+  const never_run: Resolver = {
     ...resolver,
     context,
     ctes: [],
     reads: new Set(),
     next: { ...resolver.next },
   }
-  const entry = openTable(table, null, unasked)
+  const entry = openTable(table, null, never_run)
   return new Map(
     Object.entries(table.fields).flatMap(([column, field]): [string, Type][] => {
       const member = field.kind === 'value' ? entry.find(column) : null
@@ -155,6 +155,7 @@ function describeField(field: FieldDef, type: Type | undefined): readonly [strin
   return [NAMES[type.kind] ?? 'String', type.nullable ? 'YES' : 'NO']
 }
 
+/** The names of types in `data_type`; of all others `String`. */
 const NAMES: Readonly<Partial<Record<TypeKind, string>>> = {
   array: 'Array',
   bool: 'Boolean',
