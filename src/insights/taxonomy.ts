@@ -55,9 +55,9 @@ export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
       where: and([recently, eventCondition(query)]),
       limit: constant(BigInt(EVENTS_MAX)),
     })
-    const count_tree = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
+    const counts = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
     const allowed = query.properties?.length ? new Set(query.properties) : null
-    const results = [...count_tree]
+    const results = [...counts]
       .filter(([property]) => allowed?.has(property) ?? isInformative(property))
       .map(([property, values]) => ({
         property,
@@ -84,17 +84,17 @@ type TaxonomyValues = ReadonlyMap<string, number>
 
 /** Counts of each property's values; missing, null and nested values do not count. */
 function countValues(events: readonly unknown[]): ReadonlyMap<string, TaxonomyValues> {
-  const count_tree = new Map<string, Map<string, number>>()
+  const counts = new Map<string, Map<string, number>>()
   for (const properties of events) {
     if (typeof properties !== 'object' || properties === null) continue
     for (const [property, value] of Object.entries(properties)) {
       const text = textOf(value)
       if (text === null) continue
-      const values = count_tree.get(property) ?? new Map<string, number>()
-      count_tree.set(property, values.set(text, (values.get(text) ?? 0) + 1))
+      const values = counts.get(property) ?? new Map<string, number>()
+      counts.set(property, values.set(text, (values.get(text) ?? 0) + 1))
     }
   }
-  return count_tree
+  return counts
 }
 
 function textOf(value: unknown): string | null {
@@ -144,9 +144,9 @@ async function sampleActors(
       ? select`select ${value} as value, count() as count from persons group by value`
       : select`select ${value} as value, count() as count from groups
           where index = ${constant(BigInt(index))} group by value`
-  const known = select`select value, count() over () as values from ${count_tree}
+  const sample = select`select value, count() over () as values from ${count_tree}
     where notEmpty(value) order by count desc, value`
-  const most = constant(BigInt(maxPropertyValues ?? VALUES_DEFAULT))
-  const { rows } = await ask({ ...known, limit: most })
+  const values_max = constant(BigInt(maxPropertyValues ?? VALUES_DEFAULT))
+  const { rows } = await ask({ ...sample, limit: values_max })
   return { sample_values: rows.map(([one]) => one), sample_count: Number(rows[0]?.[1] ?? 0) }
 }

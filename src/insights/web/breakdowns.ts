@@ -18,13 +18,14 @@ export type WebSplit = {
 
 const splitByEvent = (value: Expr): WebSplit => ({ value, of: 'event', shows_none: false })
 const splitBySession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: false })
-const path = (split: WebSplit): WebSplit => ({ ...split, is_path: true })
-const ofSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: true })
+const asPath = (split: WebSplit): WebSplit => ({ ...split, is_path: true })
+const splitBySessionOrNone = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: true })
 
-/** Empty values are null. */
+/** Empty values as NULL. */
 const nullIfEmpty = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 
-const campaign = (value: Expr): Expr => expr`ifNull(${nullIfEmpty(value)}, '(none)')`
+/** Empty values as a name, for values that are joined with others. */
+const orNone = (value: Expr): Expr => expr`ifNull(${nullIfEmpty(value)}, '(none)')`
 
 /** The breakdowns that have a value. */
 export type ValueBreakdown = Exclude<WebBreakdown, 'FrustrationMetrics'>
@@ -40,23 +41,25 @@ export const webBreakdowns = memoizeValue(
     Country: splitByEvent(nullIfEmpty(expr`properties.$geoip_country_code`)),
     DeviceType: splitByEvent(nullIfEmpty(expr`properties.$device_type`)),
     ExitClick: splitBySession(nullIfEmpty(expr`session.$last_external_click_url`)),
-    ExitPage: path(splitBySession(nullIfEmpty(expr`session.$end_pathname`))),
+    ExitPage: asPath(splitBySession(nullIfEmpty(expr`session.$end_pathname`))),
     InitialChannelType: splitBySession(expr`session.$channel_type`),
-    InitialPage: path(splitBySession(nullIfEmpty(expr`session.$entry_pathname`))),
-    InitialReferringDomain: ofSession(nullIfEmpty(expr`session.$entry_referring_domain`)),
-    InitialUTMCampaign: ofSession(nullIfEmpty(expr`session.$entry_utm_campaign`)),
-    InitialUTMContent: ofSession(nullIfEmpty(expr`session.$entry_utm_content`)),
-    InitialUTMMedium: ofSession(nullIfEmpty(expr`session.$entry_utm_medium`)),
-    InitialUTMSource: ofSession(nullIfEmpty(expr`session.$entry_utm_source`)),
-    InitialUTMSourceMediumCampaign: ofSession(
-      expr`concat(${campaign(expr`session.$entry_utm_source`)}, ' / ',
-      ${campaign(expr`session.$entry_utm_medium`)}, ' / ', ${campaign(expr`session.$entry_utm_campaign`)})`,
+    InitialPage: asPath(splitBySession(nullIfEmpty(expr`session.$entry_pathname`))),
+    InitialReferringDomain: splitBySessionOrNone(
+      nullIfEmpty(expr`session.$entry_referring_domain`),
     ),
-    InitialUTMTerm: ofSession(nullIfEmpty(expr`session.$entry_utm_term`)),
+    InitialUTMCampaign: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_campaign`)),
+    InitialUTMContent: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_content`)),
+    InitialUTMMedium: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_medium`)),
+    InitialUTMSource: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_source`)),
+    InitialUTMSourceMediumCampaign: splitBySessionOrNone(
+      expr`concat(${orNone(expr`session.$entry_utm_source`)}, ' / ',
+      ${orNone(expr`session.$entry_utm_medium`)}, ' / ', ${orNone(expr`session.$entry_utm_campaign`)})`,
+    ),
+    InitialUTMTerm: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_term`)),
     Language: splitByEvent(nullIfEmpty(expr`properties.$browser_language`)),
     OS: splitByEvent(nullIfEmpty(expr`properties.$os`)),
-    Page: path(splitByEvent(nullIfEmpty(expr`properties.$pathname`))),
-    PreviousPage: path(splitByEvent(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
+    Page: asPath(splitByEvent(nullIfEmpty(expr`properties.$pathname`))),
+    PreviousPage: asPath(splitByEvent(nullIfEmpty(expr`properties.$prev_pageview_pathname`))),
     Region: splitByEvent(
       expr`if(isNull(${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)}), NULL,
       tuple(${nullIfEmpty(expr`properties.$geoip_country_code`)}, ${nullIfEmpty(expr`properties.$geoip_subdivision_1_code`)},
