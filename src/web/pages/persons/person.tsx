@@ -46,7 +46,7 @@ export function PersonView({ uuid }: { readonly uuid: string }): VNode {
   }
   return (
     <Loaded of={answer} title="Person">
-      {(person) => <Opened person={person} />}
+      {(person) => <OpenPerson person={person} />}
     </Loaded>
   )
 }
@@ -60,7 +60,7 @@ const VIEWS = [
 
 type PersonProps = { readonly person: PersonListed }
 
-function Opened({ person }: PersonProps): VNode {
+function OpenPerson({ person }: PersonProps): VNode {
   const [view, setView] = useParam('view', 'events')
   const [is_deleting, setDeleting] = useState(false)
   const chosen = VIEWS.find(({ value }) => value === view)?.value ?? 'events'
