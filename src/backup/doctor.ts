@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorMessage } from '../error-message.ts'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath, sha256Of } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
@@ -57,7 +58,7 @@ function examineDatabase(data_dir: string, name: string): readonly DataFault[] {
     return found === 'ok' ? [] : [{ subject: name, fault: `is damaged: ${found}` }]
   } catch (error) {
     if (isUnopened(error)) throw error
-    const fault = `cannot be read: ${error instanceof Error ? error.message : String(error)}`
+    const fault = `cannot be read: ${errorMessage(error)}`
     return [{ subject: name, fault }]
   }
 }

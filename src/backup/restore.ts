@@ -1,6 +1,7 @@
 /** Restores a backup into a missing or empty data folder: all of it or nothing. */
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { errorMessage } from '../error-message.ts'
 import { syncPath } from '../storage/files/parquet.ts'
 import { beginLogId } from '../storage/log/shipments.ts'
 import { isIncomplete } from '../storage/process/incomplete-marker.ts'
@@ -77,7 +78,7 @@ function changeControl(
     const its = "select 1 from sqlite_schema where type = 'table' and name = ?"
     if (db.query(its).get(table) !== null) db.run(sql)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorMessage(error)
     throw new BackupFault(`control.db of the backup cannot be read: ${why}`)
   }
 }
@@ -117,7 +118,7 @@ function readNamedFiles(data_dir: string): readonly NamedFile[] {
     using db = openReader(join(data_dir, 'events.db'))
     return db.query<NamedFile, []>('select project_id, id, sha256 from files').all()
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorMessage(error)
     throw new BackupFault(`events.db of the backup cannot be read: ${why}`)
   }
 }

@@ -1,5 +1,6 @@
 /** A certificate in files: read, checked, and read again when they change. */
 import { readFileSync } from 'node:fs'
+import { errorMessage } from '../error-message.ts'
 import { type Certificate, type CertificateSource, readCertificate } from './certificate.ts'
 
 /** Time between two looks at the files: a read of some kilobytes. Watching misses links that are changed above them. */
@@ -44,7 +45,7 @@ export function openCertificateFiles(
           fault = null
           refused_texts = null
         } catch (error) {
-          fault = error instanceof Error ? error.message : String(error)
+          fault = errorMessage(error)
           if (texts !== refused_texts) onFault(error)
           refused_texts = texts
         }

@@ -1,6 +1,7 @@
 /** Runs a command line, and prints errors. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
+import { errorMessage } from '../error-message.ts'
 import { Refusal } from '../errors.ts'
 import { isUnopened } from '../storage/sqlite/sqlite.ts'
 
@@ -54,7 +55,7 @@ function printFault(error: unknown): number {
     const field = error.attr === null ? '' : `${error.attr}: `
     return print(`${field}${error.detail}`, EXIT_FAILED)
   }
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return print(isUnopened(error) ? `${message}: ${UNOPENED}` : message, EXIT_FAILED)
 }
 

@@ -1,5 +1,6 @@
 /** Generates demo data in the background and sends it through the ordinary ingestion. */
 
+import { errorMessage } from '../error-message.ts'
 import { type DemoRun, listUnfinishedDemoRuns, recordDemoRun } from '../projects/demo-runs.ts'
 import type { ControlDB } from '../projects/rights/access.ts'
 import { findProject } from '../projects/settings/project.ts'
@@ -103,7 +104,7 @@ export class DemoRuns {
       })
     } catch (err) {
       log.error({ err, project_id: run.project_id }, 'demo data could not be generated')
-      const error = err instanceof Error ? err.message : String(err)
+      const error = errorMessage(err)
       recordDemoRun(control, run.project_id, { state: 'failed', error, finished_at: now() })
     }
   }

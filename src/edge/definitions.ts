@@ -1,5 +1,6 @@
 /** Keeps an edge's copies of its projects' definitions: asks the home every few seconds, with the ETag of the last answer. */
 import { MIB } from '../bytes.ts'
+import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
 import { EdgeCopies } from '../storage/control/edge-copies.ts'
 import { SECOND_MS } from '../time.ts'
@@ -77,7 +78,7 @@ export class EdgeDefinitions {
         this.#back_off.reset()
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = errorMessage(error)
         log.warn({ reason }, 'the home did not tell its definitions')
         wait_ms = this.#back_off.next()
       }

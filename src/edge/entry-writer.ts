@@ -1,4 +1,5 @@
 /** Group commit of an edge: requests pass the pipeline as at home, and accepted events are appended as entries. */
+import { errorMessage } from '../error-message.ts'
 import { BatchDecoder, failureOf } from '../ingest/threads/decode-batch.ts'
 import {
   type DecodeContext,
@@ -124,7 +125,7 @@ export class EntryWriter {
       })
     } catch (error) {
       if (faultOf(error) === 'damaged') this.#break(error)
-      return error instanceof Error ? error.message : String(error)
+      return errorMessage(error)
     }
     this.#bytes += bytes
     return null

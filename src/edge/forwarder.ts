@@ -3,6 +3,7 @@
  * one, the home waited a third of the time for the next.
  */
 import { KIB, MIB } from '../bytes.ts'
+import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
 import { EdgeEntryReader } from '../storage/log/edge-entries.ts'
 import { Histogram } from '../threads/histogram.ts'
@@ -240,7 +241,7 @@ export class Forwarder {
   /** Logs why a batch did not arrive, and waits until the next try. */
   async #noteFailure(error: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return
-    this.#last_error = error instanceof Error ? error.message : String(error)
+    this.#last_error = errorMessage(error)
     this.#keeps_order = false
     this.#totals = { ...this.#totals, failures: this.#totals.failures + 1 }
     // A slow line, or a home that takes less: smaller batches get through one by one.

@@ -1,6 +1,7 @@
 /** Calls an edge's home with the edge's key and a time limit; and the back-off between tries. */
 
 import { KIB, readAtMost } from '../bytes.ts'
+import { errorMessage } from '../error-message.ts'
 
 /** The home did not answer as it should. */
 export class HomeError extends Error {
@@ -50,10 +51,10 @@ export class Home {
       signal,
       redirect: 'manual',
     }).catch((error: unknown) => {
-      throw new HomeError(null, messageOf(error))
+      throw new HomeError(null, errorMessage(error))
     })
     if (answer.ok || answer.status === 304) return answer
-    const text = await readAnswer(answer, ERROR_BYTES_MAX).then(textOf, messageOf)
+    const text = await readAnswer(answer, ERROR_BYTES_MAX).then(textOf, errorMessage)
     throw new HomeError(answer.status, `${answer.status} ${text.slice(0, DETAIL_LENGTH_MAX)}`)
   }
 }
@@ -110,8 +111,4 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(finish, ms)
     signal.addEventListener('abort', finish, { once: true })
   })
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -3,6 +3,7 @@
  * some seconds.
  */
 import { MIB } from '../bytes.ts'
+import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
 import {
   type CopiedGroup,
@@ -121,7 +122,7 @@ export class EdgePersons {
           this.#wake.resolve()
           continue
         }
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = errorMessage(error)
         this.#context.log.warn({ reason }, 'the home did not tell of persons')
         // They wait again once their flags are asked for.
         this.#waiting.clear()

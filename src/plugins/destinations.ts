@@ -6,6 +6,7 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { MIB } from '../bytes.ts'
+import { errorMessage } from '../error-message.ts'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../projects/rights/access.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
@@ -281,7 +282,7 @@ export class Destinations {
       const to = await this.#context.addresses.resolve(new URL(url ?? ''))
       return await postWebhook({ to, headers: headers ?? {}, secret: secret ?? null, body })
     } catch (error) {
-      return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
+      return { kind: 'failed', reason: errorMessage(error) }
     }
   }
 

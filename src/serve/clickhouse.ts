@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { MIB } from '../bytes.ts'
 import { type Config, ConfigError } from '../config.ts'
+import { errorMessage } from '../error-message.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { trimLimit } from '../plugins/destinations.ts'
@@ -186,7 +187,7 @@ async function fitOrWait({ fit, may_wait, log }: FitTerms): Promise<void> {
   } catch (error) {
     if (error instanceof ClickHouseUnfit || error instanceof ClaimFault)
       throw new ConfigError(error.message)
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     if (!may_wait) throw new ConfigError(`ClickHouse cannot be reached: ${reason}`)
     log.warn({ reason }, 'ClickHouse cannot be reached: events wait in the log')
   }

@@ -1,5 +1,6 @@
 /** Sends spans to an OpenTelemetry collector: OTLP over HTTP, as JSON. */
 import type { Config } from '../config.ts'
+import { errorMessage } from '../error-message.ts'
 import type { Log } from '../logs.ts'
 import { type FinishedSpan, Traces } from '../threads/traces.ts'
 import { SECOND_MS } from '../time.ts'
@@ -76,7 +77,7 @@ class TraceSender {
       this.#has_failed = false
       return true
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorMessage(error)
       if (!this.#has_failed) this.#log.warn({ reason }, 'traces cannot be sent')
       this.#has_failed = true
       return false

@@ -3,6 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorMessage } from '../error-message.ts'
 import type { ClickHouseNodes } from '../storage/clickhouse/clickhouse-nodes.ts'
 import { monthsBefore } from '../storage/files/file-months.ts'
 import { readLogState } from '../storage/files/manifest.ts'
@@ -250,7 +251,7 @@ export class Shipper {
         if (this.#waiters.has_waiting) pause_ms = 0
       } catch (error) {
         if (this.#closing.signal.aborted) return
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = errorMessage(error)
         // Each waiting question tries at once: one line a reason, not one a question.
         if (reason !== this.#failure)
           this.#context.log.error({ err: error }, 'events could not be sent to ClickHouse')

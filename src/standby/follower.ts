@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { BackOff, sleep } from '../edge/home.ts'
+import { errorMessage } from '../error-message.ts'
 import {
   damageMark,
   filePath,
@@ -133,7 +134,7 @@ export class Follower {
         await sleep(ASK_EVERY_MS, signal)
       } catch (error) {
         if (signal.aborted) return
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = errorMessage(error)
         if (this.#last_error === null)
           this.#context.log.warn({ reason }, 'cannot follow the primary')
         this.#last_error = reason

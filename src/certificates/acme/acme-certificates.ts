@@ -2,6 +2,7 @@
 import { KeyObject } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { errorMessage } from '../../error-message.ts'
 import {
   type Certificate,
   type CertificateSource,
@@ -129,10 +130,7 @@ class AcmeCertificates implements CertificateSource {
     const { options, file, log, now } = this.#needs
     const { directory, domains } = options
     this.#orders.failed += 1
-    const fault = (error instanceof Error ? error.message : String(error)).slice(
-      0,
-      FAULT_LENGTH_MAX,
-    )
+    const fault = errorMessage(error).slice(0, FAULT_LENGTH_MAX)
     const fields = { directory, domains, fault, next_at }
     const { valid_until } = this.#served
     if (!this.#is_temporary && valid_until > now()) {

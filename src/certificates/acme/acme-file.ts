@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isObject } from '../../json.ts'
 
 const ACME_FILE = 'acme.json'
 
@@ -112,10 +113,10 @@ export function areSameNames(some: readonly string[], others: readonly string[])
 
 /** Checks all members, since the file may have been edited by hand; the certificate itself is checked where it is loaded. */
 function isAcmeState(read: unknown): read is AcmeState {
-  if (!isRecord(read) || read['version'] !== 1) return false
+  if (!isObject(read) || read['version'] !== 1) return false
   const { account_keys, certificate, order, attempts, fault } = read
   return (
-    isRecord(account_keys) &&
+    isObject(account_keys) &&
     areTexts(Object.values(account_keys)) &&
     (certificate === null || isOrderedWith(certificate, ['directory', 'chain', 'key'])) &&
     (order === null || isOrderedWith(order, ['directory', 'url', 'key'])) &&
@@ -127,7 +128,7 @@ function isAcmeState(read: unknown): read is AcmeState {
 
 function isOrderedWith(value: unknown, texts: readonly string[]): boolean {
   return (
-    isRecord(value) &&
+    isObject(value) &&
     areTexts(value['domains']) &&
     texts.every((name) => typeof value[name] === 'string')
   )
@@ -135,7 +136,3 @@ function isOrderedWith(value: unknown, texts: readonly string[]): boolean {
 
 const areTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string')
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
-}

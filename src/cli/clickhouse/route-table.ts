@@ -2,6 +2,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { MIB } from '../../bytes.ts'
 import { ConfigError } from '../../config.ts'
+import { errorMessage } from '../../error-message.ts'
+import { isObject } from '../../json.ts'
 
 /** A server in front of the shared ClickHouse; `address` is a host with its port. */
 type RoutedHome = { readonly name: string; readonly address: string }
@@ -36,7 +38,7 @@ function parseFile(path: string): unknown {
   try {
     if (statSync(path).size <= FILE_BYTES_MAX) return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw new ConfigError(`${path} cannot be read as JSON: ${reason}`)
   }
   throw new ConfigError(`${path} is longer than ${FILE_BYTES_MAX} bytes`)
@@ -123,8 +125,4 @@ function requireMembers(
   refuse: (name: string) => never,
 ): void {
   for (const name of Object.keys(json)) if (!names.includes(name)) refuse(name)
-}
-
-function isObject(json: unknown): json is JsonObject {
-  return typeof json === 'object' && json !== null && !Array.isArray(json)
 }

@@ -1,4 +1,5 @@
 /** Health checks, metrics and the takeover of a standby. */
+import { errorMessage } from '../../error-message.ts'
 import { Refusal } from '../../errors.ts'
 import { answerJson } from '../answers/answers.ts'
 import { answerRefusal } from '../answers/refusals.ts'
@@ -86,7 +87,7 @@ function takeoverEndpoint({ operator_key, takeOver }: StandbyContext): Endpoint 
       try {
         return answerJson(await takeOver())
       } catch (error) {
-        const detail = error instanceof Error ? error.message : String(error)
+        const detail = errorMessage(error)
         return answerRefusal(new Refusal('storage_unavailable', detail))
       }
     },

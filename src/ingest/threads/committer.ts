@@ -12,7 +12,7 @@ import {
 } from '../write/apply.ts'
 import { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { IngestLane, PreparedRequest } from './batch.ts'
-import { BatchDecoder, failureOf, messageOf } from './decode-batch.ts'
+import { BatchDecoder, failureOf, stackOf } from './decode-batch.ts'
 import { type DecodeContext, type DecodeJob, finishDecodeJob } from './decode-request.ts'
 import {
   HEADS_PER_TURN_MAX,
@@ -269,7 +269,7 @@ export class Committer {
     const fault = faultOf(error)
     if (fault === 'damaged') {
       this.#is_broken = true
-      this.#context.breakDown(messageOf(error))
+      this.#context.breakDown(stackOf(error))
     }
     return fault
   }

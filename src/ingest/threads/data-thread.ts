@@ -28,7 +28,7 @@ import { DedupWindow } from '../write/dedup-window.ts'
 import { deleteProjectSlice } from '../write/delete-project.ts'
 import { finishRemoval, type RemovalPosition, removeSlice } from '../write/event-removal.ts'
 import { Committer } from './committer.ts'
-import { messageOf } from './decode-batch.ts'
+import { stackOf } from './decode-batch.ts'
 import { ForwardedBatches } from './forwarded-batches.ts'
 import {
   type DataThreadSettings,
@@ -221,7 +221,7 @@ function openForwarded(
       const bytes_written = stores.log.takeLogBytes()
       sendWhenSynced({ kind: 'forwarded', call: call_id, outcome, first_events, bytes_written })
     },
-    fail: (call_id, error) => send({ kind: 'done', call: call_id, error: messageOf(error) }),
+    fail: (call_id, error) => send({ kind: 'done', call: call_id, error: stackOf(error) }),
     readElsewhere: (lines) => send({ kind: 'entry', ...lines }),
   })
 }

@@ -203,10 +203,10 @@ export function findRefusal(error: unknown): CaptureRefusal | null {
 
 /** The answer for any other error: a bug. */
 export function failureOf(error: unknown): CaptureFailure {
-  return { kind: 'failed', message: messageOf(error) }
+  return { kind: 'failed', message: stackOf(error) }
 }
 
 /** An error as text, with its stack. */
-export function messageOf(error: unknown): string {
+export function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,4 +1,5 @@
 /** Logs executions of queries that take long: with their HogQL, and with the engine's plan when that is asked for. */
+import { errorMessage } from '../../error-message.ts'
 import type { WorkerQuery } from '../engine/protocol.ts'
 import type { PreparedQuery, RunQuery } from '../kinds/prepared-query.ts'
 import type { ComputedAnswer } from './cache.ts'
@@ -49,7 +50,7 @@ export class SlowQueries {
       // An insight without an answer has no HogQL, but its statements.
       const { query: text } = query.echo
       const hogql = typeof text === 'string' ? text.slice(0, LOGGED_LENGTH_MAX) : null
-      note({ hogql, error: error instanceof Error ? error.message : String(error) })
+      note({ hogql, error: errorMessage(error) })
       throw error
     }
   }

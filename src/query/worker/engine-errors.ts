@@ -1,4 +1,5 @@
 /** Turns errors of DuckDB into refusals that contain no path and no value of a row. */
+import { errorMessage } from '../../error-message.ts'
 import { type ErrorCode, Refusal } from '../../errors.ts'
 import {
   ENGINE_EXHAUSTED,
@@ -89,7 +90,7 @@ export function openingError(error: unknown): unknown {
   if (error instanceof Refusal || error instanceof OpeningFailed || error instanceof NoRoom) {
     return error
   }
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   const code = codeOf(message)
   const is_passing = code === 'storage_unavailable' || FAULTS.some((it) => message.startsWith(it))
   return is_passing ? error : new OpeningFailed(message)
@@ -118,7 +119,7 @@ export function engineRefusal(error: unknown, is_worn = false): WorkerRefusal {
   if (error instanceof Refusal) return error
   if (error instanceof OpeningFailed) return { code: OPENING_FAILED, detail: error.message }
   if (error instanceof NoRoom) return { code: NO_ROOM, detail: error.message }
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   if (FAULTS.some((fault) => message.startsWith(fault)))
     return { code: ENGINE_FAULT, detail: message }
   const code = codeOf(message)

@@ -3,6 +3,7 @@
 import { mkdirSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { errorMessage } from '../../error-message.ts'
 import { prepareDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
 import { lowerPriority } from '../../storage/process/lower-priority.ts'
@@ -31,7 +32,7 @@ export async function runShippingProcess(args: readonly string[]): Promise<never
     try {
       return await runShippingWork(work, db, connection, data_dir)
     } catch (error) {
-      return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+      return { kind: 'failed', message: errorMessage(error) }
     }
   }
 }

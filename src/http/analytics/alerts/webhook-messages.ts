@@ -1,4 +1,5 @@
 /** Posts messages of alerts and subscriptions to webhooks, with the address checks of destinations. */
+import { errorMessage } from '../../../error-message.ts'
 import { type PostResult, postWebhook } from '../../../plugins/webhook.ts'
 import type { AppContext } from '../../app-context.ts'
 
@@ -15,6 +16,6 @@ export async function postMessage(
     const to = await addresses.resolve(new URL(address))
     return await postWebhook({ to, headers: {}, secret: null, body: JSON.stringify(message) })
   } catch (error) {
-    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
+    return { kind: 'failed', reason: errorMessage(error) }
   }
 }
