@@ -62,7 +62,7 @@ type OwnerRow = {
 const AHEAD = 10
 /** The numbers that are searched for AHEAD free ones in a row. */
 const SEARCHED_IDS_MAX = 100_000
-/** A search is repeated this often while other homes claim the same numbers faster. */
+/** Tries of a claim while other homes claim the same numbers faster. */
 const TRIES_MAX = 20
 /** The time after which a home asks again whether it is still the living copy. */
 const CHECK_MS = 1000
@@ -133,7 +133,7 @@ export class ProjectClaims {
   /** The first home there has number 0, the next one 1; one that took a project in gets a higher one again. */
   async #claimNumber(): Promise<void> {
     const { home_id } = this.#store.getHome()
-    for (let time = 0; time < TRIES_MAX; time += 1) {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const [last] = await this.#ask('SELECT count(), max(number) FROM home_numbers')
       const number = Number(last?.[0]) === 0 ? 0 : Number(last?.[1]) + 1
       await this.#insert('home_numbers', [number, home_id], String(number))
@@ -164,9 +164,9 @@ export class ProjectClaims {
       if (owner === undefined || owner.home_id === this.#store.findGiver(project_id))
         await this.#insertOwner(project_id, (owner?.version ?? 0) + 1)
     }
-    const now = new Map((await this.#listOwners(which)).map((row) => [row.project_id, row]))
+    const winners = new Map((await this.#listOwners(which)).map((row) => [row.project_id, row]))
     for (const project_id of project_ids) {
-      if (now.get(project_id)?.home_id !== home_id) continue
+      if (winners.get(project_id)?.home_id !== home_id) continue
       this.#owned.add(project_id)
       this.#store.forgetGiver(project_id)
     }
@@ -216,7 +216,7 @@ HAVING own > 0 AND own < max(version) ORDER BY project_id`,
 
   /** Claims the next numbers ahead, so that a project can be made at any time, in any way. */
   async #claimAhead(): Promise<void> {
-    for (let time = 0; time < TRIES_MAX; time += 1) {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const { home_id, project_ids_to } = this.#store.getHome()
       const next = this.#store.nextProjectId()
       if (project_ids_to !== null && project_ids_to - next >= AHEAD / 2) return

@@ -13,7 +13,7 @@ type BackgroundParts = {
   readonly inTurn: (work: () => Promise<void>) => Promise<void>
   readonly snapshot: () => Promise<void>
   /** In order of importance. */
-  readonly steppers: readonly BackgroundTask[]
+  readonly tasks: readonly BackgroundTask[]
   readonly isClosed: () => boolean
 }
 
@@ -23,7 +23,7 @@ type BackgroundLoop = { start(): void; stop(): void }
 export function createBackground(
   db: Database,
   context: SnapshotContext,
-  { inTurn, snapshot, steppers, isClosed }: BackgroundParts,
+  { inTurn, snapshot, tasks, isClosed }: BackgroundParts,
 ): BackgroundLoop {
   let timer: Timer | null = null
   let snapshot_at_ms = Number.NEGATIVE_INFINITY
@@ -39,7 +39,7 @@ export function createBackground(
         snapshot_at_ms = started_at_ms
       } else {
         if (isTrimmable(db, context)) await inTurn(() => trimLog(db, context))
-        await inTurn(async () => steppers.find((stepper) => stepper.isDue())?.tryStep())
+        await inTurn(async () => tasks.find((task) => task.isDue())?.tryStep())
       }
     } catch (error) {
       if (!isClosed()) context.log.error({ err: error }, 'snapshot failed')

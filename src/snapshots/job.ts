@@ -69,8 +69,8 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
     }
   }
   // Removals come first, so that removed events are not written again.
-  const steppers = [remover, expirer, mirrorer, compactor]
-  const background = createBackground(db, context, { inTurn, snapshot, steppers, isClosed })
+  const tasks = [remover, expirer, mirrorer, compactor]
+  const background = createBackground(db, context, { inTurn, snapshot, tasks, isClosed })
   return {
     get work() {
       return {

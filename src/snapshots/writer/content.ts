@@ -17,16 +17,16 @@ import { EVENT_COLUMNS } from '../../storage/files/replication-sources.ts'
 
 /** An SQL relation of rows, and the property columns, in the order of `readColumns`. */
 export type FileContent = {
-  /** Has all of EVENT_COLUMNS … */
+  /** Rows with all of EVENT_COLUMNS, or with the columns of a packed file when `is_packed` is true. */
   readonly source: string
   readonly columns: readonly PropertyColumn[]
-  /** … or, when this is true, the columns of packed files with these property columns. */
+  /** Whether the rows come from packed files with these property columns. */
   readonly is_packed?: boolean
   /** False leaves pages as they are encoded; they are compressed by default. */
   readonly is_compressed?: boolean
 }
 
-const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'properties')
+const WRITTEN_COLUMNS = EVENT_COLUMNS.filter(([name]) => name !== 'properties')
   .map(([name]) => `"${name}"`)
   .join(', ')
 /** Maximum number of shapes per file, the most frequent first; other rows keep their JSON. */
@@ -40,20 +40,20 @@ export function layoutOf({ columns }: FileContent): FileLayout {
 /** The SELECT of a file's rows, unordered, and the columns that it has. */
 type PreparedContent = { readonly select: string; readonly columns: readonly FileColumn[] }
 
-/** Prepares the rows of a file; their temporary tables exist until `FORGET_CONTENT` is run. */
+/** Prepares the rows of a file; they are in a temporary table until `FORGET_CONTENT` is run. */
 export async function prepareContent(
   content: FileContent,
   connection: DuckDBConnection,
 ): Promise<PreparedContent> {
   const { source, is_packed = false } = content
   if (layoutOf(content) === 'whole')
-    return { select: `select ${OWN}, properties from ${source}`, columns: [] }
+    return { select: `select ${WRITTEN_COLUMNS}, properties from ${source}`, columns: [] }
   if (!is_packed) await cutProperties(content, connection)
   const columns = await findWhole(content.columns, connection, is_packed ? source : 'cut')
   const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
   const select = is_packed
-    ? `select ${OWN}, ${kept.join(', ')} from ${source}`
-    : selectPacked('(cut left join shapes using (signature))', OWN, columns)
+    ? `select ${WRITTEN_COLUMNS}, ${kept.join(', ')} from ${source}`
+    : selectPacked('(cut left join shapes using (signature))', WRITTEN_COLUMNS, columns)
   return { select: `select ${replaceWhole(columns)} from (${select})`, columns }
 }
 
@@ -92,7 +92,7 @@ async function cutProperties(
   connection: DuckDBConnection,
 ): Promise<void> {
   await connection.run(
-    `create or replace temp table cut as ${selectUnpackable(source, OWN, columns)}`,
+    `create or replace temp table cut as ${selectUnpackable(source, WRITTEN_COLUMNS, columns)}`,
   )
   await connection.run(
     'create or replace temp table shapes (signature varchar, shape varchar, patch varchar, places varchar)',
@@ -104,7 +104,7 @@ async function cutProperties(
   await appendShapes(connection, signatures, columns)
 }
 
-/** Drops the tables of `prepareContent`. */
+/** Drops the rows that `prepareContent` has cut. The few rows of `shapes` stay until the next file replaces them. */
 export const FORGET_CONTENT = 'drop table if exists cut'
 
 async function appendShapes(

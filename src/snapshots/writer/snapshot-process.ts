@@ -76,13 +76,13 @@ async function receive(
 ): Promise<void> {
   const decoder = new TextDecoder()
   let text = ''
-  let is_heard = false
+  let has_work = false
   for await (const bytes of input) {
-    if (is_heard) continue
+    if (has_work) continue
     text += decoder.decode(bytes, { stream: true })
     const end = text.indexOf('\n')
     if (end < 0) continue
-    is_heard = true
+    has_work = true
     onFirstLine(text.slice(0, end))
   }
   process.kill(process.pid, 'SIGKILL')
