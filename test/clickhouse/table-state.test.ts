@@ -56,12 +56,12 @@ describe.skipIf(!hasClickHouse())('what is true of a project’s tables', () => 
     expect(all.map(([id]) => id)).toEqual([one, two, three, four])
     const today = await ask(persons, { has_id_overrides: true })
     expect(today.map(([id]) => id)).toEqual([three, four, two])
-    const kept = await ask(persons, { has_id_overrides: true, has_removed_people: true })
+    const kept = await ask(persons, { has_id_overrides: true, has_removed_persons: true })
     expect(kept.map(([id]) => id)).toEqual([four, two])
     const plans =
       "select person.properties.plan as plan, count() from events where event = 'seen' group by plan order by plan"
     expect(
-      JSON.stringify(await ask(plans, { has_id_overrides: true, has_removed_people: true })),
+      JSON.stringify(await ask(plans, { has_id_overrides: true, has_removed_persons: true })),
     ).toBe('[["pro","2"],[null,"1"]]')
     // The same where events are not the first relation.
     const joined =
@@ -129,7 +129,7 @@ describe.skipIf(!hasClickHouse())('what is true of a project’s tables', () => 
         compileHogQL(
           'select properties.seq as seq from events order by seq',
           CONTEXT,
-          clickhouseDialect({ has_id_overrides: true, has_removed_people: true }),
+          clickhouseDialect({ has_id_overrides: true, has_removed_persons: true }),
         ),
       )
     expect(await ask()).toEqual(here.getRows())

@@ -21,7 +21,7 @@ import { hasClickHouse } from './library.ts'
 import { clientOf, copyRows, makeTables } from './rows.ts'
 
 /** With every join and condition that a project can have. */
-const DIALECT = clickhouseDialect({ has_id_overrides: true, has_removed_people: true })
+const DIALECT = clickhouseDialect({ has_id_overrides: true, has_removed_persons: true })
 const LIMITS = { rows_default: 1000, rows_max: 1000 }
 
 /** The parser and the compiler are the same for both engines, and `test/hogql/isolation/` asks DuckDB all of them. */

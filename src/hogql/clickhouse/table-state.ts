@@ -5,7 +5,7 @@ export type TableState = {
   /** Ids that were stored without a person have one today. */
   readonly has_id_overrides: boolean
   /** Events of removed persons are not all deleted yet. */
-  readonly has_removed_people: boolean
+  readonly has_removed_persons: boolean
 }
 
-export const PLAIN_STATE: TableState = { has_id_overrides: false, has_removed_people: false }
+export const PLAIN_STATE: TableState = { has_id_overrides: false, has_removed_persons: false }

@@ -24,16 +24,16 @@ export class ClickHouseTables {
   /** Events as the first relation of a select, whose part each shard computes; its conditions go into WHERE. */
   firstEvents(scan: Scan, reads: ScanReads): { readonly from: string; readonly where: string } {
     const { id, project } = scan
-    const { has_id_overrides, has_removed_people } = this.#state
+    const { has_id_overrides, has_removed_persons } = this.#state
     const joins = [
-      ...(this.readsIdOverrides(reads) || (has_id_overrides && has_removed_people)
+      ...(this.readsIdOverrides(reads) || (has_id_overrides && has_removed_persons)
         ? [
             ` LEFT JOIN ${this.#idOverrides(scan)} AS o${id} ON o${id}.distinct_id = t${id}.distinct_id`,
           ]
         : []),
-      ...(has_removed_people ? [removalJoins(scan)] : []),
+      ...(has_removed_persons ? [removalJoins(scan)] : []),
     ]
-    const removed = has_removed_people ? notRemoved(id, has_id_overrides) : ''
+    const removed = has_removed_persons ? notRemoved(id, has_id_overrides) : ''
     return {
       from: `events AS t${id}${joins.join('')}`,
       where: `t${id}.project_id = ${project.project_id}${removed}`,

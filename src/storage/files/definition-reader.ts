@@ -47,7 +47,7 @@ type ClickHouseState = {
   /** Events of some ids belong to the persons that have them today. */
   readonly has_id_overrides: boolean
   /** Events of some persons are still to be deleted. */
-  readonly has_removed_people: boolean
+  readonly has_removed_persons: boolean
 }
 
 type CachedTypes = { readonly change: number; readonly types: PropertyTypes }
@@ -123,7 +123,7 @@ export class DefinitionReader {
       this.#db.query(`select 1 from ${table} where project_id = ? limit 1`).get(project_id) !== null
     return {
       has_id_overrides: has('distinct_id_overrides'),
-      has_removed_people: has('event_removals'),
+      has_removed_persons: has('event_removals'),
     }
   }
 

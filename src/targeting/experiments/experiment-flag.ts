@@ -34,13 +34,13 @@ export function buildFlagFilters(
   editor: TargetingEditor,
   { parameters, holdout_id }: ExperimentFlagRequest,
 ): object {
-  const said = isObject(parameters) ? parameters : {}
-  const rollout_percentage = said['rollout_percentage'] ?? 100
-  const payloads = said['feature_flag_payloads']
+  const settings = isObject(parameters) ? parameters : {}
+  const rollout_percentage = settings['rollout_percentage'] ?? 100
+  const payloads = settings['feature_flag_payloads']
   return {
     groups: [{ properties: [], rollout_percentage }],
     multivariate: { variants: variantsIn(parameters) ?? EVEN_VARIANTS },
-    aggregation_group_type_index: said['aggregation_group_type_index'] ?? null,
+    aggregation_group_type_index: settings['aggregation_group_type_index'] ?? null,
     holdout_groups: holdoutGroups(editor, holdout_id ?? null),
     ...(isObject(payloads) ? { payloads } : {}),
   }
@@ -154,9 +154,9 @@ export function requireComparable(
   flag: Flag,
 ): void {
   const keys = variantKeys(flag)
-  const said = isObject(stats_config) ? stats_config['baseline_variant_key'] : null
-  if (typeof said === 'string' && !keys.includes(said)) {
-    const detail = `${JSON.stringify(said)} is no variant of the feature flag.`
+  const baseline_key = isObject(stats_config) ? stats_config['baseline_variant_key'] : null
+  if (typeof baseline_key === 'string' && !keys.includes(baseline_key)) {
+    const detail = `${JSON.stringify(baseline_key)} is no variant of the feature flag.`
     throw refused(detail, 'stats_config__baseline_variant_key')
   }
   const excluded: unknown = isObject(parameters) ? parameters['excluded_variants'] : null
@@ -165,7 +165,7 @@ export function requireComparable(
   if (!Array.isArray(excluded) || excluded.some((key: unknown) => !isOneOf(keys, key))) {
     throw refused("Must be a list of keys of the feature flag's variants.", attr)
   }
-  const baseline = typeof said === 'string' ? said : CONTROL
+  const baseline = typeof baseline_key === 'string' ? baseline_key : CONTROL
   const left = keys.filter((key) => !excluded.includes(key))
   if (!left.includes(baseline)) throw refused('The baseline cannot be left out.', attr)
   if (left.length < VARIANTS_MIN) throw refused('At least one variant has to be left.', attr)
@@ -244,9 +244,9 @@ function followExperiment(
   filters: Readonly<Record<string, unknown>>,
   { parameters, holdout_id }: ExperimentFlagRequest,
 ): Readonly<Record<string, unknown>> {
-  const said = isObject(parameters) ? parameters : {}
+  const settings = isObject(parameters) ? parameters : {}
   const variants = variantsIn(parameters)
-  const share = said['rollout_percentage']
+  const share = settings['rollout_percentage']
   const [first, ...others] = findSets(filters)
   return {
     ...filters,
@@ -254,8 +254,8 @@ function followExperiment(
     ...(typeof share === 'number' && isObject(first)
       ? { groups: [{ ...first, rollout_percentage: share }, ...others] }
       : {}),
-    ...(Object.hasOwn(said, 'aggregation_group_type_index')
-      ? { aggregation_group_type_index: said['aggregation_group_type_index'] }
+    ...(Object.hasOwn(settings, 'aggregation_group_type_index')
+      ? { aggregation_group_type_index: settings['aggregation_group_type_index'] }
       : {}),
     ...(holdout_id === undefined ? {} : { holdout_groups: holdoutGroups(editor, holdout_id) }),
   }
