@@ -183,7 +183,7 @@ export class DatabaseCopy {
 
   /**
    * Writes runs that are over into the file; only when the noted state has all of them, so that the file never has more
-   * than is noted. Returns whether the state has changed, which is to be noted before `removeLogs`.
+   * than is noted. Returns whether the state has changed: the caller notes it, and only then removes the runs' logs.
    */
   foldFinished(): boolean {
     if (this.#finished.length === 0) return false

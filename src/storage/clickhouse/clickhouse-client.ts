@@ -59,7 +59,7 @@ export class ClickHouseClient {
 
   /**
    * Sends a statement and gives the answer as it begins to arrive. Throws a ClickHouseError for a refusal; an exception
-   * after the first bytes is text at the end of the body (`streamedError`). The network's own errors pass through.
+   * after the first bytes is text at the end of the body, which `errorOf` reads. The network's own errors pass through.
    */
   async send(statement: ClickHouseStatement): Promise<Response> {
     const { url, user, password, database } = this.access
