@@ -59,7 +59,7 @@ export class DemoRuns {
     try {
       this.look()
     } catch (err) {
-      this.#context.log.error({ err }, 'demo data could not be looked after')
+      this.#context.log.error({ err }, 'demo runs could not be read')
     }
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
@@ -75,7 +75,7 @@ export class DemoRuns {
         .catch((err: unknown) => {
           this.#context.log.error(
             { err, project_id: run.project_id },
-            'demo data could not be noted',
+            'the state of a demo run could not be recorded',
           )
         })
         .finally(() => this.#running.delete(run.project_id))

@@ -128,7 +128,7 @@ export class Destinations {
     try {
       this.look()
     } catch (err) {
-      this.#context.log.error({ err }, 'destinations could not be looked after')
+      this.#context.log.error({ err }, 'destinations could not be read')
     }
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }

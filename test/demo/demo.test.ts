@@ -172,7 +172,8 @@ describe('a project', () => {
 
   test('gets it though nobody could write down how it ended, as soon as that can be', async () => {
     const { control } = world.needs
-    const tries = () => world.log_lines.filter((line) => line.includes('could not be noted')).length
+    const tries = () =>
+      world.log_lines.filter((line) => line.includes('could not be recorded')).length
     control.run(sql`create trigger full before update of state on demo_runs
       begin select raise(abort, 'database or disk is full'); end`)
     const ordered = await ask('POST', '/api/projects/1/generate_demo_data/', {

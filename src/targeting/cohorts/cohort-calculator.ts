@@ -46,7 +46,7 @@ export class CohortCalculator extends PeriodicTask {
 
   constructor(context: CalculatorContext) {
     const { log } = context
-    super({ every_ms: LOOKED_EVERY_MS, failure: 'cohorts cannot be looked after', log }, () =>
+    super({ every_ms: LOOKED_EVERY_MS, failure: 'due cohorts cannot be calculated', log }, () =>
       this.#calculateDue(),
     )
     this.#context = context

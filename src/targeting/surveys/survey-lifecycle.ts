@@ -34,7 +34,7 @@ export class SurveyLifecycle extends PeriodicTask {
 
   constructor(context: SurveyLifecycleContext) {
     const { log } = context
-    super({ every_ms: LOOKED_EVERY_MS, failure: 'surveys cannot be looked after', log }, () =>
+    super({ every_ms: LOOKED_EVERY_MS, failure: 'surveys cannot be checked', log }, () =>
       this.#lookAfterAll(),
     )
     this.#context = context
@@ -54,7 +54,7 @@ export class SurveyLifecycle extends PeriodicTask {
     try {
       await this.#lookAfter(survey)
     } catch (err) {
-      this.#context.log.error({ err, survey_id: survey.id }, 'a survey cannot be looked after')
+      this.#context.log.error({ err, survey_id: survey.id }, 'a survey cannot be checked')
     }
   }
 
