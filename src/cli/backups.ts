@@ -198,10 +198,10 @@ function readTime(text: string): Date {
   throw new ConfigError('--at must be a time as 2026-11-20T12:00:00Z')
 }
 
-/** False for 30 February, which a `Date` takes as 2 March. */
+/** Whether a text is a day of the calendar; a `Date` takes 30 February as 1 or 2 March. */
 function isDay(text: string): boolean {
   const day = new Date(`${text}T00:00Z`)
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
+  return !Number.isNaN(day.getTime()) && day.toISOString().slice(0, 10) === text
 }
 
 function addDoctorCommand(program: Command, exit: { code: number }): void {

@@ -151,7 +151,7 @@ function isStar(arg: ast.Expr): arg is ast.Field {
 const UNIT_FIRST =
   /^(date_?diff|date_?trunc|date_?add|date_?sub|timestamp_?diff|timestamp_?add|timestamp_?sub|age|date_part|datename)$/i
 
-const UNIT_SHIFT = /_?(?:add|sub)$/i
+const UNIT_SHIFT = /(?:add|sub)$/i
 
 /** The least arguments with which the first is a unit: `dateAdd(day, interval 1 hour)` begins with a time. */
 function unitArity(name: string): number {
