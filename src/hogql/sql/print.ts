@@ -203,10 +203,11 @@ class SqlPrinter {
   }
 
   #gather(call: Aggregate): string {
+    if (call.name === 'last' && call.over !== null) return this.#lastOfFrame(call, call.over)
     const order = call.order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(call.order_by)}`
     const distinct = call.distinct ? 'DISTINCT ' : ''
     const args = call.args.length === 0 && call.name === 'count' ? '*' : this.#list(call.args)
-    // Only windows have IGNORE NULLS, and those of `last` no FILTER.
+    // Only windows have IGNORE NULLS.
     const is_present = call.ignores_nulls === true && call.over === null
     const conditions = [
       ...(is_present ? [`${args} IS NOT NULL`] : []),
@@ -216,6 +217,14 @@ class SqlPrinter {
     const over = call.over === null ? '' : ` OVER (${this.#over(call.over)})`
     const nulls = call.ignores_nulls === true && call.over !== null ? ' IGNORE NULLS' : ''
     return `${call.name}(${distinct}${args}${order}${nulls})${filter}${over}`
+  }
+
+  /** The engine's `last` over a frame takes no FILTER: a row that the condition leaves out has NULL. */
+  #lastOfFrame({ args, filter, ignores_nulls }: Aggregate, over: Over): string {
+    const value = this.#list(args)
+    const nulls = filter !== null || ignores_nulls === true ? ' IGNORE NULLS' : ''
+    const shown = filter === null ? value : `CASE WHEN ${this.#expr(filter)} THEN ${value} END`
+    return `last(${shown}${nulls}) OVER (${this.#over(over)})`
   }
 
   #over({ partition_by, order_by, frame }: Over): string {
