@@ -12,6 +12,7 @@ import {
   parseId,
   printResult,
   readOwnServerConfig,
+  requireOwnFolder,
   withControlDB,
 } from './options.ts'
 
@@ -67,6 +68,7 @@ const numberOf = (text: string | undefined): number | undefined =>
 async function startOwnServer({ dataDir }: DemoOptions): Promise<{ stop(): Promise<void> } | null> {
   const { startServer } = await import('../serve.ts')
   const config = readOwnServerConfig(readDataDir(dataDir))
+  requireOwnFolder(config.data_dir)
   try {
     return await startServer(config, openLog('error', []))
   } catch (error) {

@@ -24,6 +24,7 @@ import {
   parseId,
   printResult,
   readOwnServerConfig,
+  requireOwnFolder,
   withControlDB,
 } from './options.ts'
 import { openProgress, type ProgressBar } from './progress.ts'
@@ -290,6 +291,7 @@ async function findServer({
   dataDir,
 }: DataFolderOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const data_dir = readDataDir(dataDir)
+  requireOwnFolder(data_dir)
   const { startServer } = await import('../serve.ts')
   try {
     return await startServer(readOwnServerConfig(data_dir), openLog('error', []))

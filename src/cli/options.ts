@@ -1,9 +1,17 @@
 /** Options that several commands share, and the data folder of a command. */
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Config, type Flags, readConfig, readDataDir, SETTINGS } from '../config.ts'
+import {
+  type Config,
+  ConfigError,
+  type Flags,
+  readConfig,
+  readDataDir,
+  SETTINGS,
+} from '../config.ts'
 import { type Control, openControl } from '../storage/control/control-db.ts'
+import { findHolder } from '../storage/process/lock.ts'
 
 /** The options of every command that reads or changes stored data. */
 export type DataFolderOptions = { readonly json?: true; readonly dataDir?: string }
@@ -47,6 +55,19 @@ export function readOwnServerConfig(data_dir: string): Config {
   return readConfig({ ...own, data_dir, host: '127.0.0.1', port: '0' })
 }
 
+/**
+ * Refuses root on the stopped folder of another user, who could neither read nor remove what root leaves in it. Called
+ * before a command makes lasting files; a running server, which has a note, makes its own.
+ */
+export function requireOwnFolder(data_dir: string): void {
+  const control = lstatSync(join(data_dir, 'control.db'), { throwIfNoEntry: false })
+  const owner = (control ?? lstatSync(data_dir, { throwIfNoEntry: false }))?.uid ?? 0
+  if (process.getuid?.() !== 0 || owner === 0 || findHolder(data_dir) !== null) return
+  throw new ConfigError(
+    `${data_dir} belongs to the user with the id ${owner}, who could not read what root leaves in it: start the server first, or run the command as that user`,
+  )
+}
+
 /** Opens control.db for one piece of work, whether or not a server runs on the same folder. */
 export function withControlDB<Result>(
   options: DataFolderOptions,
@@ -54,8 +75,11 @@ export function withControlDB<Result>(
   missing: 'create' | 'refuse' = 'refuse',
 ): Result {
   const data_dir = readDataDir(options.dataDir)
-  if (missing === 'refuse' && !existsSync(join(data_dir, 'control.db'))) {
-    throw new NoData(`${data_dir} holds no Tidemark data: name another folder with --data-dir`)
+  if (!existsSync(join(data_dir, 'control.db'))) {
+    if (missing === 'refuse') {
+      throw new NoData(`${data_dir} holds no Tidemark data: name another folder with --data-dir`)
+    }
+    requireOwnFolder(data_dir)
   }
   const control = openControl(data_dir)
   try {

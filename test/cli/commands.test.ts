@@ -1,6 +1,15 @@
 /** The command line about organizations, projects and keys, as people and programs use it. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limitTests, longTest } from '../long-tests.ts'
@@ -198,6 +207,35 @@ describe('the command line', () => {
       expect(ran.err).toContain(message)
     }
   })
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'leaves nothing of root in the stopped folder of another user',
+    async () => {
+      const NOBODY = 65_534
+      mkdirSync(data_dir)
+      chownSync(data_dir, NOBODY, NOBODY)
+      const refused = {
+        exit_code: 2,
+        out: '',
+        err: `error: ${data_dir} belongs to the user with the id ${NOBODY}, who could not read what root leaves in it: start the server first, or run the command as that user\n`,
+      }
+      const create = ['organization', 'create', 'Acme', '--data-dir', data_dir]
+      expect(await run(create)).toEqual(refused)
+      expect(readdirSync(data_dir)).toEqual([])
+
+      chownSync(data_dir, 0, 0)
+      const { id } = await made('organization', 'create', 'Acme')
+      await made('project', 'create', '--organization', String(id), 'Web shop')
+      for (const path of [data_dir, join(data_dir, 'control.db')]) chownSync(path, NOBODY, NOBODY)
+      const input = join(folder, 'one.jsonl')
+      writeFileSync(input, '{"event":"e","distinct_id":"a"}')
+      const send = ['import', '--project', '1', input, '--data-dir', data_dir]
+      expect(await run(send)).toEqual(refused)
+      expect(readdirSync(data_dir)).toEqual(['control.db'])
+      // What changes a database leaves nothing beside it.
+      await made('project', 'list', '--organization', String(id))
+    },
+  )
 
   test('restores as of no day that there is not', async () => {
     for (const at of ['2026-02-30', '2026-02-30T12:00', '2026-13-01', 'yesterday']) {
