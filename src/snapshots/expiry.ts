@@ -36,7 +36,7 @@ export function createExpirer(
 
 /** A lower bound of the time, from files that are older than any clock error, and from the process's uptime. */
 function createKnownTime(db: Database): () => number {
-  const look = () => ({ us: newestOf(listAllFiles(db)), at_ms: performance.now() })
+  const look = () => ({ us: newestProven(listAllFiles(db)), at_ms: performance.now() })
   let proven = look()
   let next = proven
   return () => {
@@ -52,6 +52,20 @@ function createKnownTime(db: Database): () => number {
 
 const newestOf = (files: readonly FileRow[]): number =>
   files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
+
+/**
+ * The newest time at which a file was surely written. Files that come after a long silence count once they span a week:
+ * fewer may have been written under a wrong clock, before the server was started again.
+ */
+function newestProven(files: readonly FileRow[]): number {
+  let [proven, first, latest] = [0, 0, 0]
+  for (const us of files.map(({ created_at }) => created_at).toSorted((a, b) => a - b)) {
+    if (us - latest > SILENCE_MAX_US) first = us
+    latest = us
+    if (proven === 0 || us - proven <= SILENCE_MAX_US || us - first >= PROVEN_MS * 1000) proven = us
+  }
+  return proven
+}
 
 async function expireOnce(
   db: Database,

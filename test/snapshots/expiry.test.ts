@@ -85,3 +85,37 @@ test('a clock that is set far ahead is not believed either when files were writt
   expect(monthsOf(world)).toEqual(expect.arrayContaining(all))
   await job.close()
 })
+
+test.each([
+  ['is not believed after a restart: the one file of that time proves nothing', 0, true],
+  ['is believed once files of a week were written under it', 8, false],
+])('a clock that is 40 years ahead %s', async (_, days, is_kept) => {
+  await using world = new World()
+  sendMixed(world, 10)
+  const first = createJob(world)
+  await first.run()
+  const all = monthsOf(world)
+  const ahead_ms = Date.now() + 40 * 365 * 86_400_000
+  try {
+    for (const day of [0, days]) {
+      setSystemTime(new Date(ahead_ms + day * 86_400_000))
+      world.send({ timestamp: MARCH_US })
+      await first.run()
+      world.log.transact(() =>
+        world.log.db.run(
+          'update files set created_at = ? where last_seq = (select max(last_seq) from files)',
+          [Date.now() * 1000],
+        ),
+      )
+    }
+    await first.close()
+    const months = monthsSinceApril2024()
+    const job = createJob(world, { monthsKept: () => months })
+    await job.expire()
+    await job.close()
+  } finally {
+    setSystemTime()
+  }
+  if (is_kept) expect(monthsOf(world)).toEqual(expect.arrayContaining(all))
+  else expect(monthsOf(world)).toEqual([])
+})
