@@ -16,6 +16,9 @@ import { propertyTitle } from '../../src/web/parts/names.ts'
 test.each([
   ['2026-11-23T22:30:01.5Z', 'now'],
   ['2026-11-23T22:30:05Z', 'in 5 sec'],
+  ['2026-11-26T22:29:00Z', 'in 3 days'],
+  ['2026-11-23T23:29:50Z', 'in 1 hr'],
+  ['2026-11-24T22:29:00Z', 'tomorrow'],
   ['2026-11-23T22:29:40Z', '20 sec ago'],
   ['2026-11-23T20:00:00Z', '2 hr ago'],
   ['2026-11-22T12:00:00Z', 'yesterday'],

@@ -130,13 +130,19 @@ const AGO_STEPS: readonly (readonly [
 /** The server's time is known to the second: an event that has just come in may seem to be ahead. */
 const AHEAD_S = 2
 
-/** The time since an instant: `5 min ago`, `yesterday`, `last month`. */
+/** The time since an instant: `5 min ago`, `yesterday`, `last month`, in units that are over. The time until an instant is rounded: `in 3 days` a second later too. */
 export function formatAgo(iso: string, at: Date = now()): string {
   const distance_s = (new Date(iso).getTime() - at.getTime()) / 1000
   const seconds = distance_s > 0 && distance_s < AHEAD_S ? 0 : distance_s
   if (Number.isNaN(seconds)) return iso
   const size = Math.abs(seconds)
-  const [, step, unit] = AGO_STEPS.find(([limit]) => size < limit) ?? [0, 1, 'second' as const]
+  // Half a unit more, then cut: rounded.
+  const more = seconds > 0 ? 0.5 : 0
+  const [, step, unit] = AGO_STEPS.find(([limit, step_s]) => size + more * step_s < limit) ?? [
+    0,
+    1,
+    'second' as const,
+  ]
   const format = unit === 'month' || unit === 'year' ? LONG_AGO : AGO
-  return format.format(Math.trunc(seconds / step), unit)
+  return format.format(Math.trunc(seconds / step + more), unit)
 }
