@@ -54,6 +54,7 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
     await checkPage(owner)
     await shoot(owner, 'settings-invite')
     await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText('ends in 3 days').waitFor()
     const ann = await web.openTab()
     await ann.page.goto(link)
     await ann.page.getByLabel('Your name').fill('Ann')
@@ -87,6 +88,7 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
 
   test('make a key that is shown once and works, and revoke it', async () => {
     const page = await open('keys')
+    await page.getByText('At most 40 characters.').waitFor()
     await page.getByLabel('Name', { exact: true }).fill('Report')
     await page.getByRole('button', { name: 'Create key' }).click()
     const key = await page.locator('dialog code').innerText()

@@ -99,6 +99,7 @@ function NewKeyCard(): VNode {
               value={label}
               onInput={setLabel}
               maxLength={40}
+              hint="At most 40 characters."
               error={fieldError(error, 'label')}
             />
             <SelectField
