@@ -23,6 +23,22 @@ test('the element is at floor(level × n), the last one at most', async () => {
   }
 })
 
+test('quantiles of times are times of the same precision, and 1970 over no rows', async () => {
+  const [row] =
+    await world.ask(`select median(t), quantile(0.3)(t), medianIf(t, t is null), medianOrNullIf(t, t is null), quantiles(0.3, 0.7)(t),
+    quantilesIf(0.3, 0.7)(t, t is null), median(toStartOfMinute(t))
+    from (select toDateTime64('2024-03-10 10:00:01.123', 3) + toIntervalSecond(number * number * 7) as t from numbers(6))`)
+  expect(row).toEqual([
+    '2024-03-10 10:00:46.623',
+    '2024-03-10 10:00:18.623',
+    '1970-01-01 00:00:00',
+    null,
+    ['2024-03-10 10:00:18.623', '2024-03-10 10:01:28.623'],
+    ['1970-01-01 00:00:00', '1970-01-01 00:00:00'],
+    '2024-03-10 10:00:30',
+  ])
+})
+
 test('texts and times have an order too, rows may be chosen, and a window has its own', async () => {
   const [row] =
     await world.ask(`select quantileExact(0.5)(toString(number)), quantileExact(toDate('2024-01-01') + number),

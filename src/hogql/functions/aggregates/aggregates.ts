@@ -52,6 +52,8 @@ import {
   quantileOfList,
   quantiles,
   quantilesOfList,
+  quantilesType,
+  quantileType,
   regression,
 } from './statistics.ts'
 
@@ -279,21 +281,24 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~argMax', '2'], first, extreme('arg_max')),
   aggregate(['avgWeighted', '2'], floatOf, lowerWeightedMean),
   aggregate(['topK', '1'], listType, topK, { params: '0-1' }),
-  aggregate(['~median|medianBFloat16|medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
+  aggregate(['~median|medianBFloat16', '1'], quantileType, quantile('quantile_cont', 0.5), {
     over_list: quantileOfList(0.5),
   }),
-  aggregate(['medianTDigest', '1'], floatOf, quantile('approx_quantile', 0.5)),
+  aggregate(['medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
+    over_list: quantileOfList(0.5),
+  }),
+  aggregate(['medianTDigest', '1'], quantileType, quantile('approx_quantile', 0.5)),
   aggregate(['medianExact|medianExactHigh', '1'], first, exact(0.5)),
   aggregate(['medianExactLow', '1'], first, quantileElement),
-  aggregate(['~quantile', '1'], floatOf, quantile('quantile_cont', null), {
+  aggregate(['~quantile', '1'], quantileType, quantile('quantile_cont', null), {
     params: '0-1',
     over_list: quantileOfList(null),
   }),
-  aggregate(['quantileTDigest', '1'], floatOf, quantile('approx_quantile', null), {
+  aggregate(['quantileTDigest', '1'], quantileType, quantile('approx_quantile', null), {
     params: '0-1',
   }),
   aggregate(['quantileExact', '1'], first, exact(null), { params: '0-1' }),
-  aggregate(['quantiles', '1'], nonNull(arrayType(FLOAT64)), quantiles, {
+  aggregate(['quantiles', '1'], quantilesType, quantiles, {
     params: '1+',
     over_list: quantilesOfList,
   }),

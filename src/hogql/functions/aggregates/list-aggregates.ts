@@ -5,7 +5,7 @@
 
 import type { Apply, LocalExpr, ResolvedExpr } from '../../sql/ir.ts'
 import { aggregateFragment, bindInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { asFloat, orDefault } from '../../types/convert.ts'
+import { orDefault } from '../../types/convert.ts'
 import {
   arrayType,
   elementType,
@@ -20,6 +20,7 @@ import { type FunctionDef, type Lowering, nonNull, type TypeRule, typeOf } from 
 import { asNumber, numberType } from '../numbers/arithmetic.ts'
 import { filterAggregate, listOf } from './aggregate-helpers.ts'
 import { aggregateLine } from './aggregate-line.ts'
+import { quantileOfList, quantileType, quantileValue } from './statistics.ts'
 
 const ALL: LocalExpr = { kind: 'local', id: -140, type: UNKNOWN }
 
@@ -139,9 +140,8 @@ const weightedMedian: Lowering = (call) =>
   )
 
 const determined: Lowering = (call) => {
-  const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
-  const list = listOf(call, value)
-  return sql`coalesce(list_aggregate(${list}, 'quantile_cont', 0.5), 'nan'::DOUBLE)`(call.type)
+  const value = quantileValue(call.args[0], call.type)
+  return quantileOfList(0.5)(listOf(call, value), call)
 }
 
 /** Intersection, union and symmetric difference of a list of bitmaps. */
@@ -244,7 +244,7 @@ export const GROUPINGS: readonly FunctionDef[] = [
     ({ args }) => typeOf(args[0]),
     weightedMedian,
   ),
-  aggregateLine(['medianDeterministic', '2'], nonNull(FLOAT64), determined),
+  aggregateLine(['medianDeterministic', '2'], quantileType, determined),
   bitmaps('groupBitmapAnd'),
   bitmaps('groupBitmapOr'),
   bitmaps('groupBitmapXor'),

@@ -2,9 +2,9 @@
 
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { bind, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { asFloat } from '../../types/convert.ts'
-import { arrayType, FLOAT64, UINT64, withNull } from '../../types/types.ts'
-import type { Lowering, OverList } from '../definition.ts'
+import { asFloat, cutDigits, defaultOf } from '../../types/convert.ts'
+import { arrayType, elementType, FLOAT64, type Type, UINT64, withNull } from '../../types/types.ts'
+import { isNullable, type Lowering, type OverList, type TypeRule, typeOf } from '../definition.ts'
 import { asNumber } from '../numbers/arithmetic.ts'
 import { aggregateCall, orEmpty, withoutNulls } from './aggregate-helpers.ts'
 
@@ -13,42 +13,71 @@ function level(call: Apply, fixed: number | null): ResolvedExpr {
   return fixed === null ? (call.params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
 }
 
+const isTime = (type: Type): boolean => type.kind === 'date' || type.kind === 'datetime'
+
+/** A quantile of dates is a date, one of times a time of their precision, any other a float. */
+export const quantileType: TypeRule = ({ args }) =>
+  withNull(isTime(typeOf(args[0])) ? typeOf(args[0]) : FLOAT64, args.some(isNullable))
+
+export const quantilesType: TypeRule = (call) => arrayType(withNull(quantileType(call), false))
+
+/** The engine's quantile of times, which is between two of them, cut to a whole one of the type. */
+function cutTime(between: ResolvedExpr, type: Type): ResolvedExpr {
+  if (type.kind === 'date') return sql`(${between})::DATE`(type)
+  return cutDigits({ ...between, type })
+}
+
+function cutTimes(between: ResolvedExpr, type: Type): ResolvedExpr {
+  const time = elementType(type)
+  if (!isTime(time)) return between
+  const item: ResolvedExpr = { kind: 'local', id: -66, type: time }
+  return sql`list_transform(${between}, lambda ${item}: ${cutTime(item, time)})`(type)
+}
+
 export function quantile(
   name: 'approx_quantile' | 'quantile_cont' | 'quantile_disc',
   fixed: number | null,
 ): Lowering {
   return (call) => {
-    const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
+    const value = quantileValue(call.args[0], call.type)
     const at = level(call, fixed)
     // The engine's t-digest requires a 32-bit level.
     const quantile_level = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
-    return orEmpty(aggregateCall(name, call, [value, quantile_level]), call.type)
+    const found = aggregateCall(name, call, [value, quantile_level])
+    return orEmpty(cutTime(found, call.type), call.type)
   }
+}
+
+export function quantileValue(value: ResolvedExpr = NULL_VALUE, type: Type): ResolvedExpr {
+  return isTime(type) ? value : asFloat(asNumber(value))
 }
 
 /** The same quantile over a list. */
 export function quantileOfList(fixed: number | null): OverList {
   return (list, { params, type }) => {
     const at = fixed === null ? (params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
-    return orEmpty(sql`list_aggregate(${list}, 'quantile_cont', ${at})`(withNull(type)), type)
+    const found = sql`list_aggregate(${list}, 'quantile_cont', ${at})`(withNull(type))
+    return orEmpty(cutTime(found, type), type)
   }
 }
 
 /** Several quantiles over a list. */
 export const quantilesOfList: OverList = (list, { params, type }) => {
   const levels = joinFragments(['[', ', ', ']'], params, arrayType(FLOAT64))
-  return sql`coalesce(list_aggregate(${list}, 'quantile_cont', ${levels}), [])`(type)
+  const found = sql`list_aggregate(${list}, 'quantile_cont', ${levels})`(type)
+  return sql`coalesce(${cutTimes(found, type)}, [])`(type)
 }
 
 export const quantiles: Lowering = (call) => {
   const levels = joinFragments(['[', ', ', ']'], call.params, arrayType(FLOAT64))
-  const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
+  const of = elementType(call.type)
+  const found = aggregateCall('quantile_cont', call, [quantileValue(call.args[0], of), levels])
   const none = joinFragments(
     ['[', ', ', ']'],
-    call.params.map(() => bind(Number.NaN, FLOAT64)),
+    call.params.map(() => (isTime(of) ? defaultOf(of) : bind(Number.NaN, FLOAT64))),
     call.type,
   )
-  return sql`coalesce(${aggregateCall('quantile_cont', call, [value, levels])}, ${none})`(call.type)
+  return sql`coalesce(${cutTimes(found, call.type)}, ${none})`(call.type)
 }
 
 /**
