@@ -13,12 +13,7 @@ import { openReader } from '../storage/sqlite/sqlite.ts'
 import { formatUuid } from '../uuid.ts'
 import type { Addresses } from './addresses.ts'
 import { REST_HOOK_ID } from './catalog.ts'
-import {
-  findPluginConfig,
-  listDestinations,
-  type PluginConfig,
-  recordSent,
-} from './plugin-config.ts'
+import { findPluginConfig, listDestinations, moveSent, type PluginConfig } from './plugin-config.ts'
 import { addLogEntry, type LogType } from './plugin-log.ts'
 import {
   type DestinationEvent,
@@ -118,7 +113,9 @@ export class Destinations {
   #rewindLost(): void {
     const { seq } = this.#state()
     for (const { id, sent_seq } of listDestinations(this.#context.control)) {
-      if (sent_seq !== null && sent_seq > seq) recordSent(this.#context.control, id, seq)
+      if (sent_seq !== null && sent_seq > seq) {
+        moveSent(this.#context.control, id, { from: sent_seq, to: seq })
+      }
     }
   }
 
@@ -143,7 +140,7 @@ export class Destinations {
     const { seq } = this.#state()
     for (const config of listDestinations(this.#context.control)) {
       if (this.#busy.has(config.id) || (config.sent_seq ?? seq) >= seq) continue
-      const work = this.#serve(config, seq)
+      const work = this.#serve(config.id, seq)
         .catch(async (err: unknown) => {
           this.#context.log.error({ err, plugin_config_id: config.id }, 'a destination failed')
           await this.#unlessClosed(Bun.sleep(FAILED_PAUSE_MS))
@@ -162,23 +159,24 @@ export class Destinations {
     this.#events.close(true)
   }
 
-  async #serve({ id, ...begun }: PluginConfig, up_to_seq: number): Promise<void> {
+  async #serve(id: number, up_to_seq: number): Promise<void> {
     const { control } = this.#context
-    let sent_seq = begun.sent_seq ?? up_to_seq
-    while (sent_seq < up_to_seq && !this.#is_closed) {
+    while (!this.#is_closed) {
       // Other events may have been chosen since the last read.
       const config = findPluginConfig(control, id)
-      if (config?.enabled !== true) return
+      let sent_seq = config?.sent_seq ?? up_to_seq
+      if (config?.enabled !== true || sent_seq >= up_to_seq) return
       const { rows, end_seq, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
       if (sent_seq < trimmed_seq) this.#logGap(config, sent_seq, trimmed_seq)
       const deliveries = await this.#unlessClosed(this.#deliveriesOf(config, rows))
       if (deliveries === null) return
       for (const delivery of deliveries) {
         if (!(await this.#send(config, delivery))) return
-        recordSent(control, id, delivery.seq)
+        // Moved by others: it was switched off and on, and begins at another event.
+        if (!moveSent(control, id, { from: sent_seq, to: delivery.seq })) return
+        sent_seq = delivery.seq
       }
-      sent_seq = end_seq
-      recordSent(control, id, sent_seq)
+      if (!moveSent(control, id, { from: sent_seq, to: end_seq })) return
       // Requests have their turn between two reads.
       await Bun.sleep(0)
     }

@@ -156,9 +156,20 @@ export function deletePluginConfig(
   }, TRANSACTION)
 }
 
-/** Records the last event that a destination has received. */
-export function recordSent(db: ControlDB, id: number, sent_seq: number): void {
-  db.update(plugin_configs).set({ sent_seq }).where(eq(plugin_configs.id, id)).run()
+/** Moves the last event that a destination has received. Returns false where it is another one than `from` by now. */
+export function moveSent(
+  db: ControlDB,
+  id: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): boolean {
+  const its = and(eq(plugin_configs.id, id), eq(plugin_configs.sent_seq, from))
+  const moved = db
+    .update(plugin_configs)
+    .set({ sent_seq: to })
+    .where(its)
+    .returning({ id: plugin_configs.id })
+    .get()
+  return moved !== undefined
 }
 
 /** The settings with placeholders for secrets, for answers and the activity log. */

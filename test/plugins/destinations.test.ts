@@ -2,7 +2,11 @@
 import { expect, test } from 'bun:test'
 import { Addresses } from '../../src/plugins/addresses.ts'
 import { Destinations } from '../../src/plugins/destinations.ts'
-import { changePluginConfig, createPluginConfig } from '../../src/plugins/plugin-config.ts'
+import {
+  changePluginConfig,
+  createPluginConfig,
+  getPluginConfig,
+} from '../../src/plugins/plugin-config.ts'
 import { type LogType, listLogEntries } from '../../src/plugins/plugin-log.ts'
 import { createFirstThings } from '../../src/projects/bootstrap.ts'
 import { openControl } from '../../src/storage/control/control-db.ts'
@@ -73,7 +77,12 @@ function behind(world: World, url: string, retry_ms = 1e11) {
   const logged = (type: LogType) =>
     listLogEntries(control.db, { ...WHOLE_LOG, plugin_config_id: config.id, types: [type] }).total
   const choose = (events: string[]) => change({ events })
-  return { control, destinations, lead, choose, logged, said, project_id }
+  const turn = (enabled: boolean) => {
+    const before = getPluginConfig(control.db, project_id, String(config.id))
+    const turned = { fields: { enabled }, seq: destinations.lastSeq(), now: NOW }
+    changePluginConfig(control.db, actor, before, turned)
+  }
+  return { control, destinations, lead, choose, turn, logged, said, project_id }
 }
 
 test('a receiver that does not answer does not keep the server from stopping', async () => {
@@ -157,6 +166,24 @@ test('its events are found among those of others, and are others at once where i
   while (hook.posts.flat().length < 3) await Bun.sleep(5)
   await destinations.close()
   expect(hook.posts).toEqual([['pageview'], ['late'], ['late']])
+  control.close()
+  await hook.stop()
+})
+
+test('what comes while it is switched off is not sent, also where a post was under way all the time', async () => {
+  await using world = new World()
+  const hook = reader(() => {
+    if (hook.posts.length > 1) return
+    turn(false)
+    world.send({ project_id, event: 'off' })
+    turn(true)
+    world.send({ project_id, event: 'on' })
+  })
+  const { control, destinations, turn, project_id } = behind(world, hook.url)
+  destinations.start()
+  while (hook.posts.length < 2) await Bun.sleep(5)
+  await destinations.close()
+  expect(hook.posts).toEqual([['pageview'], ['on']])
   control.close()
   await hook.stop()
 })

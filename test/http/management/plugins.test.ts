@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path'
 import { Addresses } from '../../../src/plugins/addresses.ts'
 import { Destinations, trimLimit } from '../../../src/plugins/destinations.ts'
-import { recordSent } from '../../../src/plugins/plugin-config.ts'
+import { moveSent } from '../../../src/plugins/plugin-config.ts'
 import { signatureOf } from '../../../src/plugins/webhook.ts'
 import { createSnapshotJob } from '../../../src/snapshots/job.ts'
 import { openWorld, type World } from '../world.ts'
@@ -503,7 +503,8 @@ describe('a webhook', () => {
     const hook = receiver()
     const path = await configure(PLUGIN.webhook, { url: hook.url, events: ['after'] })
     const { control, destinations } = world.needs
-    recordSent(control, Number(path.split('/').at(-2)), destinations.lastSeq() + 1000)
+    const from = destinations.lastSeq()
+    expect(moveSent(control, Number(path.split('/').at(-2)), { from, to: from + 1000 })).toBe(true)
     const log = { error: () => undefined }
     const addresses = new Addresses(['127.0.0.1'])
     const now = () => new Date()
