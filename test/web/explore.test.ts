@@ -431,13 +431,24 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(await runningQueries()).toBe(0)
   })
 
+  test('a range that is too long for its interval says what to do, and offers no Retry', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf({ ...DAILY, interval: 'minute', dateRange: { date_from: '-30d' } }))
+    const alert = page.getByRole('alert')
+    await alert.getByText('choose a shorter range or a longer interval').waitFor()
+    expect(await alert.getByRole('button').count()).toBe(0)
+    await page.getByRole('combobox', { name: 'Interval' }).selectOption('hour')
+    await page.getByRole('slider', { name: 'Trend' }).waitFor()
+  })
+
   longTest('an answer of a fault is told in place, and Retry asks again', async () => {
     await using visit = await web.visit()
     const { page } = visit
     let status = 500
     await page.route(`**/api/projects/${web.project}/query/`, (route) => {
       const detail = status === 500 ? 'A server error occurred.' : 'No.'
-      const json = { type: 'x', code: 'x', detail, attr: null }
+      const json = { type: 'x', code: 'query_timeout', detail, attr: null }
       return status === 200 ? route.continue() : route.fulfill({ status, json })
     })
     await page.goto(`/p/${web.project}/explore`)

@@ -127,7 +127,7 @@ describe.skipIf(!HAS_BROWSER)('Web', () => {
     await page.route('**/query/', (route) =>
       route.fulfill({
         status: 400,
-        json: { type: 'validation_error', code: 'x', detail: 'Not now.' },
+        json: { type: 'validation_error', code: 'query_timeout', detail: 'Not now.' },
       }),
     )
     await page.goto(`/p/${ui.project}/web`)

@@ -28,7 +28,7 @@ export type StepMask = {
 /** The masks for `count` buckets. Refuses more than 1,500. */
 export function masksOf(count: number): readonly StepMask[] {
   if (count > MASKED_STEPS_MAX) {
-    const detail = `The date range has more than ${MASKED_STEPS_MAX} steps of its interval.`
+    const detail = `The date range has more than ${MASKED_STEPS_MAX} steps of its interval: choose a shorter range or a longer interval.`
     throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
   }
   return Array.from({ length: Math.ceil(count / STEPS_PER_MASK) }, (_, index) => ({

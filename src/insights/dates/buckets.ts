@@ -219,7 +219,7 @@ const remainder = (value: number, length: number): number =>
   value - Math.floor(value / length) * length
 
 function tooMany(interval: Interval): Refusal {
-  const detail = `The date range has more than ${BUCKETS_MAX} steps of one ${interval}.`
+  const detail = `The date range has more than ${BUCKETS_MAX} steps of one ${interval}: choose a shorter range or a longer interval.`
   return new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
 }
 

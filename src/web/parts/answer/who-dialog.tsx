@@ -10,7 +10,7 @@ import type { PropertyCondition } from '../filters/conditions.ts'
 import { formatAgo, formatNumber } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { EmptyNote } from '../notes/empty-note.tsx'
-import { ErrorNote, errorText } from '../notes/error-note.tsx'
+import { ErrorNote, errorText, isWorthRetry } from '../notes/error-note.tsx'
 import { Skeleton } from '../notes/skeleton.tsx'
 import { Dialog } from '../overlays/dialog.tsx'
 import type { ClickedNumber } from './clicked-number.ts'
@@ -62,7 +62,12 @@ function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source
   })
   const { data, error, isFetching, refetch, hasNextPage, fetchNextPage } = pages
   if (error !== null && !isFetching)
-    return <ErrorNote message={errorText(error)} onRetry={() => void refetch()} />
+    return (
+      <ErrorNote
+        message={errorText(error)}
+        onRetry={isWorthRetry(error) ? () => void refetch() : undefined}
+      />
+    )
   if (data === undefined) return <Skeleton lines={6} label="Loading persons" />
   const actors = data.pages.flatMap(({ results }) =>
     results.map(([actor]) => actor as PersonInRowAnswer),

@@ -28,6 +28,18 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
 export const isUnanswered = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 0
 
+/** Refusals of a query that may be answered later; others of status 400 are of what it asks for. */
+const PASSING: ReadonlySet<string> = new Set([
+  'query_cancelled',
+  'query_failed',
+  'query_memory',
+  'query_timeout',
+])
+
+/** Whether the same call may succeed later. */
+export const isWorthRetry = (error: unknown): boolean =>
+  !(error instanceof ApiError) || error.status !== 400 || PASSING.has(error.code)
+
 /** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong in this page.'

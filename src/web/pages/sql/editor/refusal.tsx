@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import type { ApiError } from '../../../api/calls/call.ts'
 import { findFaults, type HogQLFaults } from '../../../api/editor.ts'
 import { Button } from '../../../parts/button.tsx'
-import { ErrorNote, errorText } from '../../../parts/notes/error-note.tsx'
+import { ErrorNote, errorText, isWorthRetry } from '../../../parts/notes/error-note.tsx'
 import { useProject } from '../../../state/project.tsx'
 import type { EditorHandle } from './editor.tsx'
 import { fixOf } from './fixes.ts'
@@ -30,7 +30,11 @@ export function Refusal({ error, text, editor, onRetry }: RefusalProps): VNode {
   const fault = is_of_text ? faults.data?.errors[0] : undefined
   const { start = null, end = null } = fault ?? {}
   const fix = fault === undefined ? null : fixOf(text, fault)
-  if (start === null) return <ErrorNote message={errorText(error)} onRetry={onRetry} />
+  if (start === null) {
+    return (
+      <ErrorNote message={errorText(error)} onRetry={isWorthRetry(error) ? onRetry : undefined} />
+    )
+  }
   const { line, column } = placeOf(text, start)
   return (
     <ErrorNote message={`Line ${line}, column ${column}: ${fault?.message ?? errorText(error)}`}>
