@@ -37,6 +37,7 @@ describe.skipIf(!HAS_BROWSER)('an alert', () => {
     await page.goto(`/p/${ui.project}/boards/${board_id}`)
     await page.getByRole('button', { name: 'Actions of Daily active users' }).click()
     await page.getByRole('menuitem', { name: 'Alert' }).click()
+    await page.getByLabel('Trend').and(page.locator(':focus')).waitFor()
     await expectSoon(() => page.getByLabel('Line').locator('option').allInnerTexts(), ['Page view'])
     await page.getByLabel('Alert when it').selectOption('is above')
     await page.getByLabel('Value').fill('0')

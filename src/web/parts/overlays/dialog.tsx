@@ -16,7 +16,7 @@ type DialogProps = {
   readonly children: ComponentChildren
 }
 
-/** Opens when it is drawn; the first field of its form has the focus. Escape, the cross and a click outside call `onClose`. The focus is then where it was before. */
+/** Opens when it is drawn; the first field of its form has the focus, also of a form that is drawn later. Escape, the cross and a click outside call `onClose`. The focus is then where it was before. */
 export function Dialog({
   title,
   onClose,
@@ -31,12 +31,20 @@ export function Dialog({
   useLayoutEffect(() => {
     const opened = dialog.current
     opened?.showModal()
-    const first = opened?.querySelector<HTMLElement>('[data-autofocus], [autofocus]')
-    const field = opened?.querySelector<HTMLElement>('form :is(input, select, textarea)')
-    ;(first ?? field ?? opened)?.focus({ preventScroll: true })
+    opened?.focus({ preventScroll: true })
     // A browser restores the focus when a dialog is closed, not when it is removed.
     return () => opened?.close()
   }, [])
+  const is_placed = useRef(false)
+  useLayoutEffect(() => {
+    const opened = dialog.current
+    // A form may wait for an answer; the reader may have gone to the cross meanwhile.
+    if (is_placed.current || document.activeElement !== opened) return
+    const first = opened?.querySelector<HTMLElement>('[data-autofocus], [autofocus]')
+    const field = first ?? opened?.querySelector<HTMLElement>('form :is(input, select, textarea)')
+    field?.focus({ preventScroll: true })
+    is_placed.current = Boolean(field)
+  })
   const onClick = (event: MouseEvent): void => {
     // The backdrop belongs to the dialog; its content is in elements of its own.
     if (event.target === dialog.current) onClose()
