@@ -362,7 +362,9 @@ test.skipIf(!HAS_BROWSER)(
     await page.getByRole('row', { name: /Mean/ }).waitFor()
     const occurrence = page.getByRole('combobox', { name: 'Which occurrence begins' })
     expect(await occurrence.inputValue()).toBe('retention_recurring')
-    expect(await page.getByRole('button', { name: 'Page view' }).count()).toBe(2)
+    for (const role of ['Event that begins', 'Event of coming back']) {
+      expect(await page.getByRole('button', { name: `${role}: Page view` }).count()).toBe(1)
+    }
     // As many as the range has days.
     expect(await page.getByRole('spinbutton', { name: 'Number of periods' }).inputValue()).toBe('')
     expect(visit.complaints).toEqual([])

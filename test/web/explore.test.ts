@@ -377,8 +377,8 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       if (button === 'Breakdown' || EVERY_CASE) expect(await findBarriers(page)).toEqual([])
       await page.keyboard.press('Enter')
     }
-    await pick('Page view', 'document_created')
-    await page.getByRole('button', { name: 'document_created' }).first().waitFor()
+    await pick('Event of series A: Page view', 'document_created')
+    await page.getByRole('button', { name: 'Event of series A: document_created' }).waitFor()
     await pick('Breakdown', 'template')
     await page.getByRole('button', { name: /Remove breakdown by template/ }).waitFor()
     const question = decodeURIComponent(new URL(page.url()).hash)

@@ -24,11 +24,17 @@ type PickerProps = {
 
 /** Draws the button; a choice closes the list. */
 export function Picker(props: PickerProps): VNode {
-  const { label, options, value, onChange, placeholder = label, icon, look } = props
+  const { label, options, value, onChange, placeholder, icon, look } = props
   const shown =
-    props.text ?? options.find((one) => one.value === value)?.text ?? value ?? placeholder
+    props.text ?? options.find((one) => one.value === value)?.text ?? value ?? placeholder ?? label
   return (
-    <Popover label={label} text={shown} {...(icon && { icon })} {...(look && { look })}>
+    <Popover
+      label={label}
+      text={shown}
+      name={`${label}: ${shown}`}
+      {...(icon && { icon })}
+      {...(look && { look })}
+    >
       {(close) => (
         <Combobox
           label={label}

@@ -12,6 +12,8 @@ type PopoverProps = {
   readonly label: string
   /** The content of the button. */
   readonly text?: ComponentChildren
+  /** The button's name for screen readers, where its content says too little; it contains that. */
+  readonly name?: string
   readonly icon?: IconName
   readonly look?: ButtonLook
   /** Hides the arrow. */
@@ -51,7 +53,7 @@ export function Popover(props: PopoverProps): VNode {
         ref={opener}
         type="button"
         class={`${button.button} ${button[look]} ${is_square ? button.square : ''}`}
-        aria-label={is_square ? label : undefined}
+        aria-label={is_square ? label : props.name}
         title={is_square ? label : undefined}
         aria-haspopup={role}
         aria-expanded={is_open}

@@ -40,14 +40,13 @@ export function SeriesEditor(props: SeriesEditorProps): VNode {
   return (
     <div class={style.series}>
       {series.map((node, index) => (
-        <div
-          key={index}
-          class={style.row}
-          role="group"
-          aria-label={`Series ${markOf(marks, index)}`}
-        >
+        <div key={index} class={style.row} role="group" aria-label={roleOf(marks, index)}>
           {marks !== 'none' && <span class={style.letter}>{markOf(marks, index)}</span>}
-          <SeriesEventPicker node={node} onChange={(changed) => replace(index, [changed])} />
+          <SeriesEventPicker
+            label={`Event of ${roleOf(marks, index)}`}
+            node={node}
+            onChange={(changed) => replace(index, [changed])}
+          />
           {has_math && <MathPicker node={node} onChange={(changed) => replace(index, [changed])} />}
           <PropertyFilters
             filters={node.properties ?? []}
@@ -81,6 +80,10 @@ export function SeriesEditor(props: SeriesEditorProps): VNode {
     </div>
   )
 }
+
+/** `step 1` of a funnel, `series A` of a chart. */
+const roleOf = (marks: SeriesEditorProps['marks'], index: number): string =>
+  `${marks === 'numbers' ? 'step' : 'series'} ${markOf(marks, index)}`
 
 const markOf = (marks: SeriesEditorProps['marks'], index: number): string =>
   marks === 'numbers' ? String(index + 1) : String.fromCodePoint(65 + index)
