@@ -52,11 +52,13 @@ export type InsightAnswer = {
   readonly said?: Readonly<Record<string, unknown>>
 }
 
-/** The interval and end of a range. An answer is cached by its interval, and for ever once its range is over. */
+/** The interval and end of a range. An answer is cached by its interval, and for ever once a range that does not move is over. */
 export type InsightRange = {
   readonly interval: 'day' | 'hour' | 'minute' | 'month' | 'week' | null
   /** Milliseconds since 1970; null for a range without an end. */
   readonly ends_at_ms: number | null
+  /** Whether the range begins at another time later, as `-7d` does. */
+  readonly is_start_moving?: boolean
 }
 
 /** The clock, zone and first weekday, on which dates depend. */

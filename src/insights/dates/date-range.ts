@@ -23,6 +23,8 @@ export type InsightDateRange = {
   readonly is_exact: boolean
   /** Whether its first bucket counts from its own beginning, even if `from_us` is later. */
   readonly has_whole_steps: boolean
+  /** `date_from` is relative to now. */
+  readonly is_start_moving: boolean
 }
 
 /** The members of a query that determine its range. */
@@ -64,6 +66,7 @@ export function readRange(
     from_us: startOf(from, dates, options),
     to_us: endOf(input, dates, options),
     is_whole_weeks: isWholeWeeks(input.dateRange),
+    is_start_moving: from === null || from === '' || unit !== null,
     has_whole_steps:
       options.is_exact !== true &&
       !(unit !== null && (is_timed || (interval === 'day' && is_short))),
@@ -206,9 +209,9 @@ export function isoLocal(at_us: bigint, dates: InsightDates): string {
   return `${local.toISOString().slice(0, 19)}${fraction}${minutes < 0 ? '-' : '+'}${offset}`
 }
 
-/** The interval and end of a range, by which its answer is cached. */
-export function freshnessOf(range: InsightDateRange): InsightRange {
-  return { interval: range.interval, ends_at_ms: Number(range.to_us / 1000n) }
+/** The facts of a range that decide how long its answer is cached. */
+export function freshnessOf({ interval, to_us, is_start_moving }: InsightDateRange): InsightRange {
+  return { interval, ends_at_ms: Number(to_us / 1000n), is_start_moving }
 }
 
 const two = (value: number): string => String(value).padStart(2, '0')

@@ -64,6 +64,8 @@ export type Freshness = {
   readonly interval: CacheInterval | null
   /** The end of the query's time range, milliseconds since 1970; null when it has none. */
   readonly ends_at_ms: number | null
+  /** Whether the range begins at another time later, as `-7d` does. */
+  readonly is_start_moving?: boolean
   /** Whether another end is in the same interval of the time axis; for ranges that may move. */
   readonly isSameStep?: (ends_at_ms: number) => boolean
 }
@@ -96,11 +98,12 @@ export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
 
 /**
  * Maximum age of an answer in milliseconds, or of one that is being computed (null). Infinite when the query's time range
- * ended before the answer was computed and still ends there; zero when its axis has another last day, week or month now.
+ * ended before the answer was computed, still ends there and does not begin later; zero when its axis has another last
+ * day, week or month now.
  */
 export function patienceMs(
   mode: RefreshMode,
-  { interval, ends_at_ms, isSameStep }: Freshness,
+  { interval, ends_at_ms, is_start_moving = false, isSameStep }: Freshness,
   answer: AnswerTimes | null,
 ): number {
   const { patience } = ruleOf(mode)
@@ -108,8 +111,10 @@ export function patienceMs(
   const usual_ms = FRESH_MS[interval ?? 'default'][patience]
   const then_ms = answer?.ends_at_ms ?? null
   if (answer === null || then_ms === null || ends_at_ms === null) return usual_ms
-  if (then_ms === ends_at_ms)
-    return then_ms < answer.last_refresh_ms - LATE_MS ? Number.POSITIVE_INFINITY : usual_ms
+  if (then_ms === ends_at_ms) {
+    const is_over = then_ms < answer.last_refresh_ms - LATE_MS
+    return is_over && !is_start_moving ? Number.POSITIVE_INFINITY : usual_ms
+  }
   const is_same = !CALENDAR_INTERVALS.has(interval) || (isSameStep?.(then_ms) ?? true)
   return is_same ? usual_ms : 0
 }

@@ -371,10 +371,22 @@ describe('an answer whose axis has moved', () => {
     }
   })
 
+  test('from a relative start until a past date is not kept for ever', async () => {
+    const query = of('moving start', { date_from: '-9d', date_to: '2024-06-15' })
+    const firstDay = (body: object) =>
+      (body as { results: { days: string[] }[] }).results[0]?.days[0]
+    now_ms = START_MS
+    expect(firstDay(await ask(query, 'blocking'))).toBe('2024-06-09')
+    now_ms = START_MS + 2 * HOUR - 1
+    expect(await ask(query, 'blocking')).toMatchObject({ is_cached: true })
+    now_ms = START_MS + DAY
+    expect(firstDay(await ask(query, 'blocking'))).toBe('2024-06-10')
+  })
+
   test('by hours until some hours ago is not kept for ever', async () => {
     const query = of('hours', { date_from: '-9h', date_to: '-3h' }, 'hour')
     await ask(query, 'blocking')
-    now_ms = START_MS + 15 * MINUTE
+    now_ms = START_MS + 15 * MINUTE - 1
     expect(await ask(query, 'blocking')).toMatchObject({ is_cached: true })
     now_ms = START_MS + HOUR + 15 * MINUTE
     expect(await ask(query, 'blocking')).toMatchObject({ is_cached: false })
