@@ -1,6 +1,7 @@
-/** Texts, rows and charts without a browser: ages, rows of lines, names of properties, buckets in the project's zone, stacked values, queries broken into lines. */
+/** Texts, rows and charts without a browser: ages, rows of lines, names of properties, labels of breakdowns, buckets in the project's zone, stacked values, queries broken into lines. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
+import { breakdownText } from '../../src/web/pages/explore/views/answers.ts'
 import { lineReader } from '../../src/web/pages/sql/results/row-lines.ts'
 import { intervalOf } from '../../src/web/pages/web/range-interval.ts'
 import { brokenIntoLines } from '../../src/web/parts/answer/hogql-lines.ts'
@@ -27,6 +28,13 @@ test.each([
   ['2025-08-14T12:00:00Z', 'last year'],
 ])('the age of %s is said as %s', (iso, text) => {
   expect(formatAgo(iso, new Date('2026-11-23T22:30:00Z'))).toBe(text)
+})
+
+test('a breakdown has a label also where the question has null in place of the list', () => {
+  const bin = { property: 'price', type: 'event', histogram_bin_count: 2 }
+  expect(breakdownText('[0.5,33]', [bin])).toBe('0.5 – 33')
+  expect(breakdownText('[0.5,33]', null)).toBe('[0.5,33]')
+  expect(breakdownText(['a', ''], null)).toBe('a · (none)')
 })
 
 test('durations stay on one line, and percents of a column have as many digits', () => {

@@ -48,7 +48,7 @@ export type ExploreQuestion = AnyQuery & {
   readonly interval?: TimeInterval
   readonly properties?: readonly PropertyCondition[]
   readonly filterTestAccounts?: boolean
-  readonly breakdownFilter?: Settings & { readonly breakdowns?: readonly BreakdownNode[] }
+  readonly breakdownFilter?: Settings & { readonly breakdowns?: readonly BreakdownNode[] | null }
   readonly compareFilter?: { readonly compare?: boolean }
   readonly trendsFilter?: Settings & { readonly display?: string; readonly formula?: string }
   readonly funnelsFilter?: Settings

@@ -1,21 +1,23 @@
 /** Values of breakdowns as answers have them. */
 import { formatNumber } from '../../../parts/format.ts'
-import type { BreakdownNode } from '../question.ts'
 
 const EMPTY_VALUE = '$$_posthog_breakdown_null_$$'
 const OTHER_VALUE = '$$_posthog_breakdown_other_$$'
 
+/** A breakdown whose values are bins of numbers, if it has a count of them. */
+type LabelledBreakdown = { readonly histogram_bin_count?: number | null }
+
 /** A breakdown's value as a label; that of a histogram's bin is `0.5 – 33` in place of `[0.5,33]`. */
 export function breakdownText(
   value: unknown,
-  breakdowns: readonly BreakdownNode[] | undefined = [],
+  breakdowns?: readonly LabelledBreakdown[] | null,
 ): string {
   if (Array.isArray(value)) {
-    return value.map((one, at) => breakdownText(one, breakdowns.slice(at))).join(' · ')
+    return value.map((one, at) => breakdownText(one, breakdowns?.slice(at))).join(' · ')
   }
   if (value === EMPTY_VALUE || value === '' || value === null) return '(none)'
   if (value === OTHER_VALUE) return 'Other'
-  const ends = breakdowns[0]?.histogram_bin_count ? endsOfBin(value) : []
+  const ends = breakdowns?.[0]?.histogram_bin_count ? endsOfBin(value) : []
   if (ends.length === 2) return ends.map(formatNumber).join(' – ')
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
