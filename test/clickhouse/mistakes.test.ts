@@ -42,6 +42,8 @@ const ONCE_FAULTS = [
   'grouping((1, 2), 0)',
   'indexHint(timestamp)',
   "sequenceMatch('\\0')(timestamp, event = 'a')",
+  "sequenceMatchIf('\\0')(timestamp, event = 'a', event = 'b')",
+  "sequenceCountIf('(?3)')(timestamp, event = 'a', event = 'b', true)",
   "arrayReduce('9', [1])",
   "convertCharset('a', 'b', 'UTF-8')",
   '(select arrayJoin([1, 2]))',

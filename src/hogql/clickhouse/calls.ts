@@ -227,7 +227,9 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
     printer.values.text(clickhouseName(of?.type ?? UNKNOWN)),
   // aggregates
   sequenceCount: sequenceCall,
+  sequenceCountIf: sequenceCallIf,
   sequenceMatch: sequenceCall,
+  sequenceMatchIf: sequenceCallIf,
   // SQL's own window functions give NULL where there is no such row.
   lag: ([value, ...rest]) => `lag(${[`toNullable(${value})`, ...rest].join(', ')})`,
   lead: ([value, ...rest]) => `lead(${[`toNullable(${value})`, ...rest].join(', ')})`,
@@ -361,6 +363,13 @@ const PATH_CODES = 2n ** 53n
 function sequenceCall(args: readonly string[], call: Apply, printer: ExprPrinter): string {
   patternOf(call)
   return printer.namedCall(call.name, withTwoEvents(args), call)
+}
+
+/** The last argument is the condition, no event of the pattern. */
+function sequenceCallIf(args: readonly string[], call: Apply, printer: ExprPrinter): string {
+  patternOf({ ...call, args: call.args.slice(0, -1) })
+  const events = withTwoEvents(args.slice(0, -1))
+  return printer.namedCall(call.name, [...events, ...args.slice(-1)], call)
 }
 
 const unparametrized = (call: Apply): Apply => ({ ...call, params: [] })
