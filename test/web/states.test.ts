@@ -24,6 +24,8 @@ const inTurn = (names: readonly string[], turn: number): readonly string[] =>
   EVERY_CASE ? names : names.filter((_, number) => number % 3 === turn)
 /** Every call of a page but that for the session. */
 const ANSWERS = /\/api\/(?!session\/)/
+/** Those, and the one that asks whether the server is there. */
+const SERVER = /\/api\/(?!session\/)|\/_readiness/
 
 const pageOf = (name: string) => {
   const found = EVERY_PAGE.find((one) => one.name === name)
@@ -100,7 +102,7 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
       const { path, drawn } = pageOf(name)
       await using visit = await ui.visit()
       const { page } = visit
-      await page.route(ANSWERS, (route) => route.abort())
+      await page.route(SERVER, (route) => route.abort())
       await page.goto(path(ids))
       await page.getByText('The server does not answer.').first().waitFor()
       const number = NAMES.indexOf(name)

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
+  expectSoon,
   findBarriers,
   type Interface,
   openInterface,
@@ -174,6 +175,75 @@ describe.skipIf(!HAS_BROWSER)('trouble of a page', () => {
     await page.unrouteAll()
     await page.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
+  })
+
+  test('a call that alone is blocked is said in its place, asked for again only by Retry, and the rest works', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    let calls = 0
+    let probes = 0
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (pathname.endsWith('/persons/')) calls += 1
+      if (pathname.endsWith('/_readiness')) probes += 1
+    })
+    await page.route('**/api/projects/*/persons/**', (route) => route.abort())
+    await page.goto(`/p/${ui.project}/persons`)
+    const note = page.getByRole('alert')
+    await note.getByText('The server is there, but this request got no answer.').waitFor()
+    expect(await note.count()).toBe(1)
+    expect(await findBarriers(page)).toEqual([])
+    // One repetition, for networks that change; then nothing, also after the pause of an outage.
+    await page.waitForTimeout(4000)
+    expect([calls, probes]).toEqual([2, 2])
+    expect(await note.count()).toBe(1)
+    expect(await page.getByText('The server does not answer').count()).toBe(0)
+    expect(await page.getByText('The server answers again.').count()).toBe(0)
+    await note.getByRole('button', { name: 'Retry' }).click()
+    await expectSoon(async () => [calls, probes, await note.count()], [4, 4, 1])
+    await page.getByRole('link', { name: 'Events' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    await page.getByRole('link', { name: 'Persons' }).click()
+    await note.waitFor()
+    await page.unrouteAll()
+    await note.getByRole('button', { name: 'Retry' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    expect(await note.count()).toBe(0)
+    expect(faultsOf(visit)).toEqual([])
+  })
+
+  test('a call that fails once, as when the network changes, is repeated without a note', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.route('**/api/projects/*/persons/**', (route) => route.abort(), { times: 1 })
+    await page.goto(`/p/${ui.project}/persons`)
+    await page.locator('tbody tr').first().waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(await page.getByText('The server').count()).toBe(0)
+    expect(faultsOf(visit)).toEqual([])
+  })
+
+  test('a change that alone is blocked is said in its form, and what was typed stays', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(explorePath(ui))
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Save insight' })
+    await dialog.getByLabel('Name').fill('Typed behind a blocker')
+    let calls = 0
+    await page.route(/\/insights\//, (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      calls += 1
+      return route.abort()
+    })
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('alert').getByText('this request got no answer').waitFor()
+    expect(calls).toBe(1)
+    expect(await page.getByText('The server does not answer').count()).toBe(0)
+    await page.unrouteAll()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Typed behind a blocker' }).waitFor()
+    expect(faultsOf(visit)).toEqual([])
   })
 
   test('a session that ends over a half filled form is begun again, and the form is as it was', async () => {

@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page)
-    await page.route('**/api/**', (route) => route.abort())
+    await page.route(/\/api\/|\/_readiness/, (route) => route.abort())
     await page.getByRole('switch', { name: 'Without test accounts' }).click()
     await page.getByText('The server does not answer.').waitFor()
     await settle(page)

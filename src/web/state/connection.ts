@@ -1,5 +1,5 @@
 /** Notices that the server does not answer, shows it once, and repeats failed queries when it is back. */
-import { ApiError, call } from '../api/calls/call.ts'
+import { type ApiError, isAnswering } from '../api/calls/call.ts'
 import { queryClient } from '../api/calls/client.ts'
 import { showToast } from '../parts/overlays/toast.tsx'
 import { isOutdated } from './version.ts'
@@ -11,7 +11,12 @@ let outage: PromiseWithResolvers<void> | null = null
 
 /** Called with every error of a call. */
 export function noteConnection(failure: ApiError): void {
-  if (failure.status !== 0 || outage !== null) return
+  if (failure.code === 'unreachable') void noteOutage()
+}
+
+/** Resolves at the end of the outage, which is shown meanwhile. */
+function noteOutage(): Promise<void> {
+  if (outage !== null) return outage.promise
   outage = Promise.withResolvers()
   const closeNote = showToast({
     text: 'The server does not answer. Trying again every few seconds; what you see stays.',
@@ -19,22 +24,12 @@ export function noteConnection(failure: ApiError): void {
   })
   void outage.promise.then(closeNote)
   setTimeout(() => void probe(), PAUSE_MS)
+  return outage.promise
 }
 
 /** Resolves when the server answers, at once or after an outage; the outage is shown meanwhile. */
 export async function waitForServer(): Promise<void> {
-  if (await isAnswering()) return
-  await outage?.promise
-}
-
-async function isAnswering(): Promise<boolean> {
-  try {
-    await call('GET', '/_readiness')
-    return true
-  } catch (error) {
-    // Any answer shows that the server is there, except that it is starting or stopping.
-    return error instanceof ApiError && error.status !== 0 && error.status < 500
-  }
+  if (!(await isAnswering())) await noteOutage()
 }
 
 async function probe(): Promise<void> {

@@ -8,6 +8,7 @@ export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** The HTTP status; 0 when no answer came. */
   readonly status: number
+  /** The server's word; without an answer `unreachable`, or `blocked` while the server answers other calls. */
   readonly code: string
   /** The field that the refusal is about, nested names joined by `__`; null when it is about the whole call. */
   readonly attr: string | null
@@ -61,9 +62,9 @@ export async function call<Answer>(
 ): Promise<Answer> {
   const answer = await send(method, path, options)
   noteServerTime(answer.headers.get('Date'))
-  const text = await answer.text().catch((error: unknown) => unreachable(error))
+  const text = await answer.text().catch(failUnanswered)
   if (answer.ok) return (text === '' ? null : parse(text)) as Answer
-  return fail(refusalOf(answer, parse(text)))
+  return fail(await refusalOf(answer, parse(text)))
 }
 
 /** Calls the API and returns the response itself, for files and streams. Throws ApiError. */
@@ -74,7 +75,7 @@ export async function download(
 ): Promise<Response> {
   const answer = await send(method, path, options)
   if (answer.ok) return answer
-  return fail(refusalOf(answer, parse(await answer.text().catch(() => ''))))
+  return fail(await refusalOf(answer, parse(await answer.text().catch(() => ''))))
 }
 
 function send(method: CallMethod, path: string, options: CallOptions): Promise<Response> {
@@ -91,9 +92,7 @@ function send(method: CallMethod, path: string, options: CallOptions): Promise<R
     signal: signal ?? null,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  return fetch(BASE_PATH + withQuery(path, query), init).catch((error: unknown) =>
-    unreachable(error),
-  )
+  return fetch(BASE_PATH + withQuery(path, query), init).catch(failUnanswered)
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
@@ -105,15 +104,48 @@ function withQuery(path: string, query: NonNullable<CallOptions['query']>): stri
 }
 
 /** An aborted call stays an abort, which is never shown. */
-function unreachable(error: unknown): never {
+async function failUnanswered(error: unknown): Promise<never> {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  return fail(unreachableError())
+  return fail(await unansweredError())
 }
 
-function unreachableError(): ApiError {
-  const fields = { status: 0, code: 'unreachable', attr: null, retry_after_s: null }
-  return new ApiError('The server does not answer.', fields)
+/** The error of a call without an answer: the server is gone, or something between blocks this one call. */
+async function unansweredError(): Promise<ApiError> {
+  const is_blocked = await isAnswering()
+  const code = is_blocked ? 'blocked' : 'unreachable'
+  return new ApiError(is_blocked ? BLOCKED : 'The server does not answer.', {
+    status: 0,
+    code,
+    attr: null,
+    retry_after_s: null,
+  })
 }
+
+const BLOCKED =
+  'The server is there, but this request got no answer. An extension of your browser, or a proxy, may block it.'
+
+/** Without a limit, the browser waits for minutes where a network loses every packet. */
+const PROBE_MAX_MS = 10_000
+
+let probe: Promise<boolean> | null = null
+
+/** Whether the server answers now. Calls that fail together share one probe. */
+export function isAnswering(): Promise<boolean> {
+  probe ??= sendProbe().finally(() => {
+    probe = null
+  })
+  return probe
+}
+
+/** Any answer shows that the server is there, except that it is starting or stopping. */
+const sendProbe = (): Promise<boolean> =>
+  fetch(`${BASE_PATH}/_readiness`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(PROBE_MAX_MS),
+  }).then(
+    ({ status }) => status < 500,
+    () => false,
+  )
 
 const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
@@ -125,12 +157,12 @@ function parse(text: string): unknown {
   }
 }
 
-function refusalOf(answer: Response, body: unknown): ApiError {
+async function refusalOf(answer: Response, body: unknown): Promise<ApiError> {
   const { detail, code, attr } = (
     typeof body === 'object' && body !== null ? body : {}
   ) as Readonly<Record<string, unknown>>
   // A proxy in front of the server speaks for one that is gone.
-  if (PROXY_STATUSES.has(answer.status) && code === undefined) return unreachableError()
+  if (PROXY_STATUSES.has(answer.status) && code === undefined) return unansweredError()
   const wait_s = Number(answer.headers.get('Retry-After') ?? Number.NaN)
   return new ApiError(
     typeof detail === 'string' ? detail : `The server answered ${answer.status}.`,

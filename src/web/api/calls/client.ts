@@ -17,15 +17,19 @@ export const queryClient = new QueryClient({
       refetchOnWindowFocus: false,
       // A browser that believes to be offline may still reach a server on its own machine.
       networkMode: 'always',
-      retry: (count, error) => count < ATTEMPTS_MAX && isPassing(error),
+      retry: (count, error) => count < repeatsMax(error),
       retryDelay: (count, error) => waitMs(count, error),
     },
     mutations: { networkMode: 'always', retry: false },
   },
 })
 
-const isPassing = (error: unknown): boolean =>
-  error instanceof ApiError && PASSING.has(error.status)
+function repeatsMax(error: unknown): number {
+  if (!(error instanceof ApiError)) return 0
+  // A change of the network ends every call that is under way, once.
+  if (error.code === 'blocked') return 1
+  return PASSING.has(error.status) ? ATTEMPTS_MAX : 0
+}
 
 function waitMs(count: number, error: unknown): number {
   const told_s = error instanceof ApiError ? error.retry_after_s : null

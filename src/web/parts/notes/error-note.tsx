@@ -24,9 +24,9 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
   )
 }
 
-/** Whether the server was not reached at all. */
-export const isUnanswered = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 0
+/** Whether the server is gone. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'unreachable'
 
 /** Refusals of a query that may be answered later; others of status 400 are of what it asks for. */
 const PASSING: ReadonlySet<string> = new Set([
@@ -43,7 +43,7 @@ export const isWorthRetry = (error: unknown): boolean =>
 /** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong in this page.'
-  if (isUnanswered(error))
+  if (isUnreachable(error))
     return 'The server does not answer. Is it running, and is the network up?'
   if (error.code === 'not_authenticated') return 'Your session has ended. Log in to continue.'
   if (error.status === 403) return `You may not see this. ${error.message}`

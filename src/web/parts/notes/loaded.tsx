@@ -2,7 +2,7 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { ComponentChildren, VNode } from 'preact'
 import { PageHead } from '../page-head.tsx'
-import { ErrorNote, errorText, isUnanswered, isWorthRetry } from './error-note.tsx'
+import { ErrorNote, errorText, isUnreachable, isWorthRetry } from './error-note.tsx'
 import style from './loaded.module.css'
 import { Skeleton } from './skeleton.tsx'
 
@@ -27,7 +27,7 @@ type LoadedProps<Answer> = {
 export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
   const { of, title, skeleton, empty, isEmpty, children } = props
   const { data, error, isFetching, isPlaceholderData, refetch } = of
-  const note = error !== null && !isFetching && !isUnanswered(error) && (
+  const note = error !== null && !isFetching && !isUnreachable(error) && (
     <ErrorNote
       message={errorText(error)}
       onRetry={isWorthRetry(error) ? () => void refetch() : undefined}
