@@ -86,6 +86,16 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     await page.getByText(/too fast to be listed/).waitFor({ state: 'detached' })
   })
 
+  test('are not said to be connecting where the list of events is refused', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const json = { type: 'x', code: 'permission_denied', detail: 'No.', attr: null }
+    await page.route('**/events/?limit=*', (route) => route.fulfill({ status: 403, json }))
+    await page.goto(`/p/${ui.project}/events`)
+    await page.getByText('You may not see this. No.').waitFor()
+    expect(await page.getByText('connecting').count()).toBe(0)
+  })
+
   test('are narrowed by their name, by the server', async () => {
     await using visit = await ui.visit()
     const { page } = visit

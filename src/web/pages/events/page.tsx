@@ -45,9 +45,11 @@ export function EventsPage(): VNode {
   const newest = pages?.[0]?.results[0]?.timestamp
   const live = useLiveEvents(filters, pages === undefined ? null : (newest ?? LONG_AGO), is_live)
   const event_names = event === '' ? [] : [event]
+  // New events are followed from the list on: without one nothing is connecting.
+  const is_followed = is_live && (pages !== undefined || list.error === null)
   return (
     <>
-      <PageHead title="Events" aside={is_live && <LiveState live={live} />}>
+      <PageHead title="Events" aside={is_followed && <LiveState live={live} />}>
         <Toggle label="Live" is_on={is_live} onChange={setLive} />
         <ColumnChoice columns={columns} event_names={event_names} onChange={setColumns} />
         <ExportMenu filters={filters} />
