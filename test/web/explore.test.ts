@@ -242,6 +242,25 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('a change without the right to it is refused in the words of the server', async () => {
+    const { short_id } = (await web.api(`/api/projects/${web.project}/insights/`, {
+      method: 'POST',
+      body: JSON.stringify({ name: 'Of others', query: { kind: 'InsightVizNode', source: DAILY } }),
+    })) as { readonly short_id: string }
+    await using visit = await web.visit()
+    const { page } = visit
+    const json = { type: 'x', code: 'permission_denied', detail: 'You cannot edit.', attr: null }
+    await page.route('**/insights/*/', (route) =>
+      route.request().method() === 'PATCH'
+        ? route.fulfill({ status: 403, json })
+        : route.continue(),
+    )
+    await page.goto(`/p/${web.project}/insights/${short_id}`)
+    await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('alert').getByText('You cannot edit.', { exact: true }).waitFor()
+  })
+
   test('a saved pie stays one, with its settings, when something else of it is changed', async () => {
     const settings = {
       kind: 'InsightVizNode',

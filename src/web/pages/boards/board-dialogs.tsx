@@ -12,7 +12,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -37,7 +37,7 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
   }
   return (
     <Dialog title="Add an insight" onClose={onClose}>
-      {error !== null && <ErrorNote message={errorText(error)} />}
+      {error !== null && <ErrorNote message={changeErrorText(error)} />}
       <Loaded
         of={useSavedInsights()}
         isEmpty={({ results }) => results.every((insight) => present.has(insight.id))}
@@ -150,7 +150,7 @@ export function FormDialog({ title, action, onClose, onSubmit, children }: FormD
         }}
       >
         {children}
-        {error !== null && <ErrorNote message={errorText(error)} />}
+        {error !== null && <ErrorNote message={changeErrorText(error)} />}
         <Button type="submit" look="main">
           {action}
         </Button>

@@ -8,7 +8,7 @@ import {
   changeBoards,
   useBoardTemplates,
 } from '../../api/boards.ts'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -39,7 +39,7 @@ export function NewBoard({ onClose }: { readonly onClose: () => void }): VNode {
   }
   return (
     <Dialog title="New board" onClose={onClose}>
-      {error !== null && <ErrorNote message={errorText(error)} />}
+      {error !== null && <ErrorNote message={changeErrorText(error)} />}
       <ul class={style.choices}>
         <li>
           <button type="button" onClick={() => void make(null)}>

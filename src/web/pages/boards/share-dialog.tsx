@@ -5,7 +5,7 @@ import { type Board, type BoardLink, changeBoards, useBoardLink } from '../../ap
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Toggle } from '../../parts/fields/choice.tsx'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { SERVER_URL } from '../../state/base-path.ts'
@@ -65,7 +65,7 @@ function LinkSettings({ board, link }: LinkSettingsProps): VNode {
           </p>
         </>
       )}
-      {error !== null && <ErrorNote message={errorText(error)} />}
+      {error !== null && <ErrorNote message={changeErrorText(error)} />}
     </div>
   )
 }

@@ -7,7 +7,7 @@ import { inZone } from '../../parts/charts/chart-data.ts'
 import { TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
 import { formatMoment } from '../../parts/format.ts'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { now } from '../../state/clock.ts'
 import { useProject } from '../../state/project.tsx'
@@ -36,7 +36,7 @@ export function NoteDialog({ annotation, onClose }: NoteDialogProps): VNode {
       <Dialog title="Note" onClose={onClose} foot={foot}>
         <p>{annotation.content}</p>
         <small>{formatMoment(annotation.date_marker ?? '', timezone)}</small>
-        {error !== null && <ErrorNote message={errorText(error)} />}
+        {error !== null && <ErrorNote message={changeErrorText(error)} />}
       </Dialog>
     )
   }

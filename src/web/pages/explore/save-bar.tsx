@@ -6,7 +6,7 @@ import { changeInsight, createInsight, type StoredInsight } from '../../api/insi
 import { Button } from '../../parts/button.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -103,7 +103,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
           </Button>
         )}
       </PageHead>
-      {error !== null && <ErrorNote message={errorText(error)} onRetry={() => void save()} />}
+      {error !== null && <ErrorNote message={changeErrorText(error)} onRetry={() => void save()} />}
     </>
   )
 }

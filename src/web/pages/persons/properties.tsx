@@ -6,7 +6,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
 import { propertyTitle } from '../../parts/names.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -113,7 +113,7 @@ function Editor({ holder, edited, onClose }: PropertyEditorProps): VNode {
           onInput={setText}
           hint={edited.is_new && 'Numbers, true, false, lists and objects are read as JSON.'}
         />
-        {error !== null && <ErrorNote message={errorText(error)} />}
+        {error !== null && <ErrorNote message={changeErrorText(error)} />}
         <div>
           {!edited.is_new && (
             <IconButton

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/calls/call.ts'
 import { Button } from '../button.tsx'
-import { ErrorNote, errorText } from '../notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../notes/error-note.tsx'
 import style from './form.module.css'
 
 type FormProps = {
@@ -54,7 +54,7 @@ export function Form(props: FormProps): VNode {
       }}
     >
       {children(error)}
-      {error !== null && !has_place && <ErrorNote message={formErrorText(error)} />}
+      {error !== null && !has_place && <ErrorNote message={changeErrorText(error)} />}
       <div class={is_wide ? style.wide : style.foot}>
         <Button
           type="submit"
@@ -69,7 +69,3 @@ export function Form(props: FormProps): VNode {
     </form>
   )
 }
-
-/** The message of an error. For a missing right it is the server's: the text for pages says "may not see". */
-const formErrorText = (error: unknown): string =>
-  error instanceof ApiError && error.status === 403 ? error.message : errorText(error)

@@ -49,3 +49,7 @@ export function errorText(error: unknown): string {
   if (error.status === 403) return `You may not see this. ${error.message}`
   return error.message
 }
+
+/** The message of the error of a change. For a missing right it is the server's: the text for pages says "may not see". */
+export const changeErrorText = (error: unknown): string =>
+  error instanceof ApiError && error.status === 403 ? error.message : errorText(error)

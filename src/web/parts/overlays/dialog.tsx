@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Button, IconButton } from '../button.tsx'
-import { ErrorNote, errorText } from '../notes/error-note.tsx'
+import { changeErrorText, ErrorNote } from '../notes/error-note.tsx'
 import style from './dialog.module.css'
 
 type DialogProps = {
@@ -115,7 +115,7 @@ export function ConfirmDialog({
   return (
     <Dialog title={title} onClose={onClose} foot={foot}>
       {children}
-      {error !== null && <ErrorNote message={errorText(error)} />}
+      {error !== null && <ErrorNote message={changeErrorText(error)} />}
     </Dialog>
   )
 }
