@@ -349,6 +349,34 @@ describe('groups that are hidden from a member', () => {
     expect(answers).toEqual([...READING.flatMap(() => [403, 403]), 200, 200])
   })
 
+  test('are not counted by a cohort that comes along with a flag from another project', async () => {
+    const { member, send, atLevel, world } = rights
+    const { project_id, organization_id } = world.first
+    const sibling = rights.sibling.id
+    const event = { key: 'open', event_type: 'events', event_filters: [READING[0]] }
+    const made = await send(member, `POST /api/projects/${sibling}/cohorts/`, {
+      name: 'probe by copy',
+      ...cohortOf(event),
+    })
+    const asking = [{ properties: [{ key: 'id', type: 'cohort', value: number(made.json) }] }]
+    const flag = { key: 'probe-by-copy', filters: { groups: asking } }
+    await send(member, `POST /api/projects/${sibling}/feature_flags/`, flag)
+    const line = `POST /api/organizations/${organization_id}/feature_flags/copy_flags/`
+    const copy = {
+      feature_flag_key: flag.key,
+      from_project: sibling,
+      target_project_ids: [project_id],
+    }
+    const refused = await atLevel('group', 'none', () => send(member, line, copy))
+    expect(refused.json).toMatchObject({
+      success: [],
+      failed: [{ error_message: 'You do not have access to what this query reads: groups.' }],
+    })
+    const { text } = await send(member, 'GET cohorts/?search=probe%20by%20copy')
+    expect(JSON.parse(text)).toMatchObject({ count: 0 })
+    expect((await send(member, line, copy)).json).toMatchObject({ failed: [] })
+  })
+
   test('are not counted by an action that the member changes', async () => {
     const { make, member, send, atLevel } = rights
     const steps = [{ event: 'open' }]

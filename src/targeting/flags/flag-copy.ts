@@ -36,7 +36,7 @@ const DEPENDENCIES_MAX = 100
  */
 export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
   const { project_id, name, ensure_experience_continuity, bucketing_identifier } = flag
-  requirePortable({ control: context.control, project_id, seen: new Map() }, flag.filters, 0)
+  listCopiedCohorts(context.control, flag)
   const active = flag.active && context.is_disabled !== true
   const filters = targetFilters({ ...context, from: project_id, copied: new Map() }, flag, 0)
   const wanted = { name, filters, active, ensure_experience_continuity, bucketing_identifier }
@@ -45,6 +45,16 @@ export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
   return there === null
     ? createFlag(editor(), { ...wanted, key: flag.key }, now)
     : updateFlag(editor(), there, wanted, now)
+}
+
+/** Lists the cohorts that a flag depends on, each once. Refuses a flag with dependencies that cannot be copied. */
+export function listCopiedCohorts(
+  control: ControlDB,
+  { project_id, filters }: Flag,
+): readonly CohortRow[] {
+  const found: CohortRow[] = []
+  requirePortable({ control, project_id, seen: new Map(), found }, filters, 0)
+  return found
 }
 
 /** The state of one copy. */
@@ -134,6 +144,7 @@ type Walk = {
   readonly project_id: number
   /** Visited cohorts and flags, by kind and id: 'open' on the current path, 'done' after their subtree. */
   readonly seen: Map<string, 'done' | 'open'>
+  readonly found: CohortRow[]
 }
 
 /** Checks all dependencies, each once, before any is created. */
@@ -155,6 +166,7 @@ function requirePortable(walk: Walk, filters: unknown, depth: number): void {
         if (cohort.is_static) {
           throw refused(`The list of people ${JSON.stringify(cohort.name)} cannot be copied.`)
         }
+        walk.found.push(cohort)
         requirePortable(walk, cohort.filters, depth + 1)
       })
     }

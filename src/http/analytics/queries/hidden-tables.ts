@@ -1,9 +1,8 @@
 /** Refuses conditions that read tables hidden from their editor: what they count in the background shows those tables. */
 import { memoizeValue } from '../../../memoize.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
-import { rightsAt } from '../../../projects/rights/rights.ts'
+import { rightsIn } from '../../../projects/rights/rights.ts'
 import type { Project } from '../../../projects/settings/project.ts'
-import type { MemberLevel } from '../../../projects/tables.ts'
 import { prepareQuery } from '../../../query/kinds/query-kinds.ts'
 import { type Action, listActions } from '../../../targeting/action.ts'
 import { listBehaviors } from '../../../targeting/cohorts/behavior.ts'
@@ -15,7 +14,6 @@ import { callerOf } from './query-context.ts'
 type EditCall = {
   readonly caller: Caller
   readonly project: Project
-  readonly level: MemberLevel
 }
 
 type CheckedQuery = {
@@ -55,11 +53,11 @@ const DRAFT_ID = 0
 /** Compiles a query without running it. */
 async function requireShown(
   app: AppContext,
-  { caller, project, level }: EditCall,
+  { caller, project }: EditCall,
   { query, values = {}, properties = [] }: CheckedQuery,
   drafts?: ReturnType<typeof listActions>,
 ): Promise<void> {
-  const { hidden_tables } = callerOf(caller, rightsAt(app.control, caller, { project, level }))
+  const { hidden_tables } = callerOf(caller, rightsIn(app.control, caller, project))
   if (hidden_tables.length === 0) return
   const narrowed = properties.length === 0 ? {} : { filters: { properties: [...properties] } }
   const prepared = prepareQuery(

@@ -5,9 +5,10 @@ import { type Caller, listProjectsWithLevel } from '../../../projects/rights/acc
 import { hasRight, requireRight, rightsAt, rightsIn } from '../../../projects/rights/rights.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import { type Flag, findFlagByKey } from '../../../targeting/flags/flag.ts'
-import { copyFlag } from '../../../targeting/flags/flag-copy.ts'
+import { copyFlag, listCopiedCohorts } from '../../../targeting/flags/flag-copy.ts'
 import { listWaiting, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
 import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
+import { requireShownBehaviors } from '../../analytics/queries/hidden-tables.ts'
 import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
@@ -40,6 +41,9 @@ export const FLAG_COPY_ROUTES = [
           continue
         }
         try {
+          for (const { filters } of listCopiedCohorts(app.control, flag)) {
+            await requireShownBehaviors(app, { caller, project: target }, filters)
+          }
           await app.flags.readyFlagsOf(target.id)
           const copied = copyTo(app, caller, flag, { target, ...body })
           const serialize = await flagSerializer(app, { caller, project: target })
