@@ -227,7 +227,7 @@ export class EntryWriter {
 /** An entry for each slice; the last one has the counts and names of the request too. A request without events has one entry. */
 function entriesOf({ slices, rest }: DecodedRequest): readonly NewEntry[] {
   const { project_id, now, dropped, warnings, names } = rest
-  const said = { dropped, warnings, names }
+  const last_rest = { dropped, warnings, names }
   return slices.map(({ heads, texts, count }, index) => ({
     received_at: now,
     event_count: count,
@@ -237,7 +237,7 @@ function entriesOf({ slices, rest }: DecodedRequest): readonly NewEntry[] {
       uuid_base: makeUuid(),
       heads,
       texts,
-      rest: index === slices.length - 1 ? said : null,
+      rest: index === slices.length - 1 ? last_rest : null,
     }),
   }))
 }

@@ -95,7 +95,7 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
     return {
       results: outputRows(request.rows, columns),
       hogql: request.hogql,
-      said: { ...serializePage(request, page), columns: query.select },
+      metadata: { ...serializePage(request, page), columns: query.select },
     }
   },
 }

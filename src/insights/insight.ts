@@ -49,7 +49,7 @@ export type InsightAnswer = {
   /** The query in HogQL, for readers. */
   readonly hogql: string | null
   /** Further members of the envelope: `columns`, `types`, `hasMore`, `limit`, `resolved_date_range`, … */
-  readonly said?: Readonly<Record<string, unknown>>
+  readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 /** The interval and end of a range. An answer is cached by its interval, and for ever once a range that does not move is over. */

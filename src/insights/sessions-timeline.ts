@@ -61,7 +61,7 @@ export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
     const page = { limit: Math.min(EVENTS_MAX, rows_max), offset: 0 }
     const request = await queryPage(tree, page, { ask, rows_max })
     const results = timelineOf(request.rows.map(readRow))
-    return { results, hogql: request.hogql, said: { hasMore: request.has_more } }
+    return { results, hogql: request.hogql, metadata: { hasMore: request.has_more } }
   },
 }
 

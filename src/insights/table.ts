@@ -20,11 +20,14 @@ type InsightMembers = Readonly<Record<string, unknown>>
 const COLUMNS_MAX = 1000
 
 /** An answer as a table, made in slices. Refuses (`query_too_large`) tables that are too wide. */
-export async function tableOfInsight({ results, said = {} }: InsightAnswer): Promise<InsightTable> {
-  const { columns } = said
+export async function tableOfInsight({
+  results,
+  metadata = {},
+}: InsightAnswer): Promise<InsightTable> {
+  const { columns } = metadata
   const table =
     isTexts(columns) && isRows(results)
-      ? await pairsApart({ columns, types: typesOf(said['types'], columns), rows: results })
+      ? await pairsApart({ columns, types: typesOf(metadata['types'], columns), rows: results })
       : await tableOfItems(itemsOf(results))
   if (table.columns.length <= COLUMNS_MAX) return table
   const detail = `The answer has ${table.columns.length} columns, which is more than ${COLUMNS_MAX}. Ask for longer steps of time.`
@@ -36,8 +39,8 @@ const isTexts = (value: unknown): value is readonly string[] =>
 const isRows = (value: unknown): value is readonly (readonly unknown[])[] =>
   Array.isArray(value) && value.every((item) => Array.isArray(item))
 /** Types alone, or in pairs with column names. */
-function typesOf(said: unknown, columns: readonly string[]): readonly string[] {
-  const types: readonly unknown[] = Array.isArray(said) ? said : []
+function typesOf(value: unknown, columns: readonly string[]): readonly string[] {
+  const types: readonly unknown[] = Array.isArray(value) ? value : []
   return columns.map((_, index) => {
     const type: unknown = Array.isArray(types[index]) ? types[index][1] : types[index]
     return typeof type === 'string' ? type : ''

@@ -42,7 +42,7 @@ export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
       rows_max: context.rows_max,
     })
     const results = rows.map(([event, count]) => ({ event, count: Number(count) }))
-    return { results, hogql, said: { hasMore: has_more, ...page } }
+    return { results, hogql, metadata: { hasMore: has_more, ...page } }
   },
 }
 

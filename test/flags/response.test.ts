@@ -152,8 +152,8 @@ describe('writeDecide', () => {
     ])
     for (const selection of [undefined, NOTHING_SELECTED]) {
       const selected = evaluateFlags(odd, makePerson(), selection)
-      const said = JSON.parse(`{${decideText(selected, version)}}`)
-      expect(said).toEqual(JSON.parse(JSON.stringify(decideMembers(selected, version))))
+      const members = JSON.parse(`{${decideText(selected, version)}}`)
+      expect(members).toEqual(JSON.parse(JSON.stringify(decideMembers(selected, version))))
     }
   })
 })

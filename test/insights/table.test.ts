@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test'
 import { tableOfInsight } from '../../src/insights/table.ts'
 
-const tableOf = async (results: unknown, said: Record<string, unknown> = {}) => {
-  const { columns, rows } = await tableOfInsight({ results, said, hogql: null })
+const tableOf = async (results: unknown, metadata: Record<string, unknown> = {}) => {
+  const { columns, rows } = await tableOfInsight({ results, metadata, hogql: null })
   return [columns, ...rows]
 }
 
@@ -56,19 +56,19 @@ test.each([
   expect(await tableOf(results)).toEqual(table as unknown[][])
 })
 
-test('columns that are said are those of the rows, with their types in either form', async () => {
+test('columns in the metadata are those of the rows, with their types in either form', async () => {
   const results = [['x', [1, 2]]]
-  const said = {
+  const metadata = {
     columns: ['context.columns.page', 'pair'],
     types: [['context.columns.page', 'String'], 'UInt64'],
   }
-  expect(await tableOfInsight({ results, said, hogql: null })).toEqual({
+  expect(await tableOfInsight({ results, metadata, hogql: null })).toEqual({
     columns: ['context.columns.page', 'pair'],
     types: ['String', 'UInt64'],
     rows: results,
   })
 })
 
-test('columns that are said of no rows do not count', async () => {
+test('columns in the metadata of no rows do not count', async () => {
   expect(await tableOf({ events: [{ a: 1 }] }, { columns: ['b'] })).toEqual([['a'], [1]])
 })

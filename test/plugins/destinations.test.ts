@@ -60,14 +60,14 @@ function behind(world: World, url: string, retry_ms = 1e11) {
   const wanted = { plugin_id: WEBHOOK, seq: 0, config: { url } }
   const config = createPluginConfig(control.db, actor, wanted, NOW)
   world.send({ project_id })
-  const said: string[] = []
+  const messages: string[] = []
   const destinations = new Destinations({
     // No hooks here: management/hooks.test.ts has them.
     matchAction: () => Promise.resolve(new Map()),
     data_dir: world.data_dir,
     control: control.db,
     addresses: LOCAL,
-    log: { error: (_, message) => said.push(message) },
+    log: { error: (_, message) => messages.push(message) },
     now: () => NOW,
     retry_ms,
   })
@@ -82,19 +82,19 @@ function behind(world: World, url: string, retry_ms = 1e11) {
     const turned = { fields: { enabled }, seq: destinations.lastSeq(), now: NOW }
     changePluginConfig(control.db, actor, before, turned)
   }
-  return { control, destinations, lead, choose, turn, logged, said, project_id }
+  return { control, destinations, lead, choose, turn, logged, messages, project_id }
 }
 
 test('a receiver that does not answer does not keep the server from stopping', async () => {
   await using world = new World()
   const hook = receiver(() => new Promise<Response>(() => undefined))
-  const { control, destinations, logged, said } = behind(world, hook.url)
+  const { control, destinations, logged, messages } = behind(world, hook.url)
   destinations.start()
   await hook.asked
   await destinations.close()
   // A request that was given up by itself would stand in the log.
   expect(logged('WARN')).toBe(0)
-  expect(said).toEqual([])
+  expect(messages).toEqual([])
   control.close()
   await hook.stop()
 })
@@ -102,11 +102,11 @@ test('a receiver that does not answer does not keep the server from stopping', a
 test('nor does one that is to be tried again much later', async () => {
   await using world = new World()
   const hook = receiver(() => new Response('', { status: 503 }))
-  const { control, destinations, logged, said } = behind(world, hook.url)
+  const { control, destinations, logged, messages } = behind(world, hook.url)
   destinations.start()
   while (logged('WARN') === 0) await Bun.sleep(5)
   await destinations.close()
-  expect(said).toEqual([])
+  expect(messages).toEqual([])
   control.close()
   await hook.stop()
 })

@@ -11,7 +11,7 @@ import { openControl } from '../../src/storage/control/control-db.ts'
 test('a disk that refuses to forget a removed project ends no server', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-removal-'))
   const control = openControl(data_dir)
-  const said = Promise.withResolvers<string>()
+  const end = Promise.withResolvers<string>()
   const removed: number[] = []
   const rooms = { forgetProject: async (project_id: number) => void removed.push(project_id) }
   const removal = openRemoval({
@@ -19,12 +19,12 @@ test('a disk that refuses to forget a removed project ends no server', async () 
     capture: rooms,
     snapshots: rooms,
     questions: { dropProject: () => undefined },
-    log: openLog('error', [], { write: (line) => said.resolve(line) }),
+    log: openLog('error', [], { write: (line) => end.resolve(line) }),
   })
   listForRemoval(control.db, [7], new Date())
   control.db.run('pragma query_only = 1')
   removal.finish()
-  expect(await said.promise).toContain('could not be forgotten')
+  expect(await end.promise).toContain('could not be forgotten')
   expect(removed).toEqual([7, 7])
   control.db.run('pragma query_only = 0')
   // The next start finds it.

@@ -215,8 +215,8 @@ describe.skipIf(!hasClickHouse())('two servers before one ClickHouse', () => {
   const killTake = async (copy: string, data_dir: string, step: string): Promise<void> => {
     const script = join(import.meta.dir, 'take-once.ts')
     const child = Bun.spawn([process.execPath, script, copy, data_dir, step], { stderr: 'pipe' })
-    const said = await child.stderr.text()
-    expect([step, await child.exited, child.signalCode, said]).toEqual([step, 137, 'SIGKILL', ''])
+    const stderr = await child.stderr.text()
+    expect([step, await child.exited, child.signalCode, stderr]).toEqual([step, 137, 'SIGKILL', ''])
   }
 
   test('give their projects different numbers without a setting, and mix nothing', async () => {

@@ -129,8 +129,8 @@ describe.skipIf(!hasClickHouse() || PROXY === null)('a project that moves', () =
       env: { ...process.env, ...settings(), TIDEMARK_DATA_DIR: rome_dir },
       stderr: 'pipe',
     })
-    const said = await child.stderr.text()
-    expect([step, await child.exited, child.signalCode, said]).toEqual([step, 137, 'SIGKILL', ''])
+    const stderr = await child.stderr.text()
+    expect([step, await child.exited, child.signalCode, stderr]).toEqual([step, 137, 'SIGKILL', ''])
   }
 
   beforeAll(async () => {

@@ -16,8 +16,8 @@ test('a process that ends before it has heard all of its work has failed, and no
   const children = new SnapshotChildren(null)
   const run = children.run({ kind: 'verify', data_dir: 'x'.repeat(LENGTH) })
   children.kill()
-  const said = await run.then(String, String)
-  expect(said).toStartWith('Error: snapshot process ended with 137')
+  const outcome = await run.then(String, String)
+  expect(outcome).toStartWith('Error: snapshot process ended with 137')
 })
 
 test('a process that is confined to one data folder cannot read another', async () => {

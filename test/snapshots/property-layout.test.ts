@@ -98,10 +98,10 @@ test('have in their columns what their JSON says, and nothing where it says noth
   const { select } = await prepareContent({ source: 'log', columns: COLUMNS }, connection)
   for (const column of COLUMNS) {
     const found = await connection.runAndReadAll(`
-select count(*), count(said) from (
-  select p."${columnName(column)}" as kept, ${fromJson(column, 'log.properties')} as said
+select count(*), count(parsed) from (
+  select p."${columnName(column)}" as kept, ${fromJson(column, 'log.properties')} as parsed
   from (${select}) as p join log using (seq)
-) where kept is not distinct from said`)
+) where kept is not distinct from parsed`)
     const [same, values] = (found.getRows()[0] ?? []).map(Number)
     expect([column.name, same]).toEqual([column.name, sent.length])
     expect(values).toBeGreaterThan(2)

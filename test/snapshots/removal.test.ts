@@ -143,8 +143,8 @@ describe('events of a deleted person', () => {
     async (columns_max) => {
       await using world = new World()
       const engine = world.openEngine()
-      const said: string[] = []
-      const log = { info: (_: object, text: string) => said.push(text), error: () => undefined }
+      const messages: string[] = []
+      const log = { info: (_: object, text: string) => messages.push(text), error: () => undefined }
       const job = createJob(world, { readers: engine, columns_max, log })
       await fill(world, job, 2)
       expect(namesIn(await who(engine))).toEqual([['ann', 54], ['ann’s phone', 50], ...LEFT])
@@ -163,7 +163,7 @@ describe('events of a deleted person', () => {
       expect(files(world)).toHaveLength(before - 2)
       expect(filesOnDisk(world)).toHaveLength(files(world).length)
       expect(listPendingRemovals(world.log.db)).toEqual([])
-      expect(said.at(-1)).toBe('events of deleted persons are removed')
+      expect(messages.at(-1)).toBe('events of deleted persons are removed')
       expect(await who(engine)).toEqual(after)
       expect(await who(world.openEngine())).toEqual(after)
       expect(await who(engine, 2)).toEqual(other)

@@ -430,8 +430,8 @@ describe.skipIf(!HAS_BROWSER)("the project's clock", () => {
       await page.goto(addressOf(weekly))
       await page.reload()
       await page.getByRole('slider', { name: 'Trend' }).waitFor()
-      const said = await spokenIn(page, weeks?.days.length ?? 0)
-      expect(said.map((text) => text.split(': ')[0])).toEqual(
+      const weeks_spoken = await spokenIn(page, weeks?.days.length ?? 0)
+      expect(weeks_spoken.map((text) => text.split(': ')[0])).toEqual(
         (weeks?.days ?? []).map((day) => {
           const options = {
             day: 'numeric',

@@ -51,7 +51,7 @@ export const PropertyDefinitionsQuery = t.Object({
 
 export const PropertyDefinitionQuery = t.Object({ check_types: YesOrNo })
 
-const said = {
+const shared_members = {
   description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
   tags: t.Optional(t.Array(t.String({ maxLength: 255 }), { maxItems: TAGS_MAX })),
   hidden: t.Optional(t.Boolean()),
@@ -60,14 +60,14 @@ const said = {
 
 /** Body of PATCH …/event_definitions/; `owner` is the id of a member. */
 export const EventDefinitionBody = t.Object(
-  { ...said, owner: t.Optional(t.Nullable(Whole)) },
+  { ...shared_members, owner: t.Optional(t.Nullable(Whole)) },
   { additionalProperties: true },
 )
 
 /** Body of PATCH …/property_definitions/. */
 export const PropertyDefinitionBody = t.Object(
   {
-    ...said,
+    ...shared_members,
     /** The type with which values are read from now on, also those stored; null detects it from the next value. */
     property_type: t.Optional(
       t.Nullable(t.UnionEnum(['DateTime', 'String', 'Numeric', 'Boolean'])),

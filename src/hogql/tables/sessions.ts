@@ -60,8 +60,8 @@ function textOf(event: TableSource, name: string): ReturnType<TableSource['compu
 }
 
 /** The value of the first event of the session that has one. */
-const firstValue = (name: string): string => `argMin(nullIf(said.\`${name}\`, ''), timestamp)`
-const lastValue = (name: string): string => `argMax(nullIf(said.\`${name}\`, ''), timestamp)`
+const firstValue = (name: string): string => `argMin(nullIf(texts.\`${name}\`, ''), timestamp)`
+const lastValue = (name: string): string => `argMax(nullIf(texts.\`${name}\`, ''), timestamp)`
 
 /** Maximum seconds of a single-page visit that counts as a bounce. */
 const BOUNCE_S = 10
@@ -79,8 +79,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   $end_timestamp: 'max(timestamp)',
   max_inserted_at: 'max(created_at)',
   $urls:
-    "arrayDistinct(groupArrayIf(said.`$current_url`, said.`$current_url` != '' ORDER BY timestamp))",
-  $num_uniq_urls: "uniqIf(said.`$current_url`, said.`$current_url` != '')",
+    "arrayDistinct(groupArrayIf(texts.`$current_url`, texts.`$current_url` != '' ORDER BY timestamp))",
+  $num_uniq_urls: "uniqIf(texts.`$current_url`, texts.`$current_url` != '')",
   $entry_current_url: firstValue('$current_url'),
   $entry_pathname: 'path(`$entry_current_url`)',
   $entry_hostname: 'domain(`$entry_current_url`)',
@@ -102,7 +102,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   $has_autocapture: '`$autocapture_count` > 0',
   $has_replay_events: "countIf(event IN ('$snapshot', '$snapshot_items')) > 0",
   $channel_type: channelType(),
-  $vitals_lcp: 'argMin(toFloat(said.`$web_vitals_LCP_value`), timestamp)',
+  $vitals_lcp: 'argMin(toFloat(texts.`$web_vitals_LCP_value`), timestamp)',
   $session_duration: "dateDiff('second', `$start_timestamp`, `$end_timestamp`)",
   duration: '`$session_duration`',
   $is_bounce: `if(\`$pageview_count\` + \`$screen_count\` = 0, NULL, not(\`$pageview_count\` + \`$screen_count\` > 1 or \`$autocapture_count\` > 0 or \`$session_duration\` >= ${BOUNCE_S}))`,
@@ -113,7 +113,7 @@ const HAS_SESSION = parseExpr("`$session_id` != ''")
 /** One row per session id of any event. */
 export const SESSIONS: ViewDef = {
   kind: 'view',
-  of: { ...EVENTS_ALONE, fields: { ...EVENTS_ALONE.fields, said: TEXTS } },
+  of: { ...EVENTS_ALONE, fields: { ...EVENTS_ALONE.fields, texts: TEXTS } },
   columns: viewColumns(COLUMNS),
   where: () => HAS_SESSION,
   group_by: ['session_id'],

@@ -46,8 +46,8 @@ export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
       columnAggregations: await sumsBy(['column']),
       allAggregations: all?.value ?? 0,
     }
-    const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
-    return { results, hogql: unionOfLines(texts, context), said }
+    const metadata = { hasMore: false, resolved_date_range: resolvedRange(range) }
+    return { results, hogql: unionOfLines(texts, context), metadata }
   },
 }
 

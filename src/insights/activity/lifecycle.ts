@@ -69,7 +69,7 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
         status,
       }
     })
-    return { results, hogql, said: { resolved_date_range: resolvedRange(range) } }
+    return { results, hogql, metadata: { resolved_date_range: resolvedRange(range) } }
   },
 }
 

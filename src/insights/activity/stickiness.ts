@@ -46,7 +46,7 @@ export const STICKINESS: InsightKind<StickinessQuery> = {
         answers.map(({ hogql }) => hogql),
         context,
       ),
-      said: { resolved_date_range: resolvedRange(range) },
+      metadata: { resolved_date_range: resolvedRange(range) },
     }
   },
 }

@@ -102,7 +102,7 @@ async function answerRows(request: ActorsQueryRequest, context: InsightContext, 
   return {
     results,
     hogql: rows.hogql,
-    said: {
+    metadata: {
       ...serializePage(rows, page),
       columns: shown,
       missing_actors_count: match.missing,

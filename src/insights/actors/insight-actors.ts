@@ -38,7 +38,7 @@ export const INSIGHT_ACTORS: InsightKind<
       page,
       { ask, rows_max: context.rows_max },
     )
-    return { results: rows.rows, hogql: rows.hogql, said: serializePage(rows, page) }
+    return { results: rows.rows, hogql: rows.hogql, metadata: serializePage(rows, page) }
   },
 }
 
@@ -54,7 +54,7 @@ export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
       source.kind === 'FunnelsActorsQuery'
         ? NO_OPTIONS
         : await optionsOf(source.source, context, ask)
-    return { results: options, hogql: null, said: options }
+    return { results: options, hogql: null, metadata: options }
   },
 }
 

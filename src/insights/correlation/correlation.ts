@@ -53,7 +53,7 @@ export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
     return {
       results: computeCorrelations(things, totals, query),
       hogql,
-      said: { columns, types, hasMore: false, limit: RESULTS_MAX * 2, offset: 0 },
+      metadata: { columns, types, hasMore: false, limit: RESULTS_MAX * 2, offset: 0 },
     }
   },
 }

@@ -105,7 +105,7 @@ async function answerMetric(
   return {
     results: variants,
     hogql,
-    said: {
+    metadata: {
       kind: query.kind,
       ...wordsOf({ metric, trial, figures, result, context }),
       probability: byKey(variants, ({ probability, p_value }) => probability ?? p_value),

@@ -75,16 +75,16 @@ function levelOf(
   attr: string,
 ): number {
   const name = method === 'bayesian' ? 'ci_level' : 'alpha'
-  const said = method_config[name]
-  if (said === undefined || said === null) return LEVEL
-  if (typeof said !== 'number' || said <= 0 || said >= 1) {
+  const value = method_config[name]
+  if (value === undefined || value === null) return LEVEL
+  if (typeof value !== 'number' || value <= 0 || value >= 1) {
     throw refuseSettings('Must be a number between 0 and 1.', `${attr}__${name}`)
   }
-  return method === 'bayesian' ? said : 1 - said
+  return method === 'bayesian' ? value : 1 - value
 }
 
-function differenceOf(said: unknown, attr: string): StatsSettings['difference'] {
-  const name = said ?? 'RELATIVE'
+function differenceOf(value: unknown, attr: string): StatsSettings['difference'] {
+  const name = value ?? 'RELATIVE'
   const names = ['ABSOLUTE', 'RELATIVE'] as const
   return DIFFERENCES[choiceOf(names, typeof name === 'string' ? name.toUpperCase() : name, attr)]
 }
@@ -101,17 +101,17 @@ function amountWhere(
   const is_on = config[switch_name] ?? false
   if (typeof is_on !== 'boolean')
     throw refuseSettings('Must be a valid boolean.', `${attr}__${switch_name}`)
-  const said = config[name] ?? usual
-  if (typeof said !== 'number' || !Number.isInteger(said) || said < min || said > max) {
+  const value = config[name] ?? usual
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
     throw refuseSettings(`Must be a whole number from ${min} to ${max}.`, `${attr}__${name}`)
   }
-  return is_on ? said : null
+  return is_on ? value : null
 }
 
-function choiceOf<Name extends string>(names: readonly Name[], said: unknown, attr: string): Name {
-  const match = names.find((name) => name === said)
+function choiceOf<Name extends string>(names: readonly Name[], value: unknown, attr: string): Name {
+  const match = names.find((name) => name === value)
   if (match !== undefined) return match
-  const quoted = typeof said === 'string' ? `"${said.slice(0, 100)}"` : 'This'
+  const quoted = typeof value === 'string' ? `"${value.slice(0, 100)}"` : 'This'
   const detail = `${quoted} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr })
 }

@@ -41,11 +41,11 @@ function partPattern({ tag, classes, attributes }: SelectorPart): string {
   const class_patterns = classes
     .toSorted()
     .map((name) => String.raw`(?:[.:][^;"]*)?\.${escapePattern(name)}`)
-  const said = [...attributes]
+  const attribute_patterns = [...attributes]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => `(?:${ATTRIBUTE})*${attributePattern(key, value)}`)
   const first = tag === null ? '[^;.:"]*' : escapePattern(tag)
-  return String.raw`${first}${class_patterns.join('')}(?:[.:][^;"]*)?:${said.join('')}(?:${ATTRIBUTE})*`
+  return String.raw`${first}${class_patterns.join('')}(?:[.:][^;"]*)?:${attribute_patterns.join('')}(?:${ATTRIBUTE})*`
 }
 
 function attributePattern(key: string, value: string | null): string {

@@ -28,6 +28,6 @@ export const FUNNELS: InsightKind<FunnelsQuery> = {
     const read = readFunnel(query, context, await firstEvent(query, ask))
     const funnel = await withBins(read, ask)
     const answer = await VIEWS[query.funnelsFilter?.funnelVizType ?? 'steps'](funnel, ask)
-    return { ...answer, said: { resolved_date_range: resolvedRange(funnel.range) } }
+    return { ...answer, metadata: { resolved_date_range: resolvedRange(funnel.range) } }
   },
 }

@@ -39,7 +39,7 @@ export const PATHS: InsightKind<PathsQuery> = {
     return {
       results: reachable(edges),
       hogql,
-      said: { resolved_date_range: resolvedRange(range) },
+      metadata: { resolved_date_range: resolvedRange(range) },
     }
   },
 }

@@ -39,7 +39,7 @@ export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
     return {
       results: await rowsOf(tables, request),
       hogql,
-      said: { resolved_date_range: resolvedRange(plan.range) },
+      metadata: { resolved_date_range: resolvedRange(plan.range) },
     }
   },
 }

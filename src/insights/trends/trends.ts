@@ -32,8 +32,8 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     await prepareBuckets(range)
     requireSteps(range)
     if (query.series.length === 0) {
-      const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
-      return { results: [], hogql: '', said }
+      const metadata = { hasMore: false, resolved_date_range: resolvedRange(range) }
+      return { results: [], hogql: '', metadata }
     }
     const formulas = formulasOf(query)
     const split = await splitOf(query, { context, range, ask })
@@ -65,7 +65,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
           ? await evaluateFormulas(formulas, shown)
           : shown.map(({ result }) => result),
       hogql: unionOfLines(texts, context),
-      said: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
+      metadata: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
     }
   },
 }

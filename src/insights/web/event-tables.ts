@@ -107,7 +107,7 @@ async function answerTable(table: EventTable, request: EventTableRequest): Promi
       ]),
     ]),
     hogql: rows.hogql,
-    said: {
+    metadata: {
       ...serializePage(rows, page),
       columns: [table.name, ...table.figures.map(({ name }) => name)].map(
         (name) => `context.columns.${name}`,

@@ -91,7 +91,7 @@ export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
         }
       }),
       hogql,
-      said: {
+      metadata: {
         samplingRate: samplingRateOf(query),
         dateFrom: isoLocal(periods.current.from_us, context),
         dateTo: isoLocal(periods.current.to_us, context),

@@ -109,7 +109,7 @@ export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
         }),
       ]),
       hogql: rows.hogql,
-      said: {
+      metadata: {
         ...serializePage(rows, page),
         columns: columns.map((name) => `context.columns.${name}`),
         types: columns.map((_, index) => rows.types[index === 0 ? 0 : index * 2 - 1] ?? ''),

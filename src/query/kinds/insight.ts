@@ -113,9 +113,9 @@ async function wholeAnswer(query: InsightQueryNode, options: InsightRun): Promis
 }
 
 /** True when the answer is a page although the query has no limit, and there are more rows. */
-function isCut(query: InsightQueryNode, { said = {} }: InsightAnswer): boolean {
+function isCut(query: InsightQueryNode, { metadata = {} }: InsightAnswer): boolean {
   const has_limit = 'limit' in query && typeof query.limit === 'number'
-  return !has_limit && said['hasMore'] === true && typeof said['limit'] === 'number'
+  return !has_limit && metadata['hasMore'] === true && typeof metadata['limit'] === 'number'
 }
 
 /** Refuses long queries; an earlier answer in `response`, which some clients include, does not count. */
@@ -132,7 +132,7 @@ type InsightRun = { readonly context: QueryContext; readonly ask: RunQuery; read
 async function compute(query: InsightQueryNode, options: InsightRun): Promise<ComputedAnswer> {
   const { context, now } = options
   const started_ms = performance.now()
-  const { results, hogql, said } = await answerOf(query, options)
+  const { results, hogql, metadata } = await answerOf(query, options)
   const duration_s = Math.round((performance.now() - started_ms) * 1000) / 1_000_000
   const head = {
     hogql,
@@ -140,7 +140,7 @@ async function compute(query: InsightQueryNode, options: InsightRun): Promise<Co
     timings: [{ k: '.', t: duration_s }],
     modifiers: query.modifiers ?? {},
     timezone: context.project.timezone,
-    ...said,
+    ...metadata,
   }
   return {
     head: JSON.stringify(head),

@@ -13,7 +13,7 @@ export async function makeCertificate(folder: string, name: string): Promise<Cer
     'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -addext subjectAltName=DNS:localhost,IP:127.0.0.1'
   const files = ['-subj', `/CN=${name}`, '-out', paths.cert, '-keyout', paths.key]
   const child = Bun.spawn(['openssl', ...words.split(' '), ...files], { stderr: 'pipe' })
-  const said = await new Response(child.stderr).text()
-  if ((await child.exited) !== 0) throw new Error(said)
+  const stderr = await new Response(child.stderr).text()
+  if ((await child.exited) !== 0) throw new Error(stderr)
   return paths
 }

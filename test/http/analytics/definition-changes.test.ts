@@ -56,11 +56,11 @@ describe.each([
 ])('a name in %s', (family, name, scope) => {
   test('is described, and says by whom', async () => {
     const path = `${ROOT}${family}/${await idOf(family, name)}/`
-    const said = { description: 'What it means', tags: ['money'], verified: true }
-    const changed = await manage(world, 'PATCH', path, said)
+    const fields = { description: 'What it means', tags: ['money'], verified: true }
+    const changed = await manage(world, 'PATCH', path, fields)
     expect([changed.status, changed.body['detail']]).toEqual([200, undefined])
     expect(changed.body).toMatchObject({
-      ...said,
+      ...fields,
       name,
       hidden: false,
       verified_at: new Date(clock).toISOString(),

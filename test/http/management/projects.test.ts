@@ -451,11 +451,11 @@ describe('a token', () => {
     const [secret] = row ?? ['']
     for (const { id, api_token, live_events_token } of [made, other]) {
       const [head = '', claims = '', signature] = String(live_events_token).split('.')
-      const said = JSON.parse(Buffer.from(claims, 'base64url').toString())
-      expect(said).toMatchObject({ team_id: id, api_token, aud: 'posthog:livestream' })
+      const payload = JSON.parse(Buffer.from(claims, 'base64url').toString())
+      expect(payload).toMatchObject({ team_id: id, api_token, aud: 'posthog:livestream' })
       const week_s = 7 * 86_400
-      expect(said.exp - before_s).toBeGreaterThanOrEqual(week_s)
-      expect(said.exp).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + week_s)
+      expect(payload.exp - before_s).toBeGreaterThanOrEqual(week_s)
+      expect(payload.exp).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + week_s)
       const signed = createHmac('sha256', secret).update(`${head}.${claims}`).digest('base64url')
       expect(signature).toBe(signed)
     }

@@ -282,15 +282,15 @@ describe('persons/funnel/correlation/', () => {
     const body = { ...asked, events: steps, funnel_correlation_person_entity: help }
     const path = 'persons/funnel/correlation/?funnel_correlation_person_limit=1'
     const answer = await funnel.call('POST', path, body)
-    const said = JSON.parse(await answer.text())
-    expect(said).toMatchObject({
+    const page = JSON.parse(await answer.text())
+    expect(page).toMatchObject({
       results: [{ people: [expect.anything()], count: 1 }],
       missing_persons: 0,
       is_cached: false,
       last_refresh: '2024-06-12T12:00:00.000Z',
     })
-    expect(said.next).toContain('funnel_correlation_person_offset=1')
-    expect(said.initial).toContain('funnel_correlation_person_offset=0')
+    expect(page.next).toContain('funnel_correlation_person_offset=1')
+    expect(page.initial).toContain('funnel_correlation_person_offset=0')
   })
 
   test('comes as CSV too', async () => {

@@ -197,7 +197,7 @@ describe('the people behind a number', () => {
           .filter((person) => events(person, day) > 0 && isWanted(history, person.person))
           .map(({ person }) => uuidOf(person))
           .toSorted()
-        const { results, ...said } = await world.ask(
+        const { results, ...envelope } = await world.ask(
           {
             kind: 'ActorsQuery',
             source: source((name) => `${name}${histories}`, day),
@@ -215,7 +215,7 @@ describe('the people behind a number', () => {
           NOW,
         )
         expect(results).toEqual(found.slice(offset, offset + limit).map((id) => [id]))
-        expect(said['hasMore']).toBe(found.length > offset + limit)
+        expect(envelope['hasMore']).toBe(found.length > offset + limit)
       }),
       randomRuns(4),
     )

@@ -143,7 +143,7 @@ describe('any history', () => {
             minute < (after ?? 24 * 60) &&
             minute > (until ?? -1),
         )
-        const { results, ...said } = await world.ask(
+        const { results, ...envelope } = await world.ask(
           {
             kind: 'SessionsTimelineQuery',
             personId: Buffer.from(idOf(own)).toString('hex').replace(UUID_HEX, '$1-$2-$3-$4-$5'),
@@ -159,7 +159,7 @@ describe('any history', () => {
           ],
         )
         expect(shown).toEqual(sessionsOf(mine))
-        expect(said['hasMore']).toBe(false)
+        expect(envelope['hasMore']).toBe(false)
       }),
       randomRuns(6),
     )

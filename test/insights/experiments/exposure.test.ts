@@ -117,12 +117,12 @@ async function begin(sent: readonly Happened[], timezone = 'UTC') {
   return { history, id }
 }
 
-async function experimentOf(history: History, said: object): Promise<number> {
+async function experimentOf(history: History, settings: object): Promise<number> {
   const made = await history.call('POST', 'experiments/', {
     name: 'Trial',
     feature_flag_key: 'trial',
     start_date: new Date(BEGUN).toISOString(),
-    ...said,
+    ...settings,
   })
   expect(made.status).toBe(201)
   return Number(JSON.parse(await made.text()).id)

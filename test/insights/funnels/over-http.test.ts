@@ -174,9 +174,9 @@ describe('over HTTP', () => {
     [{ kind: 'FunnelCorrelationQuery', funnelCorrelationType: 'events' }, 'source'],
   ])('%j is refused', async (question, member) => {
     const { status, body } = await history.ask(question)
-    expect({ status, said: JSON.stringify(body) }).toEqual({
+    expect({ status, text: JSON.stringify(body) }).toEqual({
       status: 400,
-      said: expect.stringContaining(member),
+      text: expect.stringContaining(member),
     })
     expect(body['type']).toBeString()
   })
@@ -247,11 +247,11 @@ describe('over HTTP', () => {
     [path({ step_limit: 1000 }), 'step_limit'],
     [path({ gap_us: 'x' }), 'gap_us'],
     [path({ has_end: 1 }), 'has_end'],
-  ])('a text may call what funnels and paths print, and %s is refused', async (text, said) => {
+  ])('a text may call what funnels and paths print, and %s is refused', async (text, detail) => {
     const { status, body } = await history.ask({ kind: 'HogQLQuery', query: text })
     expect({ status, detail: body['detail'] }).toEqual({
       status: 400,
-      detail: expect.stringContaining(said),
+      detail: expect.stringContaining(detail),
     })
   })
 

@@ -12,15 +12,15 @@ test('a locked instance remembers what footers say, whichever connection reads',
   const before = await instance.connect()
   await lockInstance(locking, [], '/nowhere')
   const after = await instance.connect()
-  const said: unknown[] = []
+  const answers: unknown[] = []
   for (const connection of [locking, before, after]) {
     const reader = await connection.runAndReadAll(
       "select current_setting('parquet_metadata_cache') as remembered",
     )
-    said.push(reader.getRowsJson())
+    answers.push(reader.getRowsJson())
     connection.closeSync()
   }
   instance.closeSync()
   rmSync(spill_dir, { recursive: true })
-  expect(said).toEqual([[[true]], [[true]], [[true]]])
+  expect(answers).toEqual([[[true]], [[true]], [[true]]])
 })

@@ -307,11 +307,11 @@ function messageOf(app: AppContext, { alert, insight, reading, state }: AlertNew
   const { project_id, name } = alert
   const url = `${app.publicUrl()}/p/${project_id}/insights/${insight.short_id}`
   const title = name || insight.name || 'Alert'
-  const said =
+  const outcome =
     reading.kind === 'failed' ? reading.reason : `value ${judged?.point.value ?? 'unknown'}`
   return {
     type: 'alert',
-    text: `${title}: ${state} – ${said} (${url})`,
+    text: `${title}: ${state} – ${outcome} (${url})`,
     state,
     alert: { id: alert.id, name },
     project_id,

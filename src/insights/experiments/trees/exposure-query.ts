@@ -31,7 +31,7 @@ export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
     return {
       results: timeseries,
       hogql,
-      said: {
+      metadata: {
         kind: query.kind,
         timeseries,
         total_exposures: Object.fromEntries(

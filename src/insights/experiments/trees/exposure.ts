@@ -82,8 +82,8 @@ function baselineFirst(variants: readonly string[], baseline: string | null): re
 
 /** Parses stored criteria; null means the defaults. Refuses (naming `attr`) invalid ones. */
 export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
-  const said = isObject(raw) ? raw : {}
-  const { exposure_config: config, multiple_variant_handling: handling } = said
+  const criteria = isObject(raw) ? raw : {}
+  const { exposure_config: config, multiple_variant_handling: handling } = criteria
   if (!HANDLINGS.has(handling)) {
     const detail = `${JSON.stringify(handling).slice(0, 100)} is not a valid choice.`
     throw new Refusal('invalid_choice', detail, { attr })
@@ -92,7 +92,7 @@ export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
     series: isObject(config)
       ? readSeries(config['kind'] === 'ActionsNode' ? config : asEvents(config), attr)
       : { kind: 'EventsNode', event: FLAG_CALLED },
-    filterTestAccounts: said['filterTestAccounts'] === true,
+    filterTestAccounts: criteria['filterTestAccounts'] === true,
     takes_first: handling === 'first_seen',
   }
 }

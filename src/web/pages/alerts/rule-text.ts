@@ -26,6 +26,6 @@ export function ruleText(alert: AlertFields): string {
   const { type, bounds } = alert.threshold.configuration
   const { text, bound } = ruleOf(alert)
   const value = bounds[bound] ?? 0
-  const said = type === 'percentage' ? formatPercent(value) : formatNumber(value)
-  return `${text} ${said}, checked every ${EVERY[alert.calculation_interval]}`
+  const threshold = type === 'percentage' ? formatPercent(value) : formatNumber(value)
+  return `${text} ${threshold}, checked every ${EVERY[alert.calculation_interval]}`
 }

@@ -38,7 +38,7 @@ export function WhoDialog({ clicked, onFilter, onClose }: WhoDialogProps): VNode
         )}
       </div>
       {source === undefined ? (
-        <p class={style.said}>A formula counts nobody in particular.</p>
+        <p class={style.remark}>A formula counts nobody in particular.</p>
       ) : (
         <Actors source={source} />
       )}

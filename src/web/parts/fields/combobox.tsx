@@ -140,7 +140,7 @@ function Foot({
   is_loading,
   empty = 'Nothing matches.',
 }: FootProps): VNode {
-  const said =
+  const text =
     shown_count === 0
       ? is_loading
         ? 'Searching…'
@@ -148,7 +148,7 @@ function Foot({
       : hidden_count > 0 && `${hidden_count} more: type to find them`
   return (
     <div class={style.note} role="status">
-      {said}
+      {text}
     </div>
   )
 }

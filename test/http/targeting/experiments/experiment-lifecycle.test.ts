@@ -24,8 +24,8 @@ const make = async (name: string, rest: object = {}): Promise<Body> => {
   return body
 }
 const pathOf = (body: Body, rest = ''): string => `${EXPERIMENTS}${String(body['id'])}/${rest}`
-const turn = (body: Body, name: string, said?: object) =>
-  manage(world, 'POST', pathOf(body, `${name}/`), said)
+const turn = (body: Body, name: string, fields?: object) =>
+  manage(world, 'POST', pathOf(body, `${name}/`), fields)
 const valueOf = async (key: string, distinct_id: string) =>
   ((await ask(world, '/decide?v=3', { distinct_id })).body['featureFlags'] as Body)[key]
 const begun = { start_date: '2024-01-01T00:00:00Z' }
@@ -60,9 +60,9 @@ describe('an experiment', () => {
     expect(await valueOf('turns', 'a')).toBeUndefined()
     await refused('pause', 'Experiment is already paused.')
     expect((await turn(made, 'resume')).body['status']).toBe('running')
-    const said = { conclusion: 'won', conclusion_comment: 'as hoped' }
-    const ended = await turn(made, 'end', said)
-    expect(ended.body).toMatchObject({ status: 'stopped', ...said })
+    const outcome = { conclusion: 'won', conclusion_comment: 'as hoped' }
+    const ended = await turn(made, 'end', outcome)
+    expect(ended.body).toMatchObject({ status: 'stopped', ...outcome })
     expect(await valueOf('turns', 'a')).toBeString()
     await refused('end', 'Experiment has already ended.')
     await refused('unarchive', 'Experiment is not archived.')
@@ -90,7 +90,7 @@ describe('an experiment', () => {
 
   test('ships one variant to those it is for, or to everybody', async () => {
     const made = await make('shipped', { parameters: { rollout_percentage: 0 } })
-    const ship = (said: object) => turn(made, 'ship_variant', said)
+    const ship = (fields: object) => turn(made, 'ship_variant', fields)
     expect((await ship({ variant_key: 'test' })).body['detail']).toBe(
       'Experiment has not been launched yet.',
     )
@@ -129,8 +129,8 @@ describe('an experiment', () => {
       const key = `oldest-${release_to_everyone}`
       putFlag(world, { key, filters })
       const made = await make(key, { ...begun, parameters: { rollout_percentage: 40 } })
-      const said = { variant_key: 'test', release_to_everyone }
-      const shipped = (await turn(made, 'ship_variant', said)).body['feature_flag'] as Body
+      const fields = { variant_key: 'test', release_to_everyone }
+      const shipped = (await turn(made, 'ship_variant', fields)).body['feature_flag'] as Body
       const { groups } = shipped['filters'] as { readonly groups: readonly object[] }
       expect(groups).toHaveLength(release_to_everyone ? 2 : 1)
       expect(groups.at(-1)).toMatchObject({ properties })
@@ -205,7 +205,7 @@ describe('an experiment', () => {
     const { body: there } = await manage(world, 'POST', '/api/projects/', { name: 'there' })
     const target_team_id = Number(there['id'])
     const source = await make('travels', { metrics: [mean()] })
-    const copy = (said: object) => turn(source, 'copy_to_project', said)
+    const copy = (fields: object) => turn(source, 'copy_to_project', fields)
     expect(await copy({ target_team_id })).toMatchObject({
       status: 201,
       body: { name: 'travels (Copy)', status: 'draft', feature_flag_key: 'travels' },
@@ -277,11 +277,11 @@ describe('an experiment', () => {
       'parameters',
     ],
     [{ start_date: '2024-02-01T00:00:00Z', end_date: '2024-01-01T00:00:00Z' }, 'end_date'],
-  ])('says what is wrong with %j', async (said, attr) => {
+  ])('says what is wrong with %j', async (fields, attr) => {
     const { status, body } = await manage(world, 'POST', EXPERIMENTS, {
       name: 'wrong',
       feature_flag_key: 'wrong',
-      ...said,
+      ...fields,
     })
     expect([status, body['attr']]).toEqual([400, attr])
   })
@@ -378,8 +378,8 @@ describe('a shared metric', () => {
     })
     const id = Number(made.body['id'])
     for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const said = method === 'PATCH' ? { name: 'ours' } : undefined
-      expect((await manage(world, method, `${SHARED}${id}/`, said)).status).toBe(404)
+      const fields = method === 'PATCH' ? { name: 'ours' } : undefined
+      expect((await manage(world, method, `${SHARED}${id}/`, fields)).status).toBe(404)
     }
     const refused = await manage(world, 'POST', EXPERIMENTS, {
       name: 'thief',
@@ -407,8 +407,8 @@ describe('a list of experiments', () => {
     const { body } = await manage(world, 'POST', '/api/projects/', { name: 'lists' })
     root = `/api/projects/${String(body['id'])}/`
     const put = async (name: string, rest: object, turns: readonly string[] = []) => {
-      const said = { name, feature_flag_key: name.toLowerCase(), ...rest }
-      const made = await manage(world, 'POST', `${root}experiments/`, said)
+      const fields = { name, feature_flag_key: name.toLowerCase(), ...rest }
+      const made = await manage(world, 'POST', `${root}experiments/`, fields)
       expect(made.status).toBe(201)
       for (const one of turns) {
         await manage(world, 'POST', `${root}experiments/${String(made.body['id'])}/${one}/`)

@@ -378,8 +378,8 @@ describe('trying a flag out', () => {
     })
     const nobody = '00000000-0000-4000-8000-000000000000'
     const refuse = async (body: object) => {
-      const { status, body: said } = await call(`${id}/test_evaluation/`, body)
-      return [status, said['attr']]
+      const { status, body: answer } = await call(`${id}/test_evaluation/`, body)
+      return [status, answer['attr']]
     }
     expect(await refuse({})).toEqual([400, 'distinct_id'])
     expect(await refuse({ distinct_id: 'a', person_id: nobody })).toEqual([400, 'person_id'])

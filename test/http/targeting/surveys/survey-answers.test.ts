@@ -76,15 +76,15 @@ describe('what a survey asks', () => {
   })
 
   test('and everything else that is said of it is kept and told to pages', async () => {
-    const said = {
+    const fields = {
       enable_partial_responses: true,
       enable_iframe_embedding: false,
       form_content: { title: 'x' },
       translations: { fr: { name: 'Enquête' } },
     }
-    const { body } = await create(said)
+    const { body } = await create(fields)
     expect(body).toMatchObject({
-      ...said,
+      ...fields,
       user_access_level: 'editor',
       feature_flag_keys: [
         { key: 'linked_flag_key', value: null },

@@ -226,13 +226,14 @@ describe('a survey', () => {
       ask: eventQueryContext(world.needs),
       now: () => new Date(),
     })
-    const said = () => world.log_lines.filter((line) => line.includes('surveys cannot be')).length
+    const warnings = () =>
+      world.log_lines.filter((line) => line.includes('surveys cannot be')).length
     control.run(sql`alter table surveys rename to surveys_away`)
     await turns.look()
-    expect(said()).toBe(1)
+    expect(warnings()).toBe(1)
     control.run(sql`alter table surveys_away rename to surveys`)
     await turns.look()
-    expect(said()).toBe(1)
+    expect(warnings()).toBe(1)
   })
 
   test('begins, ends and goes with its flags', async () => {

@@ -35,7 +35,7 @@ export function BreakdownTotal({ question }: { readonly question: ExploreQuestio
   const total =
     all.data?.hasMore === true ? `more than ${formatNumber(found)}` : formatNumber(found)
   return (
-    <p class={style.said} role="status">
+    <p class={style.remark} role="status">
       {found === undefined
         ? `The ${formatNumber(shown)} most frequent values; `
         : `${formatNumber(shown)} of ${total} values; `}

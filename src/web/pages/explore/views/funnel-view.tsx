@@ -150,7 +150,7 @@ function Times({
         has_table
       />
       {average_conversion_time !== null && (
-        <p class={style.said}>Mean: {formatDuration(average_conversion_time)}</p>
+        <p class={style.remark}>Mean: {formatDuration(average_conversion_time)}</p>
       )}
     </>
   )

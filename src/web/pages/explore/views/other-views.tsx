@@ -297,7 +297,7 @@ export function StickinessView({
           if (line !== undefined) onPick(stickyNumber(question, line, bucket))
         }}
       />
-      <p class={style.said}>Persons by the number of {interval}s on which they were active.</p>
+      <p class={style.remark}>Persons by the number of {interval}s on which they were active.</p>
     </>
   )
 }

@@ -85,7 +85,7 @@ function Lines(props: LinesProps): VNode {
         }}
       />
       {results.length > LINES_DRAWN_MAX && (
-        <p class={style.said}>
+        <p class={style.remark}>
           {LINES_DRAWN_MAX} of {formatNumber(results.length)} series are drawn; the table has all.
         </p>
       )}
