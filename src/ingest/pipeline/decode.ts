@@ -51,9 +51,6 @@ const LZ64_LENGTH_MAX = 1024 * 1024
 /** Longer JSON is parsed only after a valid token was found in it. */
 const UNKNOWN_LENGTH_MAX = 64 * 1024
 
-const NO_DATA =
-  'No data found. Make sure to use a POST request when sending the payload in the body of the request.'
-
 /**
  * Decodes a request. Refuses with `no_data`, `invalid_payload` or `request_too_large`; a long one that names no known
  * token also with `missing_api_key` or `invalid_api_key`.
@@ -64,7 +61,7 @@ export function decodeRequest(request: RawCapture, context: DecodeLimits): Decod
   const query = request.query === '' ? {} : readFields(request.query)
   if (request.body.length === 0) {
     const data = query['data']
-    if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
+    if (data === undefined || data === '') throw noData()
     return decodeText(data, query, context)
   }
   const bytes = unzip(request.body, body_bytes_max)
@@ -76,7 +73,7 @@ export function decodeRequest(request: RawCapture, context: DecodeLimits): Decod
     const form = boundary === null ? readFields(text) : readParts(text, boundary, FIELDS_MAX)
     const fields = { ...form, ...query }
     const data = form['data'] ?? query['data']
-    if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
+    if (data === undefined || data === '') throw noData()
     return decodeText(data, fields, context)
   }
   return decodeText(text, { compression: request.content_encoding, ...query }, context)
@@ -128,7 +125,7 @@ function parseBody(text: string, fields: FormFields, { knowsToken }: DecodeLimit
 }
 
 function parseJson(text: string): unknown {
-  if (text.trim() === '') throw new Refusal('no_data', NO_DATA)
+  if (text.trim() === '') throw noData()
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -224,6 +221,14 @@ function firstFields(form: string): string {
     if (end === -1) return form
   }
   return form.slice(0, end)
+}
+
+/** The refusal of a request with nothing in it. */
+export function noData(): Refusal {
+  return new Refusal(
+    'no_data',
+    'No data found. Make sure to use a POST request when sending the payload in the body of the request.',
+  )
 }
 
 function tooLarge(): Refusal {

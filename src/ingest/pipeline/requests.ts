@@ -1,7 +1,7 @@
 /** The shapes of a request: one event, a list, a batch object, a person update. */
 import { Refusal } from '../../errors.ts'
 import type { RawCapture } from '../threads/messages.ts'
-import type { DecodedBody, FormFields } from './decode.ts'
+import { type DecodedBody, type FormFields, noData } from './decode.ts'
 import { parseTimestamp } from './timestamps.ts'
 
 export type SentObject = { [name: string]: unknown }
@@ -21,12 +21,14 @@ export type ParsedRequest = {
 /** Members that may have the token, in order of precedence. */
 const TOKEN_NAMES = ['$token', 'token', 'api_key'] as const
 
-/** Parses a decoded body. Refuses with `invalid_payload` or `invalid_api_key` (contradicting keys). */
+/** Parses a decoded body. Refuses with `no_data`, `invalid_payload` or `invalid_api_key` (contradicting keys). */
 export function parseRequest(request: RawCapture, decoded: DecodedBody): ParsedRequest {
   const { value, fields } = decoded
   if (typeof value !== 'object' || value === null) {
     throw new Refusal('invalid_payload', 'Malformed request data: neither an object nor a list')
   }
+  // Before the missing key: 400 for a body without anything in it, as on PostHog.
+  if (isEmpty(value)) throw noData()
   const envelope: SentObject = Array.isArray(value) ? {} : (value as SentObject)
   const is_batch = Object.hasOwn(envelope, 'batch')
   const events = eventsOf(value, is_batch ? envelope['batch'] : undefined)
@@ -47,6 +49,10 @@ export function requireEventObject(event: unknown): SentObject {
     throw new Refusal('invalid_payload', 'Invalid payload: every event must be an object')
   }
   return event as SentObject
+}
+
+function isEmpty(value: object): boolean {
+  return (Array.isArray(value) ? value : Object.keys(value)).length === 0
 }
 
 function eventsOf(value: object, batch: unknown): readonly unknown[] {

@@ -82,6 +82,9 @@ describe('capture', () => {
     ['no key', '{"event":"e","distinct_id":"u"}', 401, 'missing_api_key'],
     ['no JSON', '{"api_key', 400, 'invalid_payload'],
     ['nothing', '', 400, 'no_data'],
+    ['an empty object', '{}', 400, 'no_data'],
+    ['an empty list', '[]', 400, 'no_data'],
+    ['a batch without a key', '{"batch":[]}', 401, 'missing_api_key'],
   ])('with %s is refused in JSON', async (_what, body, status, code) => {
     const answer = await post('/capture/', body)
     expect(answer.status).toBe(status)
