@@ -8,6 +8,7 @@ import { Slices } from '../threads/slices.ts'
 import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
+import { newestProven } from './expiry.ts'
 import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
 import { withCleanup } from './with-cleanup.ts'
 
@@ -37,9 +38,11 @@ async function compactOnce(
   const project_id = files?.[0]?.project_id
   if (files === null || project_id === undefined) return false
   const is_by_month = areMonthsApart(context, project_id)
+  // Retention trusts the clock by the times of files: a clock that is set wrong must not renew all of them.
+  const created_at = newestProven(files)
   const started_at = performance.now()
   const { files: added } = await withCleanup(context, () =>
-    children.run({ kind: 'compact', files, is_by_month, ...workOptions(context) }),
+    children.run({ kind: 'compact', files, is_by_month, created_at, ...workOptions(context) }),
   )
   await capture.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
   await readers.adoptManifest()

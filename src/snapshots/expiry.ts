@@ -57,7 +57,7 @@ const newestOf = (files: readonly FileRow[]): number =>
  * The newest time at which a file was surely written. Files that come after a long silence count once they span a week:
  * fewer may have been written under a wrong clock, before the server was started again.
  */
-function newestProven(files: readonly FileRow[]): number {
+export function newestProven(files: readonly FileRow[]): number {
   let [proven, first, latest] = [0, 0, 0]
   for (const us of files.map(({ created_at }) => created_at).toSorted((a, b) => a - b)) {
     if (us - latest > SILENCE_MAX_US) first = us

@@ -1,8 +1,9 @@
 /** Months that are older than a project keeps are deleted, and nothing else is, whatever the clock says. */
 import { expect, setDefaultTimeout, setSystemTime, test } from 'bun:test'
 import { findExpired } from '../../src/snapshots/expiry.ts'
-import { ask, MARCH_US, World } from '../query/world.ts'
-import { createJob, FINGERPRINT, files, filesOnDisk, sendMixed } from './snapshot-world.ts'
+import { EventRemovalList } from '../../src/storage/log/event-removals.ts'
+import { ask, idOf, MARCH_US, World } from '../query/world.ts'
+import { createJob, DAY_US, FINGERPRINT, files, filesOnDisk, sendMixed } from './snapshot-world.ts'
 
 setDefaultTimeout(60_000)
 
@@ -118,4 +119,30 @@ test.each([
   }
   if (is_kept) expect(monthsOf(world)).toEqual(expect.arrayContaining(all))
   else expect(monthsOf(world)).toEqual([])
+})
+
+test('a file that replaces others is as old as they are: a clock that is 40 years ahead does not renew them', async () => {
+  await using world = new World()
+  const old_us = Date.UTC(2024, 5, 1) * 1000
+  const ahead_us = old_us + 40 * 365 * DAY_US
+  const job = createJob(world, { compaction: { fan_in: 3, bytes_max: 1e9, quiet_us: 0 } })
+  for (const created_at of [old_us, old_us + DAY_US, ahead_us]) {
+    world.send({ person_id: idOf(1), distinct_id: 'gone' }, { person_id: idOf(2) })
+    await job.run()
+    world.log.transact(() =>
+      world.log.db.run(
+        'update files set created_at = ? where last_seq = (select max(last_seq) from files)',
+        [created_at],
+      ),
+    )
+  }
+  const times = () => files(world).map(({ row_count, created_at }) => ({ row_count, created_at }))
+  await job.compact()
+  expect(times()).toEqual([{ row_count: 6, created_at: old_us + DAY_US }])
+
+  const removal = { project_id: 1, person_ids: [idOf(1)], distinct_ids: ['gone'] }
+  world.log.transact(() => new EventRemovalList(world.log).add({ ...removal, now: ahead_us }))
+  await job.removeEvents()
+  expect(times()).toEqual([{ row_count: 3, created_at: old_us + DAY_US }])
+  await job.close()
 })

@@ -114,7 +114,7 @@ order by count(*) desc, name`)
 function newestColumns(db: Database, project_id: number): readonly PropertyColumn[] {
   const newest = db
     .query<{ columns: string }, [number]>(
-      'select columns from files where project_id = ? order by created_at desc, id desc limit 1',
+      'select columns from files where project_id = ? order by id desc limit 1',
     )
     .get(project_id)
   return newest === null ? [] : readColumns(newest.columns)

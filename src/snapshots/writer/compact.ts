@@ -17,6 +17,8 @@ export type CompactOptions = PublishOptions & {
   readonly files: readonly FileRow[]
   /** True writes one file per month. */
   readonly is_by_month: boolean
+  /** The time of the new files. */
+  readonly created_at: number
   readonly columns_max: number
 }
 
@@ -40,7 +42,7 @@ export async function compactFiles(
   options: CompactOptions,
   send: (file: FileRow) => void,
 ): Promise<void> {
-  const { data_dir, files, columns_max, fault } = options
+  const { data_dir, files, columns_max, created_at, fault } = options
   reachFaultPoint('begun', fault)
   for (const file of files) await requireChecked(data_dir, file)
   const [first] = files
@@ -66,7 +68,7 @@ export async function compactFiles(
     ? `(select * from ${input} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
     : input
   for (const { source, month } of await listMonths(connection, distinct, options)) {
-    const part = await measure(connection, source, { project_id, month })
+    const part = await measure(connection, source, { project_id, month, created_at })
     const content = { source, columns, is_packed, is_compressed }
     send(await publishRows(part, content, connection, options))
     reachFaultPoint('reported', fault)

@@ -9,11 +9,11 @@ export async function requireChecked(data_dir: string, file: CheckedFile): Promi
   if (damage !== null) throw new Error(`snapshot file ${file.id} ${damage}`)
 }
 
-/** Measures the rows of `source`, all of one project and month. */
+/** Measures the rows of `source`, all of one project and month, for a file that takes its time from the files it replaces. */
 export async function measure(
   connection: DuckDBConnection,
   source: string,
-  { project_id, month }: Pick<FilePart, 'month' | 'project_id'>,
+  { project_id, month, created_at }: Pick<FilePart, 'created_at' | 'month' | 'project_id'>,
 ): Promise<FilePart> {
   const reader = await connection.runAndReadAll(`
 select
@@ -24,5 +24,6 @@ from ${source}`)
   const [row_count = 0, first_seq = 0, last_seq = 0, min_timestamp = 0, max_timestamp = 0] = (
     reader.getRows()[0] ?? []
   ).map(Number)
-  return { project_id, month, row_count, first_seq, last_seq, min_timestamp, max_timestamp }
+  const times = { min_timestamp, max_timestamp, created_at }
+  return { project_id, month, row_count, first_seq, last_seq, ...times }
 }

@@ -131,6 +131,7 @@ async function giveName({ temporary, path }: UnpublishedFile): Promise<void> {
 /** The content of one file. Its times are rounded outwards to seconds, which are exact numbers in any year. */
 export type FilePart = Pick<
   FileRow,
+  | 'created_at'
   | 'first_seq'
   | 'last_seq'
   | 'max_timestamp'
@@ -163,7 +164,6 @@ export async function publishRows(
   return {
     ...part,
     ...placed,
-    created_at: Date.now() * 1000,
     columns: writeColumns(columns),
     layout: layoutOf(content),
     own: writeEncodings(spelling.own),

@@ -83,6 +83,7 @@ select
 from log
 group by all
 order by project_id, month`)
+  const created_at = Date.now() * 1000
   return reader.getRowObjects().map((row) => ({
     project_id: Number(row['project_id']),
     month: String(row['month']),
@@ -91,5 +92,6 @@ order by project_id, month`)
     last_seq: Number(row['last_seq']),
     min_timestamp: Number(row['min_timestamp']),
     max_timestamp: Number(row['max_timestamp']),
+    created_at,
   }))
 }

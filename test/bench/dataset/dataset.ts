@@ -155,8 +155,11 @@ async function compactAsLater(
     const files = planCompaction(listAllFiles(log.db), later_us)
     if (files === null) return
     const added: FileRow[] = []
-    await compactFiles(log.db, connection, { ...options, files, is_by_month: false }, (file) =>
-      added.push(file),
+    await compactFiles(
+      log.db,
+      connection,
+      { ...options, files, is_by_month: false, created_at: Date.now() * 1000 },
+      (file) => added.push(file),
     )
     log.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
     for (const file of files) rmSync(filePath(options.data_dir, file))
