@@ -139,6 +139,8 @@ export type Aggregate = {
   readonly over: Over | null
   /** Rows in which the argument is NULL do not count. */
   readonly ignores_nulls?: boolean
+  /** `lag` and `lead` only: rows outside of the frame do not exist. */
+  readonly is_in_frame?: true
   readonly type: Type
 }
 /** The aggregates and window functions of the engine that this compiler prints. */

@@ -163,6 +163,8 @@ const WINDOWS: readonly (readonly [Shown['kind'], string])[] = [
   ['int', 'max({int}) over ({p} order by {int} range between {k} preceding and {k} following)'],
   ['int', 'min({int}) over ({p})'],
   ['int', 'lagInFrame({int}) over ({p} order by {all})'],
+  ['int', 'leadInFrame({int}) over ({p} order by {all} {frame})'],
+  ['int', 'lagInFrame({int}, {k}) over ({p} order by {all} {frame})'],
   [
     'int',
     'leadInFrame({int}, {k}, 0) over ({p} order by {all} rows between unbounded preceding and unbounded following)',

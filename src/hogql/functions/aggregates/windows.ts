@@ -38,13 +38,16 @@ const maybeFirst: TypeRule = ({ args }) => {
 }
 const first: TypeRule = ({ args }) => typeOf(args[0])
 
-/** ClickHouse's frame-bound forms return the type's default where there is no such row. */
+/** ClickHouse's frame-bound forms return the type's default where the frame has no such row; without a frame it ends at the current row. */
 const inFrame =
   (name: 'lag' | 'lead'): Lowering =>
   (call) => {
     const [value = NULL_VALUE, offset = bindInt(1), otherwise = missingValue(value.type)] =
       call.args
-    return aggregateFragment(name, [value, offset, otherwise], call.type)
+    return {
+      ...aggregateFragment(name, [value, offset, otherwise], call.type),
+      is_in_frame: true,
+    }
   }
 
 const missingValue = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE : defaultOf(type))

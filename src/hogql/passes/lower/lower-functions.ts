@@ -30,9 +30,12 @@ function lowerCall(call: Apply, context: CompileContext): ResolvedExpr {
   return is_time ? { ...lowered, type: call.type } : lowered
 }
 
-/** Attaches the window to the aggregates inside a lowered function. */
+/** Attaches the window to the aggregates inside a lowered function. The engine's `lag` and `lead` keep to the frame if they are ordered. */
 function overWindow(expr: ResolvedExpr, over: Over): ResolvedExpr {
-  if (expr.kind === 'aggregate' && expr.over === null) return { ...expr, over }
+  if (expr.kind === 'aggregate' && expr.over === null)
+    return expr.is_in_frame === true
+      ? { ...expr, over, order_by: over.order_by }
+      : { ...expr, over }
   return mapChildren(
     expr,
     (child) => (child.kind === 'subquery' ? child : overWindow(child, over)),
