@@ -6,7 +6,7 @@ import { changeInsight, createInsight, type StoredInsight } from '../../api/insi
 import { Button } from '../../parts/button.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
-import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
+import { changeErrorText, ErrorNote, isWorthRetry } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -103,7 +103,14 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
           </Button>
         )}
       </PageHead>
-      {error !== null && <ErrorNote message={changeErrorText(error)} onRetry={() => void save()} />}
+      {error !== null && (
+        <div class={style.refused}>
+          <ErrorNote
+            message={changeErrorText(error)}
+            onRetry={isWorthRetry(error) ? () => void save() : undefined}
+          />
+        </div>
+      )}
     </>
   )
 }
