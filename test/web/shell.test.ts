@@ -160,6 +160,21 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('the palette shows what was found beside what could not be searched', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.route('**/insights/?search=**', (route) =>
+      route.fulfill({ status: 500, json: { type: 'server_error', code: 'error', detail: 'No.' } }),
+    )
+    await page.goto(`/p/${ui.project}/web`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('document_cr')
+    await page.getByRole('option', { name: 'document_created' }).waitFor()
+    await page.getByText('Could not be searched: insights.').waitFor()
+  })
+
   test('letters go to pages, unless they are turned off or typed into a field', async () => {
     await using visit = await ui.visit()
     const { page } = visit

@@ -67,7 +67,15 @@ const SHOWN_MAX = 5
 /** One letter would find nearly everything. */
 const LETTERS_MIN = 2
 
-type SearchOutcome = { readonly things: readonly FoundThing[]; readonly is_loading: boolean }
+type FoundThings = {
+  readonly things: readonly FoundThing[]
+  /** The groups of the families whose search failed. */
+  readonly failed: readonly string[]
+}
+
+type SearchOutcome = FoundThings & { readonly is_loading: boolean }
+
+const NOTHING: FoundThings = { things: [], failed: [] }
 
 /** Searches all families; what they find comes at once, so that no choice moves under the pointer. */
 export function useSearchAll(search: string): SearchOutcome {
@@ -78,28 +86,32 @@ export function useSearchAll(search: string): SearchOutcome {
     queryFn: async ({ signal }) => {
       const query = { search: text, limit: SHOWN_MAX }
       const found = SEARCH_FAMILIES.map((family) => searchFamily(family, id, { query, signal }))
-      return (await Promise.all(found)).flat()
+      const outcomes = await Promise.all(found)
+      return {
+        things: outcomes.flatMap(({ things }) => things),
+        failed: outcomes.flatMap(({ failed }) => failed),
+      }
     },
     enabled: text.length >= LETTERS_MIN,
     placeholderData: keepPreviousData,
   })
   const is_long_enough = search.trim().length >= LETTERS_MIN
-  return { things: is_long_enough ? (data ?? []) : [], is_loading: is_long_enough && isFetching }
+  return { ...(is_long_enough && data ? data : NOTHING), is_loading: is_long_enough && isFetching }
 }
 
-/** The things of one family; none of one that the user may not see. */
+/** The things of one family; none of one that the user may not see. One that fails leaves those of the others. */
 async function searchFamily(
   family: SearchFamily,
   project: number,
   options: CallOptions,
-): Promise<readonly FoundThing[]> {
+): Promise<FoundThings> {
   try {
     const path = `/api/projects/${project}/${family.path}`
     const { results } = await call<{ readonly results: readonly Fields[] }>('GET', path, options)
-    return results.slice(0, SHOWN_MAX).map((item) => thingOf(family, item))
+    return { things: results.slice(0, SHOWN_MAX).map((item) => thingOf(family, item)), failed: [] }
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return []
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    return error.status === 403 ? NOTHING : { things: [], failed: [family.group] }
   }
 }
 

@@ -57,6 +57,9 @@ export function Palette({ session, onClose, onHelp }: PaletteProps): VNode {
         options={entries}
         onSearch={setSearch}
         is_loading={found.is_loading}
+        {...(found.failed.length > 0 && {
+          fault: `Could not be searched: ${found.failed.join(', ').toLowerCase()}.`,
+        })}
         onPick={({ value }) => {
           onClose()
           entries.find((one) => one.value === value)?.run()

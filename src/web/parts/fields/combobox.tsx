@@ -31,6 +31,8 @@ type ComboboxProps = {
   readonly allows_own?: boolean
   /** Shown when nothing matches. */
   readonly empty?: ComponentChildren
+  /** Shown below the list: a part of it is missing, and why. */
+  readonly fault?: string
 }
 
 /** More are not drawn: the reader types instead of scrolling. */
@@ -139,13 +141,16 @@ function Foot({
   hidden_count,
   is_loading,
   empty = 'Nothing matches.',
+  fault,
 }: FootProps): VNode {
   const text =
     shown_count === 0
       ? is_loading
         ? 'Searching…'
-        : empty
-      : hidden_count > 0 && `${hidden_count} more: type to find them`
+        : (fault ?? empty)
+      : hidden_count > 0
+        ? `${hidden_count} more: type to find them`
+        : fault
   return (
     <div class={style.note} role="status">
       {text}
