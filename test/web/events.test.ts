@@ -96,6 +96,21 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     expect(await page.getByText('connecting').count()).toBe(0)
   })
 
+  test.each([
+    ['blocked', 'new events do not come through'],
+    ['refused', 'new events are refused'],
+  ])('are not said to be connecting where their stream is %s', async (how, text) => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const json = { type: 'x', code: 'permission_denied', detail: 'No.', attr: null }
+    await page.route('**/events/live/**', (route) =>
+      how === 'blocked' ? route.abort() : route.fulfill({ status: 403, json }),
+    )
+    await open(page)
+    await page.getByText(text).waitFor()
+    expect(await page.getByText('connecting').count()).toBe(0)
+  })
+
   test('are narrowed by their name, by the server', async () => {
     await using visit = await ui.visit()
     const { page } = visit

@@ -11,10 +11,13 @@ export type LiveEventList = {
   readonly missed: number
   /** All events since the list began, the missed ones included. */
   readonly total: number
-  readonly is_connected: boolean
+  readonly connection: LiveConnection
 }
 
-const NOTHING: LiveEventList = { events: [], missed: 0, total: 0, is_connected: false }
+/** Of a stream: not there yet or lost with the server; there; blocked on its way; refused for good. */
+type LiveConnection = 'connecting' | 'connected' | 'blocked' | 'refused'
+
+const NOTHING: LiveEventList = { events: [], missed: 0, total: 0, connection: 'connecting' }
 
 /** A list that grows for days would fill the tab. */
 const EVENTS_MAX = 1000
@@ -37,7 +40,7 @@ export function useLiveEvents(
       filters,
       signal: stop.signal,
       onEvents: (events, missed) => setList((before) => appendEvents(before, events, missed)),
-      onConnected: (is_connected) => setList((before) => ({ ...before, is_connected })),
+      onConnection: (connection) => setList((before) => ({ ...before, connection })),
     }
     void followStream(following, after)
     return () => stop.abort()
@@ -56,7 +59,7 @@ function appendEvents(
     events: [...added, ...before.events].slice(0, EVENTS_MAX),
     missed: before.missed + missed,
     total: before.total + added.length + missed,
-    is_connected: true,
+    connection: 'connected',
   }
 }
 
@@ -65,7 +68,7 @@ type EventSubscription = {
   readonly filters: EventListFilters
   readonly signal: AbortSignal
   readonly onEvents: (events: readonly ListedEvent[], missed: number) => void
-  readonly onConnected: (is_connected: boolean) => void
+  readonly onConnection: (connection: LiveConnection) => void
 }
 
 type StreamMessage = {
@@ -84,7 +87,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  * newest events that there are; those up to the time `known` are in the list already.
  */
 async function followStream(all: EventSubscription, known: string): Promise<void> {
-  const { signal, onConnected } = all
+  const { signal, onConnection } = all
   const isNew = ({ timestamp }: ListedEvent): boolean => Date.parse(timestamp) > Date.parse(known)
   let after: string | null = null
   let is_first = true
@@ -105,22 +108,28 @@ async function followStream(all: EventSubscription, known: string): Promise<void
       after = await readStream(following, after)
       wait_ms = POLL_MS
     } catch (error) {
-      onConnected(false)
-      if (error instanceof ApiError && error.status >= 400 && !isPassing(error)) return
+      const connection = connectionAfter(error)
+      onConnection(connection)
+      if (connection === 'refused') return
       await pause(wait_ms)
       wait_ms = Math.min(WAIT_MAX_MS, wait_ms * 2)
     }
   }
 }
 
-const isPassing = ({ status }: ApiError): boolean => status === 429 || status >= 500
+function connectionAfter(error: unknown): LiveConnection {
+  if (!(error instanceof ApiError)) return 'connecting'
+  if (error.code === 'blocked') return 'blocked'
+  const is_passing = error.status < 400 || error.status === 429 || error.status >= 500
+  return is_passing ? 'connecting' : 'refused'
+}
 
 /** Shows the messages of one stream until it ends, or the tab is hidden; returns the id of the last one. */
 async function readStream(
   following: EventSubscription,
   start: string | null,
 ): Promise<string | null> {
-  const { project_id, filters, signal, onEvents, onConnected } = following
+  const { project_id, filters, signal, onEvents, onConnection } = following
   // A stream that is left, in a hidden tab, has to be closed too.
   const stop = new AbortController()
   const { body } = await download('GET', `/api/projects/${project_id}/events/live/`, {
@@ -129,7 +138,7 @@ async function readStream(
     signal: AbortSignal.any([signal, stop.signal]),
   })
   if (body === null) return start
-  onConnected(true)
+  onConnection('connected')
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let after = start
   let text = ''
@@ -148,7 +157,7 @@ async function readStream(
   } catch (error) {
     // The caller goes on after the events that it has received.
     if (after === start || signal.aborted) throw error
-    onConnected(false)
+    onConnection('connecting')
     return after
   } finally {
     stop.abort()

@@ -103,14 +103,21 @@ const LONG_AGO = '2000-01-01T00:00:00Z'
 
 /** The number of events that have come in, and how many of them are not listed. */
 function LiveState({
-  live: { total, missed, is_connected },
+  live: { total, missed, connection },
 }: {
   readonly live: LiveEventList
 }): VNode {
   const came = total === 0 ? 'waiting for events' : `${formatNumber(total)} came in`
   const left = missed === 0 ? '' : `, about ${formatNumber(missed)} too fast to be listed`
-  return <span class={style.state}>{is_connected ? `${came}${left}` : 'connecting …'}</span>
+  const text = connection === 'connected' ? `${came}${left}` : UNCONNECTED[connection]
+  return <span class={style.state}>{text}</span>
 }
+
+const UNCONNECTED = {
+  connecting: 'connecting …',
+  blocked: 'new events do not come through: an extension or a proxy may block them',
+  refused: 'new events are refused',
+} as const
 
 function ExportMenu({ filters }: { readonly filters: EventListFilters }): VNode {
   const { id } = useProject()
