@@ -6,6 +6,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { type OfferedProperties, PropertyList } from '../../parts/filters/property-list.tsx'
 import { eventTitle, propertyTitle } from '../../parts/names.ts'
 import { Popover } from '../../parts/overlays/popover.tsx'
+import { valueText } from '../../parts/property-value.tsx'
 import type { TableColumn } from '../../parts/table.tsx'
 import { readStored, store } from '../../state/store.ts'
 import { useParam } from '../../state/url.ts'
@@ -95,7 +96,7 @@ function propertyText(event: ListedEvent, column: ShownProperty): string {
   const properties = column.startsWith('person:') ? event.person?.properties : event.properties
   const value = properties?.[nameOf(column)]
   if (value === undefined || value === null) return '–'
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return valueText(value)
 }
 
 /** The columns of the table. */

@@ -8,6 +8,7 @@ import { Choice } from '../../parts/fields/choice.tsx'
 import { formatMoment } from '../../parts/format.ts'
 import { eventTitle, propertyTitle } from '../../parts/names.ts'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
+import { PropertyValue } from '../../parts/property-value.tsx'
 import { useProject } from '../../state/project.tsx'
 import style from './events.module.css'
 
@@ -85,7 +86,12 @@ function EventBody({ event, json }: EventBodyProps): VNode {
           <Fact name="Time" value={formatMoment(event.timestamp, timezone)} />
           <Fact name="Distinct id" value={event.distinct_id} />
           {properties.map(([name, value]) => (
-            <Fact key={name} name={propertyTitle(name)} title={name} value={valueText(value)} />
+            <Fact
+              key={name}
+              name={propertyTitle(name)}
+              title={name}
+              value={<PropertyValue value={value} />}
+            />
           ))}
         </dl>
       )}
@@ -93,10 +99,11 @@ function EventBody({ event, json }: EventBodyProps): VNode {
   )
 }
 
-const valueText = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)
-
-type FactProps = { readonly name: string; readonly value: string; readonly title?: string }
+type FactProps = {
+  readonly name: string
+  readonly value: ComponentChildren
+  readonly title?: string
+}
 
 function Fact({ name, value, title }: FactProps): VNode {
   return (

@@ -9,6 +9,7 @@ import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
+import { PropertyValue, valueText } from '../../parts/property-value.tsx'
 import { useProject } from '../../state/project.tsx'
 import style from './persons.module.css'
 import { PropertyHistory } from './property-history.tsx'
@@ -58,7 +59,7 @@ export function Properties({ holder, properties }: PropertyPanelProps): VNode {
                 title={`Change ${propertyTitle(key)}`}
                 onClick={() => setEdited({ key, value, is_new: false })}
               >
-                {valueText(value)}
+                <PropertyValue value={value} />
               </button>
             </dd>
           </div>
@@ -70,9 +71,6 @@ export function Properties({ holder, properties }: PropertyPanelProps): VNode {
 }
 
 const rank = (key: string): number => (key.startsWith('$') ? 1 : 0)
-
-const valueText = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)
 
 type PropertyEditorProps = {
   readonly holder: PropertyHolder
