@@ -98,7 +98,8 @@ describe.skipIf(!hasClickHouse())('a ClickHouse', () => {
       fetch: async (request) => {
         const url = new URL(request.url)
         const body = await request.text()
-        if (body.includes('SELECT version()')) return new Response('25.3.8.23\n')
+        if (body.includes('SELECT version()'))
+          return new Response('25.3.8.23\n', { headers: { 'X-ClickHouse-Query-Id': 'a' } })
         return fetch(`${cluster.url}${url.pathname}${url.search}`, {
           method: 'POST',
           headers: request.headers,

@@ -42,6 +42,8 @@ const ERROR_BYTES_MAX = MIB
 /** The answer of a statement that is read as a whole; answers of queries are read row by row. */
 const ANSWER_BYTES_MAX = 64 * MIB
 const TOO_LONG = 'ClickHouse, or a server in its place, does not end its answer'
+/** Every answer of ClickHouse to a statement has this header, whether it has rows or not. */
+const OWN_HEADER = 'X-ClickHouse-Query-Id'
 
 /**
  * The longest text of one parameter, in bytes of UTF-8: the server refuses fields above 128 KiB, and escapes may double
@@ -58,8 +60,9 @@ export class ClickHouseClient {
   }
 
   /**
-   * Sends a statement and gives the answer as it begins to arrive. Throws a ClickHouseError for a refusal; an exception
-   * after the first bytes is text at the end of the body, which `errorOf` reads. The network's own errors pass through.
+   * Sends a statement and gives the answer as it begins to arrive. Throws a ClickHouseError for a refusal, and for what
+   * another server answers in its place; an exception after the first bytes is text at the end of the body, which
+   * `errorOf` reads. The network's own errors pass through.
    */
   async send(statement: ClickHouseStatement): Promise<Response> {
     const { url, user, password, database } = this.access
@@ -76,10 +79,16 @@ export class ClickHouseClient {
       redirect: 'manual',
       ...(signal === undefined ? {} : { signal }),
     })
-    if (response.ok) return response
+    // A proxy or a sign-in page takes any insert with 200, and would be believed.
+    if (response.ok && response.headers.has(OWN_HEADER)) return response
     const code = Number(response.headers.get('X-ClickHouse-Exception-Code') ?? Number.NaN)
     const bytes = await readAtMost(response, ERROR_BYTES_MAX)
-    throw errorOf(bytes?.toString() ?? TOO_LONG, Number.isNaN(code) ? null : code)
+    const error = errorOf(bytes?.toString() ?? TOO_LONG, Number.isNaN(code) ? null : code)
+    if (error.code !== null) throw error
+    throw new ClickHouseError(
+      `HTTP ${response.status} from a server that is not ClickHouse: ${error.message}`,
+      null,
+    )
   }
 
   /** Sends a statement and gives its whole answer as text. Throws a ClickHouseError, also for one inside the answer. */

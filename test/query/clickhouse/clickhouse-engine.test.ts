@@ -435,11 +435,15 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
   })
 
-  test('says the same where a proxy answers in its place', async () => {
-    using proxy = Bun.serve({
-      port: 0,
-      fetch: () => new Response('<html>502 Bad Gateway</html>', { status: 502 }),
-    })
+  // A proxy, or the sign-in page of a network.
+  test.each([
+    [502, '<html>502 Bad Gateway</html>'],
+    [200, ''],
+    [200, '<html>Sign in</html>'],
+    [200, '[1]\n'],
+    [204, null],
+  ])('says the same where another server answers in its place: %d, %p', async (status, body) => {
+    using proxy = Bun.serve({ port: 0, fetch: () => new Response(body, { status }) })
     const behind = new ClickHouseClient({ ...clientOf(cluster).access, url: proxy.url.origin })
     const unreached = new ClickHouseEngine({
       reader: behind,
@@ -448,8 +452,12 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
       folding,
       data_dir: world.data_dir,
     })
-    expect(
-      await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
-    ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
+    const sql = 'SELECT 1'
+    const parts = { form: 'csv', columns: ['n'] } as const
+    const gathers = [{ sql, values: [] }]
+    for (const more of [{}, { parts }, { gathers }, { is_plan: true } as const])
+      expect(
+        await rejectionOf(unreached.ask(plainQuery(sql, more), { timeout_ms: 30_000 })),
+      ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
   })
 })
