@@ -20,6 +20,7 @@ import { INSIGHT_ROUTES } from './http/analytics/insights/insights.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/analytics/insights/legacy-insights.ts'
 import { QUERY_ROUTES } from './http/analytics/queries/query.ts'
 import { VARIABLE_ROUTES } from './http/analytics/queries/variables.ts'
+import { withCors } from './http/answers/cors.ts'
 import { answerError, answerRefusal } from './http/answers/refusals.ts'
 import type { AppContext, PublicContext } from './http/app-context.ts'
 import { downloadEndpoints } from './http/browser/download-endpoint.ts'
@@ -363,7 +364,12 @@ function answerOfPath(
     const method = METHODS.find((known) => known === request.method)
     if (method === undefined) return answerNotFound()
     const refusal = new Refusal('method_not_allowed', `Method "${method}" not allowed.`)
-    const refuse = { method, path, answer: () => answerRefusal(refusal, headers) }
+    const answerRefused = (): Response => {
+      const refused = answerRefusal(refusal, headers)
+      // A path that answers preflights is for pages: without CORS headers they would see a failure of the network.
+      return answers.has('OPTIONS') ? withCors(request, refused) : refused
+    }
+    const refuse = { method, path, answer: answerRefused }
     return observeAnswer(needs, refuse)(request, params, server)
   }
 }

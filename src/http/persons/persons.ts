@@ -16,6 +16,7 @@ import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
 import { neighbourPages, queryValue, readPage, readSearch } from '../answers/pages.ts'
+import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import { pathNames, projectRoute } from '../route.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
@@ -54,7 +55,7 @@ export const PERSON_ROUTES = [
     answer: () => {
       const detail =
         'Creating persons via this API is not allowed. Please send an event with $set to /capture/ instead.'
-      throw new Refusal('method_not_allowed', detail)
+      return answerRefusal(new Refusal('method_not_allowed', detail), { Allow: 'GET, HEAD' })
     },
   }),
   projectRoute({

@@ -174,11 +174,12 @@ describe('persons', () => {
   })
 
   test('are not made here', async () => {
-    const { status, body } = await manage(world, 'POST', PERSONS, {})
+    const { status, headers, body } = await manage(world, 'POST', PERSONS, {})
     expect([status, body]).toMatchObject([
       405,
       { code: 'method_not_allowed', detail: expect.stringContaining('/capture/') },
     ])
+    expect(headers.get('allow')).toBe('GET, HEAD')
   })
 })
 

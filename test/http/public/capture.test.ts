@@ -124,16 +124,21 @@ describe('capture', () => {
     expect((await post('/capture/', `${body} `)).status).toBe(413)
   })
 
-  test.each(['PUT', 'PATCH', 'DELETE'])('%s is not allowed', async (method) => {
-    const answer = await world.send('/capture/', { method })
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toBe('POST, GET, OPTIONS')
-    expect(await answer.json()).toMatchObject({
-      type: 'invalid_request',
-      code: 'method_not_allowed',
-      detail: `Method "${method}" not allowed.`,
-    })
-  })
+  test.each(['PUT', 'PATCH', 'DELETE'])(
+    '%s is not allowed, which pages can read',
+    async (method) => {
+      const headers = { Origin: 'https://shop.example' }
+      const answer = await world.send('/capture/', { method, headers })
+      expect(answer.headers.get('access-control-allow-origin')).toBe('https://shop.example')
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toBe('POST, GET, OPTIONS')
+      expect(await answer.json()).toMatchObject({
+        type: 'invalid_request',
+        code: 'method_not_allowed',
+        detail: `Method "${method}" not allowed.`,
+      })
+    },
+  )
 })
 
 describe('capture for browsers', () => {
