@@ -128,7 +128,8 @@ export function changePluginConfig(
   const { fields: sent, seq, now } = change
   const stored = before.config as Readonly<Record<string, Json>>
   const fields = parseFields(plugin, sent, { actor, stored })
-  const begins_again = !before.enabled && sent.enabled === true && before.sent_seq !== null
+  const { sent_seq } = before
+  const begins_again = !before.enabled && sent.enabled === true && sent_seq !== null
   return db.transaction((tx) => {
     const after = tx
       .update(plugin_configs)
@@ -139,6 +140,7 @@ export function changePluginConfig(
     if (after === undefined) throw new Refusal('not_found', 'Not found.')
     note(tx, actor, { before, after }, now)
     if (after.enabled !== before.enabled) logState(tx, after, now)
+    if (begins_again && sent_seq < seq) logSkipped(tx, after, { from: sent_seq, to: seq }, now)
     return after
   }, TRANSACTION)
 }
@@ -304,6 +306,17 @@ function isHeaders(value: Json): boolean {
 function logState(db: ControlDB, config: PluginConfig, now: Date): void {
   const name = findPlugin(config.plugin_id)?.name ?? 'Plugin'
   const message = config.enabled ? `${name} is on.` : `${name} is off.`
+  addLogEntry(db, config, { source: 'SYSTEM', type: 'INFO', message }, now)
+}
+
+/** Logs the events of the server that a destination did not get before it was switched off, and those from then on. */
+function logSkipped(
+  db: ControlDB,
+  config: PluginConfig,
+  { from, to }: { readonly from: number; readonly to: number },
+  now: Date,
+): void {
+  const message = `Events ${from + 1} to ${to} of the server were not sent before it was switched off, or came after that; those of the project are skipped.`
   addLogEntry(db, config, { source: 'SYSTEM', type: 'INFO', message }, now)
 }
 

@@ -414,6 +414,8 @@ describe('a webhook', () => {
     const { events }: { events: Json[] } = JSON.parse(hook.seen[0]?.body ?? '{}')
     expect(events.map(({ event }) => event)).toEqual(['on'])
     expect((await logsOf(path, '?type_filter=ERROR'))['count']).toBe(0)
+    const skipped = expect.stringMatching(/^Events \d+ to \d+ of the server were not sent before/)
+    expect(messagesOf(await logsOf(path))).toContainEqual(skipped)
     await ask('DELETE', path)
     await hook.stop()
   })
