@@ -248,6 +248,8 @@ create or replace macro ch_in_polygon(p, c) as len(list_filter(range(1, len(c) +
 
 create or replace macro ch_map_merge(a, b, s) as list_transform([list_sort(list_distinct(list_concat(map_keys(a), map_keys(b))))], lambda k: map(k, list_transform(k, lambda e: coalesce(a[e], 0) + s * coalesce(b[e], 0))))[1];
 create or replace macro ch_map_fill(m, last) as list_transform([range(list_min(map_keys(m)), list_min(map_keys(m)) + ch_size(last - list_min(map_keys(m)) + 1, 100000))], lambda k: map(k, list_transform(k, lambda e: coalesce(m[e], 0))))[1];
+create or replace macro ch_whole_months(o, t) as date_diff('month', o, t) - case when t - date_trunc('month', t) < o - date_trunc('month', o) then 1 else 0 end;
+create or replace macro ch_start_of_months(width, v, origin) as list_transform([{'t': v, 'o': origin, 'n': date_part('year', width) * 12 + date_part('month', width)}], lambda e: e.o + to_months((floor(ch_whole_months(e.o, e.t) / e.n) * e.n)::integer))[1];
 create or replace macro ch_time_slots(t, d, size) as list_transform(range(floor(epoch(t) / size)::bigint, floor(epoch(t) / size)::bigint + ch_size(floor((epoch(t) + d) / size)::bigint - floor(epoch(t) / size)::bigint + 1, 100000)), lambda i: make_timestamp(i * size * 1000000));
 create or replace macro ch_delta_part(n, word) as case when n = 0 then null when n = 1 then concat('1 ', word) else concat(n, ' ', word, 's') end;
 create or replace macro ch_delta_join(a) as case len(a) when 0 then '0 seconds' when 1 then a[1] else concat(array_to_string(a[:-2], ', '), ' and ', a[-1]) end;

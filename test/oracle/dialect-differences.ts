@@ -20,11 +20,6 @@ export const DIALECT_DIFFERENCES: readonly Difference[] = [
     reason: 'a fraction is cut off here and is NULL there',
   },
   {
-    names: /^date_bin$/,
-    when: null,
-    reason: 'counted from the origin in real time here, by the local clock there',
-  },
-  {
     names: /^formatDateTime$/,
     when: /nullIf/,
     reason: 'an unknown letter is refused here also where the time is NULL',

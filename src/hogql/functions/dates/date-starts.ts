@@ -163,14 +163,56 @@ export const dateTrunc: Lowering = (call, context) => {
   }
 }
 
+const unitOfWidth = ({ type }: ResolvedExpr): IntervalUnit =>
+  type.kind === 'interval' ? type.unit : 'Day'
+
+/** Intervals from an origin begin at its time of day: what they give has the type of the times, also for weeks and longer. */
 export const intervalType: TypeRule = ({ args, context }) => {
-  const type = typeOf(args[1])
-  return cutType(type.kind === 'interval' ? type.unit : null, args, context)
+  const [value = NULL_VALUE, width = NULL_VALUE, origin] = args
+  const unit = unitOfWidth(width)
+  if (origin === undefined) return cutType(unit, args, context)
+  const of_days = value.type.kind === 'date' && !(unit in HOURS_OR_LESS)
+  const type = value.type.kind === 'datetime' ? value.type : dateTimeType(context.timezone, 0)
+  return nullableLike(of_days ? DATE : type, args)
+}
+
+const HOURS_OR_LESS: Partial<Record<IntervalUnit, true>> = {
+  Second: true,
+  Minute: true,
+  Hour: true,
+}
+
+/** Units of the calendar, whose lengths vary. */
+const MONTHS_OR_MORE: Partial<Record<IntervalUnit, true>> = {
+  Month: true,
+  Quarter: true,
+  Year: true,
+}
+
+/** Counts intervals from an origin: hours and shorter ones as they pass, longer ones by the calendar of the zone. */
+function startFromOrigin(
+  call: Apply,
+  [value, width, origin]: readonly [ResolvedExpr, ResolvedExpr, ResolvedExpr],
+  context: CompileContext,
+): ResolvedExpr {
+  const unit = unitOfWidth(width)
+  if (unit in HOURS_OR_LESS) {
+    const instant = (of: ResolvedExpr) => asInstant(of, context.timezone, context)
+    return sql`time_bucket(${width}, ${instant(value)}, ${instant(origin)})`(call.type)
+  }
+  const local = (of: ResolvedExpr) => sql`(${localOf(of, context)})::TIMESTAMP`(call.type)
+  const start =
+    unit in MONTHS_OR_MORE
+      ? sql`ch_start_of_months(${width}, ${local(value)}, ${local(origin)})`(call.type)
+      : sql`time_bucket(${width}, ${local(value)}, ${local(origin)})`(call.type)
+  if (call.type.kind === 'date') return clampDate(sql`${start}::DATE`(call.type), call.type)
+  return fromLocal(start, zoneOf(value, context), context)
 }
 
 export const startOfInterval: Lowering = (call, context) => {
-  const [value = NULL_VALUE, width = NULL_VALUE] = call.args
-  const unit = width.type.kind === 'interval' ? width.type.unit : 'Day'
+  const [value = NULL_VALUE, width = NULL_VALUE, from] = call.args
+  if (from !== undefined) return startFromOrigin(call, [value, width, from], context)
+  const unit = unitOfWidth(width)
   const step_s = stepSeconds(width, unit)
   // Hours are counted from midnight, and the last step of a day may be shorter.
   const is_cut_by_day = unit === 'Hour' && (step_s === null || DAY_S % step_s !== 0)

@@ -8,7 +8,7 @@ import { arrayType, dateTimeType, type Type, tupleType } from '../../types/types
 import { lowerSum } from '../aggregates/sums.ts'
 import { type FunctionDef, type Lowering, scalar, type TypeRule } from '../definition.ts'
 import { zoneOf } from './date-parts.ts'
-import { instantLike, startOfInterval } from './date-starts.ts'
+import { instantLike, intervalType, startOfInterval } from './date-starts.ts'
 
 /** The start of the window of a width. */
 function startOf(call: Apply, width: ResolvedExpr, context: CompileContext): ResolvedExpr {
@@ -64,13 +64,12 @@ const slots: Lowering = (call, context) => {
 const slotsType: TypeRule = ({ args, context }) =>
   arrayType(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0))
 
-/** Bins of a width from an origin. */
-const bin: Lowering = (call, context) => {
-  const [width = NULL_VALUE, at = NULL_VALUE, origin = NULL_VALUE] = call.args
-  const [moment, from] = [at, origin].map((one) => asInstant(one, context.timezone, context))
-  return sql`time_bucket(${width}, ${moment ?? NULL_VALUE}, ${from ?? NULL_VALUE})`(call.type)
-}
-const binType: TypeRule = (call) => instantLike({ ...call, args: call.args.slice(1) })
+/** `date_bin(width, at, origin)` is `toStartOfInterval` with its arguments in another order. */
+const inOrder = ([width = NULL_VALUE, at = NULL_VALUE, origin = NULL_VALUE]: Apply['args']) =>
+  [at, width, origin] as const
+const bin: Lowering = (call, context) =>
+  startOfInterval({ ...call, args: inOrder(call.args) }, context)
+const binType: TypeRule = (call) => intervalType({ ...call, args: inOrder(call.args) })
 
 /** Time window functions. Adding one means adding a line. */
 export const TIME_WINDOWS: readonly FunctionDef[] = [
