@@ -2,6 +2,7 @@
 
 import type { CompiledFlags } from '../../flags/definition.ts'
 import { localVerdict } from '../../flags/local/local.ts'
+import { findSets } from '../../flags/plan.ts'
 import { isObject } from '../../json.ts'
 import { isShown, type Rights, rightsIn } from '../../projects/rights/rights.ts'
 import type { Flag } from '../../targeting/flags/flag.ts'
@@ -67,8 +68,7 @@ function linkMembers({ experiment_set, surveys, features }: FlagLinks, rights: R
  * filters.
  */
 function simpleMembers(filters: unknown): object {
-  const sets: unknown = isObject(filters) ? filters['groups'] : null
-  const [only, ...others]: readonly unknown[] = Array.isArray(sets) ? sets : []
+  const [only, ...others] = isObject(filters) ? findSets(filters) : []
   const properties = isObject(only) ? (only['properties'] ?? []) : null
   const is_simple =
     isObject(only) &&

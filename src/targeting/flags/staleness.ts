@@ -1,4 +1,5 @@
 /** Status of a flag: whether it is in use, and whether all persons get the same value. */
+import { findSets } from '../../flags/plan.ts'
 import { isObject } from '../../json.ts'
 import { DAY_MS } from '../../time.ts'
 import type { Flag } from './flag.ts'
@@ -49,7 +50,7 @@ export type Rollout = {
 
 /** Summarizes the condition sets of a flag. */
 export function rolloutOf({ filters }: Pick<Flag, 'filters'>): Rollout {
-  const sets = isObject(filters) ? listOf(filters['groups']) : []
+  const sets = isObject(filters) ? listOf(findSets(filters)) : []
   const percentages = sets.map((set) => Number(set['rollout_percentage'] ?? 100))
   const constant = constantOf(filters)
   return {
@@ -66,7 +67,7 @@ type ConstantRollout = { readonly variant: string | null; readonly reason: strin
 /** The value that all persons get; null when values differ. */
 function constantOf(filters: unknown): ConstantRollout | null {
   if (!isObject(filters)) return null
-  const sets = listOf(filters['groups'])
+  const sets = listOf(findSets(filters))
   const is_special = [filters['super_groups'], filters['holdout_groups']].some(
     (part) => listOf(part).length > 0,
   )

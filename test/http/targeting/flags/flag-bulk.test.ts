@@ -310,6 +310,21 @@ describe('a flag', () => {
       reason_states_rollout: true,
       rollout: { is_fully_rolled_out: true, has_targeting_conditions: false },
     })
+    // The oldest form of filters, which is one set.
+    const old = putFlag(world, {
+      key: 'three',
+      filters: { properties: [property], rollout_percentage: 40 },
+    })
+    expect((await read(`${old}/status/`))['rollout']).toMatchObject({
+      has_targeting_conditions: true,
+      max_rollout_percentage: 40,
+    })
+    const whole = putFlag(world, { key: 'four', filters: { properties: [] } })
+    expect(await read(`${whole}/status/`)).toMatchObject({ status: 'stale' })
+    expect(await read(`${whole}/`)).toMatchObject({
+      is_simple_flag: true,
+      rollout_percentage: null,
+    })
   })
 })
 
