@@ -86,7 +86,7 @@ export const AlertsQuery = t.Object({
 const State = t.UnionEnum(['Firing', 'Not firing', 'Errored', 'Snoozed'])
 
 const Check = t.Object({
-  id: Whole,
+  id: t.String(),
   created_at: Moment,
   calculated_value: t.Nullable(t.Number()),
   state: State,

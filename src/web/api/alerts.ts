@@ -9,7 +9,7 @@ import { queryClient } from './calls/client.ts'
 type ShownAlertState = 'Firing' | 'Not firing' | 'Errored' | 'Snoozed'
 
 type ShownAlertCheck = {
-  readonly id: number
+  readonly id: string
   readonly created_at: string
   readonly calculated_value: number | null
   readonly state: ShownAlertState

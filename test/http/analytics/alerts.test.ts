@@ -100,6 +100,9 @@ describe('an alert', () => {
   test('judges the last whole day, tells a change of state once, and keeps a history', async () => {
     const path = await make({ upper: 9 })
     await checks.look()
+    const [check] = (await read(path))['checks'] as readonly { readonly id: unknown }[]
+    // The Terraform provider of PostHog reads texts only.
+    expect(check?.id).toBeString()
     expect(await read(path)).toMatchObject({
       state: 'Firing',
       last_checked_at: START.toISOString(),

@@ -171,7 +171,9 @@ function alertSerializer(app: AppContext, checks_max: number): (alert: Alert) =>
       next_check_at: alert.enabled ? next_check_at : null,
       subscribed_users: [],
       created_by: nameAuthor(alert.created_by),
-      checks: checks.map(({ alert_id: _alert, is_notified, ...check }) => ({
+      // Ids of checks are text on PostHog; its Terraform provider reads no alert with numbers there.
+      checks: checks.map(({ alert_id: _alert, id, is_notified, ...check }) => ({
+        id: String(id),
         ...check,
         targets_notified: is_notified,
       })),
