@@ -4,6 +4,7 @@ import { FlagsQuery } from '../../../contract/targeting/flag-lists.ts'
 import { FlagAnswer, FlagChange, FlagPage, NewFlag } from '../../../contract/targeting/flags.ts'
 import { getDashboard } from '../../../dashboards/dashboard.ts'
 import { Refusal } from '../../../errors.ts'
+import { isObject } from '../../../json.ts'
 import {
   createFlag,
   type Flag,
@@ -82,9 +83,20 @@ function changeFlag(
   { body, project, caller }: RouteCall<OfProject, typeof FlagChange>,
   before: Flag,
 ): Flag {
-  const changes = readFlagChanges(body)
+  const { filters, ...others } = readFlagChanges(body)
+  const changes = hasConditions(filters) ? { ...others, filters } : others
   requireDashboards(app, project.id, changes.analytics_dashboards)
   return updateFlag(targetingEditor(app, project, caller), before, changes, app.now())
+}
+
+/**
+ * Whether filters say who gets the flag. Others leave the flag's filters as they are, as on PostHog: without conditions a
+ * flag is on for all persons, and a change of payloads alone would bring that about.
+ */
+function hasConditions(filters: unknown): boolean {
+  if (!isObject(filters)) return false
+  const { groups, properties, rollout_percentage } = filters
+  return (groups ?? properties ?? rollout_percentage ?? null) !== null
 }
 
 /** Refuses dashboards of other projects. */

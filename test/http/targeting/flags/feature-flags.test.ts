@@ -139,6 +139,20 @@ describe('a flag', () => {
     }
   })
 
+  test.each([{ payloads: { true: '1' } }, { groups: null }, {}])(
+    'keeps its filters when a change sends %j, which names no conditions',
+    async (sent) => {
+      const filters = { groups: [{ properties: [], rollout_percentage: 0 }] }
+      const { body: made } = await create({ key: 'a', filters })
+      const path = `${FLAGS}${String(made['id'])}/`
+      for (const method of ['PATCH', 'PUT']) {
+        const changed = await manage(world, method, path, { key: 'a', name: method, filters: sent })
+        expect(changed.body).toMatchObject({ name: method, filters })
+      }
+      expect(await valueOf('a')).toBe(false)
+    },
+  )
+
   test('is deleted by PATCH alone; its key is free again and it can come back', async () => {
     const { body: made } = await create({ key: 'a' })
     const path = `${FLAGS}${String(made['id'])}/`
