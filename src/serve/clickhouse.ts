@@ -85,7 +85,10 @@ export async function openClickHouse(
   const { shipper, nodes } = opened
   // The query process gets the right to read it when it starts.
   mkdirSync(gatheredFolder(config.data_dir), { recursive: true })
-  return { shipper, engine: openEngine(config, nodes, { shipper, folding: openFolding() }) }
+  return {
+    shipper,
+    engine: openEngine(config, nodes, { shipper, folding: openFolding(), log: parts.log }),
+  }
 }
 
 /** Opens the shipper alone, as above. */
@@ -193,10 +196,16 @@ async function fitOrWait({ fit, may_wait, log }: FitTerms): Promise<void> {
   }
 }
 
+type EngineMeans = {
+  readonly shipper: Shipper
+  readonly folding: QueryEngine
+  readonly log: Log
+}
+
 function openEngine(
   config: Config,
   nodes: ClickHouseNodes,
-  { shipper, folding }: { readonly shipper: Shipper; readonly folding: QueryEngine },
+  { shipper, folding, log }: EngineMeans,
 ): EnginePart {
   const asking = new ClickHouseEngine({
     reader: readerFor(config),
@@ -211,6 +220,7 @@ function openEngine(
     },
     folding,
     data_dir: config.data_dir,
+    log,
   })
   const terms = { wait_ms: FRESH_MS_MAX, stale_ms: config.clickhouse_stale_s * 1000 }
   const fresh = new FreshEngine(asking, (project_id) => shipper.waitForProject(project_id, terms))

@@ -11,6 +11,7 @@ import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import { formatUuid } from '../../src/uuid.ts'
 import { type InsightWorld, insightContext, type Known, type Sent } from '../insights/world.ts'
 import { idOf } from '../query/world.ts'
+import { NO_LOG } from '../snapshots/snapshot-world.ts'
 import type { ClickHouseCluster } from './cluster.ts'
 import { NOW, PERSON_COUNT, pick } from './insight-questions.ts'
 import { clientOf, eventRow, insertRows } from './rows.ts'
@@ -124,6 +125,7 @@ export function engineOf(world: InsightWorld, cluster: ClickHouseCluster): Click
     },
     folding: world.world.openFoldingEngine(),
     data_dir: world.world.data_dir,
+    log: NO_LOG,
   })
 }
 

@@ -15,6 +15,7 @@ import { limitOf } from '../long-tests.ts'
 import { MISTAKES } from '../query/mistaken-statements.ts'
 import { World } from '../query/world.ts'
 import { isTried, randomRuns } from '../random-runs.ts'
+import { NO_LOG } from '../snapshots/snapshot-world.ts'
 import { type ClickHouseCluster, startCluster } from './cluster.ts'
 import { hasClickHouse } from './library.ts'
 import { clientOf, eventRow, insertRows, makeTables } from './rows.ts'
@@ -130,6 +131,7 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
       },
       folding: world.openFoldingEngine(),
       data_dir: world.data_dir,
+      log: NO_LOG,
     })
   }, limitOf(120_000))
 

@@ -23,6 +23,7 @@ import { refusalOf } from './clickhouse-refusals.ts'
 import { FOLD_LIMITS, GATHER_SETTINGS, GatheredRoom, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
 import { tableFilters } from './table-filters.ts'
+import { type QuestionLog, UnansweredLog } from './unanswered-log.ts'
 
 export type ClickHouseLimits = {
   readonly running_max: number
@@ -46,6 +47,7 @@ type ClickHouseEngineOptions = {
   /** Computes folds over the events of actors, which ClickHouse cannot. */
   readonly folding: Pick<QueryEngine, 'ask'>
   readonly data_dir: string
+  readonly log: QuestionLog
 }
 
 type Ask = QueryEngine['ask']
@@ -96,6 +98,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   readonly #queue: ProjectQueue<QueuedAsk>
   readonly #leaving = new AbortController()
   readonly #room: GatheredRoom
+  readonly #unanswered: UnansweredLog
   #last_id = 0
 
   constructor(options: ClickHouseEngineOptions) {
@@ -103,6 +106,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     this.#queue = new ProjectQueue({ ...options.limits, guests_max: GUESTS_MAX })
     const { data_dir, limits } = options
     this.#room = new GatheredRoom({ data_dir, spill_mb: limits.spill_mb })
+    this.#unanswered = new UnansweredLog(options.log)
   }
 
   /** Queries that run and wait. */
@@ -130,12 +134,16 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       await Promise.race([turn.promise, whenAborted(stop)])
       if (stop.aborted) throw refuseCancelled()
       onBegin?.(() => Promise.resolve(null))
-      return await this.#run(query, options, stop)
+      const answer = await this.#run(query, options, stop)
+      this.#unanswered.noteAnswer()
+      return answer
     } catch (error) {
       if (this.#leaving.signal.aborted) throw stopping()
       if (signal?.aborted) throw refuseCancelled()
       if (deadline.signal.aborted) throw refuseTimedOut(timeout_ms)
-      throw refusalOf(error)
+      const refusal = refusalOf(error)
+      if (refusal.cause !== undefined) this.#unanswered.noteFailure(refusal.cause)
+      throw refusal
     } finally {
       clearTimeout(timer)
       this.#queue.remove(entry)

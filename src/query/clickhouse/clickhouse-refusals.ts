@@ -10,24 +10,42 @@ const MEANINGS: ReadonlyMap<number, ErrorCode> = new Map([
   [159, 'query_timeout'], // TIMEOUT_EXCEEDED
   [160, 'query_timeout'], // TOO_SLOW
   [191, 'query_too_large'], // SET_SIZE_LIMIT_EXCEEDED
+  [198, 'storage_unavailable'], // DNS_ERROR
   [202, 'throttled'], // TOO_MANY_SIMULTANEOUS_QUERIES
   [209, 'storage_unavailable'], // SOCKET_TIMEOUT
   [210, 'storage_unavailable'], // NETWORK_ERROR
   [236, 'storage_unavailable'], // ABORTED, by a server that ends
   [241, 'query_memory'], // MEMORY_LIMIT_EXCEEDED
+  [243, 'storage_unavailable'], // NOT_ENOUGH_SPACE
   [279, 'storage_unavailable'], // ALL_CONNECTION_TRIES_FAILED
   [307, 'query_too_large'], // TOO_MANY_BYTES
   [394, 'query_cancelled'], // QUERY_WAS_CANCELLED
   [396, 'query_too_large'], // TOO_MANY_ROWS_OR_BYTES
   [425, 'storage_unavailable'], // SYSTEM_ERROR
   [439, 'storage_unavailable'], // CANNOT_SCHEDULE_TASK
+  [999, 'storage_unavailable'], // KEEPER_EXCEPTION
+])
+
+/** Codes of a ClickHouse that is not as this server was set up for it: its operator must act. */
+const MISFITS: ReadonlySet<number> = new Set([
+  60, // UNKNOWN_TABLE
+  81, // UNKNOWN_DATABASE
+  115, // UNKNOWN_SETTING
+  164, // READONLY, of a user who may not have the settings of a question
+  192, // UNKNOWN_USER
+  193, // WRONG_PASSWORD
+  194, // REQUIRED_PASSWORD
+  195, // IP_ADDRESS_NOT_ALLOWED
+  291, // DATABASE_ACCESS_DENIED
+  452, // SETTING_CONSTRAINT_VIOLATION
+  497, // ACCESS_DENIED
+  516, // AUTHENTICATION_FAILED
 ])
 
 const DETAILS: Partial<Record<ErrorCode, string>> = {
   query_memory: 'The query needs more memory than it may use. Ask for less at a time.',
   query_timeout: 'The query took longer than it may.',
   query_too_large: 'The query reads or answers more than it may. Ask for less at a time.',
-  storage_unavailable: 'A part of the events cannot be read now.',
   throttled: 'Too many queries are running. Try again soon.',
 }
 
@@ -53,20 +71,29 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
   [427, 'A pattern of the query is no regular expression.'],
 ])
 
+/** A shard that ends while it answers breaks off what is read from it, with the code of a text that is too short. */
+const FROM_SHARD = 'while receiving packet from'
+
 const RETRY_AFTER_S = 5
 
-/** The error that callers get: a Refusal, or an EngineFault with the server's message for the log. */
+/**
+ * The error that callers get: a Refusal, or an EngineFault with the server's message for the log. A refusal for which
+ * ClickHouse or the network is to blame has the cause, also for the log.
+ */
 export function refusalOf(error: unknown): Error {
   if (error instanceof Refusal) return error
   if (!(error instanceof ClickHouseError)) return unreachable(error)
   const { code, message } = error
   // A server in its place has answered: a proxy or a load balancer that does not reach it.
   if (code === null) return unreachable(error)
-  const known = MEANINGS.get(code)
+  if (MISFITS.has(code))
+    return unavailable(error, 'ClickHouse refuses questions. The log of the server has the reason.')
+  const known = message.includes(FROM_SHARD) ? 'storage_unavailable' : MEANINGS.get(code)
   if (known === 'query_cancelled') return refuseCancelled()
+  if (known === 'storage_unavailable')
+    return unavailable(error, 'A part of the events cannot be read now.')
   if (known !== undefined) {
-    const is_passing = known === 'storage_unavailable' || known === 'throttled'
-    const extras = is_passing ? { retry_after_s: RETRY_AFTER_S } : {}
+    const extras = known === 'throttled' ? { retry_after_s: RETRY_AFTER_S } : {}
     return new Refusal(known, DETAILS[known] ?? '', extras)
   }
   const detail = FAULTS_OF_QUERY.get(code)
@@ -74,10 +101,11 @@ export function refusalOf(error: unknown): Error {
 }
 
 /** Errors of the network, of an answer that breaks off, and of another server. */
-function unreachable(cause: unknown): Error {
-  const refusal = new Refusal('storage_unavailable', 'ClickHouse cannot be reached now.', {
-    retry_after_s: RETRY_AFTER_S,
-  })
+const unreachable = (cause: unknown): Refusal =>
+  unavailable(cause, 'ClickHouse cannot be reached now.')
+
+function unavailable(cause: unknown, detail: string): Refusal {
+  const refusal = new Refusal('storage_unavailable', detail, { retry_after_s: RETRY_AFTER_S })
   refusal.cause = cause
   return refusal
 }

@@ -37,6 +37,8 @@ export class ClickHouseError extends Error {
 /** The code of a message, for exceptions that arrive inside a stream: `Code: 241. DB::Exception: …`. */
 const CODE_IN_MESSAGE = /Code: (\d+)\./
 const MESSAGE_LENGTH_MAX = 2000
+/** After these words, a message repeats the statement with its values, which no log may have. */
+const STATEMENT_IN_MESSAGE = /:? (?:in scope|while (?:executing|processing)) /i
 /** An error with what is around it, as a proxy's page. */
 const ERROR_BYTES_MAX = MIB
 /** The answer of a statement that is read as a whole; answers of queries are read row by row. */
@@ -125,6 +127,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** An error from the server's message. */
 export function errorOf(message: string, code: number | null): ClickHouseError {
   const found = CODE_IN_MESSAGE.exec(message)
-  const text = message.slice(0, MESSAGE_LENGTH_MAX).trim()
+  const [text = ''] = message.slice(0, MESSAGE_LENGTH_MAX).trim().split(STATEMENT_IN_MESSAGE, 1)
   return new ClickHouseError(text, code ?? (found === null ? null : Number(found[1])))
 }

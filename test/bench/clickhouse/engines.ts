@@ -66,6 +66,7 @@ export class BothEngines implements AsyncDisposable {
       reader: clientOf(cluster, 0, 'questions'),
       writer: clientOf(cluster),
       limits: { ...LIMITS, memory_bytes_max: 2e9, rows_read_max: 1e10, spill_mb: 20_000 },
+      log: NO_LOG,
     })
   }
 

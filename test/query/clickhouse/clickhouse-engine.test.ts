@@ -18,6 +18,7 @@ import { hasClickHouse } from '../../clickhouse/library.ts'
 import { clientOf, insertRows, makeTables } from '../../clickhouse/rows.ts'
 import { CONTEXT } from '../../hogql/engine.ts'
 import { rejectionOf } from '../../rejection.ts'
+import { NO_LOG } from '../../snapshots/snapshot-world.ts'
 import { World } from '../world.ts'
 
 const LIMITS: ClickHouseLimits = {
@@ -56,13 +57,22 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   let world: World
   let folding: QueryEngine
 
-  const engineWith = (limits: Partial<ClickHouseLimits> = {}): ClickHouseEngine =>
+  /** The lines of its log go to `lines`. */
+  const engineWith = (
+    limits: Partial<ClickHouseLimits> = {},
+    access: Partial<ClickHouseClient['access']> = {},
+    lines: unknown[] = [],
+  ): ClickHouseEngine =>
     new ClickHouseEngine({
-      reader: clientOf(cluster, 0, 'questions'),
+      reader: new ClickHouseClient({ ...clientOf(cluster, 0, 'questions').access, ...access }),
       writer: clientOf(cluster),
       limits: { ...LIMITS, ...limits },
       folding,
       data_dir: world.data_dir,
+      log: {
+        error: (fields, message) => lines.push([message, fields]),
+        info: (fields, message) => lines.push([message, fields]),
+      },
     })
   const rowsOf = async (query: WorkerQuery, timeout_ms = 30_000): Promise<unknown> => {
     const { rows_json } = await engine.ask(query, { timeout_ms })
@@ -422,14 +432,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   })
 
   test('says that ClickHouse cannot be reached', async () => {
-    const gone = new ClickHouseClient({ ...clientOf(cluster).access, url: 'http://127.0.0.1:1' })
-    const unreached = new ClickHouseEngine({
-      reader: gone,
-      writer: gone,
-      limits: LIMITS,
-      folding,
-      data_dir: world.data_dir,
-    })
+    const unreached = engineWith({}, { url: 'http://127.0.0.1:1' })
     expect(
       await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
     ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
@@ -444,14 +447,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     [204, null],
   ])('says the same where another server answers in its place: %d, %p', async (status, body) => {
     using proxy = Bun.serve({ port: 0, fetch: () => new Response(body, { status }) })
-    const behind = new ClickHouseClient({ ...clientOf(cluster).access, url: proxy.url.origin })
-    const unreached = new ClickHouseEngine({
-      reader: behind,
-      writer: behind,
-      limits: LIMITS,
-      folding,
-      data_dir: world.data_dir,
-    })
+    const unreached = engineWith({}, { url: proxy.url.origin })
     const sql = 'SELECT 1'
     const parts = { form: 'csv', columns: ['n'] } as const
     const gathers = [{ sql, values: [] }]
@@ -460,4 +456,109 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
         await rejectionOf(unreached.ask(plainQuery(sql, more), { timeout_ms: 30_000 })),
       ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
   })
+
+  const OTHERS: Partial<ClickHouseLimits> = {}
+
+  test.each([
+    ['a wrong password', OTHERS, { password: 'wrong' }, 'events', 516],
+    ['a missing user', OTHERS, { user: 'nobody' }, 'events', 516],
+    ['a missing database', OTHERS, { database: 'nowhere' }, 'events', 81],
+    ['a missing table', OTHERS, {}, 'no_events', 60],
+    ['a missing right', OTHERS, {}, 'system.parts', 497],
+    ['a limit that the user may not have', { memory_bytes_max: 9e9 }, {}, 'events', 452],
+  ] as const)(
+    'says that ClickHouse refuses questions, and logs why once: %s',
+    async (_, limits, access, table, code) => {
+      const lines: unknown[] = []
+      const refused = engineWith(limits, access, lines)
+      const sql = `SELECT count() FROM ${table} WHERE 'private@example.com' = {p1:String}`
+      const query = plainQuery(sql, { values: [{ type: 'VARCHAR', text: 'private@example.com' }] })
+      for (let times = 0; times < 3; times += 1)
+        expect(await rejectionOf(refused.ask(query, { timeout_ms: 30_000 }))).toMatchObject({
+          code: 'storage_unavailable',
+          detail: 'ClickHouse refuses questions. The log of the server has the reason.',
+          retry_after_s: 5,
+        })
+      expect(lines).toEqual([
+        ['ClickHouse does not answer questions', { err: expect.objectContaining({ code }) }],
+      ])
+      const [[, { err }]] = lines as [[string, { err: Error }]]
+      expect(err.message).toStartWith(`Code: ${code}. DB::Exception: `)
+      expect(err.message).not.toContain('private')
+    },
+  )
+
+  test('logs each reason once a minute, and the first answer after it', async () => {
+    const lines: unknown[] = []
+    let way: 'answer' | 'break' | 'refuse' = 'refuse'
+    using proxy = Bun.serve({
+      port: 0,
+      fetch: async ({ url, headers, body }) => {
+        if (way === 'break') return new Response('', { status: 502 })
+        headers.set('accept-encoding', 'identity')
+        if (way === 'refuse') headers.set('X-ClickHouse-Key', 'wrong')
+        return fetch(`${cluster.url}${url.slice(url.indexOf('/?'))}`, {
+          method: 'POST',
+          headers,
+          body,
+        })
+      },
+    })
+    const asking = engineWith({}, { url: proxy.url.origin }, lines)
+    const ask = async (): Promise<unknown> =>
+      asking.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 }).catch(() => null)
+    for (const next of ['refuse', 'break', 'refuse', 'break', 'answer', 'answer'] as const) {
+      way = next
+      await ask()
+    }
+    const messages = lines.map((line) => (line as [string])[0])
+    expect(messages).toEqual([
+      'ClickHouse does not answer questions',
+      'ClickHouse does not answer questions',
+      'ClickHouse answers questions again',
+    ])
+  })
+})
+
+describe.skipIf(!hasClickHouse())('the engine that asks two shards', () => {
+  test.each([
+    [0, 'ClickHouse cannot be reached now.'],
+    [1, 'A part of the events cannot be read now.'],
+  ])(
+    'says so when server %d is killed while it answers: %s',
+    async (killed, detail) => {
+      await using cluster = await startCluster(2)
+      await makeTables(cluster)
+      await using world = new World()
+      const engine = new ClickHouseEngine({
+        reader: clientOf(cluster, 0, 'questions'),
+        writer: clientOf(cluster),
+        limits: LIMITS,
+        folding: world.openFoldingEngine(),
+        data_dir: world.data_dir,
+        log: NO_LOG,
+      })
+      for (const shard of [0, 1])
+        await clientOf(cluster, shard).run(
+          `INSERT INTO events_local (project_id, seq, timestamp) SELECT 1, number, '2024-03-31 00:30:00' FROM numbers(2000)`,
+        )
+      const sql = `SELECT sum(sleepEachRow(0.05)), sum(sipHash64(seq + b.number)) FROM events AS a
+CROSS JOIN (SELECT number FROM numbers(2000000)) AS b SETTINGS max_block_size = 1`
+      const asked = rejectionOf(engine.ask(plainQuery(sql), { timeout_ms: 60_000 }))
+      const there = clientOf(cluster, 1)
+      const isAsked = async (): Promise<boolean> =>
+        Number(await there.run('SELECT count() FROM system.processes WHERE NOT is_initial_query')) >
+        0
+      while (!(await isAsked())) await Bun.sleep(20)
+      await cluster.server(killed).kill()
+      expect(await asked).toMatchObject({ code: 'storage_unavailable', detail })
+      await cluster.server(killed).start()
+      const counted = await engine.ask(plainQuery('SELECT count() FROM events'), {
+        timeout_ms: 60_000,
+      })
+      expect(Buffer.from(counted.rows_json).toString()).toBe('[[4000]]')
+      engine.close()
+    },
+    120_000,
+  )
 })
