@@ -8,11 +8,11 @@ import {
 } from '../functions/aggregates/aggregate-helpers.ts'
 import { bitmapSize, mergeBitmaps } from '../functions/aggregates/list-aggregates.ts'
 import { mapOf } from '../functions/aggregates/list-combinators.ts'
+import { fromTicks, ticksOf } from '../functions/aggregates/statistics.ts'
 import type { FunctionDef, TypedCall } from '../functions/definition.ts'
 import { asNumber } from '../functions/numbers/arithmetic.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import { aggregateFragment, bind, bindInt, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
-import { asFloat } from '../types/convert.ts'
 import { arrayType, FLOAT64, type Type, UNKNOWN, withNull } from '../types/types.ts'
 
 /**
@@ -73,7 +73,7 @@ const itemOf = (of: ResolvedExpr, position: number, type: Type): ResolvedExpr =>
 
 const averaged: AggregateHalves = {
   state: (call) => {
-    const value = asFloat(asNumber(argument(call)))
+    const value = ticksOf(argument(call))
     const items = [
       aggregateCall('sum', call, [value], FLOAT64),
       aggregateCall('count', call, [value], UNKNOWN),
@@ -85,7 +85,8 @@ const averaged: AggregateHalves = {
       aggregateCall('sum', call, [itemOf(state, 1, FLOAT64)]),
       aggregateCall('sum', call, [itemOf(state, 2, FLOAT64)]),
     ]
-    return orEmpty(sql`(${total} / nullif(${count}, 0))`(call.type), call.type)
+    const mean = sql`(${total} / nullif(${count}, 0))`(call.type)
+    return orEmpty(fromTicks(mean, call.type), call.type)
   },
 }
 

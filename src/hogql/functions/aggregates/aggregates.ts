@@ -44,7 +44,9 @@ import {
 } from './aggregate-helpers.ts'
 import {
   exact,
+  lowerMean,
   lowerWeightedMean,
+  meanOfList,
   moment,
   moments,
   quantile,
@@ -53,8 +55,8 @@ import {
   quantiles,
   quantilesOfList,
   quantilesType,
-  quantileType,
   regression,
+  timeOrFloat,
 } from './statistics.ts'
 
 type AggregateOptions = {
@@ -181,7 +183,7 @@ function numbers(name: EngineAggregate): Lowering {
   }
 }
 const listCall =
-  (name: 'list_avg' | 'list_max' | 'list_min'): OverList =>
+  (name: 'list_max' | 'list_min'): OverList =>
   (list, { type }) =>
     orEmpty(joinFragments([`${name}(`, ', ', ')'], [list], withNull(type)), type)
 const keptList: OverList = (list, { type }) =>
@@ -216,7 +218,7 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~min', '1'], first, engine('min'), { over_list: listCall('list_min') }),
   aggregate(['~max', '1'], first, engine('max'), { over_list: listCall('list_max') }),
   aggregate(['~sum|sumWithOverflow', '1'], sumType, sum, { over_list: listSum }),
-  aggregate(['~avg', '1'], floatOf, numbers('avg'), { over_list: listCall('list_avg') }),
+  aggregate(['~avg', '1'], timeOrFloat, lowerMean, { over_list: meanOfList }),
   aggregate(['any|any_value', '1'], first, engine('any_value'), { over_list: anyOfList }),
   aggregate(['anyRespectNulls', '1'], first, engine('first')),
   aggregate(['anyLast|last_value_agg', '1'], first, anyLast),
@@ -281,20 +283,20 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~argMax', '2'], first, extreme('arg_max')),
   aggregate(['avgWeighted', '2'], floatOf, lowerWeightedMean),
   aggregate(['topK', '1'], listType, topK, { params: '0-1' }),
-  aggregate(['~median|medianBFloat16', '1'], quantileType, quantile('quantile_cont', 0.5), {
+  aggregate(['~median|medianBFloat16', '1'], timeOrFloat, quantile('quantile_cont', 0.5), {
     over_list: quantileOfList(0.5),
   }),
   aggregate(['medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
     over_list: quantileOfList(0.5),
   }),
-  aggregate(['medianTDigest', '1'], quantileType, quantile('approx_quantile', 0.5)),
+  aggregate(['medianTDigest', '1'], timeOrFloat, quantile('approx_quantile', 0.5)),
   aggregate(['medianExact|medianExactHigh', '1'], first, exact(0.5)),
   aggregate(['medianExactLow', '1'], first, quantileElement),
-  aggregate(['~quantile', '1'], quantileType, quantile('quantile_cont', null), {
+  aggregate(['~quantile', '1'], timeOrFloat, quantile('quantile_cont', null), {
     params: '0-1',
     over_list: quantileOfList(null),
   }),
-  aggregate(['quantileTDigest', '1'], quantileType, quantile('approx_quantile', null), {
+  aggregate(['quantileTDigest', '1'], timeOrFloat, quantile('approx_quantile', null), {
     params: '0-1',
   }),
   aggregate(['quantileExact', '1'], first, exact(null), { params: '0-1' }),

@@ -20,7 +20,7 @@ import { type FunctionDef, type Lowering, nonNull, type TypeRule, typeOf } from 
 import { asNumber, numberType } from '../numbers/arithmetic.ts'
 import { filterAggregate, listOf } from './aggregate-helpers.ts'
 import { aggregateLine } from './aggregate-line.ts'
-import { quantileOfList, quantileType, quantileValue } from './statistics.ts'
+import { quantileOfList, quantileValue, timeOrFloat } from './statistics.ts'
 
 const ALL: LocalExpr = { kind: 'local', id: -140, type: UNKNOWN }
 
@@ -244,7 +244,7 @@ export const GROUPINGS: readonly FunctionDef[] = [
     ({ args }) => typeOf(args[0]),
     weightedMedian,
   ),
-  aggregateLine(['medianDeterministic', '2'], quantileType, determined),
+  aggregateLine(['medianDeterministic', '2'], timeOrFloat, determined),
   bitmaps('groupBitmapAnd'),
   bitmaps('groupBitmapOr'),
   bitmaps('groupBitmapXor'),

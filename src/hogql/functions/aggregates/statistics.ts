@@ -1,7 +1,7 @@
 /** Quantiles, moments, regression: aggregates computed from others. */
 
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
-import { bind, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { bind, bindInt, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { asFloat, cutDigits, defaultOf } from '../../types/convert.ts'
 import { arrayType, elementType, FLOAT64, type Type, UINT64, withNull } from '../../types/types.ts'
 import { isNullable, type Lowering, type OverList, type TypeRule, typeOf } from '../definition.ts'
@@ -15,11 +15,11 @@ function level(call: Apply, fixed: number | null): ResolvedExpr {
 
 const isTime = (type: Type): boolean => type.kind === 'date' || type.kind === 'datetime'
 
-/** A quantile of dates is a date, one of times a time of their precision, any other a float. */
-export const quantileType: TypeRule = ({ args }) =>
+/** A quantile or mean of dates is a date, one of times a time of their precision, any other a float. */
+export const timeOrFloat: TypeRule = ({ args }) =>
   withNull(isTime(typeOf(args[0])) ? typeOf(args[0]) : FLOAT64, args.some(isNullable))
 
-export const quantilesType: TypeRule = (call) => arrayType(withNull(quantileType(call), false))
+export const quantilesType: TypeRule = (call) => arrayType(withNull(timeOrFloat(call), false))
 
 /** The engine's quantile of times, which is between two of them, cut to a whole one of the type. */
 function cutTime(between: ResolvedExpr, type: Type): ResolvedExpr {
@@ -32,6 +32,36 @@ function cutTimes(between: ResolvedExpr, type: Type): ResolvedExpr {
   if (!isTime(time)) return between
   const item: ResolvedExpr = { kind: 'local', id: -66, type: time }
   return sql`list_transform(${between}, lambda ${item}: ${cutTime(item, time)})`(type)
+}
+
+/** Values as numbers that have a mean: of dates the days, of times the steps of their precision. */
+export function ticksOf(value: ResolvedExpr = NULL_VALUE): ResolvedExpr {
+  const { type } = value
+  if (type.kind === 'date') return sql`(${value} - DATE '1970-01-01')::DOUBLE`(FLOAT64)
+  if (type.kind !== 'datetime') return asFloat(asNumber(value))
+  return sql`(epoch_us(${value}) / ${stepOf(type.precision)})`(FLOAT64)
+}
+
+/** The mean of ticks as a value of the type. The engine's cast rounds half to even, as ClickHouse does. */
+export function fromTicks(mean: ResolvedExpr, type: Type): ResolvedExpr {
+  if (type.kind === 'date') return sql`(DATE '1970-01-01' + (${mean})::INTEGER)`(type)
+  if (type.kind !== 'datetime') return mean
+  return sql`make_timestamp((${mean})::BIGINT * ${stepOf(type.precision)})`(type)
+}
+
+/** The microseconds of the last digit. */
+const stepOf = (precision: number): ResolvedExpr => bindInt(10 ** (6 - precision), true)
+
+export const lowerMean: Lowering = (call) => {
+  const found = aggregateCall('avg', call, [ticksOf(call.args[0])])
+  return orEmpty(fromTicks(found, call.type), call.type)
+}
+
+export const meanOfList: OverList = (list, { type }) => {
+  const item: ResolvedExpr = { kind: 'local', id: -67, type: withNull(type) }
+  const ticks = sql`list_transform(${list}, lambda ${item}: ${ticksOf(item)})`(arrayType(FLOAT64))
+  const values = isTime(type) ? ticks : list
+  return orEmpty(fromTicks(sql`list_avg(${values})`(withNull(type)), type), type)
 }
 
 export function quantile(
