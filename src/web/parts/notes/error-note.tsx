@@ -39,8 +39,7 @@ const PASSING: ReadonlySet<string> = new Set([
 /** Whether the same call may succeed later. */
 export const isWorthRetry = (error: unknown): boolean =>
   !(error instanceof ApiError) ||
-  (error.status !== 400 && error.status !== 403) ||
-  PASSING.has(error.code)
+  (error.status !== 403 && (error.status !== 400 || PASSING.has(error.code)))
 
 /** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {
