@@ -63,6 +63,8 @@ const SessionProject = t.Object({
   timezone: t.String(),
   week_start_day: t.Nullable(Whole),
   ingested_event: t.Boolean(),
+  /** Resources of which the user is no editor: of an administrator none. */
+  read_only: t.Array(t.String()),
 })
 
 /**

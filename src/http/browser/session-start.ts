@@ -2,9 +2,10 @@
 import { Refusal } from '../../errors.ts'
 import {
   type ControlDB,
+  listProjectsWithLevel,
   listVisibleOrganizations,
-  listVisibleProjects,
 } from '../../projects/rights/access.ts'
+import { type Levels, levelsOf } from '../../projects/rights/access-controls.ts'
 import { hasPasswords } from '../../projects/users/passwords.ts'
 import {
   callerOfSession,
@@ -65,17 +66,18 @@ function serializeSession(db: ControlDB, session: LoginSession): object {
   const caller = callerOfSession(session)
   const user = findUser(db, session.user_id)
   if (user === null) throw new Refusal('not_found', 'Not found.')
-  const projects = listVisibleProjects(db, caller)
-  const current = projects.find(({ id }) => id === user.current_project_id) ?? projects[0] ?? null
+  const projects = listProjectsWithLevel(db, caller)
+  const [first] = projects
+  const current = projects.find(({ item }) => item.id === user.current_project_id) ?? first ?? null
   const { uuid, email, first_name, last_name } = user
   return {
-    user: { uuid, email, first_name, last_name, current_project: current?.id ?? null },
+    user: { uuid, email, first_name, last_name, current_project: current?.item.id ?? null },
     organizations: listVisibleOrganizations(db, caller).map(({ item: { id, name }, level }) => ({
       id,
       name,
       membership_level: level,
     })),
-    projects: projects.map((project) => ({
+    projects: projects.map(({ item: project, level }) => ({
       id: project.id,
       organization: project.organization_id,
       name: project.name,
@@ -83,6 +85,11 @@ function serializeSession(db: ControlDB, session: LoginSession): object {
       timezone: project.timezone,
       week_start_day: project.week_start_day,
       ingested_event: project.ingested_event,
+      read_only: listReadOnly(levelsOf(db, { user_id: user.id, project_id: project.id, level })),
     })),
   }
 }
+
+/** The resources that a member may not change: the pages leave out what would be refused. */
+const listReadOnly = (levels: Levels): readonly string[] =>
+  [...(levels ?? [])].flatMap(([resource, level]) => (level === 'editor' ? [] : [resource]))

@@ -14,3 +14,9 @@ export function useProject(): SessionProject {
   if (project === null) throw new Error('not within a project')
   return project
 }
+
+/**
+ * Whether the user may change things of a kind, as rights name it: `dashboard`. The server decides; the pages leave out the
+ * changes that it would refuse.
+ */
+export const useMayEdit = (kind: string): boolean => !useProject().read_only.includes(kind)

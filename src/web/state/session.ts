@@ -14,6 +14,8 @@ export type SessionProject = {
   /** 0 or null for Sunday, 1 for Monday. */
   readonly week_start_day: number | null
   readonly ingested_event: boolean
+  /** Kinds of things that the user may not change, as rights name them: `dashboard`. */
+  readonly read_only: readonly string[]
 }
 
 export type SessionUser = {

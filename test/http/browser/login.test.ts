@@ -87,6 +87,7 @@ describe('the first setup', () => {
           timezone: 'Europe/Berlin',
           week_start_day: null,
           ingested_event: false,
+          read_only: [],
         },
       ],
     }

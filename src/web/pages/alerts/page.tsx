@@ -12,7 +12,7 @@ import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { AlertDialog } from './alert-dialog.tsx'
 import style from './alerts.module.css'
@@ -26,6 +26,7 @@ type OpenDialog =
 export function AlertsPage(): VNode {
   const [insight, setInsight] = useParam('insight')
   const [dialog, setDialog] = useState<OpenDialog | null>(insight === '' ? null : { kind: 'new' })
+  const may_edit = useMayEdit('alert')
   const close = (): void => {
     setDialog(null)
     if (insight !== '') setInsight('', { is_typing: true })
@@ -33,9 +34,11 @@ export function AlertsPage(): VNode {
   return (
     <>
       <PageHead title="Alerts">
-        <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'new' })}>
-          New alert
-        </Button>
+        {may_edit && (
+          <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'new' })}>
+            New alert
+          </Button>
+        )}
       </PageHead>
       <Loaded
         of={useAlerts()}
@@ -119,6 +122,7 @@ function useAlertActions(
   onOpen: (dialog: OpenDialog) => void,
 ): readonly (MenuItem | null)[] {
   const { id } = useProject()
+  const may_edit = useMayEdit('alert')
   const send = async (method: 'DELETE' | 'PATCH', body?: object): Promise<void> => {
     try {
       await changeAlert(id, method, [`${alert.id}/`, body])
@@ -128,9 +132,11 @@ function useAlertActions(
   }
   const snooze = (ms: number): void =>
     void send('PATCH', { snoozed_until: new Date(Date.now() + ms).toISOString() })
+  const history = { text: 'History', onSelect: () => onOpen({ kind: 'history', alert }) }
+  if (!may_edit) return [history]
   return [
     { text: 'Edit', onSelect: () => onOpen({ kind: 'edit', alert }) },
-    { text: 'History', onSelect: () => onOpen({ kind: 'history', alert }) },
+    history,
     null,
     ...(alert.state === 'Snoozed'
       ? [{ text: 'Watch again', onSelect: () => void send('PATCH', { snoozed_until: null }) }]

@@ -20,9 +20,12 @@ import { MoveHandle, SizeHandle } from './tile-tools.tsx'
 type BoardGridProps = {
   readonly tiles: readonly BoardTile[]
   readonly filters: BoardFilters
-  readonly edit: BoardEdit
+  /** Null without the right to change the board. */
+  readonly edit: BoardEdit | null
   readonly onEditText: (tile: BoardTile) => void
 }
+
+const NO_ACTIONS: readonly MenuItem[] = []
 
 /** Draws the tiles in their order, row by row. */
 export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps): VNode {
@@ -39,7 +42,7 @@ export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps):
   const place = (tile: BoardTile, to: number): void => {
     if (to < 0 || to >= tiles.length) return
     moved.current = tile.id
-    edit.place(moveTile(tiles, tile.id, to))
+    edit?.place(moveTile(tiles, tile.id, to))
   }
   return (
     <div class={style.grid} ref={grid} data-grid>
@@ -50,7 +53,8 @@ export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps):
           filters={filters}
           is_target={target === tile.id}
           is_firing={tile.insight !== null && firing.has(tile.insight.id)}
-          actions={tileActions(tile, { tiles, index, edit })}
+          is_fixed={edit === null}
+          actions={edit === null ? NO_ACTIONS : tileActions(tile, { tiles, index, edit })}
           onEditText={() => onEditText(tile)}
           onStep={(step) => place(tile, index + step)}
           onOver={(id) => setTarget(id === tile.id ? null : id)}
@@ -58,7 +62,7 @@ export function BoardGrid({ tiles, filters, edit, onEditText }: BoardGridProps):
             const to = tiles.findIndex(({ id }) => id === target)
             if (to !== -1) place(tile, to)
           }}
-          onResize={(size) => edit.place(resizeTile(tiles, tile.id, size))}
+          onResize={(size) => edit?.place(resizeTile(tiles, tile.id, size))}
         />
       ))}
     </div>
@@ -78,6 +82,8 @@ type EditedTileProps = {
   readonly is_target: boolean
   /** An alert on its insight fires. */
   readonly is_firing: boolean
+  /** Without handles. */
+  readonly is_fixed: boolean
   readonly actions: readonly (MenuItem | null)[]
   readonly onEditText: () => void
   readonly onStep: (step: number) => void
@@ -96,7 +102,9 @@ function EditedTile(props: EditedTileProps): VNode {
       <HandledTile
         {...props}
         name="Text"
-        menu={<Menu label="Actions of Text" items={[edit, null, ...actions]} />}
+        menu={
+          props.is_fixed ? null : <Menu label="Actions of Text" items={[edit, null, ...actions]} />
+        }
       >
         {() => <p class={style.text}>{text?.body}</p>}
       </HandledTile>
@@ -107,7 +115,7 @@ function EditedTile(props: EditedTileProps): VNode {
     return <AskedTile {...props} insight={insight} query={withBoardFilters(asked, filters)} />
   }
   const name = insightName(insight)
-  const items = [...insightActions(insight), null, ...actions]
+  const items = [...insightActions(insight), ...(actions.length > 0 ? [null, ...actions] : [])]
   return (
     <HandledTile {...props} name={name} menu={<Menu label={`Actions of ${name}`} items={items} />}>
       {() => <NoChart />}
@@ -166,22 +174,31 @@ function AskedTile({ insight, query, ...props }: AskedTileProps): VNode {
 
 type HandledTileProps = EditedTileProps & {
   readonly name: string
-  readonly menu: VNode
+  readonly menu: VNode | null
   readonly children: (layout: TileLayout) => VNode
 }
 
 /** A tile with its handles. */
 function HandledTile(props: HandledTileProps): VNode {
-  const { tile, name, menu, children, is_target, is_firing } = props
+  const { tile, name, menu, children, is_target, is_firing, is_fixed } = props
   const { insight } = tile
   const [draft, setDraft] = useState<TileSize | null>(null)
   const stored = layoutOf(tile)
   const layout = { ...stored, ...draft }
   const head = (
     <>
-      <span data-handle>
-        <MoveHandle name={name} onStep={props.onStep} onOver={props.onOver} onDrop={props.onDrop} />
-      </span>
+      {is_fixed ? (
+        <span />
+      ) : (
+        <span data-handle>
+          <MoveHandle
+            name={name}
+            onStep={props.onStep}
+            onOver={props.onOver}
+            onDrop={props.onDrop}
+          />
+        </span>
+      )}
       {insight === null ? <span /> : <Link href={`/insights/${insight.short_id}`}>{name}</Link>}
       {is_firing && (
         <Link href="/alerts" class={style.firing}>
@@ -194,7 +211,9 @@ function HandledTile(props: HandledTileProps): VNode {
   return (
     <TileFrame id={tile.id} label={name} layout={layout} head={head} is_target={is_target}>
       {children(layout)}
-      <SizeHandle name={name} size={stored} onDraft={setDraft} onResize={props.onResize} />
+      {!is_fixed && (
+        <SizeHandle name={name} size={stored} onDraft={setDraft} onResize={props.onResize} />
+      )}
     </TileFrame>
   )
 }

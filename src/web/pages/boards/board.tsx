@@ -11,6 +11,7 @@ import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { useMayEdit } from '../../state/project.tsx'
 import { useParam, useParamsChange } from '../../state/url.ts'
 import { type BoardEdit, useBoardEdit } from './board-edit.ts'
 import { BoardGrid } from './board-grid.tsx'
@@ -83,6 +84,7 @@ function OpenBoard({ board, changed }: OpenBoardProps): VNode {
   const minutes = every === '' && screen.is_full ? FULL_SCREEN_MINUTES : Number(every) || 0
   const { refresh, is_refreshing } = useBoardRefresh(minutes)
   const edit = useBoardEdit(board)
+  const rights = useBoardRights()
   const filters = { ...board.filters, ...changed }
   const tiles = orderTiles(board.tiles)
   const every_items = REFRESH_EVERY.map((one) => ({
@@ -97,16 +99,18 @@ function OpenBoard({ board, changed }: OpenBoardProps): VNode {
         <Button onClick={refresh} disabled={is_refreshing} aria-busy={is_refreshing}>
           Refresh
         </Button>
-        <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'insight' })}>
-          Add
-        </Button>
+        {rights.add && (
+          <Button look="main" icon="plus" onClick={() => setDialog({ kind: 'insight' })}>
+            Add
+          </Button>
+        )}
         <Menu
           label="Actions of the board"
-          items={boardActions(board, { edit, screen, every_items, setDialog })}
+          items={boardActions(board, { edit, rights, screen, every_items, setDialog })}
         />
       </PageHead>
       {board.description && <p class={style.about}>{board.description}</p>}
-      <BoardConditions filters={filters} changed={changed} edit={edit} />
+      <BoardConditions filters={filters} changed={changed} edit={rights.edit ? edit : null} />
       {tiles.length === 0 ? (
         <EmptyNote title="This board is empty" icon="boards">
           <p>Add an insight that is saved, or ask a new question in Explore and save it.</p>
@@ -116,7 +120,7 @@ function OpenBoard({ board, changed }: OpenBoardProps): VNode {
         <BoardGrid
           tiles={tiles}
           filters={filters}
-          edit={edit}
+          edit={rights.edit ? edit : null}
           onEditText={(tile) => setDialog({ kind: 'text', tile })}
         />
       )}
@@ -148,8 +152,22 @@ function OpenDialog({ board, dialog, onClose }: OpenDialogProps): VNode {
   }
 }
 
+type BoardRights = Readonly<Record<'add' | 'edit' | 'share' | 'subscribe', boolean>>
+
+/** The changes of a board that the user has a right to. An insight is added by a change of the insight. */
+function useBoardRights(): BoardRights {
+  const edit = useMayEdit('dashboard')
+  return {
+    edit,
+    add: useMayEdit('insight') && edit,
+    share: useMayEdit('sharing_configuration'),
+    subscribe: useMayEdit('subscription'),
+  }
+}
+
 type BoardActionsInput = {
   readonly edit: BoardEdit
+  readonly rights: BoardRights
   readonly screen: FullScreen
   readonly every_items: readonly MenuItem[]
   readonly setDialog: (dialog: BoardDialog) => void
@@ -157,27 +175,36 @@ type BoardActionsInput = {
 
 function boardActions(
   board: Board,
-  { edit, screen, every_items, setDialog }: BoardActionsInput,
+  { edit, rights, screen, every_items, setDialog }: BoardActionsInput,
 ): readonly (MenuItem | null)[] {
-  return [
-    { text: 'Add a text', icon: 'note', onSelect: () => setDialog({ kind: 'text', tile: null }) },
-    { text: 'Share by a link', icon: 'link', onSelect: () => setDialog({ kind: 'share' }) },
-    {
+  const items: readonly (MenuItem | null | false)[] = [
+    rights.edit && {
+      text: 'Add a text',
+      icon: 'note',
+      onSelect: () => setDialog({ kind: 'text', tile: null }),
+    },
+    rights.share && {
+      text: 'Share by a link',
+      icon: 'link',
+      onSelect: () => setDialog({ kind: 'share' }),
+    },
+    rights.subscribe && {
       text: 'Post to a webhook',
       icon: 'calendar',
       onSelect: () => setDialog({ kind: 'subscribe' }),
     },
-    { text: 'Rename', onSelect: () => setDialog({ kind: 'rename' }) },
-    {
+    rights.edit && { text: 'Rename', onSelect: () => setDialog({ kind: 'rename' }) },
+    rights.edit && {
       text: board.pinned ? 'Unpin' : 'Pin',
       onSelect: () => void edit.change({ pinned: !board.pinned }),
     },
     { text: screen.is_full ? 'Leave full screen' : 'Full screen', onSelect: screen.toggle },
     null,
     ...every_items,
-    null,
-    { text: 'Delete', icon: 'trash', is_danger: true, onSelect: edit.drop },
+    rights.edit && null,
+    rights.edit && { text: 'Delete', icon: 'trash', is_danger: true, onSelect: edit.drop },
   ]
+  return items.filter((item) => item !== false)
 }
 
 function BoardRange({ filters }: { readonly filters: BoardFilters }): VNode {
@@ -208,7 +235,8 @@ function BoardRange({ filters }: { readonly filters: BoardFilters }): VNode {
 type BoardConditionsProps = {
   readonly filters: BoardFilters
   readonly changed: BoardFilters
-  readonly edit: BoardEdit
+  /** Null without the right to change the board. */
+  readonly edit: BoardEdit | null
 }
 
 /** The conditions of all tiles; changed ones can be stored with the board. */
@@ -217,7 +245,7 @@ function BoardConditions({ filters, changed, edit }: BoardConditionsProps): VNod
   const conditions: readonly PropertyCondition[] = filters.properties ?? []
   const revert = (): void => change({ from: null, to: null, filters: null })
   const save = async (): Promise<void> => {
-    if (await edit.change({ filters })) revert()
+    if (await edit?.change({ filters })) revert()
   }
   return (
     <div class={style.conditions}>
@@ -229,7 +257,7 @@ function BoardConditions({ filters, changed, edit }: BoardConditionsProps): VNod
       {Object.keys(changed).length > 0 && (
         <span class={style.changed}>
           Only you see it so
-          <Button onClick={() => void save()}>Save for all</Button>
+          {edit !== null && <Button onClick={() => void save()}>Save for all</Button>}
           <Button look="quiet" onClick={revert}>
             Revert
           </Button>

@@ -15,7 +15,7 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { insightKind } from '../explore/insight-kind.ts'
 import { FormDialog } from './board-dialogs.tsx'
 import style from './boards.module.css'
@@ -90,6 +90,7 @@ type InsightItemProps = { readonly insight: BoardInsight; readonly onRename: () 
 
 function InsightItem({ insight, onRename }: InsightItemProps): VNode {
   const { id } = useProject()
+  const may_edit = useMayEdit('insight')
   const name = insightName(insight)
   const send = async (deleted: boolean): Promise<boolean> => {
     try {
@@ -121,13 +122,15 @@ function InsightItem({ insight, onRename }: InsightItemProps): VNode {
         </span>
         <span>{formatAgo(insight.last_modified_at)}</span>
       </Link>
-      <Menu
-        label={`Actions of ${name}`}
-        items={[
-          { text: 'Rename', onSelect: onRename },
-          { text: 'Delete', icon: 'trash', is_danger: true, onSelect: () => void remove() },
-        ]}
-      />
+      {may_edit && (
+        <Menu
+          label={`Actions of ${name}`}
+          items={[
+            { text: 'Rename', onSelect: onRename },
+            { text: 'Delete', icon: 'trash', is_danger: true, onSelect: () => void remove() },
+          ]}
+        />
+      )}
     </li>
   )
 }

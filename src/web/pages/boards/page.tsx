@@ -11,6 +11,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { useMayEdit } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { BoardView } from './board.tsx'
 import style from './boards.module.css'
@@ -46,14 +47,16 @@ function BothLists(): VNode {
   const [shown, setShown] = useParam('show')
   const [search, setSearch] = useParam('search')
   const is_insights = shown === 'insights'
+  const may_add = useMayEdit(is_insights ? 'insight' : 'dashboard')
   return (
     <>
       <PageHead title="Boards">
-        {is_insights ? (
+        {may_add && is_insights && (
           <ButtonLink href="/explore" look="main" icon="plus">
             New insight
           </ButtonLink>
-        ) : (
+        )}
+        {may_add && !is_insights && (
           <Button look="main" icon="plus" onClick={() => setNew(true)}>
             New board
           </Button>

@@ -10,7 +10,7 @@ import { formatMoment } from '../../parts/format.ts'
 import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { now } from '../../state/clock.ts'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { instantOf } from './views/zone.ts'
 
 type NoteDialogProps = {
@@ -22,12 +22,13 @@ type NoteDialogProps = {
 /** Draws the note. */
 export function NoteDialog({ annotation, onClose }: NoteDialogProps): VNode {
   const { id, timezone } = useProject()
+  const may_edit = useMayEdit('annotation')
   const [content, setContent] = useState('')
   const [day, setDay] = useState(inZone(now(), timezone).toISOString().slice(0, 10))
   const [error, setError] = useState<unknown>(null)
   if (annotation !== null) {
     const remove = (): Promise<void> => deleteAnnotation(id, annotation.id).then(onClose, setError)
-    const foot = (
+    const foot = may_edit && (
       <Button look="danger" icon="trash" onClick={() => void remove()}>
         Delete
       </Button>

@@ -11,14 +11,15 @@ import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useKeys } from '../../state/keys.ts'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { derivedName } from './derived-name.ts'
 import style from './page.module.css'
 import { type ExploreQuestion, wrapQuestion } from './question.ts'
 
 /** The button that saves a new insight, and its dialog. */
-export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode {
+export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode | null {
   const { id } = useProject()
+  const may_edit = useMayEdit('insight')
   const [, navigate] = useLocation()
   const [is_open, setOpen] = useState(false)
   const [name, setName] = useState('')
@@ -30,10 +31,12 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
     navigate(`/insights/${saved.short_id}`)
     showToast({ text: 'Saved' })
   }
-  useKeys([{ keys: 's', text: 'Save', group: 'Explore', run: () => setOpen(true) }])
+  const open = (): void => setOpen(may_edit)
+  useKeys([{ keys: 's', text: 'Save', group: 'Explore', run: open }])
+  if (!may_edit) return null
   return (
     <>
-      <Button look="main" onClick={() => setOpen(true)}>
+      <Button look="main" onClick={open}>
         Save
       </Button>
       {is_open && (
@@ -69,6 +72,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
   const [, navigate] = useLocation()
   const [error, setError] = useState<unknown>(null)
   const is_changed = question !== null && !isEqual(question, stored)
+  const can_save = useMayEdit('insight') && is_changed
   const revert = (): void => {
     navigate(`/insights/${insight.short_id}`)
     // The buttons vanish, and with them the focus.
@@ -89,7 +93,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
     }
   }
   const run = (): void => {
-    if (is_changed) void save()
+    if (can_save) void save()
   }
   useKeys([{ keys: 's', text: 'Save', group: 'Explore', run }])
   const name = insight.name || insight.derived_name || (stored && derivedName(stored)) || 'Insight'
@@ -97,7 +101,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
     <>
       <PageHead title={name} aside={is_changed && <span class={style.changed}>Changed</span>}>
         {is_changed && <Button onClick={revert}>Revert</Button>}
-        {is_changed && (
+        {can_save && (
           <Button look="main" onClick={() => void save()}>
             Save
           </Button>

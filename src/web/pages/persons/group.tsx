@@ -30,7 +30,7 @@ import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { EventDetail } from '../events/event-detail.tsx'
 import { FlagList } from './flag-list.tsx'
@@ -74,6 +74,7 @@ type GroupProps = { readonly group: GroupListed }
 function OpenGroup({ group }: GroupProps): VNode {
   const [view, setView] = useParam('view', 'events')
   const [is_deleting, setDeleting] = useState(false)
+  const may_edit = useMayEdit('group')
   const { group_type_index, group_key, group_properties } = group
   const types = useGroupTypes().data
   const type = types?.find((one) => one.group_type_index === group_type_index)?.group_type
@@ -86,17 +87,19 @@ function OpenGroup({ group }: GroupProps): VNode {
         <ButtonLink href={`/events?filters=${filters}`} icon="events">
           Live events
         </ButtonLink>
-        <Menu
-          label="Actions of the group"
-          items={[
-            {
-              text: 'Delete',
-              icon: 'trash',
-              is_danger: true,
-              onSelect: () => setDeleting(true),
-            },
-          ]}
-        />
+        {may_edit && (
+          <Menu
+            label="Actions of the group"
+            items={[
+              {
+                text: 'Delete',
+                icon: 'trash',
+                is_danger: true,
+                onSelect: () => setDeleting(true),
+              },
+            ]}
+          />
+        )}
       </PageHead>
       <Facts group={group} type={type} />
       <div class={style.split}>

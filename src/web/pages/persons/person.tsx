@@ -22,7 +22,7 @@ import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
 import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { FlagList } from './flag-list.tsx'
 import style from './persons.module.css'
@@ -63,6 +63,7 @@ type PersonProps = { readonly person: PersonListed }
 function OpenPerson({ person }: PersonProps): VNode {
   const [view, setView] = useParam('view', 'events')
   const [is_deleting, setDeleting] = useState(false)
+  const may_edit = useMayEdit('person')
   const chosen = VIEWS.find(({ value }) => value === view)?.value ?? 'events'
   const View = PARTS[chosen]
   return (
@@ -71,17 +72,19 @@ function OpenPerson({ person }: PersonProps): VNode {
         <ButtonLink href={`/events?person=${person.uuid}`} icon="events">
           Live events
         </ButtonLink>
-        <Menu
-          label="Actions of the person"
-          items={[
-            {
-              text: 'Delete',
-              icon: 'trash',
-              is_danger: true,
-              onSelect: () => setDeleting(true),
-            },
-          ]}
-        />
+        {may_edit && (
+          <Menu
+            label="Actions of the person"
+            items={[
+              {
+                text: 'Delete',
+                icon: 'trash',
+                is_danger: true,
+                onSelect: () => setDeleting(true),
+              },
+            ]}
+          />
+        )}
       </PageHead>
       <Facts person={person} />
       <div class={style.split}>
@@ -158,6 +161,7 @@ function Flags({ person }: PersonProps): VNode {
 
 function Merges({ person }: PersonProps): VNode {
   const [undone, setUndone] = useState<PersonMergeListed | null>(null)
+  const may_edit = useMayEdit('person')
   return (
     <Loaded
       of={usePersonMerges(person.uuid)}
@@ -179,7 +183,7 @@ function Merges({ person }: PersonProps): VNode {
                 <span class={style.why}>
                   {merge.distinct_ids.join(', ')} · {formatAgo(merge.merged_at)}
                 </span>
-                <Button onClick={() => setUndone(merge)}>Undo this merge</Button>
+                {may_edit && <Button onClick={() => setUndone(merge)}>Undo this merge</Button>}
               </li>
             ))}
           </ul>

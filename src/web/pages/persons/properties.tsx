@@ -10,7 +10,7 @@ import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PropertyValue, valueText } from '../../parts/property-value.tsx'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import style from './persons.module.css'
 import { PropertyHistory } from './property-history.tsx'
 
@@ -25,6 +25,7 @@ type EditedProperty = { readonly key: string; readonly value: unknown; readonly 
 export function Properties({ holder, properties }: PropertyPanelProps): VNode {
   const [search, setSearch] = useState('')
   const [edited, setEdited] = useState<EditedProperty | null>(null)
+  const may_edit = useMayEdit(holder.kind)
   const found = Object.entries(properties)
     .filter(([key]) => `${key} ${propertyTitle(key)}`.toLowerCase().includes(search.toLowerCase()))
     .toSorted(([one], [other]) => rank(one) - rank(other) || one.localeCompare(other))
@@ -32,13 +33,15 @@ export function Properties({ holder, properties }: PropertyPanelProps): VNode {
     <section class={style.properties} aria-label="Properties">
       <header>
         <h2>Properties</h2>
-        <Button
-          icon="plus"
-          look="quiet"
-          onClick={() => setEdited({ key: '', value: '', is_new: true })}
-        >
-          Add
-        </Button>
+        {may_edit && (
+          <Button
+            icon="plus"
+            look="quiet"
+            onClick={() => setEdited({ key: '', value: '', is_new: true })}
+          >
+            Add
+          </Button>
+        )}
       </header>
       <input
         type="search"
@@ -56,7 +59,7 @@ export function Properties({ holder, properties }: PropertyPanelProps): VNode {
             <dd>
               <button
                 type="button"
-                title={`Change ${propertyTitle(key)}`}
+                title={`${may_edit ? 'Change' : 'History of'} ${propertyTitle(key)}`}
                 onClick={() => setEdited({ key, value, is_new: false })}
               >
                 <PropertyValue value={value} />
@@ -65,7 +68,14 @@ export function Properties({ holder, properties }: PropertyPanelProps): VNode {
           </div>
         ))}
       </dl>
-      {edited && <Editor holder={holder} edited={edited} onClose={() => setEdited(null)} />}
+      {edited &&
+        (may_edit ? (
+          <Editor holder={holder} edited={edited} onClose={() => setEdited(null)} />
+        ) : (
+          <Dialog title={propertyTitle(edited.key)} onClose={() => setEdited(null)}>
+            <PropertyHistory holder={holder} name={edited.key} />
+          </Dialog>
+        ))}
     </section>
   )
 }

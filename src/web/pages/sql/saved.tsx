@@ -14,7 +14,7 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useKeys } from '../../state/keys.ts'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import { isObject } from '../explore/question.ts'
 import { type HogQLNode, readNode } from './node.ts'
 import { displayOf, type ResultView, viewOfDisplay } from './results/views.ts'
@@ -69,6 +69,7 @@ type SavedQueriesProps = {
 /** The buttons Save and Saved queries, and their dialogs. */
 export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQueriesProps): VNode {
   const { id } = useProject()
+  const may_edit = useMayEdit('insight')
   const [opened, setOpened] = useState<'list' | 'save' | null>(null)
   const close = (): void => setOpened(null)
   const done = (insight: StoredInsight): void => {
@@ -79,7 +80,7 @@ export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQuerie
     close()
   }
   const save = async (): Promise<void> => {
-    if (node.query.trim() === '') return
+    if (node.query.trim() === '' || !may_edit) return
     if (saved === null) return setOpened('save')
     try {
       done(await changeInsight(id, saved, { query: wrapNode(node, view) }))
@@ -93,9 +94,11 @@ export function SavedQueries({ node, view, saved, onSaved, onOpen }: SavedQuerie
       <Button look="quiet" onClick={() => setOpened('list')}>
         Saved queries
       </Button>
-      <Button onClick={() => void save()} disabled={node.query.trim() === ''}>
-        Save
-      </Button>
+      {may_edit && (
+        <Button onClick={() => void save()} disabled={node.query.trim() === ''}>
+          Save
+        </Button>
+      )}
       {opened === 'list' && (
         <SavedList
           onClose={close}

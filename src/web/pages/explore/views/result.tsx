@@ -17,8 +17,9 @@ import { EmptyNote } from '../../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../../parts/notes/loaded.tsx'
 import { Progress } from '../../../parts/notes/progress.tsx'
 import { SkeletonBlock } from '../../../parts/notes/skeleton.tsx'
+import type { MenuItem } from '../../../parts/overlays/menu.tsx'
 import { useKeys } from '../../../state/keys.ts'
-import { useProject } from '../../../state/project.tsx'
+import { useMayEdit, useProject } from '../../../state/project.tsx'
 import { useParam } from '../../../state/url.ts'
 import { BreakdownTotal } from '../editor/breakdown-total.tsx'
 import type { EditorProps } from '../editor/kind-settings.tsx'
@@ -107,7 +108,7 @@ function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
           }
           picture={picture}
           has_button
-          items={[{ text: 'Add a note', icon: 'note', onSelect: () => onNote('new') }]}
+          items={useNoteItems(() => onNote('new'))}
         />
       </div>
       {progress !== null && <Progress progress={progress} onCancel={cancel} />}
@@ -133,6 +134,10 @@ function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
       )}
     </div>
   )
+}
+
+function useNoteItems(onSelect: () => void): readonly MenuItem[] {
+  return useMayEdit('annotation') ? [{ text: 'Add a note', icon: 'note', onSelect }] : []
 }
 
 function isCancelled(error: unknown): boolean {

@@ -1,0 +1,91 @@
+/** The pages of a member with the right to read everything and to change nothing: they offer no change. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { HAS_BROWSER, openBrowser } from '../flows/clients/browser.ts'
+import { limitTests } from '../long-tests.ts'
+import { fillPages, type PageIds } from './every-page.ts'
+import { type Interface, openInterface, settle } from './interface.ts'
+
+limitTests(120_000)
+
+const KINDS = [
+  'alert',
+  'annotation',
+  'dashboard',
+  'group',
+  'insight',
+  'person',
+  'sharing_configuration',
+  'subscription',
+] as const
+
+/** Buttons that begin a change, and menus that have nothing else. */
+const CHANGES =
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Actions of the (person|group))$/
+
+describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
+  let ui: Interface
+  let ids: PageIds
+  let member: string
+  let context: BrowserContext
+  let browser: Browser
+
+  beforeAll(async () => {
+    ui = await openInterface({ demo_persons: 10 })
+    browser = await openBrowser()
+    ids = await fillPages(ui)
+    for (const resource of KINDS) {
+      await ui.api(`/api/projects/${ui.project}/global_access_controls/`, {
+        method: 'PUT',
+        body: JSON.stringify({ resource, access_level: 'viewer' }),
+      })
+    }
+    const { link } = (await ui.api('/api/organizations/@current/invites/', {
+      method: 'POST',
+      body: JSON.stringify({ first_name: 'Vera' }),
+    })) as { readonly link: string }
+    context = await browser.newContext({ baseURL: ui.server.url })
+    const data = { first_name: 'Vera', email: 'vera@example.com', password: 'looks at everything' }
+    const path = `/api/signup/${link.split('#').at(-1)}/`
+    const joined = await context.request.post(path, { headers: { 'X-Tidemark': '1' }, data })
+    expect(joined.status()).toBe(201)
+    member = ((await joined.json()) as { readonly user: { readonly uuid: string } }).user.uuid
+  })
+  afterAll(async () => {
+    await ui.api(`/api/organizations/@current/members/${member}/`, { method: 'DELETE' })
+    await browser?.close()
+    await ui[Symbol.asyncDispose]()
+  })
+
+  test('is offered no change', async () => {
+    const page = await context.newPage()
+    const refused: string[] = []
+    page.on('response', (response) => {
+      if (response.status() === 403) refused.push(response.url())
+    })
+    const root = `/p/${ui.project}`
+    const changed = encodeURIComponent(JSON.stringify({ kind: 'LifecycleQuery', series: [] }))
+    const offered: Record<string, readonly string[]> = {}
+    for (const path of [
+      '/boards',
+      '/boards?show=insights',
+      `/boards/${ids.board_id}?from=-7d`,
+      `/insights/${ids.insight_id}#q=${changed}`,
+      '/alerts',
+      `/persons/${ids.person_id}?view=merges`,
+      `/persons/group/0/${encodeURIComponent(ids.group_key)}`,
+      '/sql',
+    ]) {
+      await page.goto('about:blank')
+      await page.goto(root + path)
+      await page.locator('h1').waitFor()
+      await settle(page)
+      const names = await page
+        .getByRole('button')
+        .evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.textContent ?? ''))
+      offered[path] = names.filter((name) => CHANGES.test(name.trim()))
+    }
+    expect(Object.entries(offered).filter(([, names]) => names.length > 0)).toEqual([])
+    expect(refused).toEqual([])
+  })
+})
