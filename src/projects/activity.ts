@@ -1,5 +1,5 @@
 /** The activity log: an entry with the changed fields for every change made through the API, read in pages. */
-import { and, count, desc, eq, isNull, notInArray } from 'drizzle-orm'
+import { and, count, desc, eq, inArray, isNull, notInArray, or, sql } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type Json, json, timestamp, users } from './tables.ts'
@@ -69,8 +69,10 @@ export type ActivityQuery = {
   readonly project_id: number | null
   /** Required without a project. */
   readonly organization_id?: string
-  /** Null selects all kinds of items. */
-  readonly scope: ActivityScope | null
+  /** Kinds of items; none selects all. */
+  readonly scopes: readonly string[]
+  /** The id or the UUID of a user; null selects changes by anybody. */
+  readonly user: string | null
   /** Kinds that are left out. */
   readonly hidden?: readonly ActivityScope[]
   /**
@@ -123,12 +125,19 @@ function shorten(value: Json, chars_max: number): Json {
   return `${written.slice(0, START_CHARS).toWellFormed()}… (${written.length} characters)`
 }
 
-/** A page of entries in the form of the API, newest first, with the total number. */
+/** An entry as its readers may see it. */
+type ShownActivity = Omit<typeof activity_log.$inferSelect, 'detail' | 'id' | 'project_id'> & {
+  readonly id: string
+  readonly detail: object
+}
+
+/** A page of entries, newest first, with the total number. */
 export function listActivity(
   db: ControlDB,
   activity_query: ActivityQuery,
-): { readonly results: readonly object[]; readonly total_count: number } {
-  const { project_id, organization_id, scope, hidden = [], item_id, page, limit } = activity_query
+): { readonly results: readonly ShownActivity[]; readonly total_count: number } {
+  const { project_id, organization_id, scopes, user, hidden = [], item_id } = activity_query
+  const { page, limit } = activity_query
   const query = and(
     project_id === null
       ? and(
@@ -136,30 +145,32 @@ export function listActivity(
           isNull(activity_log.project_id),
         )
       : eq(activity_log.project_id, project_id),
-    scope === null ? undefined : eq(activity_log.scope, scope),
+    scopes.length === 0 ? undefined : inArray(activity_log.scope, [...scopes]),
+    user === null ? undefined : inArray(activity_log.user_id, idsOf(db, user)),
     hidden.length === 0 ? undefined : notInArray(activity_log.scope, [...hidden]),
     item_id === null ? undefined : eq(activity_log.item_id, item_id),
   )
   const rows = db
     .select()
     .from(activity_log)
-    .leftJoin(users, eq(users.id, activity_log.user_id))
     .where(query)
     .orderBy(desc(activity_log.id))
     .limit(limit)
     .offset((page - 1) * limit)
     .all()
   const total = db.select({ total: count() }).from(activity_log).where(query).get()?.total ?? 0
-  const results = rows.map(({ activity_log: entry, users: user }) => ({
+  const results = rows.map(({ project_id: _project, ...entry }) => ({
+    ...entry,
     id: String(entry.id),
-    user: user && { first_name: user.first_name, email: user.email ?? '' },
-    activity: entry.activity,
-    scope: entry.scope,
-    item_id: entry.item_id,
     detail: shownDetail(entry, activity_query.showsValues),
-    created_at: entry.created_at,
   }))
   return { results, total_count: total }
+}
+
+/** The ids of the user with this id or UUID. */
+function idsOf(db: ControlDB, user: string) {
+  const its = or(eq(users.uuid, user.toLowerCase()), eq(sql`cast(${users.id} as text)`, user))
+  return db.select({ id: users.id }).from(users).where(its)
 }
 
 /** The detail of an entry, without values that the caller may not read. */

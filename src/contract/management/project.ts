@@ -10,6 +10,7 @@ import {
   Uuid,
   Whole,
 } from '../common.ts'
+import { NullableUser } from '../user-basic.ts'
 
 const ADDRESS_LENGTH_MAX = 200
 const WEBHOOK_LENGTH_MAX = 500
@@ -166,7 +167,11 @@ export const ResourceAccessBody = t.Object(
 /** One entry of an activity log. */
 const ActivityEntry = t.Object({
   id: t.String(),
-  user: t.Nullable(t.Object({ first_name: t.String(), email: t.String() })),
+  user: NullableUser,
+  organization_id: Uuid,
+  unread: t.Boolean(),
+  was_impersonated: t.Boolean(),
+  is_system: t.Boolean(),
   activity: t.String(),
   scope: t.String(),
   item_id: t.String(),
@@ -210,6 +215,17 @@ export const ActivityQuery = t.Object({
   limit: t.Optional(Whole),
   scope: t.Optional(t.String()),
   item_id: t.Optional(t.String()),
+})
+
+/** Query parameters of the log of a project or an organization. */
+export const ActivityLogQuery = t.Object({
+  ...ActivityQuery.properties,
+  /** The same as `limit`. */
+  page_size: t.Optional(Whole),
+  /** Kinds of items, with commas between them. */
+  scopes: t.Optional(t.String()),
+  /** The id or the UUID of a user. */
+  user: t.Optional(t.String()),
 })
 
 /** A project and the progress of its demo data. */

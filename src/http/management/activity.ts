@@ -14,9 +14,12 @@ import { type NeededRight, RESOURCE_OF } from '../../projects/rights/ways.ts'
 import { pathOf, queryOf } from '../addresses.ts'
 import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
+import { authorFinder } from '../callers/authors.ts'
 import type { OfProject } from '../route.ts'
 
 const LIMIT_DEFAULT = 10
+/** Entries per page of a whole log, as on PostHog, where those of one object have ten. */
+export const LOG_LIMIT_DEFAULT = 100
 /** The most entries per page; an entry has 32 KiB at most. */
 const LIMIT_MAX = 250
 const PAGE_MAX = 1_000_000
@@ -25,6 +28,7 @@ type About = Pick<ActivityQuery, 'hidden' | 'organization_id' | 'project_id'> & 
   readonly rights: Rights
   readonly scope?: ActivityScope
   readonly item_id?: string
+  readonly limit_default?: number
 }
 
 type ActivityCall = OfProject & { readonly caller: Caller; readonly request: Request }
@@ -36,7 +40,7 @@ type ActivityCall = OfProject & { readonly caller: Caller; readonly request: Req
 export function projectActivity(
   app: AppContext,
   call: ActivityCall,
-  about: Pick<About, 'item_id' | 'scope'> = {},
+  about: Pick<About, 'item_id' | 'limit_default' | 'scope'> = {},
 ) {
   const { id: project_id, organization_id } = call.project
   const rights = rightsAt(app.control, call.caller, call)
@@ -75,13 +79,20 @@ function showsValues(rights: Rights): ActivityQuery['showsValues'] {
 const NAMED_BY_PROPERTIES: ReadonlySet<ActivityScope> = new Set(['Group', 'Person'])
 
 /** Returns the requested page; the request chooses scope and item where `about` leaves them open. */
-export function activityPage(app: AppContext, request: Request, { rights, ...about }: About) {
-  const limit = numberOf(request, 'limit', LIMIT_DEFAULT, LIMIT_MAX)
+export function activityPage(
+  app: AppContext,
+  request: Request,
+  { rights, scope, limit_default = LIMIT_DEFAULT, ...about }: About,
+) {
+  const page_size = numberOf(request, 'page_size', limit_default, LIMIT_MAX)
+  const limit = numberOf(request, 'limit', page_size, LIMIT_MAX)
   const page = numberOf(request, 'page', 1, PAGE_MAX)
+  const nameAuthor = authorFinder(app)
   const { results, total_count } = listActivity(app.control, {
     ...about,
     showsValues: showsValues(rights),
-    scope: about.scope ?? (queryValue(request, 'scope') as ActivityScope | null),
+    scopes: scope === undefined ? scopesIn(request) : [scope],
+    user: queryValue(request, 'user') || null,
     item_id: about.item_id ?? queryValue(request, 'item_id'),
     page,
     limit,
@@ -92,11 +103,24 @@ export function activityPage(app: AppContext, request: Request, { rights, ...abo
     return `${app.publicUrl()}${pathOf(request.url)}?${query.toString()}`
   }
   return {
-    results,
+    results: results.map(({ user_id, ...entry }) => ({
+      ...entry,
+      user: nameAuthor(user_id),
+      unread: false,
+      was_impersonated: false,
+      is_system: user_id === null,
+    })),
     next: page * limit < total_count ? address(page + 1) : null,
     previous: page > 1 ? address(page - 1) : null,
     total_count,
   }
+}
+
+/** The kinds of items that a request names: `scope` names one, `scopes` several, with commas or repeated. */
+function scopesIn(request: Request): readonly string[] {
+  const query = new URLSearchParams(queryOf(request.url))
+  const named = [...query.getAll('scope'), ...query.getAll('scopes')]
+  return named.flatMap((text) => text.split(',')).filter((scope) => scope !== '')
 }
 
 function numberOf(request: Request, name: string, fallback: number, max: number): number {

@@ -6,7 +6,7 @@ import {
   OrganizationChange,
   OrganizationPage,
 } from '../../contract/management/organization.ts'
-import { ActivityAnswer, ActivityQuery } from '../../contract/management/project.ts'
+import { ActivityAnswer, ActivityLogQuery } from '../../contract/management/project.ts'
 import { Refusal } from '../../errors.ts'
 import {
   countMembers,
@@ -31,7 +31,7 @@ import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { callerRoute, organizationRoute } from '../route.ts'
-import { activityPage } from './activity.ts'
+import { activityPage, LOG_LIMIT_DEFAULT } from './activity.ts'
 import { serializeProjectListItem } from './projects.ts'
 
 const CHANGE_METHODS = ['PATCH', 'PUT'] as const
@@ -116,13 +116,13 @@ export const ORGANIZATION_ROUTES = [
     path: 'activity_log/',
     scope: 'activity_log:read',
     summary: 'Read what was changed of an organization, its members and their keys, newest first.',
-    query: ActivityQuery,
+    query: ActivityLogQuery,
     answers: { 200: ActivityAnswer },
     answer: (app, { request, caller, organization, level }) => {
       requireLevel(level, ADMIN)
       const rights = { scopes: caller.scopes, levels: null }
-      const about = { organization_id: organization.id, project_id: null, rights }
-      const page = activityPage(app, request, about)
+      const of = { organization_id: organization.id, project_id: null, rights }
+      const page = activityPage(app, request, { ...of, limit_default: LOG_LIMIT_DEFAULT })
       return answerJson({ ...page, count: page.total_count })
     },
   }),

@@ -2,6 +2,7 @@
 import {
   AccessBody,
   ActivityAnswer,
+  ActivityLogQuery,
   ActivityQuery,
   IntentBody,
   ProjectAccessAnswer,
@@ -36,7 +37,7 @@ import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { everyProjectRoute, type OfProject, type RouteCall } from '../route.ts'
-import { projectActivity } from './activity.ts'
+import { LOG_LIMIT_DEFAULT, projectActivity } from './activity.ts'
 import { serializeProject } from './projects.ts'
 
 export const PROJECT_ACTION_ROUTES = [
@@ -103,10 +104,10 @@ export const PROJECT_ACTION_ROUTES = [
     path: 'activity_log/',
     scope: 'activity_log:read',
     summary: 'Read what was changed of anything in a project, newest first.',
-    query: ActivityQuery,
+    query: ActivityLogQuery,
     answers: { 200: ActivityAnswer },
     answer: (app, call) => {
-      const page = projectActivity(app, call)
+      const page = projectActivity(app, call, { limit_default: LOG_LIMIT_DEFAULT })
       return answerJson({ ...page, count: page.total_count })
     },
   }),

@@ -572,6 +572,37 @@ test('flags that are hidden from a member in one project are on no road through 
   await ask(owner, `DELETE /api/projects/${hidden}/`)
 })
 
+test('the log of a project is narrowed by kinds and by who made a change', async () => {
+  const member = await join(8)
+  const path = '/api/projects/1/'
+  await ask(member.key, `POST ${path}actions/`, { name: 'of the member' })
+  await ask(member.key, `POST ${path}annotations/`, { content: 'of the member' })
+  await ask(owner, `POST ${path}actions/`, { name: 'of the owner' })
+  const { json: me } = await ask(member.key, 'GET /api/users/@me/')
+  const list = async (search: string) => {
+    const { json } = await ask(owner, `GET ${path}activity_log/?${search}`)
+    return json['results'] as readonly Readonly<Record<string, unknown>>[]
+  }
+  for (const user of [me['id'], me['uuid']]) {
+    const entries = await list(`user=${String(user)}&scopes=Action,Cohort`)
+    expect(entries).toMatchObject([
+      {
+        scope: 'Action',
+        detail: { name: 'of the member' },
+        user: { id: me['id'], uuid: me['uuid'], email: me['email'] },
+        organization_id: expect.any(String),
+        unread: false,
+        was_impersonated: false,
+        is_system: false,
+      },
+    ])
+  }
+  const both = await list('scopes=Action&scopes=Annotation&page_size=3')
+  const scopes = both.map(({ scope }) => scope)
+  expect(scopes).toEqual(['Action', 'Annotation', 'Action'])
+  expect(await list('user=999999')).toEqual([])
+})
+
 test('what is hidden from a member is in no log of theirs', async () => {
   const member = await join(1)
   const path = '/api/projects/1/'
