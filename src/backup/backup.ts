@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath, syncPath } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
+import { requireComplete } from '../storage/process/incomplete-marker.ts'
 import { openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { type BackedUp, DATABASES, measure, writeChecksums } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
@@ -30,8 +31,9 @@ export async function takeBackup(options: BackupRequest, now: Date): Promise<Bac
   return fillFolder(options.folder, () => backUpInto(options, now))
 }
 
-/** Throws a BackupFault for a folder that is no data folder. */
+/** Throws for a folder that is no data folder, or a half restored one. */
 export function requireData(data_dir: string): void {
+  requireComplete(data_dir)
   if (existsSync(join(data_dir, 'events.db'))) return
   throw new BackupFault(`${data_dir} holds no Tidemark data`)
 }

@@ -6,7 +6,7 @@ import { errorMessage } from '../error-message.ts'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath, sha256Of } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
-import { UNFINISHED_MARK } from '../storage/process/incomplete-marker.ts'
+import { isIncomplete, UNFINISHED_MARK } from '../storage/process/incomplete-marker.ts'
 import { isUnopened, openReader } from '../storage/sqlite/sqlite.ts'
 import { DATABASES, findChecksums, findFault } from './contents.ts'
 
@@ -26,6 +26,10 @@ type Diagnosis = {
 export async function findFaults(data_dir: string): Promise<Diagnosis> {
   if (isUnserved(data_dir)) {
     const fault = 'holds no events: no server has run on it, and none was restored into it'
+    return { findings: [{ subject: data_dir, fault }], files: 0, events_in_files: 0 }
+  }
+  if (isIncomplete(data_dir)) {
+    const fault = 'is not whole: its restore or backup was cut off'
     return { findings: [{ subject: data_dir, fault }], files: 0, events_in_files: 0 }
   }
   const findings: DataFault[] = []

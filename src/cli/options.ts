@@ -11,6 +11,7 @@ import {
   SETTINGS,
 } from '../config.ts'
 import { type Control, openControl } from '../storage/control/control-db.ts'
+import { requireComplete } from '../storage/process/incomplete-marker.ts'
 import { findHolder } from '../storage/process/lock.ts'
 
 /** The options of every command that reads or changes stored data. */
@@ -75,6 +76,7 @@ export function withControlDB<Result>(
   missing: 'create' | 'refuse' = 'refuse',
 ): Result {
   const data_dir = readDataDir(options.dataDir)
+  requireComplete(data_dir)
   if (!existsSync(join(data_dir, 'control.db'))) {
     if (missing === 'refuse') {
       throw new NoData(`${data_dir} holds no Tidemark data: name another folder with --data-dir`)

@@ -208,6 +208,29 @@ describe('the command line', () => {
     }
   })
 
+  test('reads and changes nothing of a folder whose restore was cut off', async () => {
+    const { id } = await made('organization', 'create', 'Acme')
+    await made('project', 'create', '--organization', String(id), 'Web shop')
+    const backup = join(folder, 'backup')
+    writeFileSync(join(data_dir, 'tidemark-unfinished'), '')
+    const err = `error: ${data_dir} is not whole: its restore was cut off. Restore it again.\n`
+    for (const command of [
+      ['organization', 'create', 'Lost'],
+      ['user', 'list'],
+      ['backup', backup],
+      ['export', '--project', '1', join(folder, 'export')],
+      ['serve'],
+    ]) {
+      const ran = await run([...command, '--data-dir', data_dir])
+      expect({ command, ...ran }).toEqual({ command, exit_code: 1, out: '', err })
+    }
+    expect(readdirSync(folder)).toEqual(['data'])
+    expect(readdirSync(data_dir).toSorted()).toEqual(['control.db', 'tidemark-unfinished'])
+    const examined = await run(['doctor', '--data-dir', data_dir])
+    expect(examined.exit_code).toBe(1)
+    expect(examined.out).toStartWith(`${data_dir} is not whole`)
+  })
+
   test.skipIf(process.getuid?.() !== 0)(
     'leaves nothing of root in the stopped folder of another user',
     async () => {

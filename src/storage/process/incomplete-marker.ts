@@ -11,6 +11,12 @@ export function isIncomplete(folder: string): boolean {
   return existsSync(join(folder, UNFINISHED_MARK))
 }
 
+/** Throws for a data folder whose restore was cut off: the next restore empties it. */
+export function requireComplete(data_dir: string): void {
+  if (!isIncomplete(data_dir)) return
+  throw new Error(`${data_dir} is not whole: its restore was cut off. Restore it again.`)
+}
+
 /** Marks the folder as incomplete by this process; the marker is synced before anything else is written. */
 export function markIncomplete(folder: string): void {
   const mark = join(folder, UNFINISHED_MARK)

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isIncomplete } from './incomplete-marker.ts'
+import { requireComplete } from './incomplete-marker.ts'
 
 /**
  * The process that serves a data folder. `url` and `operator_key` are null until it listens: with the key, users who may
@@ -48,9 +48,7 @@ const held: Set<Database> = ((globalThis as { [HELD]?: Set<Database> })[HELD] ??
  */
 export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   mkdirSync(data_dir, { recursive: true })
-  if (isIncomplete(data_dir)) {
-    throw new Error(`${data_dir} is not whole: its restore was cut off. Restore it again.`)
-  }
+  requireComplete(data_dir)
   const db = new Database(join(data_dir, 'lock.db'), { create: true, readwrite: true })
   try {
     db.run('pragma busy_timeout = 0')
