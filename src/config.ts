@@ -138,7 +138,7 @@ export const SETTINGS = [
     flag: '--slow-query-ms <milliseconds>',
     read: wholeNumber(0, 3_600_000),
     fallback: '0',
-    help: 'time after which a computed question is logged with its HogQL, which may contain what people typed; 0 logs none',
+    help: 'time after which a computed query is logged with its HogQL, which may contain what people typed; 0 logs none',
   },
   {
     key: 'slow_query_plan',
@@ -146,7 +146,7 @@ export const SETTINGS = [
     flag: '--slow-query-plan <on|off>',
     read: oneOf(['on', 'off']),
     fallback: 'off',
-    help: "whether the engine's plan of such a question is logged too: on or off",
+    help: "whether the engine's plan of such a query is logged too: on or off",
   },
   {
     key: 'body_bytes_max',
@@ -194,7 +194,7 @@ export const SETTINGS = [
     flag: '--query-timeout-s <seconds>',
     read: wholeNumber(1, 3600),
     fallback: '60',
-    help: 'time a question may take',
+    help: 'time a query may take',
   },
   {
     key: 'query_memory_mb',
@@ -202,7 +202,7 @@ export const SETTINGS = [
     flag: '--query-memory-mb <megabytes>',
     read: wholeNumber(64, 1024 * KIB),
     fallback: '1024',
-    help: 'memory that questions of one process may use together; beyond it they spill to disk or are refused',
+    help: 'memory that queries of one process may use together; beyond it they spill to disk or are refused',
   },
   {
     key: 'query_threads',
@@ -234,7 +234,7 @@ export const SETTINGS = [
     flag: '--queries-running-max <number>',
     read: wholeNumber(1, 256),
     fallback: '4',
-    help: 'questions answered at the same time, and one more of a project of which none runs',
+    help: 'queries answered at the same time, and one more of a project of which none runs',
   },
   {
     key: 'queries_waiting_max',
@@ -242,7 +242,7 @@ export const SETTINGS = [
     flag: '--queries-waiting-max <number>',
     read: wholeNumber(0, 10_000),
     fallback: '16',
-    help: 'questions that may wait for their turn; further ones are answered 429',
+    help: 'queries that may wait for their turn; further ones are answered 429',
   },
   {
     key: 'query_cache_mb',
@@ -250,7 +250,7 @@ export const SETTINGS = [
     flag: '--query-cache-mb <megabytes>',
     read: wholeNumber(1, 1024 * 1024),
     fallback: '256',
-    help: 'answers kept to be given again, and as much for results of background questions',
+    help: 'answers kept to be given again, and as much for results of background queries',
   },
   {
     key: 'query_spill_mb',
@@ -258,7 +258,7 @@ export const SETTINGS = [
     flag: '--query-spill-mb <megabytes>',
     read: wholeNumber(16, 1024 * 1024),
     fallback: '10240',
-    help: 'disk that questions which do not fit into memory may use together; the last gigabyte is never theirs',
+    help: 'disk that queries which do not fit into memory may use together; the last gigabyte is never theirs',
   },
   {
     key: 'query_confinement',
@@ -274,7 +274,7 @@ export const SETTINGS = [
     flag: '--query-background-timeout-s <seconds>',
     read: wholeNumber(1, 24 * 3600),
     fallback: '600',
-    help: 'time a question may take in the background',
+    help: 'time a query may take in the background',
   },
   {
     key: 'queries_background_max',
@@ -282,7 +282,7 @@ export const SETTINGS = [
     flag: '--queries-background-max <number>',
     read: wholeNumber(0, 100_000),
     fallback: '1000',
-    help: 'background questions that may wait for their turn; further ones are answered 429',
+    help: 'background queries that may wait for their turn; further ones are answered 429',
   },
   {
     key: 'export_rows_max',
@@ -314,7 +314,7 @@ export const SETTINGS = [
     flag: '--queries-per-key-max <number>',
     read: wholeNumber(0, 10_000),
     fallback: '0',
-    help: 'questions one personal API key may have answered at the same time; 0 for no limit',
+    help: 'queries one personal API key may have answered at the same time; 0 for no limit',
   },
   {
     key: 'query_rate_per_minute',
@@ -322,7 +322,7 @@ export const SETTINGS = [
     flag: '--query-rate-per-minute <number>',
     read: wholeNumber(0, 1_000_000),
     fallback: '0',
-    help: 'questions one personal API key may ask in a minute, on average; 0 for no limit',
+    help: 'queries one personal API key may ask in a minute, on average; 0 for no limit',
   },
   {
     key: 'query_rate_per_hour',
@@ -330,7 +330,7 @@ export const SETTINGS = [
     flag: '--query-rate-per-hour <number>',
     read: wholeNumber(0, 10_000_000),
     fallback: '0',
-    help: 'questions one personal API key may ask in an hour, on average; 0 for no limit',
+    help: 'queries one personal API key may ask in an hour, on average; 0 for no limit',
   },
   {
     key: 'snapshot_rows',

@@ -27,7 +27,7 @@ import { openEvents } from './serve/events.ts'
 import { openFolder } from './serve/folder.ts'
 import { ANSWER_TIME_MS, type ListeningServer, listen, type Server } from './serve/listening.ts'
 import { openManagement } from './serve/management.ts'
-import { openKeyLimits, openQuestions } from './serve/questions.ts'
+import { openKeyLimits, openQueryService } from './serve/query-service.ts'
 import { isStandby, openStandby } from './serve/standby.ts'
 import { openTraces } from './serve/trace-sender.ts'
 import { watchEventLoops } from './serve/watchdog.ts'
@@ -162,7 +162,7 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
       await rooms.snapshots.close()
       await rooms.targeting.cohorts.close()
       const checked = Promise.all([alerts.close(), deliveries.close()])
-      rooms.questions.close()
+      rooms.query_service.close()
       await rooms.engine.close()
       await Promise.race([checked, Bun.sleep(ANSWER_TIME_MS)])
       await answered
@@ -210,7 +210,7 @@ function createContext(
     cohorts: rooms.targeting.cohorts,
     log_shipping: shippingSource(config, rooms.shipping),
     geoip: openGeoip(findGeoipFiles(config.geoip_database)),
-    query_service: rooms.questions,
+    query_service: rooms.query_service,
     key_limits: openKeyLimits(config, now),
     query_limits: { rows_max: config.query_rows_max },
     ...management,
@@ -289,8 +289,8 @@ async function openRooms(
   const ingest = new IngestReports(config.data_dir)
   parts.defer(() => ingest.close())
 
-  const questions = openQuestions(config, { engine, timings, log, now })
-  parts.defer(() => questions.close())
+  const query_service = openQueryService(config, { engine, timings, log, now })
+  parts.defer(() => query_service.close())
 
   const targeting = openTargeting(config.data_dir, {
     control: control.db,
@@ -298,7 +298,7 @@ async function openRooms(
     ask: eventQueryContext({
       control: control.db,
       definitions,
-      query_service: questions,
+      query_service,
       query_limits: OWN_LIMITS,
     }),
     log,
@@ -309,7 +309,7 @@ async function openRooms(
 
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest, snapshots }
-  return { control, capture, readers, targeting, engine, questions, snapshots, shipping }
+  return { control, capture, readers, targeting, engine, query_service, snapshots, shipping }
 }
 
 const captureSettings = (config: Config) => ({

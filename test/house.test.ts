@@ -55,7 +55,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'web-dev': ['web-build', 'web-pack'],
   bundle: ['web-build', 'web-pack'],
   'build-package': ['bundle'],
-  // the rooms: an event comes in, a question comes in, who may ask
+  // the rooms: an event comes in, a query comes in, who may ask
   identity: ['errors', 'storage'],
   pictures: ['errors', 'threads', 'web-files', 'web-pack'],
   plugins: ['errors', 'networks', 'projects', 'storage'],

@@ -15,7 +15,7 @@ export const CLICKHOUSE_SETTINGS = [
     flag: '--clickhouse-url <url>',
     read: readUrls,
     fallback: '',
-    help: 'address of the HTTP interface of a ClickHouse that holds the events and answers questions; for shards without copies one of each, comma-separated',
+    help: 'address of the HTTP interface of a ClickHouse that holds the events and answers queries; for shards without copies one of each, comma-separated',
   },
   {
     key: 'clickhouse_database',
@@ -55,7 +55,7 @@ export const CLICKHOUSE_SETTINGS = [
     flag: '--clickhouse-read-user <name>',
     read: readWord,
     fallback: 'tidemark_questions',
-    help: 'user as which questions are asked there: it may SELECT from the database, and nothing else',
+    help: 'user as which queries are asked there: it may SELECT from the database, and nothing else',
   },
   {
     key: 'clickhouse_read_password',
@@ -71,7 +71,7 @@ export const CLICKHOUSE_SETTINGS = [
     flag: '--clickhouse-stale-s <seconds>',
     read: wholeNumber(0, 86_400),
     fallback: '0',
-    help: 'seconds that an answer may be behind; with 0 a question waits until what was captured before it is there',
+    help: 'seconds that an answer may be behind; with 0 a query waits until what was captured before it is there',
   },
   {
     key: 'project_id_min',

@@ -50,6 +50,6 @@ export const EDGE_SETTINGS = [
     flag: '--edge-others <pass|refuse>',
     read: oneOf(['pass', 'refuse']),
     fallback: 'refuse',
-    help: 'what an edge does with questions and management: pass them on to its home, or refuse them with its address',
+    help: 'what an edge does with queries and management: pass them on to its home, or refuse them with its address',
   },
 ] as const

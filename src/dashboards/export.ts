@@ -1,4 +1,4 @@
-/** Exports: questions whose answers can be downloaded as a file for some months. */
+/** Exports: queries whose answers can be downloaded as a file for some months. */
 
 import { and, desc, eq, lt } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
@@ -22,7 +22,7 @@ const exports = sqliteTable('exports', {
   expires_at: timestamp().notNull(),
 })
 
-/** A question with the format of its answers. */
+/** A query with the format of its answers. */
 export type SavedExport = typeof exports.$inferSelect
 
 /** As long as the original keeps tables. */

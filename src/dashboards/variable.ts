@@ -121,7 +121,7 @@ function codeNameOf(name: string): string {
     .replace(/\s+/g, '_')
     .replace(/[^a-z0-9_-]/g, '')
   if (code_name !== '') return code_name
-  const detail = 'A name needs letters or digits, which questions can name it by.'
+  const detail = 'A name needs letters or digits, which queries can name it by.'
   throw new Refusal('invalid_input', detail, { attr: 'name' })
 }
 

@@ -20,6 +20,6 @@ export const INLINE_BUDGET: CompileBudget = { work_max: 4_000, nodes_max: 4_000 
 /** The refusal of a statement that a larger budget might compile. */
 export class BudgetExceeded extends Refusal {
   constructor(extras: RefusalExtras) {
-    super('invalid_input', 'The question is too large', { attr: 'query', ...extras })
+    super('invalid_input', 'The query is too large', { attr: 'query', ...extras })
   }
 }

@@ -30,7 +30,7 @@ export function operatorEndpoints(app: AppContext): readonly Endpoint[] {
       answer(request, { id }) {
         requireOperator(request)
         if (app.query_service.cancelRunning(id ?? '')) return new Response(null, { status: 204 })
-        throw new Refusal('not_found', 'No such question runs.')
+        throw new Refusal('not_found', 'No such query runs.')
       },
     },
   ]

@@ -84,21 +84,17 @@ export type InsightList = {
 }
 
 /** One kind of insight query. */
-export type InsightKind<Question> = {
+export type InsightKind<Query> = {
   /**
    * The range for caching. Called for every query, also for those answered from the cache. Refuses
    * texts that are not dates.
    */
-  readonly rangeOf: (query: Question, dates: InsightDates) => InsightRange
+  readonly rangeOf: (query: Query, dates: InsightDates) => InsightRange
   /** Runs the trees it needs and builds the answer. Refuses (`invalid_input`) invalid queries. */
-  readonly answer: (
-    query: Question,
-    context: InsightContext,
-    ask: RunTree,
-  ) => Promise<InsightAnswer>
+  readonly answer: (query: Query, context: InsightContext, ask: RunTree) => Promise<InsightAnswer>
   /** For lists: the same as one query of any length; null for lists that show whole objects. */
   readonly list?: (
-    query: Question,
+    query: Query,
     context: InsightContext,
     ask: RunTree,
   ) => Promise<InsightList | null>

@@ -27,9 +27,9 @@ import { openClaims } from './home-store.ts'
 /** The part of an engine that the rest of the server uses. */
 type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
 
-/** The longest time that a question waits for ClickHouse to have the events captured before it. */
+/** The longest time that a query waits for ClickHouse to have the events captured before it. */
 const FRESH_MS_MAX = 2000
-/** Rows that one question may read there. */
+/** Rows that one query may read there. */
 const ROWS_READ_MAX = 10_000_000_000
 
 type ClickHouseParts = {
@@ -226,7 +226,7 @@ function openEngine(
   const fresh = new FreshEngine(asking, (project_id) => shipper.waitForProject(project_id, terms))
   return {
     ask: (query, options) => fresh.ask(query, options),
-    // Few of its questions need the process of this machine.
+    // Few of its queries need the process of this machine.
     wake: () => undefined,
     close: async () => {
       asking.close()

@@ -1,4 +1,4 @@
-/** Opens the store that holds the events and answers questions: this machine, or ClickHouse. */
+/** Opens the store that holds the events and answers queries: this machine, or ClickHouse. */
 import type { Config } from '../config.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
@@ -16,7 +16,7 @@ type EventParts = {
   readonly log: Log
 }
 
-/** An engine that answers questions, and the job that takes events out of the log. Close the job first, both before ingestion. */
+/** An engine that answers queries, and the job that takes events out of the log. Close the job first, both before ingestion. */
 export type EventHolder = {
   readonly engine: Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
   readonly snapshots: Pick<SnapshotJob, 'close' | 'forgetProject' | 'start' | 'work'>

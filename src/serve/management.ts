@@ -27,13 +27,13 @@ type ManagementParts = {
   readonly control: Control
   readonly capture: Capture
   readonly snapshots: EventHolder['snapshots']
-  readonly questions: RemovalParts['questions']
+  readonly query_service: RemovalParts['query_service']
   readonly targeting: Targeting
 }
 
 /** Starts destinations, backups, and removals that the last run left over. events.db must exist. */
 export function openManagement(
-  { config, log, now, control, capture, snapshots, questions, targeting }: ManagementParts,
+  { config, log, now, control, capture, snapshots, query_service, targeting }: ManagementParts,
   parts: AsyncDisposableStack,
 ): Pick<
   AppContext,
@@ -71,7 +71,7 @@ export function openManagement(
   parts.defer(() => backups?.close())
   backups?.start()
 
-  const removal = openRemoval({ control, capture, snapshots, questions, log })
+  const removal = openRemoval({ control, capture, snapshots, query_service, log })
   removal.finish()
   const limits = { running_max: 0, per_minute: config.api_rate_per_minute, per_hour: 0 }
   return {

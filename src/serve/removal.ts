@@ -20,7 +20,7 @@ export type RemovalParts = {
   readonly control: Control
   readonly capture: Pick<Capture, 'forgetProject'>
   readonly snapshots: Pick<SnapshotJob, 'forgetProject'>
-  readonly questions: Pick<QueryService, 'dropProject'>
+  readonly query_service: Pick<QueryService, 'dropProject'>
   readonly log: Log
 }
 
@@ -29,12 +29,12 @@ export function openRemoval({
   control,
   capture,
   snapshots,
-  questions,
+  query_service,
   log,
 }: RemovalParts): ProjectRemoval {
   const remove = async (project_id: number): Promise<boolean> => {
     try {
-      questions.dropProject(project_id)
+      query_service.dropProject(project_id)
       await capture.forgetProject(project_id)
       await snapshots.forgetProject(project_id)
       log.info({ project_id }, 'the data of a deleted project is removed')

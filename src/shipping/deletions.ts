@@ -10,11 +10,11 @@ const DELETED_AT_ONCE = {
   lightweight_deletes_sync: 2,
   mutations_sync: 2,
   allow_nondeterministic_mutations: 1,
-  // A user's profile may have a limit for questions, which a deletion from billions of rows exceeds.
+  // A user's profile may have a limit for queries, which a deletion from billions of rows exceeds.
   max_execution_time: 0,
 }
 
-/** A mark on the ids of a removal: from `begun` to `done`, no question reads an event of theirs. */
+/** A mark on the ids of a removal: from `begun` to `done`, no query reads an event of theirs. */
 type RemovalMark = 'begun' | 'done'
 
 /** The rows of a mark, one for each id: that with the higher change is the truth. */

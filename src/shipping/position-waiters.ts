@@ -1,11 +1,11 @@
-/** Questions that wait until ClickHouse has the events committed before they were asked. */
+/** Queries that wait until ClickHouse has the events committed before they were asked. */
 
 /** A position in the log, and in the writes to rows of persons. */
 export type LogPosition = { readonly seq: number; readonly change: number }
 
 type PositionWaiter = LogPosition & { readonly resolve: (is_reached: boolean) => void }
 
-/** No more than there may be questions: each waits for two seconds at most. */
+/** No more than there may be queries: each waits for two seconds at most. */
 export class PositionWaiters {
   readonly #waiting = new Set<PositionWaiter>()
 

@@ -21,7 +21,7 @@ const ONE_BLOCK = {
 /** Answered when it is stored, on every shard that gets a part. */
 const STORED_AT_ONCE = { async_insert: 0, distributed_foreground_insert: 1 }
 
-/** On more than one copy of a shard, where there are any, and in the order in which questions ask. */
+/** On more than one copy of a shard, where there are any, and in the order in which queries ask. */
 const ON_COPIES = { insert_quorum: 'auto', insert_quorum_parallel: 0 }
 
 /** The settings of an INSERT that must be there when it is answered. */

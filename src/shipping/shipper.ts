@@ -80,7 +80,7 @@ type ShippingContext = {
 const ROWS_MAX = 50_000
 /** Batches of one round: persons that changed meanwhile wait no longer. */
 const ROUND_BATCHES_MAX = 8
-/** The pause between two rounds. A question that waits for events ends it. */
+/** The pause between two rounds. A query that waits for events ends it. */
 const ROUND_PAUSE_MS = 2000
 /** Older batches are compared with the rows in ClickHouse: other folders' inserts may have displaced their tokens. */
 const CHECK_AFTER_MS = 60_000
@@ -115,7 +115,7 @@ type ShippingRound = {
   /** The newest commit when the round began. */
   readonly target: LogPosition
   readonly position: () => ShippingPosition
-  /** Tells waiting questions of a new position. */
+  /** Tells waiting queries of a new position. */
   readonly onMoved: () => void
   readonly expiry: { at_ms: number }
 }
@@ -252,7 +252,7 @@ export class Shipper {
       } catch (error) {
         if (this.#closing.signal.aborted) return
         const reason = errorMessage(error)
-        // Each waiting question tries at once: one line a reason, not one a question.
+        // Each waiting query tries at once: one line a reason, not one a query.
         if (reason !== this.#failure)
           this.#context.log.error({ err: error }, 'events could not be sent to ClickHouse')
         this.#failure = reason
@@ -307,7 +307,7 @@ export class Shipper {
   }
 }
 
-/** The position that a question of a project waits for; null when ClickHouse has everything of the project. */
+/** The position that a query of a project waits for; null when ClickHouse has everything of the project. */
 function findNeeded(
   db: Database,
   project_id: number,
@@ -333,7 +333,7 @@ function mayHaveEvents(
   return found !== null
 }
 
-/** The most events of other projects that a question passes over to find out that it need not wait. */
+/** The most events of other projects that a query passes over to find out that it need not wait. */
 const SCANNED_MAX = 20_000
 
 /** A server that was away when this one started may be too old, or have another schema. */
@@ -466,7 +466,7 @@ async function sendOld(
   await sendMissing(context.nodes, child, batch, stored)
 }
 
-/** Log → shards → row of events.db. Until the last one, questions read no event of these persons. */
+/** Log → shards → row of events.db. Until the last one, queries read no event of these persons. */
 async function finishRemovals({ context, db, position }: ShippingRound): Promise<void> {
   for (const removal of listPendingRemovals(db)) {
     if (removal.up_to_seq > position().shipped_seq) continue

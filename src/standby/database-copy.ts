@@ -46,7 +46,7 @@ import {
 
 /** The file is compared and copied in parts of this size. */
 const PART_BYTES = MIB
-/** Parts that are copied between two questions for the log. */
+/** Parts that are copied between two queries for the log. */
 const PARTS_TOGETHER = 8
 /**
  * The salts of a log without a frame. They are the same after each start of the primary until it writes, so they prove

@@ -1,4 +1,4 @@
-/** HogQL questions that grow: each construct of the language, doubled. */
+/** HogQL queries that grow: each construct of the language, doubled. */
 import { memoizeValue } from '../../src/memoize.ts'
 import { type Attack, BODY_LENGTH_MAX, doubled, type Sent } from './attack.ts'
 
@@ -10,7 +10,7 @@ const many = (count: number, part: string | ((index: number) => string), between
 const nested = (count: number, before: string, inner: string, after: string): string =>
   before.repeat(count) + inner + after.repeat(count)
 
-/** A question of a size, by the construct that grows. */
+/** A query of a size, by the construct that grows. */
 const CONSTRUCTS: Readonly<Record<string, (size: number) => string>> = {
   columns: (n) => `select ${many(n, 'event')} from events`,
   'columns under names': (n) => `select ${many(n, (i) => `event as e${i}`)} from events`,
@@ -136,7 +136,7 @@ function fittingSizes(of: (size: number) => string, size_max: number): readonly 
   return end === -1 ? sizes : sizes.slice(0, end)
 }
 
-function questionOf(query: string): Sent {
+function queryOf(query: string): Sent {
   const body = JSON.stringify({ query: { kind: 'HogQLQuery', query }, refresh: 'force_blocking' })
   return { method: 'POST', path: '/api/projects/1/query/', body }
 }
@@ -160,7 +160,7 @@ function growingAttack(
 
 /** One attack for each construct; sizes end where the text is as long as a body may be. */
 export const HOGQL_ATTACKS: readonly Attack[] = Object.entries(CONSTRUCTS).map(([name, of]) =>
-  growingAttack(`HogQL: ${name}`, of, 512 * 1024, questionOf),
+  growingAttack(`HogQL: ${name}`, of, 512 * 1024, queryOf),
 )
 
 /** Formulas and other texts that the kinds of queries read, besides HogQL. */

@@ -67,11 +67,11 @@ const KINDS: readonly Kind[] = [
     ],
   },
   {
-    name: 'cached question',
+    name: 'cached query',
     request: (_count, project_id) => ask(project_id, 'select 1 as cached', 'blocking'),
   },
   {
-    name: 'computed question',
+    name: 'computed query',
     request: (count, project_id) => ask(project_id, `select ${count} as fresh`, 'force_blocking'),
   },
 ]

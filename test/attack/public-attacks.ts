@@ -63,7 +63,7 @@ const EVENT_MEMBERS = [
   'library',
 ]
 
-/** Properties that something reads: of ingestion, lists, or questions. */
+/** Properties that something reads: of ingestion, lists, or queries. */
 const EVENT_PROPERTIES = [
   '$elements_chain',
   '$elements',

@@ -1,4 +1,4 @@
-/** What decide is measured with: fifty flags made through the API, people captured, and questions about them. */
+/** What decide is measured with: fifty flags made through the API, people captured, and queries about them. */
 import { PERSONAL_API_KEY } from '../flows/processes/server.ts'
 import { someDefinitions, somePerson } from './flags.ts'
 import { SIZES } from './sizes.ts'
@@ -43,11 +43,11 @@ export async function fillServer(url: string, token: string, persons: number): P
   }
 }
 
-/** A question about one of the people, with the properties they have or without. */
-export function someQuestion(token: string, number: number, has_properties: boolean): object {
+/** A query about one of the people, with the properties they have or without. */
+export function someQuery(token: string, number: number, has_properties: boolean): object {
   const { distinct_id, person_properties } = somePerson(number)
-  const question = { token, distinct_id, geoip_disable: true }
-  return has_properties ? { ...question, person_properties } : question
+  const query = { token, distinct_id, geoip_disable: true }
+  return has_properties ? { ...query, person_properties } : query
 }
 
 async function send(url: string, body: object): Promise<void> {

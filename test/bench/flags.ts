@@ -12,10 +12,10 @@ export type FlagRates = {
   readonly posthog_node: number
 }
 
-type Question = readonly [key: string, operator: string, value: (number: number) => unknown]
+type Query = readonly [key: string, operator: string, value: (number: number) => unknown]
 
 /** What the filters ask; `number` makes every filter of the project a different one. */
-const QUESTIONS: readonly Question[] = [
+const QUERIES: readonly Query[] = [
   ['plan', 'exact', (number) => ['pro', 'team', `plan-${number}`]],
   ['country', 'exact', (number) => ['DE', `C${number}`]],
   ['email', 'icontains', (number) => `@example.co${number % 2 === 0 ? 'm' : ''}`],
@@ -49,11 +49,7 @@ export function someDefinitions(): StoredDefinitions {
 }
 
 function someFilter(number: number, index: number): Record<string, unknown> {
-  const [key, operator, valueFor] = QUESTIONS[(number + index) % QUESTIONS.length] ?? [
-    '',
-    '',
-    String,
-  ]
+  const [key, operator, valueFor] = QUERIES[(number + index) % QUERIES.length] ?? ['', '', String]
   return { key, operator, type: 'person', value: valueFor(number) }
 }
 

@@ -1,5 +1,5 @@
 /**
- * `bun run bench:flights`: questions and insights about three million real flights, which have four small properties,
+ * `bun run bench:flights`: queries and insights about three million real flights, which have four small properties,
  * beside SQL over a Parquet file of the same rows. A flight's person is its route.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ import {
 const SOURCE = join(import.meta.dir, '../../node_modules/vega-datasets/data/flights-3m.parquet')
 const FLIGHTS = 3_000_000
 const SLICE = 500_000
-/** Questions about the last days are asked as of the end of the data. */
+/** Queries about the last days are asked as of the end of the data. */
 const END_US = Date.UTC(2001, 6, 1, 0, 1) * 1000
 const AMPLE_MS = 600_000
 
@@ -104,11 +104,11 @@ async function makeHandFile(connection: DuckDBConnection, file: string): Promise
 
 /** The figures of an insight's series, one row for each bucket of each series. */
 async function askInsight(
-  question: (typeof FLIGHT_INSIGHTS)[number]['question'],
+  query: (typeof FLIGHT_INSIGHTS)[number]['query'],
   engine: QueryEngine,
   context: QueryContext,
 ): Promise<string> {
-  const answer = await prepareInsight(question, context).compute(
+  const answer = await prepareInsight(query, context).compute(
     (sent) => engine.ask(sent, { timeout_ms: AMPLE_MS }),
     new Date(END_US / 1000),
   )
@@ -138,22 +138,22 @@ try {
     property_types: new DefinitionReader(data_dir).propertyTypes(1),
     rows_max: 50_000,
   }
-  const questions = [
+  const queries = [
     ...FLIGHT_QUESTIONS.map(({ name, hogql, sql }) => ({
       name,
       sql,
       ask: () => askEngine(hogql, engine, compiling),
     })),
-    ...FLIGHT_INSIGHTS.map(({ name, question, sql }) => ({
+    ...FLIGHT_INSIGHTS.map(({ name, query, sql }) => ({
       name: `insight, ${name}`,
       sql,
-      ask: () => askInsight(question, engine, context),
+      ask: () => askInsight(query, engine, context),
     })),
   ]
-  await warmUp(questions, connection)
+  await warmUp(queries, connection)
   const ratios: number[] = []
-  for (const question of questions) {
-    const { name, ours_ms, bare_ms } = await timesOf(question, connection)
+  for (const query of queries) {
+    const { name, ours_ms, bare_ms } = await timesOf(query, connection)
     ratios.push(ours_ms / bare_ms)
     process.stdout.write(
       `${name}: ${ours_ms.toFixed(1)} ms, by hand ${bare_ms.toFixed(1)} ms = ${(ours_ms / bare_ms).toFixed(2)} × the time\n`,
@@ -162,7 +162,7 @@ try {
   const sorted = ratios.toSorted((a, b) => a - b)
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   process.stdout.write(
-    `${ratios.length} questions: median ${median.toFixed(2)} × (target 1.2 ×), worst ${(sorted.at(-1) ?? 0).toFixed(2)} × (target 2 ×)\n`,
+    `${ratios.length} queries: median ${median.toFixed(2)} × (target 1.2 ×), worst ${(sorted.at(-1) ?? 0).toFixed(2)} × (target 2 ×)\n`,
   )
   await engine.close()
 } finally {

@@ -9,7 +9,7 @@ import { EVERY_CASE, limitTests, longTestIf } from '../long-tests.ts'
 limitTests(400_000)
 
 /** `bun run check` leaves out those of whole flows and pages, which other tests walk; `check:long` runs all. */
-const SHORT = ['capture', 'import', 'decide', 'question', 'insights'] as const
+const SHORT = ['capture', 'import', 'decide', 'query', 'insights'] as const
 
 /** Runs a bench with its small round. Gives what it printed. */
 async function runSmall(path: string, names: readonly string[] = []): Promise<string> {
@@ -52,7 +52,7 @@ test('every bench runs', async () => {
           'events with three small properties on the disk',
           '50 flags evaluated in process',
           'POST …/query/ cached',
-          'typical HogQL questions in the engine',
+          'typical HogQL queries in the engine',
           'HogQL, beside hand-made Parquet',
           'an edge forwards its backlog',
           'kills of a primary after which its standby lacks',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { memoizeValue } from '../../src/memoize.ts'
 import { PERSONAL_API_KEY, startServer } from '../flows/processes/server.ts'
 import { bareInsertRate } from './bare-inserts.ts'
-import { type Askers, FEW, fillServer, MANY, NEVER_TWICE, someQuestion } from './decide.ts'
+import { type Askers, FEW, fillServer, MANY, NEVER_TWICE, someQuery } from './decide.ts'
 import { forwardingTimes } from './edge.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
@@ -21,8 +21,8 @@ import {
   scrollRows,
 } from './pages.ts'
 import { handTimes } from './queries/hand-made.ts'
-import { type QuestionTimes, questionRatios } from './queries/queries.ts'
-import { QUESTION_PATH, questionBody, questionTimes } from './queries/query-endpoint.ts'
+import { type QueryTimes, queryRatios } from './queries/queries.ts'
+import { QUERY_PATH, queryBody, queryTimes } from './queries/query-endpoint.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
 import { standbyLosses } from './standby.ts'
 import { type Pauses, standstill } from './standstill.ts'
@@ -69,7 +69,7 @@ async function applyAtRate(
   args: readonly (number | string)[],
   ...rate: readonly number[]
 ): Promise<LoadResult> {
-  // Only questions look at the key.
+  // Only queries look at the key.
   return spawnLoad([...args, PERSONAL_API_KEY, ...rate])
 }
 
@@ -237,7 +237,7 @@ async function benchDisk(): Promise<Line> {
   }
 }
 
-/** decide with 50 flags, 64 connections: people are stored, or the question brings their properties along. */
+/** decide with 50 flags, 64 connections: people are stored, or the query brings their properties along. */
 async function benchDecide(port: number, asked: Askers, has_properties: boolean): Promise<Line> {
   const name = `properties ${has_properties ? 'sent' : 'stored'}, ${asked.name}`
   const bare = await startBareServer()
@@ -246,7 +246,7 @@ async function benchDecide(port: number, asked: Askers, has_properties: boolean)
     const first = asked.are_new ? round * asked.people : 0
     const numbers = Array.from({ length: asked.people }, (_, index) => first + index)
     const file = bodies('decide.json', asked.people, () =>
-      someQuestion(TOKEN, numbers.shift() ?? 0, has_properties),
+      someQuery(TOKEN, numbers.shift() ?? 0, has_properties),
     )
     const bare_result = await load(bare.port, 64, '/decide/?v=3', file)
     const ours = await load(port, 64, '/decide/?v=3', file)
@@ -294,11 +294,11 @@ async function benchEvaluation(): Promise<Line> {
   }
 }
 
-/** A computed question, in questions per second one after the other, beside the engine's share of them. */
-async function benchQuestion(port: number): Promise<Line> {
-  const { whole_ms, bare_ms } = await questionTimes(port, SIZES.questions)
+/** A computed query, in queries per second one after the other, beside the engine's share of them. */
+async function benchQuery(port: number): Promise<Line> {
+  const { whole_ms, bare_ms } = await queryTimes(port, SIZES.queries)
   return {
-    name: 'POST …/query/ computed, one after the other, questions/s',
+    name: 'POST …/query/ computed, one after the other, queries/s',
     ours: Math.round(1000 / whole_ms),
     bare: Math.round(1000 / bare_ms),
     target: 0.5,
@@ -306,15 +306,15 @@ async function benchQuestion(port: number): Promise<Line> {
   }
 }
 
-/** The same question answered from the cache, 64 connections. */
-async function benchCachedQuestion(port: number): Promise<Line> {
-  const file = bodies('cached question.json', 1, () => questionBody('blocking'))
+/** The same query answered from the cache, 64 connections. */
+async function benchCachedQuery(port: number): Promise<Line> {
+  const file = bodies('cached query.json', 1, () => queryBody('blocking'))
   const bare = await startBareServer()
   const rounds: { ours: LoadResult; bare: LoadResult }[] = []
   for (let round = 0; round < ROUNDS; round++) {
     rounds.push({
-      bare: await load(bare.port, 64, QUESTION_PATH, file),
-      ours: await load(port, 64, QUESTION_PATH, file),
+      bare: await load(bare.port, 64, QUERY_PATH, file),
+      ours: await load(port, 64, QUERY_PATH, file),
     })
   }
   bare.stop()
@@ -327,15 +327,15 @@ async function benchCachedQuestion(port: number): Promise<Line> {
   }
 }
 
-/** Typical questions on a million events, beside SQL by hand: all of them once, and the worst ratio. */
-async function benchCompiledQuestions(): Promise<Line> {
-  const times = await questionRatios(SIZES.question_events)
-  const inSeconds = (pick: (one: QuestionTimes) => number): number =>
+/** Typical queries on a million events, beside SQL by hand: all of them once, and the worst ratio. */
+async function benchCompiledQueries(): Promise<Line> {
+  const times = await queryRatios(SIZES.query_events)
+  const inSeconds = (pick: (one: QueryTimes) => number): number =>
     Math.round((1000 * times.length) / times.reduce((sum, one) => sum + pick(one), 0))
-  const ratioOf = (one: QuestionTimes): number => one.bare_ms / one.ours_ms
+  const ratioOf = (one: QueryTimes): number => one.bare_ms / one.ours_ms
   const [worst] = times.toSorted((one, other) => ratioOf(one) - ratioOf(other))
   return {
-    name: `${times.length} typical HogQL questions in the engine, questions/s`,
+    name: `${times.length} typical HogQL queries in the engine, queries/s`,
     ours: inSeconds((one) => one.ours_ms),
     bare: inSeconds((one) => one.bare_ms),
     target: 0.8,
@@ -347,7 +347,7 @@ async function benchCompiledQuestions(): Promise<Line> {
 /** The data set is made once: it stays where the next run finds it, unless it is made in a moment. */
 const dataset = join(IS_SMALL ? folder : tmpdir(), `tidemark-insights-${INSIGHT_EVENTS}`)
 
-/** HogQL questions over our files, beside SQL by hand over the best Parquet made by hand of the same events. */
+/** HogQL queries over our files, beside SQL by hand over the best Parquet made by hand of the same events. */
 async function benchHandMade(): Promise<readonly Line[]> {
   const times = await handTimes(dataset, INSIGHT_EVENTS)
   return times.map((one) => lineOf(one, 'HogQL, beside hand-made Parquet', 0.83))
@@ -457,9 +457,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   decide_few: benchDecideOf(FEW),
   decide_many: benchDecideOf(MANY),
   evaluation: benchEvaluation,
-  question: benchQuestion,
-  cached: benchCachedQuestion,
-  compiled: benchCompiledQuestions,
+  query: benchQuery,
+  cached: benchCachedQuery,
+  compiled: benchCompiledQueries,
   by_hand: benchHandMade,
   insights: benchInsights,
   attack: benchAttack,

@@ -14,10 +14,10 @@ type Sizes = {
   readonly inserts: number
   /** Events of one import. */
   readonly imported_events: number
-  /** Questions one after the other. */
-  readonly questions: number
-  readonly question_events: number
-  readonly question_persons: number
+  /** Queries one after the other. */
+  readonly queries: number
+  readonly query_events: number
+  readonly query_persons: number
   readonly insight_events: number
   /** People who are asked about: few, many, and so many that each is asked about once. */
   readonly askers: readonly [few: number, many: number, once: number]
@@ -37,9 +37,9 @@ const USUAL: Sizes = {
   kills: Number(process.env['BENCH_KILLS'] ?? 20),
   inserts: 150_000,
   imported_events: 300_000,
-  questions: 100,
-  question_events: Number(process.env['BENCH_EVENTS'] ?? 1_000_000),
-  question_persons: 100_000,
+  queries: 100,
+  query_events: Number(process.env['BENCH_EVENTS'] ?? 1_000_000),
+  query_persons: 100_000,
   insight_events: Number(process.env['BENCH_INSIGHT_EVENTS'] ?? 10_000_000),
   askers: [5000, 40_000, 50_000],
   chart_persons: 300,
@@ -54,9 +54,9 @@ const SMALL: Sizes = {
   kills: 1,
   inserts: 1000,
   imported_events: 1500,
-  questions: 2,
-  question_events: 1000,
-  question_persons: 1000,
+  queries: 2,
+  query_events: 1000,
+  query_persons: 1000,
   insight_events: 2400,
   askers: [50, 100, 100],
   chart_persons: 5,

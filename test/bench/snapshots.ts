@@ -1,4 +1,4 @@
-/** Snapshots measured: flush and compaction rates, bytes per event, and questions on columns against JSON and a hand-made file. */
+/** Snapshots measured: flush and compaction rates, bytes per event, and queries on columns against JSON and a hand-made file. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,8 +29,8 @@ const TYPES: ReadonlyMap<string, KnownPropertyType> = new Map<string, KnownPrope
   ['event:coupon', 'Boolean'],
 ])
 
-/** The same question in HogQL and, by hand, on a file of typed columns; `text(name)` is a property's text. */
-const QUESTIONS: readonly (readonly [name: string, hogql: string, sql: (p: Spell) => string])[] = [
+/** The same query in HogQL and, by hand, on a file of typed columns; `text(name)` is a property's text. */
+const QUERIES: readonly (readonly [name: string, hogql: string, sql: (p: Spell) => string])[] = [
   [
     'by $browser',
     'select properties.$browser as b, count() from events group by b order by 2 desc',
@@ -132,8 +132,8 @@ function ask(engine: QueryEngine, hogql: string): Promise<unknown> {
     has_property_columns: true,
   })
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
-  const question = { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: false }
-  return engine.ask(question, { timeout_ms: 600_000 })
+  const query = { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: false }
+  return engine.ask(query, { timeout_ms: 600_000 })
 }
 
 type ByHand = {
@@ -141,7 +141,7 @@ type ByHand = {
   run(text: string, of: 'json' | 'typed'): Promise<unknown>
 }
 
-/** What somebody would make by hand for these very questions, everything typed; and the same with JSON text. */
+/** What somebody would make by hand for these very queries, everything typed; and the same with JSON text. */
 async function makeByHand(): Promise<ByHand> {
   const spill_dir = join(folder, 'spill')
   const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
@@ -237,7 +237,7 @@ async function bench(): Promise<void> {
     `bytes per event: ${(bytes / EVENTS).toFixed(1)}; hand-made typed Parquet ${(hand.typed_bytes / EVENTS).toFixed(1)}, zstd NDJSON ${(ndjson_bytes / EVENTS).toFixed(1)} (20 properties)`,
   )
 
-  for (const [name, hogql, sql] of QUESTIONS) {
+  for (const [name, hogql, sql] of QUERIES) {
     const column_ms = await fastest(() => ask(engine, hogql))
     const json_ms = await fastest(() => hand.run(sql(fromText), 'json'))
     const hand_ms = await fastest(() => hand.run(sql(asColumn), 'typed'))

@@ -41,7 +41,7 @@ const DEVICES: readonly Device[] = [
   },
 ]
 
-const QUESTION = {
+const QUERY = {
   kind: 'TrendsQuery',
   series: [{ kind: 'EventsNode', event: '$pageview' }],
   interval: 'day',
@@ -53,7 +53,7 @@ const PAGES = [
   { name: 'Web', path: '/p/1/web', drawn: "document.querySelector('main canvas')?.width > 0" },
   {
     name: 'Explore',
-    path: `/p/1/explore#q=${encodeURIComponent(JSON.stringify(QUESTION))}`,
+    path: `/p/1/explore#q=${encodeURIComponent(JSON.stringify(QUERY))}`,
     drawn: "document.querySelector('main canvas')?.width > 0",
   },
   {

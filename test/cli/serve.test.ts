@@ -175,7 +175,7 @@ describe('tidemark up', () => {
 })
 
 describe('the README', () => {
-  test('sends an event with curl, and its first question is answered as printed', async () => {
+  test('sends an event with curl, and its first query is answered as printed', async () => {
     const served = await start('up')
     expect(await runInShell(readmeLine('/capture/', served))).toBe('{"status":1}')
     const answer = await runInShell(readmeLine('/query/', served))
@@ -300,7 +300,7 @@ describe('tidemark serve', () => {
     expect(await served.child.exited).toBe(0)
   })
 
-  test('refuses the questions that run when it is told to stop, and leaves no child behind', async () => {
+  test('refuses the queries that run when it is told to stop, and leaves no child behind', async () => {
     const served = await start('serve', {
       TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: 'phx_preset_key_for_tests',
     })

@@ -1,4 +1,4 @@
-/** `tidemark top`: what a running server does, and cancelling a question, by whoever may read its data folder. */
+/** `tidemark top`: what a running server does, and cancelling a query, by whoever may read its data folder. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,7 +47,7 @@ test('a name from outside cannot write elsewhere on the terminal, and lines end 
   const reading: ServerReading = {
     at_ms: 0,
     metrics: new Map(),
-    questions: [
+    queries: [
       {
         id: 'a',
         project_id: 1,
@@ -71,7 +71,7 @@ describe('beside a running server', () => {
   const data_dir = join(folder, 'data')
   let server: Server
   beforeAll(async () => {
-    // The long questions then take one processor.
+    // The long queries then take one processor.
     server = await startServer({ data_dir, env: { TIDEMARK_QUERY_THREADS: '1' } })
   })
   afterAll(async () => {
@@ -86,27 +86,27 @@ describe('beside a running server', () => {
       body: JSON.stringify({ query: { kind: 'HogQLQuery', query, name: 'a long one' } }),
     })
   const top = (...args: readonly string[]) => run(['top', ...args, '--data-dir', data_dir])
-  const questions = async (): Promise<readonly { readonly id: string }[]> =>
+  const queries = async (): Promise<readonly { readonly id: string }[]> =>
     JSON.parse((await top('--once', '--json')).out).questions
 
-  test('prints rates and questions once, and cancels one by its id', async () => {
+  test('prints rates and queries once, and cancels one by its id', async () => {
     const answer = ask(LONG)
-    const [question] = await askUntil(questions, (running) => running.length === 1)
+    const [query] = await askUntil(queries, (running) => running.length === 1)
     const { out, exit_code } = await top('--once')
     expect([exit_code, out]).toEqual([0, expect.stringContaining(`${server.url}  ready`)])
     expect(out).toMatch(/^requests +\d.*\/s/m)
     expect(out).toMatch(/1 +interactive +\w+ +[\d.]+ {2}HogQLQuery a long one/)
-    expect(await top('--cancel', question?.id ?? '')).toMatchObject({ exit_code: 0, err: '' })
+    expect(await top('--cancel', query?.id ?? '')).toMatchObject({ exit_code: 0, err: '' })
     expect((await answer).status).toBe(400)
     expect(await top('--cancel', 'nothing')).toMatchObject({
       exit_code: 1,
-      err: 'error: No question nothing runs.\n',
+      err: 'error: No query nothing runs.\n',
     })
   })
 
-  test('draws on a terminal until q is pressed; c cancels the chosen question', async () => {
+  test('draws on a terminal until q is pressed; c cancels the chosen query', async () => {
     const answer = ask(LONG)
-    await askUntil(questions, (running) => running.length === 1)
+    await askUntil(queries, (running) => running.length === 1)
     const command = commandLine(['top', '--data-dir', data_dir]).join(' ')
     // `script` gives the command a terminal of its own.
     const terminal = Bun.spawn(['script', '-qec', command, '/dev/null'], {
@@ -134,7 +134,7 @@ describe('beside a running server', () => {
     expect(shown).toEndWith('\u001b[?1049l')
   })
 
-  test('the questions are not there without the key of the folder', async () => {
+  test('the queries are not there without the key of the folder', async () => {
     const paths = ['/_questions', '/_questions/some-id'] as const
     for (const key of [null, PERSONAL_API_KEY, 'x'.repeat(43)]) {
       for (const path of paths) {

@@ -16,7 +16,7 @@ const SETTINGS = {
   date_time_output_format: 'iso',
 }
 
-/** The rows of a compiled question. */
+/** The rows of a compiled query. */
 export async function askClickHouse(
   client: ClickHouseClient,
   compiled: CompiledQuery,

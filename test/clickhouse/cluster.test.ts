@@ -49,12 +49,12 @@ describe.skipIf(!hasClickHouse())('two ClickHouse shards', () => {
     'SELECT 1 SETTINGS max_memory_usage = 0',
     'SELECT 1 SETTINGS readonly = 0',
   ])('refuse the restricted user: %s', async (sql) => {
-    expect(await rejectionOf(cluster.run(sql, { user: 'questions' }))).toMatchObject({
+    expect(await rejectionOf(cluster.run(sql, { user: 'queries' }))).toMatchObject({
       message: expect.stringMatching(/Code: \d+/),
     })
   })
 
   test('let the restricted user read', async () => {
-    expect(await cluster.run('SELECT max(n) FROM n', { user: 'questions' })).toBe('999\n')
+    expect(await cluster.run('SELECT max(n) FROM n', { user: 'queries' })).toBe('999\n')
   })
 })

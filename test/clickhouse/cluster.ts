@@ -17,7 +17,7 @@ const ABORT_MS = 20_000
 
 /** Which user asks, on which server (0 is the first), with which settings or parameters in the URL. */
 export type Asking = {
-  readonly user?: 'questions' | 'writer'
+  readonly user?: 'queries' | 'writer'
   readonly shard?: number
   readonly settings?: Readonly<Record<string, string>>
 }

@@ -36,13 +36,13 @@ function lesserShipper([name, grants]: (typeof LESSER_SHIPPERS)[number]): string
 
 /**
  * Users as a real server would have them. `writer` may do everything, `shipper` has the rights that `docs/clickhouse.md`
- * names, `questions` only reads, with limits it can neither raise nor switch off (a maximum without a minimum lets 0 pass,
+ * names, `queries` only reads, with limits it can neither raise nor switch off (a maximum without a minimum lets 0 pass,
  * which means no limit).
  */
 const USERS = `<clickhouse>
   <profiles>
     <default/>
-    <questions>
+    <queries>
       <readonly>2</readonly>
       <max_execution_time>86410</max_execution_time>
       <max_memory_usage>4000000000</max_memory_usage>
@@ -57,7 +57,7 @@ const USERS = `<clickhouse>
         <allow_introspection_functions><readonly/></allow_introspection_functions>
         <skip_unavailable_shards><readonly/></skip_unavailable_shards>
       </constraints>
-    </questions>
+    </queries>
   </profiles>
   <quotas><default/></quotas>
   <users>
@@ -80,11 +80,11 @@ const USERS = `<clickhouse>
       </grants>
     </shipper>
     ${LESSER_SHIPPERS.map(lesserShipper).join('\n    ')}
-    <questions>
+    <queries>
       <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
-      <profile>questions</profile><quota>default</quota>
+      <profile>queries</profile><quota>default</quota>
       <grants><query>GRANT SELECT ON ${DATABASE}.*</query></grants>
-    </questions>
+    </queries>
   </users>
 </clickhouse>
 `

@@ -1,4 +1,4 @@
-/** The oracle's questions, compiled for both engines: the same rows on one server and on two shards, in three zones. */
+/** The oracle's queries, compiled for both engines: the same rows on one server and on two shards, in three zones. */
 import { describe, expect, test } from 'bun:test'
 import { clickhouseDialect } from '../../src/hogql/clickhouse/dialect.ts'
 import { PLAIN_STATE } from '../../src/hogql/clickhouse/table-state.ts'
@@ -15,7 +15,7 @@ const EVERY = process.env['EVERY_CASE'] === '1' ? 1 : 11
 
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York']
 
-/** What ClickHouse has no way to answer, as texts that the question contains. */
+/** What ClickHouse has no way to answer, as texts that the query contains. */
 const REFUSED_THERE = [
   // LIMIT BY with WITH TIES loses the columns of the order.
   'limit 1 by d, event limit 3 with ties',
@@ -27,11 +27,11 @@ const REFUSED_THERE = [
   'has(arrayFilter(x -> x != a.top',
 ]
 
-describe.skipIf(!hasClickHouse())('questions through the second dialect', () => {
+describe.skipIf(!hasClickHouse())('queries through the second dialect', () => {
   test.each([1, 2])(
     'have the same rows on %p shards',
     async (shard_count) => {
-      const run = { kind: 'questions', shard_count, zones: ZONES, every: EVERY } as const
+      const run = { kind: 'queries', shard_count, zones: ZONES, every: EVERY } as const
       const findings = await runDialects(run)
       const others = findings.filter(({ outcome }) => outcome !== 'agree')
       const unexplained = others.filter(

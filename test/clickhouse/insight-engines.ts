@@ -13,7 +13,7 @@ import { type InsightWorld, insightContext, type Known, type Sent } from '../ins
 import { idOf } from '../query/world.ts'
 import { NO_LOG } from '../snapshots/snapshot-world.ts'
 import type { ClickHouseCluster } from './cluster.ts'
-import { NOW, PERSON_COUNT, pick } from './insight-questions.ts'
+import { NOW, PERSON_COUNT, pick } from './insight-queries.ts'
 import { clientOf, eventRow, insertRows } from './rows.ts'
 
 /** The same events, persons and groups in the folder of one machine and in ClickHouse. */
@@ -113,7 +113,7 @@ function runIn(engine: ClickHouseEngine, world: InsightWorld): RunTree {
 /** The engine that asks a cluster, and folds in the world's query process. */
 export function engineOf(world: InsightWorld, cluster: ClickHouseCluster): ClickHouseEngine {
   return new ClickHouseEngine({
-    reader: clientOf(cluster, 0, 'questions'),
+    reader: clientOf(cluster, 0, 'queries'),
     writer: clientOf(cluster),
     limits: {
       running_max: 4,
@@ -131,13 +131,13 @@ export function engineOf(world: InsightWorld, cluster: ClickHouseCluster): Click
 
 /** What both engines answer to an insight; why there is no answer, as text. */
 export async function askBoth(
-  question: InsightQueryNode,
+  query: InsightQueryNode,
   known: Known,
   { world, engine }: { readonly world: InsightWorld; readonly engine: ClickHouseEngine },
 ): Promise<{ readonly ours: unknown; readonly theirs: unknown }> {
   world.know(known)
-  const ours = await world.ask(question, NOW).then(({ results }) => results, String)
-  const answer = insightOf(question.kind, question)
+  const ours = await world.ask(query, NOW).then(({ results }) => results, String)
+  const answer = insightOf(query.kind, query)
   const theirs = await answer(insightContext(NOW, known), runIn(engine, world)).then(
     ({ results }) => JSON.parse(JSON.stringify(results)),
     String,

@@ -1,13 +1,13 @@
 /**
  * Insights over random histories through both engines, on one server and on two shards: the zone and the first day of the week
- * change from history to history. `EVERY_CASE=1` makes twelve histories of each and asks all questions.
+ * change from history to history. `EVERY_CASE=1` makes twelve histories of each and asks all queries.
  */
 import { describe, expect, test } from 'bun:test'
 import { InsightWorld } from '../insights/world.ts'
 import { World } from '../query/world.ts'
 import { startCluster } from './cluster.ts'
 import { askBoth, engineOf, fillBoth } from './insight-engines.ts'
-import { INSIGHT_QUESTIONS, KNOWN, makeEvents } from './insight-questions.ts'
+import { INSIGHT_QUESTIONS, KNOWN, makeEvents } from './insight-queries.ts'
 import { hasClickHouse } from './library.ts'
 import { clientOf, makeTables } from './rows.ts'
 
@@ -16,8 +16,8 @@ const HISTORIES = IS_LONG ? 12 : 1
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York'] as const
 const TABLES = ['persons', 'person_overrides', 'groups']
 
-/** All questions, or the first one of each kind. */
-const QUESTIONS = Object.entries(INSIGHT_QUESTIONS).filter(
+/** All queries, or the first one of each kind. */
+const QUERIES = Object.entries(INSIGHT_QUESTIONS).filter(
   ([, { kind }], index, all) =>
     IS_LONG || all.findIndex(([, other]) => other.kind === kind) === index,
 )
@@ -39,8 +39,8 @@ describe.skipIf(!hasClickHouse())('insights over any history', () => {
         await using world = new InsightWorld(new World())
         await fillBoth(world, cluster, makeEvents(seed))
         const engine = engineOf(world, cluster)
-        for (const [name, question] of QUESTIONS) {
-          const { ours, theirs } = await askBoth(question, known, { world, engine })
+        for (const [name, query] of QUERIES) {
+          const { ours, theirs } = await askBoth(query, known, { world, engine })
           if (!Bun.deepEquals(theirs, ours)) different.push({ seed, timezone, name, ours, theirs })
         }
         engine.close()

@@ -6,25 +6,25 @@ import { EVERY_CASE } from '../long-tests.ts'
 import { World } from '../query/world.ts'
 import { startCluster } from './cluster.ts'
 import { askBoth, engineOf, fillBoth } from './insight-engines.ts'
-import { INSIGHT_QUESTIONS, KNOWN, makeEvents } from './insight-questions.ts'
+import { INSIGHT_QUESTIONS, KNOWN, makeEvents } from './insight-queries.ts'
 import { hasClickHouse } from './library.ts'
 import { makeTables } from './rows.ts'
 
-/** `EVERY_CASE=1` asks all in all zones; without it every other question is asked once, of one server or of two. */
+/** `EVERY_CASE=1` asks all in all zones; without it every other query is asked once, of one server or of two. */
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York'] as const
 
 type InsightCase = {
   readonly name: string
-  readonly question: InsightQueryNode
+  readonly query: InsightQueryNode
   readonly timezone: string
   readonly is_for: (shard_count: number) => boolean
 }
 
 const CASES: readonly InsightCase[] = Object.entries(INSIGHT_QUESTIONS).flatMap(
-  ([name, question], index) =>
+  ([name, query], index) =>
     ZONES.filter((_, zone) => EVERY_CASE || zone === index % ZONES.length).map((timezone) => ({
       name,
-      question,
+      query,
       timezone,
       is_for: (shard_count) => EVERY_CASE || index % 4 === shard_count,
     })),
@@ -39,10 +39,8 @@ describe.skipIf(!hasClickHouse())('insights', () => {
       await fillBoth(world, cluster, makeEvents())
       const engine = engineOf(world, cluster)
       const different: unknown[] = []
-      for (const { name, question, timezone } of CASES.filter(({ is_for }) =>
-        is_for(shard_count),
-      )) {
-        const { ours, theirs } = await askBoth(question, { ...KNOWN, timezone }, { world, engine })
+      for (const { name, query, timezone } of CASES.filter(({ is_for }) => is_for(shard_count))) {
+        const { ours, theirs } = await askBoth(query, { ...KNOWN, timezone }, { world, engine })
         // An answer of nothing would prove nothing.
         if (!/[:[,]"?[1-9]/.test(JSON.stringify(ours))) different.push({ name, timezone, ours })
         if (!Bun.deepEquals(theirs, ours)) different.push({ name, timezone, ours, theirs })

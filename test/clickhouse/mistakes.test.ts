@@ -119,7 +119,7 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
       ),
     )
     engine = new ClickHouseEngine({
-      reader: clientOf(cluster, 0, 'questions'),
+      reader: clientOf(cluster, 0, 'queries'),
       writer: clientOf(cluster),
       limits: {
         running_max: 4,

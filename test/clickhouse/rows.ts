@@ -14,7 +14,7 @@ import { CLUSTER, DATABASE, PASSWORD } from './configuration.ts'
 export function clientOf(
   cluster: ClickHouseCluster,
   shard = 0,
-  user: 'questions' | 'writer' = 'writer',
+  user: 'queries' | 'writer' = 'writer',
 ): ClickHouseClient {
   const { url } = cluster.server(shard)
   return new ClickHouseClient({ url, user, password: PASSWORD, database: DATABASE })

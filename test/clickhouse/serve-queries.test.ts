@@ -11,7 +11,7 @@ import { hasClickHouse } from './library.ts'
 import { clientOf } from './rows.ts'
 import { clickhouseEnvironment } from './settings.ts'
 
-describe.skipIf(!hasClickHouse())('questions to a server with ClickHouse', () => {
+describe.skipIf(!hasClickHouse())('queries to a server with ClickHouse', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-serve-queries-'))
   let cluster: ClickHouseCluster
   let server: Server
@@ -119,7 +119,7 @@ describe.skipIf(!hasClickHouse())('questions to a server with ClickHouse', () =>
     const running = async (): Promise<number> =>
       Number(
         await clientOf(cluster).run(
-          "SELECT count() FROM system.processes WHERE user = 'questions' AND query LIKE '%cityHash64%'",
+          "SELECT count() FROM system.processes WHERE user = 'queries' AND query LIKE '%cityHash64%'",
         ),
       )
     const until = async (count: number): Promise<void> => {

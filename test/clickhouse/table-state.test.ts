@@ -47,7 +47,7 @@ describe.skipIf(!hasClickHouse())('what is true of a project’s tables', () => 
     }
     const ask = (text: string, state: Partial<TableState>) =>
       askClickHouse(
-        clientOf(cluster, 0, 'questions'),
+        clientOf(cluster, 0, 'queries'),
         compileHogQL(text, CONTEXT, clickhouseDialect({ ...PLAIN_STATE, ...state })),
       )
     const persons = 'select person_id, count() as n from events group by person_id order by n, 1'
@@ -125,7 +125,7 @@ describe.skipIf(!hasClickHouse())('what is true of a project’s tables', () => 
 
     const ask = async (): Promise<unknown> =>
       askClickHouse(
-        clientOf(cluster, 0, 'questions'),
+        clientOf(cluster, 0, 'queries'),
         compileHogQL(
           'select properties.seq as seq from events order by seq',
           CONTEXT,

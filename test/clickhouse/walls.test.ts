@@ -56,7 +56,7 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
           for (const text of HOSTILE) {
             let answer = ''
             try {
-              const rows = await askClickHouse(clientOf(cluster, 0, 'questions'), compile(text))
+              const rows = await askClickHouse(clientOf(cluster, 0, 'queries'), compile(text))
               answer = JSON.stringify(rows)
               answered += 1
             } catch (error) {
@@ -80,14 +80,14 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
           { ...CONTEXT, project_id: 2 },
           DIALECT,
         )
-        expect(await askClickHouse(clientOf(cluster, 0, 'questions'), theirs)).toEqual([[FOREIGN]])
+        expect(await askClickHouse(clientOf(cluster, 0, 'queries'), theirs)).toEqual([[FOREIGN]])
       })
 
       test.each(['events', 'persons', 'person_distinct_ids', 'groups'])(
         'are filtered in %s even where a statement names no project',
         async (table) => {
           const ask = (project_id: number): Promise<string> =>
-            clientOf(cluster, 0, 'questions').run(`SELECT DISTINCT project_id FROM ${table}`, {
+            clientOf(cluster, 0, 'queries').run(`SELECT DISTINCT project_id FROM ${table}`, {
               settings: { additional_table_filters: tableFilters(project_id) },
             })
           expect(await ask(1)).toBe('1\n')
@@ -121,7 +121,7 @@ describe.skipIf(!hasClickHouse())('rows of two projects in ClickHouse', () => {
         'SELECT 1 SETTINGS max_result_bytes = 0',
         'SELECT 1 SETTINGS skip_unavailable_shards = 1',
       ])('cannot be reached by the restricted user: %s', async (sql) => {
-        expect(await rejectionOf(clientOf(cluster, 0, 'questions').run(sql))).toMatchObject({
+        expect(await rejectionOf(clientOf(cluster, 0, 'queries').run(sql))).toMatchObject({
           message: expect.stringMatching(/^Code: \d+/),
         })
       })
@@ -166,7 +166,7 @@ const FORMS: readonly ((text: string) => string)[] = [
 const PRINTED =
   /^(?:\w|[ (),.*=<>+/|-]|->|\[\]|'(?:Nullable\(\w+\)|U?Int\d+|Float64|Date|\(\?i\))?'|`[\w%-]+`|\{p\d+:(?:String|Int64)\}|:String)*$/
 
-describe('a text of a question', () => {
+describe('a text of a query', () => {
   test('is bound, or a name of percent-encoded characters in back quotes', () => {
     fc.assert(
       fc.property(TEXT, fc.integer({ min: 0, max: FORMS.length - 1 }), (text, form) => {

@@ -35,8 +35,8 @@ test(`${SECONDS} s of attacks (SEED=${SEED}) hold no thread for two seconds, and
   expect(result.latencies.map(({ name, refused }) => [name, refused])).toEqual([
     ['capture', 0],
     ['decide', 0],
-    ['cached question', 0],
-    ['computed question', 0],
+    ['cached query', 0],
+    ['computed query', 0],
   ])
   for (const { count } of result.latencies) expect(count).toBeGreaterThan(SECONDS)
   // Attacks that are all refused at the door would show little.

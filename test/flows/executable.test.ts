@@ -118,7 +118,7 @@ longTestIf(NO_AUTHORITY === null)('tidemark gets a certificate by itself', async
   await authority.stop()
 })
 
-test('tidemark in an empty folder takes events, answers questions, survives a kill and stops well', async () => {
+test('tidemark in an empty folder takes events, answers queries, survives a kill and stops well', async () => {
   const cwd = join(folder, 'empty')
   rmSync(cwd, { recursive: true, force: true })
   mkdirSync(cwd)

@@ -103,7 +103,7 @@ async function capture(url: string): Promise<{ status: number; code: unknown; re
 }
 
 test.skipIf(!canMount)(
-  'a full disk is answered with 503, questions go on, and all is well when there is room again',
+  'a full disk is answered with 503, queries go on, and all is well when there is room again',
   async () => {
     await begin(data_dir)
     const server = await start({ TIDEMARK_SNAPSHOT_ROWS: '20000' })
@@ -168,7 +168,7 @@ const protect = (dir: string, how: '+i' | '-i'): boolean =>
   run('find', dir, '!', '-name', '*-shm', '-exec', 'chattr', how, '{}', '+')
 
 test.skipIf(!canMount)(
-  'a folder that becomes read-only answers 503 to events, questions go on, and all is well when it is writable',
+  'a folder that becomes read-only answers 503 to events, queries go on, and all is well when it is writable',
   async () => {
     const guarded = join(disk, 'guarded')
     await begin(guarded)
@@ -194,7 +194,7 @@ test.skipIf(!canMount)(
 )
 
 test.skipIf(!canMount)(
-  'a folder that was read-only before the first question refuses it with 503, and a start in it in words',
+  'a folder that was read-only before the first query refuses it with 503, and a start in it in words',
   async () => {
     const guarded = join(disk, 'guarded-early')
     await begin(guarded)

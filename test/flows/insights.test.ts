@@ -1,4 +1,4 @@
-/** A demo project's insights through the compiled executable: questions of every kind there is all answer, and fit together. */
+/** A demo project's insights through the compiled executable: queries of every kind there is all answer, and fit together. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -74,8 +74,8 @@ const correlation = {
 
 const metric = { kind: 'ExperimentMetric' } as const
 
-/** At least one question of every kind. */
-const QUESTIONS = {
+/** At least one query of every kind. */
+const QUERIES = {
   ActorsPropertyTaxonomyQuery: [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['plan'] }],
   ActorsQuery: [
     { kind: 'ActorsQuery', source: step },
@@ -184,12 +184,12 @@ async function ask(query: object): Promise<Readonly<Record<string, unknown>>> {
 }
 
 describe('a demo project', () => {
-  const questions = Object.entries(QUESTIONS).flatMap(([kind, asked]) =>
-    asked.map((question: object, index) => [kind, index, question] as const),
+  const queries = Object.entries(QUERIES).flatMap(([kind, asked]) =>
+    asked.map((query: object, index) => [kind, index, query] as const),
   )
 
-  test.each(questions)('answers %s (%i)', async (kind, _index, question) => {
-    const { results, error } = await ask(question)
+  test.each(queries)('answers %s (%i)', async (kind, _index, query) => {
+    const { results, error } = await ask(query)
     expect(error ?? null).toBeNull()
     const count = Array.isArray(results) ? results.length : Object.keys(results ?? {}).length
     // Nobody of the story leaves for another site.

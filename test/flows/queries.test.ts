@@ -1,4 +1,4 @@
-/** Questions over the wire: the server killed under a background question, callers who hang up, exports that break off. */
+/** Queries over the wire: the server killed under a background query, callers who hang up, exports that break off. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ const ENV = { TIDEMARK_QUERY_THREADS: '1', TIDEMARK_EXPORT_ROWS_MAX: '1000000' }
 const TEST_MS = 180_000
 limitTests(TEST_MS)
 
-const folder = mkdtempSync(join(tmpdir(), 'tidemark-questions-'))
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-queries-'))
 let server: Server
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('the server', () => {
   const COUNT = 'SELECT count() FROM events'
 
   test(
-    'killed under a background question says so after its restart, and knows what was done before',
+    'killed under a background query says so after its restart, and knows what was done before',
     async () => {
       await fetch(`${server.url}/capture/`, {
         method: 'POST',
@@ -91,7 +91,7 @@ describe('the server', () => {
   )
 
   longTest(
-    'stopped under a background question says so too, and stops at once',
+    'stopped under a background query says so too, and stops at once',
     async () => {
       await post(LONG, { refresh: 'force_async', client_query_id: 'stopped' })
       await until(async () => typeof (await statusOf('stopped'))['pickup_time'] === 'string')
@@ -125,7 +125,7 @@ describe('the server', () => {
 
 describe('a caller', () => {
   test(
-    'who hangs up has the question stopped: it is not known any more',
+    'who hangs up has the query stopped: it is not known any more',
     async () => {
       const leave = new AbortController()
       const asked = post(LONG, { client_query_id: 'left' }, { signal: leave.signal }).catch(
@@ -140,7 +140,7 @@ describe('a caller', () => {
   )
 
   test(
-    'who waits is told when somebody cancels the question',
+    'who waits is told when somebody cancels the query',
     async () => {
       const asked = post(LONG, { client_query_id: 'mine' })
       await until(async () => (await statusOf('mine'))['complete'] === false)

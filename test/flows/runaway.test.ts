@@ -1,4 +1,4 @@
-/** A question that takes too long ends alone: it is refused, events keep coming in, the next question is answered. */
+/** A query that takes too long ends alone: it is refused, events keep coming in, the next query is answered. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { askHogQL, PERSONAL_API_KEY, type Server, startServer } from './processe
 
 const TIMEOUT_MS = 180_000
 limitTests(TIMEOUT_MS)
-/** Time enough for the short questions beside the long ones, also on a machine that does other things. */
+/** Time enough for the short queries beside the long ones, also on a machine that does other things. */
 const QUERY_TIMEOUT_S = '3'
 /** 5000 events three times over: years of work for any engine. */
 const RUNAWAY = `select count() from events a cross join events b cross join events c
@@ -44,7 +44,7 @@ const ask = (query: string): Promise<Response> =>
   })
 
 test(
-  'a question over its time limit is refused by name while events come in and others are answered',
+  'a query over its time limit is refused by name while events come in and others are answered',
   async () => {
     const runaway = ask(RUNAWAY)
     await sendBatches(server.url, makeBatches(6, 20), 2)
@@ -64,7 +64,7 @@ test(
 )
 
 longTest(
-  'more runaway questions than may run leave nothing behind',
+  'more runaway queries than may run leave nothing behind',
   async () => {
     const refused = await Promise.all([1, 2, 3].map((n) => ask(`${RUNAWAY} and ${n} = ${n}`)))
     expect(refused.map((answer) => answer.status).toSorted((a, b) => a - b)).toSatisfy((statuses) =>

@@ -1,4 +1,4 @@
-/** Everything at once for a while: ingest, questions, snapshots, compaction, and whatever process is killed next (SOAK_S seconds, SEED). */
+/** Everything at once for a while: ingest, queries, snapshots, compaction, and whatever process is killed next (SOAK_S seconds, SEED). */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -46,7 +46,7 @@ type Round = {
 const answeredIn = (batches: readonly Batch[]): number =>
   batches.filter(({ answered }) => answered).length * 100
 
-/** What every answer has to agree on, at any moment. Answers how many questions were answered. */
+/** What every answer has to agree on, at any moment. Answers how many queries were answered. */
 async function keepAsking({ server, batches, isOver }: Round): Promise<number> {
   let asked = 0
   let before = 0
@@ -66,7 +66,7 @@ async function keepAsking({ server, batches, isOver }: Round): Promise<number> {
       ({ results }) => results,
       () => null,
     )
-    // A killed process may take its questions along; the next ones are answered.
+    // A killed process may take its queries along; the next ones are answered.
     if (rows === null) continue
     const [count, distinct, with_plan, whole, is_priced] = (rows[0] ?? []).map(Number)
     expect([distinct, with_plan, whole, is_priced]).toEqual([count, count, count, 1])

@@ -14,8 +14,8 @@ import { CONTEXT } from './engine.ts'
 /** Kinds of expressions that only passes make. */
 const LOWERED: ReadonlySet<ResolvedExpr['kind']> = new Set(['aggregate', 'fragment'])
 
-function engineWords(question: string): readonly string[] {
-  const { statement } = findMeaning(parseSelect(question), CONTEXT)
+function engineWords(query: string): readonly string[] {
+  const { statement } = findMeaning(parseSelect(query), CONTEXT)
   const found: string[] = []
   mapStatement(statement, {
     expr: (expr) => {
@@ -39,20 +39,20 @@ const WRITTEN = [
     'loosen-group-keys',
     'wrap-ties',
   ].flatMap((name) => readPassCases(name).map(({ hogql }) => hogql)),
-  ...readTable('queries').map(([question]) => question),
-  ...readFileSync(new URL('../oracle/questions.tsv', import.meta.url), 'utf8')
+  ...readTable('queries').map(([query]) => query),
+  ...readFileSync(new URL('../oracle/queries.tsv', import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split('\t')[0] ?? ''),
 ]
 
-describe('the meaning of a question', () => {
+describe('the meaning of a query', () => {
   test('is asked of many', () => {
     expect(WRITTEN.length).toBeGreaterThan(300)
   })
 
-  test.each(WRITTEN)('%s', (question) => {
-    expect(engineWords(question)).toEqual([])
+  test.each(WRITTEN)('%s', (query) => {
+    expect(engineWords(query)).toEqual([])
   })
 
   test.each([...TABLES.keys(), ...RESOURCE_NAMES])('holds for every column of %s', (name) => {

@@ -43,7 +43,7 @@ const AGGREGATES = [
 const CONDITIONS = ['true', "event = 'a'", "timestamp > toDateTime('2024-06-01 00:01:00')"]
 const HAVINGS = ['true', 'count() > 1', "max(event) = 'b'"]
 
-const aQuestion = fc.record({
+const aQuery = fc.record({
   aggregates: fc.uniqueArray(fc.constantFrom(...AGGREGATES), { maxLength: 4 }),
   condition: fc.constantFrom(...CONDITIONS),
   having: fc.constantFrom(...HAVINGS),
@@ -76,10 +76,10 @@ test('rows are the same as of events that are led to their persons before they a
     fc.asyncProperty(
       fc.array(anEvent, { maxLength: 25 }),
       someOverrides,
-      fc.array(aQuestion, { minLength: 1, maxLength: 4 }),
-      async (events, overrides, questions) => {
+      fc.array(aQuery, { minLength: 1, maxLength: 4 }),
+      async (events, overrides, queries) => {
         await fill(events, overrides)
-        for (const { aggregates, condition, having } of questions) {
+        for (const { aggregates, condition, having } of queries) {
           const rest = `from EVENTS where ${condition} group by p having ${having} order by p`
           const text = `select person_id as p, ${['1', ...aggregates].join(', ')} ${rest}`
           const plain =

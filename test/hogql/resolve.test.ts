@@ -147,7 +147,7 @@ const REFUSALS = [
   ['select * from <Foo />', 'Tags are not supported here: <Foo>', '<Foo />'],
   [
     'select * from <HogQLQuery query={1} />',
-    '<HogQLQuery> needs its question as a text: query=…',
+    '<HogQLQuery> needs its query as a text: query=…',
     '<HogQLQuery query={1} />',
   ],
   [
@@ -307,7 +307,7 @@ function doubled(step: (index: number) => string): string {
   return Array.from({ length: DOUBLINGS }, (_, index) => step(index)).join(', ')
 }
 
-describe('questions that grow', () => {
+describe('queries that grow', () => {
   test.each(Object.entries(BOMBS))('%s are refused before they do', (_, text) => {
     expect(() => compileHogQL(text, CONTEXT)).toThrow(Refusal)
   })
@@ -318,7 +318,7 @@ describe('questions that grow', () => {
     const context = { ...CONTEXT, timezone: 'Europe/Berlin' }
     expect(() => compileHogQL(asked(1000), context)).not.toThrow()
     expect(() => compileHogQL(asked(1001), context)).toThrow(
-      'A question looks at the clocks of zones at most 1000 times',
+      'A query looks at the clocks of zones at most 1000 times',
     )
   })
 

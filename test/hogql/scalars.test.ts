@@ -17,9 +17,9 @@ afterAll(() => world.close())
 
 describe('scalar functions', () => {
   test('are NULL for NULL, row by row', async () => {
-    const question = `select base58Encode(x), cityHash64(x) is null from
+    const query = `select base58Encode(x), cityHash64(x) is null from
       (select arrayJoin(['a', NULL, 'hello']) as x) order by x`
-    expect(await world.ask(question)).toEqual([
+    expect(await world.ask(query)).toEqual([
       ['2g', 0],
       ['Cn8eVZg', 0],
       [null, 1],
@@ -27,9 +27,9 @@ describe('scalar functions', () => {
   })
 
   test('work on more rows than one chunk of the engine holds', async () => {
-    const question = `select uniq(cityHash64(toString(number))), min(length(base58Encode(toString(number))))
+    const query = `select uniq(cityHash64(toString(number))), min(length(base58Encode(toString(number))))
       from numbers(5000)`
-    expect(await world.ask(question)).toEqual([['5000', '1']])
+    expect(await world.ask(query)).toEqual([['5000', '1']])
   })
 
   test('read back what they wrote, whatever the text', async () => {
@@ -69,8 +69,8 @@ describe('scalar functions', () => {
       'too many ways to match',
     ],
     ['select geohashesInBox(-180., -90., 180., 90., 9)', 'limited to 10000 cells'],
-  ])('refuse what cannot be answered: %s', async (question, sentence) => {
-    const refused = await Promise.try(() => world.ask(question)).then(() => 'answered', String)
+  ])('refuse what cannot be answered: %s', async (query, sentence) => {
+    const refused = await Promise.try(() => world.ask(query)).then(() => 'answered', String)
     expect(refused).toContain(sentence)
   })
 

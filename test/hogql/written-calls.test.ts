@@ -40,8 +40,8 @@ const paid: ActionReference = {
   condition: (prefix) => compare(field([...prefix, 'event']), '==', constant('paid')),
 }
 
-const texts = async (question: string): Promise<unknown> =>
-  (await world.ask(question, { actions: () => [paid, { ...paid, id: 4, name: 'twice' }] })).map(
+const texts = async (query: string): Promise<unknown> =>
+  (await world.ask(query, { actions: () => [paid, { ...paid, id: 4, name: 'twice' }] })).map(
     ([text]) => text,
   )
 
@@ -80,8 +80,8 @@ describe('uniqueSurveySubmissionsFilter', () => {
 describe('matchesAction', () => {
   test('is what holds for the events of the action, by id or by name', async () => {
     for (const named of ['3', "'Paid'"]) {
-      const question = `select toString(uuid) from events where matchesAction(${named})`
-      expect(await texts(question)).toEqual([idOf(5)])
+      const query = `select toString(uuid) from events where matchesAction(${named})`
+      expect(await texts(query)).toEqual([idOf(5)])
     }
     expect(await texts('select countIf(not matchesAction(3)) from events')).toEqual(['4'])
   })
@@ -97,9 +97,9 @@ describe('matchesAction', () => {
 
 describe('untuple', () => {
   test('makes a column of each item', async () => {
-    const question = "select untuple((1, 'a')) as x, untuple(t) from (select (2, (3, 4)) as t)"
-    expect(compileHogQL(question, CONTEXT).columns).toEqual(['x.1', 'x.2', 't.1', 't.2'])
-    expect(await world.ask(question)).toEqual([['1', 'a', '2', { 1: '3', 2: '4' }]])
+    const query = "select untuple((1, 'a')) as x, untuple(t) from (select (2, (3, 4)) as t)"
+    expect(compileHogQL(query, CONTEXT).columns).toEqual(['x.1', 'x.2', 't.1', 't.2'])
+    expect(await world.ask(query)).toEqual([['1', 'a', '2', { 1: '3', 2: '4' }]])
   })
 
   test.each([

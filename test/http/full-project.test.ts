@@ -84,7 +84,7 @@ const isLong = ({ main_ms, data_ms }: Measured): boolean => Math.max(main_ms, da
 const lineOf = (name: string, { main_ms, data_ms, statuses }: Measured): string =>
   `main ${main_ms.toFixed(0)} ms, data ${data_ms.toFixed(0)} ms: ${name} ${statuses.join(' ')}`
 
-const questions = (): readonly object[] => [
+const insightNodes = (): readonly object[] => [
   { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'open' }] },
   { kind: 'TrendsQuery', series: [{ kind: 'ActionsNode', id: 1 }] },
   // By hour as far as ranges go: each step is a row of the answer.
@@ -116,7 +116,7 @@ function allReads(): readonly Asked[] {
     .map((route) => pathIn(route, place))
     .concat('/api/projects/1/surveys/stats/?exclude_archived=true')
     .map((path): Asked => ({ name: `GET ${path}`, ask: () => place.send('GET', path) }))
-  const queries = questions().map((query): Asked => {
+  const queries = insightNodes().map((query): Asked => {
     const body = JSON.stringify({ query, refresh: 'force_blocking' })
     return {
       name: JSON.stringify(query),

@@ -126,7 +126,7 @@ describe('GET /_metrics', () => {
     expect((await read('::ffff:127.0.0.1')).status).toBe(200)
   })
 
-  test('times requests by route and status, commits, questions by lane and outcome, and flags', async () => {
+  test('times requests by route and status, commits, queries by lane and outcome, and flags', async () => {
     await capture([{ event: 'timed', distinct_id: 'c' }])
     const flags = { api_key: world.first.api_token, distinct_id: 'c' }
     await world.send('/flags/?v=2', { method: 'POST', body: JSON.stringify(flags) })

@@ -397,7 +397,7 @@ describe('groups that are hidden from a member', () => {
 })
 
 describe('persons that are hidden from a member', () => {
-  test('are hidden from a question that the member has sent before, as long as they are hidden', async () => {
+  test('are hidden from a query that the member has sent before, as long as they are hidden', async () => {
     const { member, atLevel, send } = rights
     const ask = () => send(member, 'POST query/', { query: HOGQL('select count() from persons') })
     const before = [await ask(), await ask()]
@@ -501,7 +501,7 @@ describe('a member who may not ask', () => {
     await make(`PATCH insights/${saved}/`, { deleted: true })
   })
 
-  test('makes no list of people by a question', async () => {
+  test('makes no list of people by a query', async () => {
     const { send, member, atLevel, everything } = rights
     const before = everything()
     const query = { kind: 'ActorsQuery', select: ['id'] }

@@ -130,7 +130,7 @@ export async function openWorld(
     },
   }
   const now = changes.now ?? (() => new Date())
-  const questions = new QueryService({
+  const queries = new QueryService({
     data_dir,
     engine: asked ?? lazy_engine,
     settings: SERVICE_SETTINGS,
@@ -145,7 +145,7 @@ export async function openWorld(
     ask: eventQueryContext({
       control: control.db,
       definitions,
-      query_service: questions,
+      query_service: queries,
       query_limits,
     }),
     log,
@@ -181,7 +181,7 @@ export async function openWorld(
     control_changes: targeting.control_changes,
     cohorts: targeting.cohorts,
     geoip: openGeoip([]),
-    query_service: questions,
+    query_service: queries,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     failed_keys: new FailedKeys({ per_minute: 0, trusted_proxies: [] }, now),
@@ -220,7 +220,7 @@ export async function openWorld(
     await destinations.close()
     await demo.close()
     tallies.close()
-    questions.close()
+    queries.close()
     await engine?.close()
     definitions.close()
     ingest.close()
@@ -237,7 +237,7 @@ export async function openWorld(
       return startedEngine()
     },
     capture,
-    service: questions,
+    service: queries,
     log_lines,
     send: (path, init = {}) => app.handle(requestOf(path, init)),
     countEvents(sql: string) {

@@ -61,7 +61,7 @@ const remove = (distinct_id: string, with_events = false) =>
     now: 5,
   })
 
-/** Every event's distinct id with whom a question finds it under. */
+/** Every event's distinct id with whom a query finds it under. */
 const peopleOfEvents = () =>
   folder
     .rows(`select e.distinct_id, lower(hex(coalesce(l.person_id, o.person_id, e.person_id))) person

@@ -46,9 +46,9 @@ function faultsOf(schema: TSchema, value: unknown): readonly string[] {
 
 type Kind = keyof typeof QUERY_RESULTS
 
-/** The results of a question, after they were checked. */
-async function ask(kind: Kind, question: object): Promise<unknown> {
-  const { status, body } = await history.ask({ kind, ...question })
+/** The results of a query, after they were checked. */
+async function ask(kind: Kind, query: object): Promise<unknown> {
+  const { status, body } = await history.ask({ kind, ...query })
   expect([status, body['detail']]).toEqual([200, undefined])
   expect(faultsOf(QUERY_RESULTS[kind], body['results'])).toEqual([])
   return body['results']
@@ -77,7 +77,7 @@ const funnel = (funnelsFilter: object, more: object = {}) => ({
 })
 const compareFilter = { compare: true }
 
-const QUESTIONS: readonly (readonly [Kind, string, object])[] = [
+const QUERIES: readonly (readonly [Kind, string, object])[] = [
   ['TrendsQuery', 'over days', { series: [view, created], dateRange }],
   [
     'TrendsQuery',
@@ -155,12 +155,11 @@ const QUESTIONS: readonly (readonly [Kind, string, object])[] = [
 ]
 
 describe('the results', () => {
-  test.each(QUESTIONS)('of %s %s are as described', async (kind, _, question) => {
-    const results = await ask(kind, question)
+  test.each(QUERIES)('of %s %s are as described', async (kind, _, query) => {
+    const results = await ask(kind, query)
     const is_some = Array.isArray(results) ? results.length > 0 : results !== null
     // Nobody in the demo is frustrated or leaves by a link.
-    const may_be_empty =
-      JSON.stringify([kind, question]).match(/Frustration|ExternalClicks/) !== null
+    const may_be_empty = JSON.stringify([kind, query]).match(/Frustration|ExternalClicks/) !== null
     expect([kind, is_some || may_be_empty]).toEqual([kind, true])
   })
 
@@ -179,7 +178,7 @@ describe('the results', () => {
   })
 
   test('of every kind are asked for', () => {
-    expect(new Set<string>(QUESTIONS.map(([kind]) => kind))).toEqual(
+    expect(new Set<string>(QUERIES.map(([kind]) => kind))).toEqual(
       new Set(Object.keys(QUERY_RESULTS)),
     )
   })

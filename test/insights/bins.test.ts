@@ -87,14 +87,14 @@ describe('a breakdown by bins', () => {
       fc.asyncProperty(history, fc.integer({ min: 1, max: 5 }), async (acts, bin_count) => {
         await using world = new InsightWorld()
         world.send(...sentOf(acts, bin_count))
-        const questions = [
+        const queries = [
           retention,
           ...ATTRIBUTIONS.map((kind) => funnelOf({ breakdownAttributionType: kind })),
           funnelOf({ funnelVizType: 'trends' }),
         ]
-        for (const question of questions) {
+        for (const query of queries) {
           const split = async (breakdownFilter: object) =>
-            (await world.ask({ ...question, breakdownFilter } as InsightQueryNode, NOW)).results
+            (await world.ask({ ...query, breakdownFilter } as InsightQueryNode, NOW)).results
           const by_number = await split({
             breakdown: 'price',
             breakdown_type: 'event',
@@ -162,8 +162,8 @@ describe('the people behind a bin', () => {
     breakdown_histogram_bin_count: 2,
   }
   const behind = async (source: object) => {
-    const question = { kind: 'ActorsQuery', select: ['id'], orderBy: ['id'], source }
-    const { results } = await world.ask(question as InsightQueryNode, NOW)
+    const query = { kind: 'ActorsQuery', select: ['id'], orderBy: ['id'], source }
+    const { results } = await world.ask(query as InsightQueryNode, NOW)
     return (results as [string][]).map(([id]) => Number(id.slice(-2)))
   }
 

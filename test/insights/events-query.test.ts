@@ -29,18 +29,16 @@ function event(name: string, distinct_id: string, timestamp: string, properties:
   return { event: name, distinct_id, timestamp, properties: { ...properties } }
 }
 
-async function rows(question: object): Promise<unknown> {
-  const { status, body } = await history.ask({ kind: 'EventsQuery', ...question })
+async function rows(query: object): Promise<unknown> {
+  const { status, body } = await history.ask({ kind: 'EventsQuery', ...query })
   expect([status, body['detail']]).toEqual([200, undefined])
   return body['results']
 }
 
 describe('EventsQuery', () => {
   test('a condition on what is gathered is one of groups', async () => {
-    const question = { select: ['distinct_id', 'count()'], after: 'all', orderBy: ['distinct_id'] }
-    expect(await rows({ ...question, where: ['count() > 1', "event = 'view'"] })).toEqual([
-      ['ann', 2],
-    ])
+    const query = { select: ['distinct_id', 'count()'], after: 'all', orderBy: ['distinct_id'] }
+    expect(await rows({ ...query, where: ['count() > 1', "event = 'view'"] })).toEqual([['ann', 2]])
   })
 
   test('answers columns of the last day, the newest first, with what envelopes say', async () => {
@@ -92,8 +90,8 @@ describe('EventsQuery', () => {
   })
 
   test('gathers by the other columns, the most first', async () => {
-    const question = { select: ['properties.path', 'count()', 'max(toInt(properties.n))'] }
-    expect(await rows({ ...question, where: ['properties.path is not null'] })).toEqual([
+    const query = { select: ['properties.path', 'count()', 'max(toInt(properties.n))'] }
+    expect(await rows({ ...query, where: ['properties.path is not null'] })).toEqual([
       ['/a', 2, 5],
       ['/b', 1, 2],
     ])
@@ -158,9 +156,9 @@ describe('EventsQuery', () => {
       event('view', 'ann', '2024-06-12T10:00:00Z', { $set: { email: 'ann@x.org' } }),
       event('view', 'ben', '2024-06-12T10:00:00Z', {}),
     ])
-    const question = { kind: 'EventsQuery', select: ['distinct_id'], orderBy: ['distinct_id'] }
-    expect((await tested.ask(question)).body['results']).toEqual([['ann'], ['ben']])
-    const { body } = await tested.ask({ ...question, filterTestAccounts: true })
+    const query = { kind: 'EventsQuery', select: ['distinct_id'], orderBy: ['distinct_id'] }
+    expect((await tested.ask(query)).body['results']).toEqual([['ann'], ['ben']])
+    const { body } = await tested.ask({ ...query, filterTestAccounts: true })
     expect(body['results']).toEqual([['ben']])
   })
 
@@ -190,8 +188,8 @@ describe('EventsQuery', () => {
     [{ select: ['event'], limit: -1 }, 'query__limit'],
     [{ select: ['event'], misspelt: 1 }, 'query__misspelt'],
     [{}, 'query__select'],
-  ])('%j is refused, naming %s', async (question, attr) => {
-    const { status, body } = await history.ask({ kind: 'EventsQuery', ...question })
+  ])('%j is refused, naming %s', async (query, attr) => {
+    const { status, body } = await history.ask({ kind: 'EventsQuery', ...query })
     expect([status, body['attr']]).toEqual([400, attr])
   })
 

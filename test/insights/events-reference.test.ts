@@ -74,7 +74,7 @@ describe('events of any history', () => {
             minute < reach &&
             minute > -1,
         )
-        const question = {
+        const query = {
           kind: 'EventsQuery' as const,
           ...(names === null ? {} : { events: names }),
           after: made.after,
@@ -88,7 +88,7 @@ describe('events of any history', () => {
         }
         const listed = await world.ask(
           {
-            ...question,
+            ...query,
             select: ['toInt(properties.index)'],
             orderBy: ['timestamp DESC', 'toInt(properties.index)'],
             limit: made.limit,
@@ -101,7 +101,7 @@ describe('events of any history', () => {
         expect(listed.results).toEqual(page.map(({ index }) => [index]))
         expect(listed['hasMore']).toBe(ordered.length > made.offset + made.limit)
         const gathered = await world.ask(
-          { ...question, select: ['event', 'count()', 'uniq(person_id)'], orderBy: ['event'] },
+          { ...query, select: ['event', 'count()', 'uniq(person_id)'], orderBy: ['event'] },
           NOW,
         )
         const by_name = [...new Set(found.map(({ event }) => event))].toSorted()

@@ -125,7 +125,7 @@ const web = {
 }
 
 /** A query of every kind with most of its members. */
-const QUESTIONS = {
+const QUERIES = {
   ActorsPropertyTaxonomyQuery: { properties: ['plan'], groupTypeIndex: 0, maxPropertyValues: 3 },
   ActorsQuery: {
     select: ['person', 'id'],
@@ -226,21 +226,21 @@ const QUESTIONS = {
 const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce((whole: unknown, name) => Object(whole)[name], value)
 
-describe('a question of every kind', () => {
-  const kinds = Object.entries(QUESTIONS).map(
+describe('a query of every kind', () => {
+  const kinds = Object.entries(QUERIES).map(
     ([kind, members]) => [kind, { ...members, kind }] as const,
   )
 
   test.each(kinds)(
     '%s with anything anywhere is answered or refused with a reason',
-    async (_kind, question) => {
-      const whole = await history.ask(question)
+    async (_kind, query) => {
+      const whole = await history.ask(query)
       expect([whole.status, whole.body['detail']]).toEqual([200, undefined])
-      const places = placesIn(question).filter((path) => path.length > 0)
+      const places = placesIn(query).filter((path) => path.length > 0)
       const changed = fc.record({ place: fc.constantFrom(...places), odd: fc.constantFrom(...ODD) })
       await fc.assert(
         fc.asyncProperty(changed, async ({ place, odd }) => {
-          const { status, body } = await history.ask({ ...Object(withOdd(question, place, odd)) })
+          const { status, body } = await history.ask({ ...Object(withOdd(query, place, odd)) })
           if (status !== 200) {
             expect(status).toBe(400)
             expect(body).toMatchObject({ type: expect.any(String), code: expect.any(String) })
@@ -252,15 +252,15 @@ describe('a question of every kind', () => {
     },
   )
 
-  const numberPlaces = (question: object): readonly (readonly string[])[] =>
-    placesIn(question).filter((path) => typeof valueAt(question, path) === 'number')
+  const numberPlaces = (query: object): readonly (readonly string[])[] =>
+    placesIn(query).filter((path) => typeof valueAt(query, path) === 'number')
 
-  test.each(kinds.filter(([, question]) => numberPlaces(question).length > 0))(
+  test.each(kinds.filter(([, query]) => numberPlaces(query).length > 0))(
     '%s refuses a number that is too large by its name, or answers',
-    async (_kind, question) => {
-      for (const place of numberPlaces(question)) {
+    async (_kind, query) => {
+      for (const place of numberPlaces(query)) {
         for (const number of [1e300, -1e300, 2 ** 53]) {
-          const asked = { ...Object(withOdd(question, place, number)) }
+          const asked = { ...Object(withOdd(query, place, number)) }
           const { status, body } = await history.ask(asked)
           if (status === 200) continue
           expect([place, status, body]).toEqual([
@@ -335,9 +335,9 @@ describe('a question of every kind', () => {
   )
 
   test('that has no text for a choice is refused', async () => {
-    const question = QUESTIONS.ExperimentExposureQuery
+    const query = QUERIES.ExperimentExposureQuery
     const exposure_criteria = { multiple_variant_handling: { toString: 1, valueOf: 1 } }
-    const asked = { ...question, kind: 'ExperimentExposureQuery', exposure_criteria }
+    const asked = { ...query, kind: 'ExperimentExposureQuery', exposure_criteria }
     const { status, body } = await history.ask(asked)
     expect([status, body['code'], body['detail']]).toEqual([
       400,
@@ -370,13 +370,13 @@ describe('a question of every kind', () => {
   test.each(Object.entries(FILTERS))(
     'that has an object in place of a number is no fault: %s',
     async (_, filter) => {
-      const questions = [
+      const queries = [
         { kind: 'EventsQuery', select: ['count()'] },
         { kind: 'ActorsQuery', select: ['id'] },
         { kind: 'ActorsQuery', select: ['id'], source: OF_GROUPS },
       ]
-      for (const question of questions) {
-        const { status } = await history.ask({ ...question, properties: [filter] })
+      for (const query of queries) {
+        const { status } = await history.ask({ ...query, properties: [filter] })
         expect([200, 400]).toContain(status)
       }
     },
@@ -386,10 +386,10 @@ describe('a question of every kind', () => {
     'that names the property %j leaves the project as it was',
     async (key) => {
       const properties = [{ key, value: 'x', operator: 'exact', type: 'event' }]
-      const question = { kind: 'EventsQuery', select: ['count()'], after: 'all' }
-      const named = await history.ask({ ...question, properties })
+      const query = { kind: 'EventsQuery', select: ['count()'], after: 'all' }
+      const named = await history.ask({ ...query, properties })
       expect([named.status, named.body['results']]).toEqual([200, [[0]]])
-      expect((await history.ask(question)).body['results']).toEqual([[9]])
+      expect((await history.ask(query)).body['results']).toEqual([[9]])
     },
   )
 })

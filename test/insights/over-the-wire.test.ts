@@ -52,7 +52,7 @@ async function linesOf(query: object): Promise<readonly Line[]> {
   return body['results'] as readonly Line[]
 }
 
-describe('questions of real requests', () => {
+describe('queries of real requests', () => {
   test('count people who were merged once, events sent twice once, and late ones where they belong', async () => {
     expect(await linesOf(trends)).toMatchObject([{ data: [1, 0, 1, 1, 1] }])
     const events = { ...trends, series: [{ kind: 'EventsNode', event: 'seen' }] }

@@ -28,8 +28,8 @@ beforeAll(async () => {
 })
 afterAll(() => histories.close())
 
-async function results(question: object): Promise<unknown> {
-  const { status, body } = await history.ask(question)
+async function results(query: object): Promise<unknown> {
+  const { status, body } = await history.ask(query)
   expect([status, body['detail']]).toEqual([200, undefined])
   return body['results']
 }
@@ -65,8 +65,8 @@ describe('EventTaxonomyQuery', () => {
   })
 
   test('needs an event or an action that there is', async () => {
-    for (const question of [{}, { actionId: 77 }]) {
-      const { status } = await history.ask({ kind: 'EventTaxonomyQuery', ...question })
+    for (const query of [{}, { actionId: 77 }]) {
+      const { status } = await history.ask({ kind: 'EventTaxonomyQuery', ...query })
       expect(status).toBe(400)
     }
   })
@@ -74,12 +74,12 @@ describe('EventTaxonomyQuery', () => {
 
 describe('ActorsPropertyTaxonomyQuery', () => {
   test('tells the values of properties of persons and groups', async () => {
-    const question = { kind: 'ActorsPropertyTaxonomyQuery', properties: ['plan', 'never'] }
-    expect(await results(question)).toEqual([
+    const query = { kind: 'ActorsPropertyTaxonomyQuery', properties: ['plan', 'never'] }
+    expect(await results(query)).toEqual([
       { sample_values: ['pro', 'free'], sample_count: 2 },
       { sample_values: [], sample_count: 0 },
     ])
-    expect(await results({ ...question, properties: ['size'], groupTypeIndex: 0 })).toEqual([
+    expect(await results({ ...query, properties: ['size'], groupTypeIndex: 0 })).toEqual([
       { sample_values: ['3'], sample_count: 1 },
     ])
   })

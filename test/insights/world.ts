@@ -57,7 +57,7 @@ export type Answered = {
 
 const AMPLE_MS = 90_000
 const ROWS_MAX = 50_000
-/** Questions of one shape whose printed text is asked too, for a part of the shapes. */
+/** Queries of one shape whose printed text is asked too, for a part of the shapes. */
 const COMPARED_MAX = fewOrMany(1, 2)
 const SHAPES_STEP = 3
 
@@ -146,9 +146,9 @@ export class InsightWorld implements AsyncDisposable {
   }
 
   /** Asks as the query endpoint does, at a given time. */
-  async ask(question: InsightQueryNode, now: string): Promise<Answered> {
-    await this.#comparePrintedOnce(question, now)
-    const prepared = prepareInsight(question, this.queryContext())
+  async ask(query: InsightQueryNode, now: string): Promise<Answered> {
+    await this.#comparePrintedOnce(query, now)
+    const prepared = prepareInsight(query, this.queryContext())
     const { head, results } = await prepared.compute(
       (sent) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS }),
       new Date(now),
@@ -156,22 +156,22 @@ export class InsightWorld implements AsyncDisposable {
     return { ...JSON.parse(head), results: JSON.parse(Buffer.from(results).toString()) }
   }
 
-  /** Compares the first questions of every shape, since tests ask thousands. */
-  async #comparePrintedOnce(question: InsightQueryNode, now: string): Promise<void> {
-    const shape = JSON.stringify(question).replaceAll(/\d+/g, '')
+  /** Compares the first queries of every shape, since tests ask thousands. */
+  async #comparePrintedOnce(query: InsightQueryNode, now: string): Promise<void> {
+    const shape = JSON.stringify(query).replaceAll(/\d+/g, '')
     const compared = this.#compared.get(shape) ?? 0
     if (compared >= COMPARED_MAX || !isTried(numberOf(shape), SHAPES_STEP)) return
     this.#compared.set(shape, compared + 1)
-    await this.comparePrinted(question, now)
+    await this.comparePrinted(query, now)
   }
 
   /** Compares the rows of an insight with those of its printed text. */
-  async comparePrinted(question: InsightQueryNode, at: string): Promise<void> {
+  async comparePrinted(query: InsightQueryNode, at: string): Promise<void> {
     const now = new Date(at)
     const context = this.queryContext()
     const { rows_max } = context
     const ask = (sent: WorkerQuery) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS })
-    await expectSameRows(question, contextOf(context, now), {
+    await expectSameRows(query, contextOf(context, now), {
       runTree: (tree) => askRows(tree, { context, ask, now }),
       runText: async (text) => {
         const subject = { kind: 'text', text, values: new Map(), filters: null } as const

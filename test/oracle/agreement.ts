@@ -29,7 +29,7 @@ export type Finding = {
 
 type Asked = Pick<Finding, 'clickhouse' | 'hogql' | 'name' | 'timezone'>
 
-/** Asks both engines the two texts of one question, whole questions as they are. */
+/** Asks both engines the two texts of one query, whole queries as they are. */
 export async function compareEngines(
   asked: Asked,
   world: World,

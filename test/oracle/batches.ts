@@ -1,30 +1,30 @@
-/** Many small questions asked as the columns of few: a statement costs more than the values it computes. */
+/** Many small queries asked as the columns of few: a statement costs more than the values it computes. */
 
 import type { Json } from '@duckdb/node-api'
 import type { Select } from '../../src/hogql/syntax/ast.ts'
 
-/** Questions of one column that can be asked as the columns of one select. */
+/** Queries of one column that can be asked as the columns of one select. */
 export type Batch<Item> = {
   readonly items: readonly Item[]
-  readonly questionOf: (items: readonly Item[]) => Select
+  readonly queryOf: (items: readonly Item[]) => Select
 }
 
 export type Rows = readonly (readonly Json[])[]
 
 /** Asks one select: its rows. Throws what refuses it. */
-export type AskSelect = (question: Select) => Promise<Rows>
+export type AskSelect = (query: Select) => Promise<Rows>
 
 /** The columns of one statement; more of them cost DuckDB more than they save. */
 const ITEMS_MAX = 64
 
 /** The rows of every item, or why it was refused: halves are asked when a whole is refused, down to single ones. */
 export async function askBatch<Item>(
-  { items, questionOf }: Batch<Item>,
+  { items, queryOf }: Batch<Item>,
   ask: AskSelect,
 ): Promise<ReadonlyMap<Item, Error | Rows>> {
   const answers = new Map<Item, Error | Rows>()
   const askPart = async (part: readonly Item[]): Promise<void> => {
-    const rows = await ask(questionOf(part)).catch(asError)
+    const rows = await ask(queryOf(part)).catch(asError)
     if (!(rows instanceof Error)) {
       for (const [index, item] of part.entries())
         answers.set(item, part.length === 1 ? rows : rows.map((row) => [row[index] ?? null]))

@@ -1,8 +1,8 @@
-/** ClickHouse inside this process (chdb), asked for a value, its type, or the rows of a question. */
+/** ClickHouse inside this process (chdb), asked for a value, its type, or the rows of a query. */
 
 import type { Json } from '@duckdb/node-api'
 
-/** What a question gives: rows as JSON, or why it was refused. */
+/** What a query gives: rows as JSON, or why it was refused. */
 export type Reply =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'rows'; readonly types: readonly string[]; readonly rows: readonly Json[][] }
@@ -50,7 +50,7 @@ export class ClickHouse {
     this.#session.query(sql, 'CSV')
   }
 
-  /** Answers a question in a zone. */
+  /** Answers a query in a zone. */
   ask(sql: string, timezone: string): Reply {
     try {
       if (timezone !== this.#timezone) this.run(`set session_timezone = '${timezone}'`)

@@ -51,7 +51,7 @@ function withColumns(root: Expr, positions: readonly number[], name: string): Co
   return { value, columns }
 }
 
-/** The question of several vectors over one row. */
+/** The query of several vectors over one row. */
 export function selectOverColumns(vectors: readonly ColumnVector[]): SelectQuery {
   const columns = vectors.flatMap((vector) => vector.columns)
   const values = vectors.map(({ value }) => value)
@@ -60,14 +60,14 @@ export function selectOverColumns(vectors: readonly ColumnVector[]): SelectQuery
     : select`select ${values} from ${select`select ${columns}`}`
 }
 
-/** Makes columns of all literals that may be one: `isTaken` says whether a question is compiled. */
+/** Makes columns of all literals that may be one: `isTaken` says whether a query is compiled. */
 export class ColumnMaker {
-  readonly #isTaken: (question: SelectQuery) => boolean
+  readonly #isTaken: (query: SelectQuery) => boolean
   /** By template. */
   readonly #positions = new Map<string, readonly number[]>()
   #last_name = 0
 
-  constructor(isTaken: (question: SelectQuery) => boolean) {
+  constructor(isTaken: (query: SelectQuery) => boolean) {
     this.#isTaken = isTaken
   }
 

@@ -1,4 +1,4 @@
-/** Whole questions through both dialects: what one resolver found, as DuckDB and as ClickHouse understand it. `bun test/oracle/dialects.ts [shards] [vectors|columns]` */
+/** Whole queries through both dialects: what one resolver found, as DuckDB and as ClickHouse understand it. `bun test/oracle/dialects.ts [shards] [vectors|columns]` */
 
 import type { Json } from '@duckdb/node-api'
 import { Refusal } from '../../src/errors.ts'
@@ -11,11 +11,11 @@ import { CONTEXT, openWorld, type World } from '../hogql/engine.ts'
 import { normalForm } from '../hogql/functions/normal-form.ts'
 import { askBatch, type Batch, type Rows } from './batches.ts'
 import { DIALECT_DIFFERENCES } from './dialect-differences.ts'
-import { batchesOf, DIALECT, type DialectQuestion, type DialectRun } from './dialect-questions.ts'
+import { batchesOf, DIALECT, type DialectQuery, type DialectRun } from './dialect-queries.ts'
 import { DIFFERENCES } from './differences.ts'
 import { fillWorld } from './events.ts'
 
-/** What came of one question asked of both engines. */
+/** What came of one query asked of both engines. */
 export type DialectOutcome =
   | 'agree'
   | 'computed here'
@@ -25,9 +25,9 @@ export type DialectOutcome =
   | 'refused there'
   | 'unprintable'
 
-/** One question, in a zone, with what both engines said. */
+/** One query, in a zone, with what both engines said. */
 export type DialectFinding = {
-  /** The function of a vector, or `questions`. */
+  /** The function of a vector, or `queries`. */
   readonly name: string
   readonly hogql: string
   readonly timezone: string
@@ -49,29 +49,27 @@ class ComputedHere extends Error {}
 
 /** Asks both engines a batch in a zone. */
 async function compareBatch(
-  batch: Batch<DialectQuestion>,
+  batch: Batch<DialectQuery>,
   world: World,
   client: ClickHouseClient,
 ): Promise<readonly DialectFinding[]> {
   const context = { ...CONTEXT, timezone: batch.items[0]?.timezone ?? 'UTC' }
-  const ours = await askBatch(batch, async (question) =>
-    world.run(compileSelect(question, context)),
-  )
-  const theirs = await askBatch(batch, async (question) => {
-    const compiled = compileSelect(question, context, DIALECT)
+  const ours = await askBatch(batch, async (query) => world.run(compileSelect(query, context)))
+  const theirs = await askBatch(batch, async (query) => {
+    const compiled = compileSelect(query, context, DIALECT)
     if (compiled.gather_statements !== undefined) throw new ComputedHere()
     return await askClickHouse(client, compiled)
   })
   return batch.items.map((item) => {
     const finding = findingOf(item, ours.get(item) ?? [], theirs.get(item) ?? [])
     const is_shown = finding.outcome === 'differ' || finding.outcome === 'refused there'
-    const sql = is_shown ? compileSelect(batch.questionOf([item]), context, DIALECT).sql : ''
+    const sql = is_shown ? compileSelect(batch.queryOf([item]), context, DIALECT).sql : ''
     return { ...finding, sql }
   })
 }
 
 function findingOf(
-  { name, hogql, timezone, vector }: DialectQuestion,
+  { name, hogql, timezone, vector }: DialectQuery,
   our_answer: Error | Rows,
   their_answer: Error | Rows,
 ): DialectFinding {
@@ -86,7 +84,7 @@ function outcomeOf(
     vector,
     ours,
     theirs,
-  }: Pick<DialectFinding, 'name' | 'ours' | 'theirs'> & Pick<DialectQuestion, 'vector'>,
+  }: Pick<DialectFinding, 'name' | 'ours' | 'theirs'> & Pick<DialectQuery, 'vector'>,
   answer: Error | Rows,
 ): DialectOutcome {
   if (answer instanceof ComputedHere) return 'computed here'
@@ -104,9 +102,9 @@ function shown(hogql: string, answer: Error | Rows): string {
 }
 
 /** Totals are one more part of a union, which has no order there. */
-function shownOf(question: string, rows: readonly (readonly Json[])[]): string {
+function shownOf(query: string, rows: readonly (readonly Json[])[]): string {
   const texts = rows.map((row) => JSON.stringify(row.map((value) => normalForm(unmarked(value)))))
-  const ordered = /with totals/i.test(question) ? texts.toSorted() : texts
+  const ordered = /with totals/i.test(query) ? texts.toSorted() : texts
   return `[${ordered.join(',')}]`.replaceAll('"-nan"', '"nan"').replaceAll('{}', '[]')
 }
 
@@ -149,8 +147,8 @@ export function printDialects(findings: readonly DialectFinding[]): boolean {
 }
 
 if (import.meta.main) {
-  const [shards = '1', part = 'questions'] = process.argv.slice(2)
-  const kind = part === 'columns' || part === 'vectors' ? part : 'questions'
+  const [shards = '1', part = 'queries'] = process.argv.slice(2)
+  const kind = part === 'columns' || part === 'vectors' ? part : 'queries'
   const every = Number(process.env['EVERY'] ?? '1')
   const run = { kind, shard_count: Number(shards), zones: ['UTC'], every } as const
   process.exit(printDialects(await runDialects(run)) ? 0 : 1)

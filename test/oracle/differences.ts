@@ -137,7 +137,7 @@ export const DIFFERENCES: readonly Difference[] = [
       /^(URLHierarchy|URLPathHierarchy|netloc|queryStringAndFragment|cutQueryStringAndFragment|extractURLParameter(s|Names))$/,
     when: /'(example|\/\/|not a)|#|\?/,
     reason:
-      'addresses without a scheme, with a second question mark or a path behind #: read by RFC 3986 here',
+      'addresses without a scheme, with a second query mark or a path behind #: read by RFC 3986 here',
   },
   {
     names: /^(JSONHas|JSONExtractRaw)$/,

@@ -1,4 +1,4 @@
-/** The same generated events, persons and groups in both engines, for whole questions. */
+/** The same generated events, persons and groups in both engines, for whole queries. */
 
 import type { World } from '../hogql/engine.ts'
 import type { ClickHouse } from './clickhouse.ts'

@@ -19,9 +19,9 @@ const NUMERAL_READERS = [
   'toIntOrDefault',
   'toIntOrZero',
 ]
-/** How many of whole questions are kept, where their rows are few. */
+/** How many of whole queries are kept, where their rows are few. */
 const KEPT: ReadonlyMap<string, number> = new Map<string, number>([
-  ['questions', Number.POSITIVE_INFINITY],
+  ['queries', Number.POSITIVE_INFINITY],
   ['random', 60],
   ['edges', 120],
   // Each spelling of a number is a rule of its own.
@@ -29,7 +29,7 @@ const KEPT: ReadonlyMap<string, number> = new Map<string, number>([
 ])
 
 /**
- * Writes agreed vectors, some of each function, and all agreed questions to test/hogql/cases/oracle.tsv. Lines of
+ * Writes agreed vectors, some of each function, and all agreed queries to test/hogql/cases/oracle.tsv. Lines of
  * functions that were not asked in this run stay.
  */
 export function storeAgreement(findings: readonly Finding[]): void {
@@ -55,6 +55,6 @@ export function storeAgreement(findings: readonly Finding[]): void {
     )
   })
   const head =
-    '# function, zone, question, types, rows: what ClickHouse 26.7 and we agreed on; written by `bun run oracle --write`'
+    '# function, zone, query, types, rows: what ClickHouse 26.7 and we agreed on; written by `bun run oracle --write`'
   writeFileSync(PATH, `${[head, ...lines, ...others].join('\n')}\n`)
 }

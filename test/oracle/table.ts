@@ -43,7 +43,7 @@ function printSums(
   findings: readonly Finding[],
   by_name: ReadonlyMap<string, readonly Finding[]>,
 ): void {
-  const functions = [...by_name].filter(([name]) => name !== 'questions')
+  const functions = [...by_name].filter(([name]) => name !== 'queries')
   const having = (outcome: Outcome): number =>
     functions.filter(([, all]) => all.some((finding) => finding.outcome === outcome)).length
   const verified = functions.filter(([, all]) =>
@@ -52,7 +52,7 @@ function printSums(
   const known = [...functionNames()]
   const not_run = known.filter((name) => !by_name.has(name))
   console.log(
-    `\nvectors and questions: ${[...countOutcomes(findings)].map((sum) => sum.join(' ')).join(', ')}`,
+    `\nvectors and queries: ${[...countOutcomes(findings)].map((sum) => sum.join(' ')).join(', ')}`,
   )
   console.log(
     `functions: ${known.length} names in the registry, ${verified} verified, ${having('listed')} of them with listed differences, ` +

@@ -25,7 +25,7 @@ export function readVectors(table: string): readonly Vector[] {
   )
 }
 
-/** All questions of a table: HogQL's text, and ClickHouse's where it differs; `properties.$x` is quoted for ClickHouse. */
+/** All queries of a table: HogQL's text, and ClickHouse's where it differs; `properties.$x` is quoted for ClickHouse. */
 export function readPairs(table: string): readonly Pick<Vector, 'clickhouse' | 'hogql'>[] {
   return readLines(table).map(([hogql = '', clickhouse = hogql]) => ({
     hogql,

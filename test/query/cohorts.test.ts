@@ -1,13 +1,13 @@
 /** Queries see who is in a cohort as of the last commit: members who come, leave and are merged away. */
 import { expect, test } from 'bun:test'
 import { changeCohort, moveFlagRows } from '../../src/storage/persons/flag-rows.ts'
-import { question, World } from './world.ts'
+import { query, World } from './world.ts'
 
 const ANN = Buffer.alloc(16, 0xaa)
 const BOB = Buffer.alloc(16, 0xbb)
 const NONE = { project_id: 1, added: [], removed: [] }
 
-const MEMBERS = question(
+const MEMBERS = query(
   "select string_agg(cohort_id::varchar || left(person_id::varchar, 1), ' ' order by cohort_id, person_id) from cohort_people_of($1)",
   { types: ['String'] },
 )

@@ -1,6 +1,6 @@
 /** A server process in miniature: keeps a query process busy until it is killed. Prints the process's id when it is. */
 import { QueryEngine } from '../../src/query/engine/engine.ts'
-import { question } from './world.ts'
+import { query } from './world.ts'
 
 const [data_dir = '', sql = ''] = process.argv.slice(2)
 const engine = new QueryEngine({
@@ -15,6 +15,6 @@ const engine = new QueryEngine({
   },
   log: { info: () => undefined, warn: () => undefined },
 })
-await engine.ask(question('select 1 where $1 = 1'), { timeout_ms: 30_000 })
-engine.ask(question(sql), { timeout_ms: 600_000 }).catch(() => undefined)
+await engine.ask(query('select 1 where $1 = 1'), { timeout_ms: 30_000 })
+engine.ask(query(sql), { timeout_ms: 600_000 }).catch(() => undefined)
 console.log(engine.state.pid)

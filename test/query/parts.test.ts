@@ -4,7 +4,7 @@ import { EngineFault } from '../../src/query/engine/engine-refusals.ts'
 import type { QueryProgressCounts, RowForm } from '../../src/query/engine/protocol.ts'
 import { TEXT_FORMS } from '../../src/query/engine/text-forms.ts'
 import { engineRefusal } from '../../src/query/worker/engine-errors.ts'
-import { ask, question, refusal, World } from './world.ts'
+import { ask, query, refusal, World } from './world.ts'
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
@@ -13,7 +13,7 @@ const AMPLE_MS = 60_000
 const COUNT = 'select count(*) from events_of($1)'
 
 const inParts = (sql: string, form: RowForm, columns: readonly string[], rows_max = 1_000_000) =>
-  question(sql, { parts: { form, columns }, rows_max })
+  query(sql, { parts: { form, columns }, rows_max })
 
 const world = new World()
 const engine = world.openEngine({ threads: 1 })
@@ -137,7 +137,7 @@ describe('a row', () => {
   })
 })
 
-describe('a running question', () => {
+describe('a running query', () => {
   test('tells how far it is', async () => {
     await ask(engine, COUNT)
     const stop = new AbortController()
@@ -145,7 +145,7 @@ describe('a running question', () => {
     const sql = `select count(*) from range(10000000) t(a), range(10000000) u(b)
       where (a * b) % 7 = 8 and $1 = 1`
     const asked = refusal(
-      engine.ask(question(sql), {
+      engine.ask(query(sql), {
         timeout_ms: AMPLE_MS,
         signal: stop.signal,
         onBegin: begun.resolve,
@@ -169,7 +169,7 @@ describe('a running question', () => {
     const narrow = world.openEngine({ running_max: 1, waiting_max: 0 })
     const patient = { timeout_ms: AMPLE_MS, is_patient: true }
     const asked = [patient, patient, { timeout_ms: AMPLE_MS }].map((options) =>
-      refusal(narrow.ask(question(COUNT), options)),
+      refusal(narrow.ask(query(COUNT), options)),
     )
     expect(await Promise.all(asked)).toEqual([
       'answered',

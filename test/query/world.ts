@@ -114,7 +114,7 @@ function copyFolder({ data_dir, log }: World, to: string): void {
 }
 
 /** A query about project 1, whose id is `$1`. */
-export function question(text: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
+export function query(text: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
   const { sql, reads } = handwritten(text)
   const project: WorkerValue = { type: 'BIGINT', text: String(more.project_id ?? 1) }
   return {
@@ -136,7 +136,7 @@ export async function ask(
   sql: string,
   more: Partial<WorkerQuery> = {},
 ): Promise<unknown[][]> {
-  const answer = await engine.ask(question(sql, more), { timeout_ms: AMPLE_MS })
+  const answer = await engine.ask(query(sql, more), { timeout_ms: AMPLE_MS })
   return JSON.parse(Buffer.from(answer.rows_json).toString())
 }
 

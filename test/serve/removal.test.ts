@@ -18,7 +18,7 @@ test('a disk that refuses to forget a removed project ends no server', async () 
     control,
     capture: rooms,
     snapshots: rooms,
-    questions: { dropProject: () => undefined },
+    query_service: { dropProject: () => undefined },
     log: openLog('error', [], { write: (line) => end.resolve(line) }),
   })
   listForRemoval(control.db, [7], new Date())

@@ -1,4 +1,4 @@
-/** Asks a server whose events are in ClickHouse: on a busy machine, a question may be told to come again. */
+/** Asks a server whose events are in ClickHouse: on a busy machine, a query may be told to come again. */
 import { askHogQL } from '../flows/processes/server.ts'
 
 const WAIT_MS = 60_000

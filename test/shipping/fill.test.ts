@@ -19,7 +19,7 @@ import { askFresh } from './ask-fresh.ts'
 
 setDefaultTimeout(240_000)
 
-const QUESTION =
+const QUERY =
   'select event, count(), count(distinct person_id), sum(properties.n), max(timestamp), sum(length(properties)) from events group by event order by event'
 
 describe.skipIf(!hasClickHouse())('a folder with snapshot files', () => {
@@ -70,7 +70,7 @@ describe.skipIf(!hasClickHouse())('a folder with snapshot files', () => {
     }
     await untilSnapshotFile(server.url)
     await capture(60, 3)
-    const { results } = await askHogQL(server.url, QUESTION)
+    const { results } = await askHogQL(server.url, QUERY)
     expect(await server.stop()).toBe(0)
     expect(listFiles().length).toBeGreaterThan(0)
 
@@ -84,7 +84,7 @@ describe.skipIf(!hasClickHouse())('a folder with snapshot files', () => {
 
     expect(await refusedStart({})).toContain('are in ClickHouse: set TIDEMARK_CLICKHOUSE_URL')
     await start(clickhouseEnvironment(cluster))
-    expect(await askFresh(server.url, QUESTION)).toEqual([...results])
+    expect(await askFresh(server.url, QUERY)).toEqual([...results])
     await capture(60, 4)
     expect(await askFresh(server.url, 'select count() from events')).toEqual([[1020]])
     const verified = await run('verify', '--json')

@@ -1,4 +1,4 @@
-/** ClickHouse in trouble under a running server: events are taken, questions refused with 503, the log says why, nothing is lost or doubled. */
+/** ClickHouse in trouble under a running server: events are taken, queries refused with 503, the log says why, nothing is lost or doubled. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -76,10 +76,10 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
     const server = await start(way.url)
     await capture(server, 20)
     expect(await askFresh(server.url, COUNTS)).toEqual([[captured, captured]])
-    way.wrong_for.add('questions')
+    way.wrong_for.add('queries')
     const refused = await rejectionOf(askHogQL(server.url, 'select 1'))
     expect(refused).toMatchObject({
-      message: expect.stringMatching(/^503: .*"ClickHouse refuses questions\. The log of the/),
+      message: expect.stringMatching(/^503: .*"ClickHouse refuses queries\. The log of the/),
     })
     way.wrong_for.add('shipper')
     await capture(server, 20)
@@ -88,7 +88,7 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
       message: expect.stringMatching(/^503: .*"ClickHouse does not have the newest events yet/),
     })
     expect(errorsOfLog()).toEqual([
-      ['ClickHouse does not answer questions', expect.stringMatching(/^Code: 516\..* questions: /)],
+      ['ClickHouse does not answer queries', expect.stringMatching(/^Code: 516\..* queries: /)],
       ['events could not be sent to ClickHouse', expect.stringMatching(/^Code: 516\..* shipper: /)],
     ])
     way.wrong_for.clear()
@@ -96,7 +96,7 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('that is killed again and again while events are sent and questions run', async () => {
+  test('that is killed again and again while events are sent and queries run', async () => {
     const server = await start(cluster.url)
     const over = new AbortController()
     const statuses = new Set<string>()

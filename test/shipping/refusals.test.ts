@@ -29,7 +29,7 @@ describe.skipIf(!hasClickHouse())('a ClickHouse', () => {
     rejectionOf(
       new ClickHouseNodes({
         writers: [new ClickHouseClient({ ...clientOf(cluster).access, ...writer })],
-        reader: new ClickHouseClient({ ...clientOf(cluster, 0, 'questions').access, ...reader }),
+        reader: new ClickHouseClient({ ...clientOf(cluster, 0, 'queries').access, ...reader }),
         cluster: cluster_name,
       }).fit(),
     )
@@ -42,13 +42,7 @@ describe.skipIf(!hasClickHouse())('a ClickHouse', () => {
       null,
       'refuses the user or its password',
     ],
-    [
-      'whose user may only read',
-      { user: 'questions' },
-      {},
-      null,
-      'a right is missing in ClickHouse',
-    ],
+    ['whose user may only read', { user: 'queries' }, {}, null, 'a right is missing in ClickHouse'],
     [
       'whose user may not make tables',
       { user: 'no_tables' },
@@ -71,7 +65,7 @@ describe.skipIf(!hasClickHouse())('a ClickHouse', () => {
       'the user no_kills of ClickHouse needs KILL QUERY on *.*',
     ],
     ['without the database', { database: 'nowhere' }, {}, null, 'the database is missing'],
-    ['where questions could write', {}, { user: 'writer' }, null, 'questions are asked, may write'],
+    ['where queries could write', {}, { user: 'writer' }, null, 'queries are asked, may write'],
     ['without the cluster', {}, {}, 'nowhere', 'knows no cluster nowhere'],
     [
       'of which a shard has no address',

@@ -33,7 +33,7 @@ describe.skipIf(!hasClickHouse()).each([1, 2])('events in ClickHouse on %d shard
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('are read by the question after the capture', async () => {
+  test('are read by the query after the capture', async () => {
     for (let round = 1; round <= 3; round += 1) {
       await capture(
         Array.from({ length: 20 }, (_, index) => ({

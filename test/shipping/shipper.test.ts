@@ -81,7 +81,7 @@ describe.skipIf(!hasClickHouse())('shipping to two shards', () => {
     expect(await world.stored()).toEqual(sorted(uuids))
   })
 
-  test('makes a question wait for what was committed before it, unless it may be behind', async () => {
+  test('makes a query wait for what was committed before it, unless it may be behind', async () => {
     const { data_dir, urls } = world
     const { shipper, log, close } = openShipper({ ...expireNothing, data_dir, urls })
     await using stack = new AsyncDisposableStack()

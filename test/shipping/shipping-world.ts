@@ -41,7 +41,7 @@ export function nodesAt(urls: readonly string[]): ClickHouseNodes {
   if (first === undefined) throw new Error('no address')
   return new ClickHouseNodes({
     writers: [first, ...others],
-    reader: new ClickHouseClient({ ...first.access, user: 'questions' }),
+    reader: new ClickHouseClient({ ...first.access, user: 'queries' }),
     cluster: others.length === 0 ? null : CLUSTER,
   })
 }

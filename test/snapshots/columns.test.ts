@@ -32,7 +32,7 @@ const RETYPED: readonly ReadonlyMap<string, KnownPropertyType>[] = [1, 2, 3].map
 })
 
 /** Every way a property is read, over every event. */
-const QUESTIONS = [
+const QUERIES = [
   'select seq_of, properties.num, properties.flag, properties.when, properties.text from EVENTS',
   "select seq_of, properties.Text, properties.deep, properties.deep.a, properties['~/\"'] from EVENTS",
   'select seq_of, toString(properties.num), toFloatOrZero(properties.num), properties from EVENTS',
@@ -183,7 +183,7 @@ describe('property columns', () => {
         const third = Math.floor(all.length / 3)
         send(world, 0, all.length)
         const plain: unknown[] = []
-        for (const text of QUESTIONS) plain.push(await askHogQL(engine, text))
+        for (const text of QUERIES) plain.push(await askHogQL(engine, text))
 
         // The same events again: some in a file without columns, some in one with few, some with all, some in the tail.
         await using other = new World()
@@ -197,14 +197,14 @@ describe('property columns', () => {
           send(other, (round + 1) * third - 3, (round + 1) * third)
         }
         send(other, 3 * third, all.length)
-        for (const [index, text] of QUESTIONS.entries()) {
+        for (const [index, text] of QUERIES.entries()) {
           expect([text, await askHogQL(mixed, text)]).toEqual([text, plain[index]])
           expect([text, await askHogQL(mixed, text, true)]).toEqual([text, plain[index]])
         }
 
         // What was written with one type is read with every other.
         for (const types of RETYPED) {
-          for (const text of QUESTIONS.slice(0, 3)) {
+          for (const text of QUERIES.slice(0, 3)) {
             const expected = await askHogQL(engine, text, false, types)
             expect([text, await askHogQL(mixed, text, true, types)]).toEqual([text, expected])
           }
@@ -216,7 +216,7 @@ describe('property columns', () => {
         await job.compact()
         await job.close()
         expect(listAllFiles(other.log.db)).toHaveLength(1)
-        for (const [index, text] of QUESTIONS.entries()) {
+        for (const [index, text] of QUERIES.entries()) {
           expect([text, await askHogQL(mixed, text, true)]).toEqual([text, plain[index]])
         }
       }),

@@ -15,7 +15,7 @@ export const DAY_US = 86_400_000_000
 export const NO_READERS = { adoptManifest: async () => undefined, reopenProject: () => undefined }
 export const NO_LOG = { info: () => undefined, error: () => undefined }
 
-/** Between two questions beside a snapshot process: it has a lower priority, and would wait for those asked without a pause. */
+/** Between two queries beside a snapshot process: it has a lower priority, and would wait for those asked without a pause. */
 export const PAUSE_MS = 20
 
 const ALL_COLUMNS = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')

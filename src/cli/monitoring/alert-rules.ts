@@ -117,7 +117,7 @@ const RULES: readonly PrometheusRule[] = [
     lasts: '30m',
     severity: 'warning',
     summary:
-      'Five million events are not in snapshot files yet: questions become slow, and the disk fills faster.',
+      'Five million events are not in snapshot files yet: queries become slow, and the disk fills faster.',
   },
   {
     alert: 'TidemarkQueryProcessDies',
@@ -125,7 +125,7 @@ const RULES: readonly PrometheusRule[] = [
     lasts: '1m',
     severity: 'warning',
     summary:
-      'The query process was replaced more than five times in a quarter of an hour. The log names the questions.',
+      'The query process was replaced more than five times in a quarter of an hour. The log names the queries.',
   },
   {
     alert: 'TidemarkQuestionsWait',
@@ -133,7 +133,7 @@ const RULES: readonly PrometheusRule[] = [
     lasts: '10m',
     severity: 'warning',
     summary:
-      'Questions wait for more than five seconds for their turn. "tidemark top" shows which ones run.',
+      'Queries wait for more than five seconds for their turn. "tidemark top" shows which ones run.',
   },
   {
     alert: 'TidemarkEdgeBehind',

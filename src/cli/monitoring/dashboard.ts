@@ -118,14 +118,14 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       lines: { events: `tidemark_log_events{${J}}` },
     },
   ],
-  Questions: [
+  Queries: [
     {
-      title: 'Computed questions by outcome',
+      title: 'Computed queries by outcome',
       unit: 'reqps',
       lines: { '{{outcome}}': rate(`tidemark_question_seconds_count{${J}}`, ['outcome']) },
     },
     {
-      title: 'Time of a question',
+      title: 'Time of a query',
       unit: 's',
       lines: {
         '{{lane}} p50': quantile(0.5, 'question', ['lane']),

@@ -10,7 +10,7 @@ import type { MachineFinding } from './machine-finding.ts'
 
 const DISK_FREE_MIN_BYTES = 256 * MIB
 const DISK_FREE_SHARE = 0.1
-/** The default of TIDEMARK_QUERY_MEMORY_MB for questions, and the memory of the rest of the server. */
+/** The default of TIDEMARK_QUERY_MEMORY_MB for queries, and the memory of the rest of the server. */
 const MEMORY_MIN_BYTES = 1536 * MIB
 const OPEN_FILES_MIN = 1024
 /** The last stored event may be this far ahead of the clock. */
@@ -67,7 +67,7 @@ function examineMemory(): readonly MachineFinding[] {
     {
       subject: 'memory',
       severity: 'warning',
-      fault: `of ${inMiB(bytes)} MiB is less than questions may use by default`,
+      fault: `of ${inMiB(bytes)} MiB is less than queries may use by default`,
       advice: 'Set TIDEMARK_QUERY_MEMORY_MB to half of it, so that the system ends no process.',
     },
   ]

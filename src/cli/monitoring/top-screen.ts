@@ -2,8 +2,8 @@
 import { MIB } from '../../bytes.ts'
 import { type MetricPage, quantileBetween, sumOf } from './metric-samples.ts'
 
-/** A question that runs or waits, as the server lists it. */
-export type RunningQuestion = {
+/** A query that runs or waits, as the server lists it. */
+export type ListedQuery = {
   readonly id: string
   readonly project_id: number
   readonly lane: string
@@ -16,7 +16,7 @@ export type RunningQuestion = {
 export type ServerReading = {
   readonly at_ms: number
   readonly metrics: MetricPage
-  readonly questions: readonly RunningQuestion[]
+  readonly queries: readonly ListedQuery[]
   /** The reasons why the server is not ready; empty when it is. */
   readonly reasons: readonly string[]
 }
@@ -25,7 +25,7 @@ type ScreenOptions = {
   readonly url: string
   /** Columns of the terminal. */
   readonly width: number
-  /** The question that a key would cancel. */
+  /** The query that a key would cancel. */
   readonly selected: number
 }
 
@@ -44,14 +44,14 @@ export function drawScreen(
       ({ subject, values }) => `${subject.padEnd(10)}${values.join('   ')}`,
     ),
     '',
-    questionLine('', 'PROJECT', 'LANE', 'STATE', 'SECONDS', 'QUESTION'),
-    ...after.questions.map((question, index) => {
-      const { project_id, lane, state, elapsed_ms, labels } = question
+    queryLine('', 'PROJECT', 'LANE', 'STATE', 'SECONDS', 'QUERY'),
+    ...after.queries.map((query, index) => {
+      const { project_id, lane, state, elapsed_ms, labels } = query
       const mark = index === selected ? '>' : ''
       const seconds = (elapsed_ms / 1000).toFixed(1)
-      return questionLine(mark, String(project_id), lane, state, seconds, labels.join(' '))
+      return queryLine(mark, String(project_id), lane, state, seconds, labels.join(' '))
     }),
-    ...(after.questions.length === 0 ? ['  no question runs'] : []),
+    ...(after.queries.length === 0 ? ['  no query runs'] : []),
   ]
   return lines.map((line) => cleanLine(line).slice(0, width))
 }
@@ -90,7 +90,7 @@ function figuresOf(before: ServerReading, after: ServerReading): readonly Figure
       ],
     },
     {
-      subject: 'questions',
+      subject: 'queries',
       values: [
         `${sumOf(now, 'tidemark_questions_running')} running`,
         `${sumOf(now, 'tidemark_questions_waiting')} waiting`,
@@ -116,7 +116,7 @@ function figuresOf(before: ServerReading, after: ServerReading): readonly Figure
   ]
 }
 
-function questionLine(
+function queryLine(
   ...[mark = '', project = '', lane = '', state = '', seconds = '', name = '']: readonly string[]
 ): string {
   return `${mark.padEnd(2)}${project.padEnd(9)}${lane.padEnd(13)}${state.padEnd(9)}${seconds.padStart(8)}  ${name}`

@@ -4,7 +4,7 @@ import { readDataDir } from '../../config.ts'
 import { findHolder } from '../../storage/process/lock.ts'
 import { addStoreOptions, type DataFolderOptions } from '../options.ts'
 import { parseMetrics } from './metric-samples.ts'
-import { drawScreen, type RunningQuestion, type ServerReading } from './top-screen.ts'
+import { drawScreen, type ListedQuery, type ServerReading } from './top-screen.ts'
 
 type TopOptions = DataFolderOptions & { readonly once?: true; readonly cancel?: string }
 
@@ -23,25 +23,25 @@ const CLEAR_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
 
 const TOP_HELP = `
-Keys: up and down choose a question, c cancels it, q ends. It is let in by a key that the server writes into its data
+Keys: up and down choose a query, c cancels it, q ends. It is let in by a key that the server writes into its data
 folder, so it runs as a user who may read that.
 
 Examples:
   $ tidemark top
   $ tidemark top --once                 print it once, for a script
-  $ tidemark top --once --json          with the ids of the questions
+  $ tidemark top --once --json          with the ids of the queries
   $ tidemark top --cancel ID`
 
 /** Adds the command. */
 export function addTopCommand(program: Command): void {
   addStoreOptions(program.command('top'))
     .option('--once', 'print it once and end')
-    .option('--cancel <id>', 'cancel a question and end')
-    .description('Show what the running server does: rates, delays, questions; cancel one.')
+    .option('--cancel <id>', 'cancel a query and end')
+    .description('Show what the running server does: rates, delays, queries; cancel one.')
     .addHelpText('after', TOP_HELP)
     .action(async (options: TopOptions) => {
       const access = findAccess(readDataDir(options.dataDir))
-      if (options.cancel !== undefined) return cancelQuestion(access, options.cancel)
+      if (options.cancel !== undefined) return cancelQuery(access, options.cancel)
       if (options.once === true || !process.stdout.isTTY) return printOnce(access, options)
       await watch(access)
     })
@@ -55,7 +55,7 @@ function findAccess(data_dir: string): ServerAccess {
     throw new Error(`The server on ${data_dir} (process ${holder.pid}) is not listening yet.`)
   }
   if (operator_key === null) {
-    throw new Error(`The server on ${data_dir} computes no questions, or is of an earlier version.`)
+    throw new Error(`The server on ${data_dir} computes no queries, or is of an earlier version.`)
   }
   return { url, operator_key }
 }
@@ -64,7 +64,7 @@ async function printOnce(access: ServerAccess, { json }: TopOptions): Promise<vo
   const before = await readServer(access)
   if (json === true) {
     console.log(
-      JSON.stringify({ url: access.url, reasons: before.reasons, questions: before.questions }),
+      JSON.stringify({ url: access.url, reasons: before.reasons, questions: before.queries }),
     )
     return
   }
@@ -97,12 +97,12 @@ async function watch(access: ServerAccess): Promise<void> {
     q: ended.resolve,
     '\u0003': ended.resolve,
     '\u001b[A': () => void (selected = Math.max(0, selected - 1)),
-    '\u001b[B': () => void (selected = Math.min(after.questions.length - 1, selected + 1)),
+    '\u001b[B': () => void (selected = Math.min(after.queries.length - 1, selected + 1)),
     c: async () => {
-      const question = after.questions[selected]
-      if (question === undefined) return
-      message = await cancelQuestion(access, question.id).then(
-        () => `cancelled ${question.labels.join(' ')} of project ${question.project_id}`,
+      const query = after.queries[selected]
+      if (query === undefined) return
+      message = await cancelQuery(access, query.id).then(
+        () => `cancelled ${query.labels.join(' ')} of project ${query.project_id}`,
         (error: unknown) => String(error),
       )
     },
@@ -121,7 +121,7 @@ async function watch(access: ServerAccess): Promise<void> {
     })
     if (reading !== null) {
       ;[before, after] = [after, reading]
-      selected = Math.max(0, Math.min(selected, after.questions.length - 1))
+      selected = Math.max(0, Math.min(selected, after.queries.length - 1))
     }
     draw()
   }
@@ -135,9 +135,9 @@ async function watch(access: ServerAccess): Promise<void> {
   stdout.write(LEAVE)
 }
 
-async function cancelQuestion(access: ServerAccess, id: string): Promise<void> {
+async function cancelQuery(access: ServerAccess, id: string): Promise<void> {
   const answer = await ask(access, `/_questions/${encodeURIComponent(id)}`, 'DELETE')
-  if (answer.status === 404) throw new Error(`No question ${id} runs.`)
+  if (answer.status === 404) throw new Error(`No query ${id} runs.`)
 }
 
 async function readServer(access: ServerAccess): Promise<ServerReading> {
@@ -151,16 +151,14 @@ async function readServer(access: ServerAccess): Promise<ServerReading> {
       'The server shows its figures to other addresses only: see TIDEMARK_METRICS_NETWORKS.',
     )
   }
-  const { results }: { readonly results: readonly RunningQuestion[] } = JSON.parse(
-    await listed.text(),
-  )
+  const { results }: { readonly results: readonly ListedQuery[] } = JSON.parse(await listed.text())
   const state: { readonly reasons?: readonly { readonly detail: string }[] } = JSON.parse(
     await ready.text(),
   )
   return {
     at_ms: performance.now(),
     metrics: parseMetrics(await page.text()),
-    questions: results,
+    queries: results,
     reasons: (state.reasons ?? []).map(({ detail }) => detail),
   }
 }

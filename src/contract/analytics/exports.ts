@@ -24,7 +24,7 @@ export const ExportBody = t.Object(
   { additionalProperties: true },
 )
 
-/** A question whose answer can be downloaded. */
+/** A query whose answer can be downloaded. */
 export const ExportAnswer = t.Object({
   id: Whole,
   insight: t.Nullable(Whole),

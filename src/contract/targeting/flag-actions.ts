@@ -4,7 +4,7 @@ import { AnyJson, Moment, NullableText, Whole } from '../common.ts'
 import { DependentFlags } from './flags.ts'
 
 /** Body of …/feature_flags/{id}/test_evaluation/: a person by distinct id or by person id. */
-export const FlagTrialQuestion = t.Object(
+export const FlagTrialBody = t.Object(
   {
     distinct_id: t.Optional(t.Nullable(t.String({ minLength: 1, maxLength: 400 }))),
     person_id: t.Optional(t.Nullable(t.String({ minLength: 1, maxLength: 400 }))),

@@ -45,10 +45,7 @@ const FLAG_IDS_MAX = 10_000
 const AnyIds = t.Array(t.Unknown(), { maxItems: FLAG_IDS_MAX })
 
 /** Body of …/feature_flags/bulk_keys/. */
-export const FlagKeysQuestion = t.Object(
-  { ids: t.Optional(AnyIds) },
-  { additionalProperties: true },
-)
+export const FlagKeysBody = t.Object({ ids: t.Optional(AnyIds) }, { additionalProperties: true })
 /** Keys by id. */
 export const FlagKeys = t.Object({
   keys: t.Record(t.String(), t.String()),

@@ -49,7 +49,7 @@ export const FlagChange = t.Object(
 )
 
 /** Body of …/feature_flags/user_blast_radius/. */
-export const BlastQuestion = t.Object(
+export const BlastRadiusBody = t.Object(
   {
     condition: t.Object(
       { properties: t.Optional(t.Array(t.Unknown())) },

@@ -10,7 +10,7 @@ export function queryOfTag(tag: ast.HogQLXTag): ast.Select {
   const text = tag.attributes.find(({ name }) => name === 'query')?.value
   const printed = text !== undefined && 'kind' in text ? text : null
   if (printed?.kind !== 'Constant' || typeof printed.value !== 'string') {
-    throw refuse('<HogQLQuery> needs its question as a text: query=…', tag)
+    throw refuse('<HogQLQuery> needs its query as a text: query=…', tag)
   }
   const query = parseSelect(printed.value)
   if (query.kind === 'HogQLXTag') return queryOfTag(query)

@@ -117,7 +117,7 @@ export function requireSmallForEngine(statement: Statement): void {
   if (size <= COPIES_MAX) return
   const nodes = sizeOfStatement(statement, { sizes: new WeakMap(), counts_copies: false })
   if (size <= COPIES_MAX + COPIES_PER_NODE_MAX * nodes) return
-  throw new Refusal('invalid_input', 'The question is too large', { attr: 'query' })
+  throw new Refusal('invalid_input', 'The query is too large', { attr: 'query' })
 }
 
 function sizeOfStatement({ ctes, query }: Statement, measure: Measure): number {

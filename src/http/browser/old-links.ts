@@ -40,7 +40,7 @@ const OLD_LINKS: readonly OldLink[] = [
 /** Addresses without a project that lead on; of the others, SDKs own some and pages of a browser's history none. */
 const WITHOUT_PROJECT = /^\/(insights|dashboard|person)\/:id$/
 
-/** Creates the redirects. Browsers add the fragment of the old address by themselves: a question in `#q=` arrives. */
+/** Creates the redirects. Browsers add the fragment of the old address by themselves: a query in `#q=` arrives. */
 export function oldLinkEndpoints(app: Pick<AppContext, 'publicUrl'>): readonly Endpoint[] {
   const redirects = (path: string, to: (params: PathParams) => string): readonly Endpoint[] =>
     redirectsTo(path, (params) => basePathOf(app.publicUrl()) + to(params))

@@ -23,7 +23,7 @@ const OF_CONNECTION = [
   'upgrade',
 ] as const
 
-/** Time for the home's answer to begin: longer than any question may take there. */
+/** Time for the home's answer to begin: longer than any query may take there. */
 const TIMEOUT_MS = 15 * 60_000
 
 /** Refuses, naming the home. */

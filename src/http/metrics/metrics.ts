@@ -42,7 +42,7 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
   figure('snapshot_bytes', 'Their size in bytes.', ({ ingest }) => ingest.readLog().file_bytes),
   figure(
     'removals_pending',
-    'Deleted persons whose events still lie in files; no question sees them.',
+    'Deleted persons whose events still lie in files; no query sees them.',
     ({ ingest }) => ingest.readLog().removals_pending,
   ),
   {
@@ -76,16 +76,16 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
   durations('flag_evaluation', 'Evaluations of the flags of one caller.', ({ timings }) => [
     unlabelled(timings.flags),
   ]),
-  durations('question', 'Questions that were computed, by lane and outcome.', ({ timings }) =>
+  durations('question', 'Queries that were computed, by lane and outcome.', ({ timings }) =>
     timings.queries.list(),
   ),
   durations(
     'question_wait',
-    'For how long questions waited until they were begun, by lane.',
+    'For how long queries waited until they were begun, by lane.',
     ({ timings }) => timings.query_waits.list(),
   ),
-  figure('questions_running', 'Questions in the engine.', ({ engine }) => engine.state.running),
-  figure('questions_waiting', 'Questions that wait for it.', ({ engine }) => engine.state.waiting),
+  figure('questions_running', 'Queries in the engine.', ({ engine }) => engine.state.running),
+  figure('questions_waiting', 'Queries that wait for it.', ({ engine }) => engine.state.waiting),
   {
     name: 'tidemark_query_processes_started_total',
     type: 'counter',

@@ -21,7 +21,7 @@ import { serializePerson } from './person-serializer.ts'
 /** The most persons of one page. */
 const PAGE_MAX = 1000
 
-const QUESTION = validatorOf(ActorsQuery, refuseParameter)
+const QUERY = validatorOf(ActorsQuery, refuseParameter)
 
 /** The source, the page, and further members of the envelope. */
 type ActorsRequest = {
@@ -44,7 +44,7 @@ export async function answerActors(
 ): Promise<Response> {
   const format = listFormat(call.request)
   const limit = Math.min(page.limit, PAGE_MAX)
-  const query = QUESTION.require({
+  const query = QUERY.require({
     kind: 'ActorsQuery',
     select: has_counts ? ['person', 'event_count'] : ['person'],
     ...(has_counts && { orderBy: ['event_count DESC'] }),
@@ -76,7 +76,7 @@ type ActorsAnswer = {
 async function askPeople(
   app: AppContext,
   call: TreeCall,
-  query: ReturnType<typeof QUESTION.require>,
+  query: ReturnType<typeof QUERY.require>,
 ): Promise<ActorsAnswer> {
   const { caller, request } = call
   const leave = app.key_limits.enter(caller.id)

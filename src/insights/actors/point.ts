@@ -34,8 +34,8 @@ export const FIRST_POINT: ActorsPoint = {
  * contribute to the number); each actor once, unordered. Refuses points that the answer does not
  * have.
  */
-export type ActorsTree<Question> = (
-  query: Question,
+export type ActorsTree<Query> = (
+  query: Query,
   point: ActorsPoint,
   context: InsightContext,
 ) => Select

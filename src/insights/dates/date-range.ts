@@ -83,11 +83,11 @@ export async function firstEvent(input: TimedQuery, ask: RunTree): Promise<bigin
 }
 
 /** The query with the first event's time in place of `all`. */
-export async function sinceFirstEvent<Question extends TimedQuery>(
-  query: Question,
+export async function sinceFirstEvent<Query extends TimedQuery>(
+  query: Query,
   dates: InsightDates,
   ask: RunTree,
-): Promise<Question> {
+): Promise<Query> {
   const earliest_us = await firstEvent(query, ask)
   if (earliest_us === null) return query
   const dateRange = { ...query.dateRange, date_from: isoLocal(earliest_us, dates) }

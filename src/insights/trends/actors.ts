@@ -93,7 +93,7 @@ function lineOf(query: TrendsQuery, point: ActorsPoint, context: InsightContext)
   const times = timesOf(query, trendsRange(query, context))
   const time = times.find(({ compare_label }) => (compare_label ?? 'current') === point.compare)
   if (time === undefined) {
-    throw refuse('The question is compared with nothing.', 'compare')
+    throw refuse('The query is compared with nothing.', 'compare')
   }
   const breakdowns = trendsBreakdowns(query)
   return {
@@ -128,7 +128,7 @@ function cohortAt(
   if (breakdown === null || breakdown === 'all' || Number(breakdown) === 0) return 'all'
   const id = Number(breakdown)
   if (breakdowns.cohorts.includes(id)) return id
-  throw refuse('The question is not split by this cohort.', 'breakdown')
+  throw refuse('The query is not split by this cohort.', 'breakdown')
 }
 
 function splitAt(breakdowns: Breakdowns | null, { breakdown }: ActorsPoint): readonly SplitBy[] {
@@ -146,7 +146,7 @@ function valuesOf({ split }: TrendsPlan, { breakdown }: ActorsPoint): readonly s
   if (split.length === 0) return []
   const values = breakdown === null ? [] : textsOf(breakdown)
   if (values.length === split.length) return values
-  throw refuse(`The question is split by ${split.length} things.`, 'breakdown')
+  throw refuse(`The query is split by ${split.length} things.`, 'breakdown')
 }
 
 const textsOf = (breakdown: NonNullable<ActorsPoint['breakdown']>): readonly string[] =>

@@ -109,7 +109,7 @@ export function planLines(
   const about = { query, context, is_total: isTotal(query), split, values_max }
   const count = query.series.length * cohorts.length
   if (count > LINES_MAX) {
-    const detail = `The question has ${count} lines; ${LINES_MAX} are the most.`
+    const detail = `The query has ${count} lines; ${LINES_MAX} are the most.`
     throw new Refusal('invalid_input', detail, { attr: 'query__breakdownFilter__breakdown' })
   }
   return timesOf(query, range).flatMap((time) =>

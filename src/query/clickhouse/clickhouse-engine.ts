@@ -1,4 +1,4 @@
-/** Asks ClickHouse instead of the worker: the same `ask`, its queue and fairness, limits per question, a stop that stops it there. */
+/** Asks ClickHouse instead of the worker: the same `ask`, its queue and fairness, limits per query, a stop that stops it there. */
 
 import { MIB, readAtMost } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
@@ -61,7 +61,7 @@ type GatherTerms = {
 /** A query that waits for its turn or runs. */
 type QueuedAsk = QueueEntry & { readonly begin: () => void }
 
-/** HogQL's meaning of SQL, and the form of rows. Sent with every question. */
+/** HogQL's meaning of SQL, and the form of rows. Sent with every query. */
 const SETTINGS = {
   transform_null_in: 1,
   join_use_nulls: 1,

@@ -31,7 +31,7 @@ const MISFITS: ReadonlySet<number> = new Set([
   60, // UNKNOWN_TABLE
   81, // UNKNOWN_DATABASE
   115, // UNKNOWN_SETTING
-  164, // READONLY, of a user who may not have the settings of a question
+  164, // READONLY, of a user who may not have the settings of a query
   192, // UNKNOWN_USER
   193, // WRONG_PASSWORD
   194, // REQUIRED_PASSWORD
@@ -87,7 +87,7 @@ export function refusalOf(error: unknown): Error {
   // A server in its place has answered: a proxy or a load balancer that does not reach it.
   if (code === null) return unreachable(error)
   if (MISFITS.has(code))
-    return unavailable(error, 'ClickHouse refuses questions. The log of the server has the reason.')
+    return unavailable(error, 'ClickHouse refuses queries. The log of the server has the reason.')
   const known = message.includes(FROM_SHARD) ? 'storage_unavailable' : MEANINGS.get(code)
   if (known === 'query_cancelled') return refuseCancelled()
   if (known === 'storage_unavailable')

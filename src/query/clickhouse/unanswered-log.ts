@@ -1,4 +1,4 @@
-/** Logs why ClickHouse does not answer questions: their callers get a 503 without the reason. */
+/** Logs why ClickHouse does not answer queries: their callers get a 503 without the reason. */
 
 import { ClickHouseError } from '../../storage/clickhouse/clickhouse-client.ts'
 import { MINUTE_MS } from '../../time.ts'
@@ -8,7 +8,7 @@ export type QuestionLog = {
   info(fields: object, message: string): void
 }
 
-/** Every question may fail, many a second: a line a minute for each code. */
+/** Every query may fail, many a second: a line a minute for each code. */
 const LINE_EVERY_MS = MINUTE_MS
 
 export class UnansweredLog {
@@ -29,14 +29,14 @@ export class UnansweredLog {
     if (now_ms - last_ms < LINE_EVERY_MS) return
     this.#logged_at_ms.set(code, now_ms)
     this.#is_logged = true
-    this.#log.error({ err: cause }, 'ClickHouse does not answer questions')
+    this.#log.error({ err: cause }, 'ClickHouse does not answer queries')
   }
 
   /** Logs the first answer after a logged failure. */
   noteAnswer(): void {
     if (!this.#is_logged) return
     this.#is_logged = false
-    this.#log.info({}, 'ClickHouse answers questions again')
+    this.#log.info({}, 'ClickHouse answers queries again')
   }
 }
 

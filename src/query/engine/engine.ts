@@ -528,13 +528,13 @@ export class QueryEngine {
     this.#begin()
   }
 
-  #noteExit({ role, asked }: EngineWorker, death: ChildExit, questions: number): void {
+  #noteExit({ role, asked }: EngineWorker, death: ChildExit, queries: number): void {
     const reason = death.reason ?? 'died'
     if (reason === 'closed' && asked === 0) return
     if (reason === 'idle') return this.#log.info({}, 'query process ended: nothing was asked')
     this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
     if (reason === 'worn' || reason === 'closed') this.#log.info({ role }, 'query process replaced')
-    else this.#log.warn({ ...death, role, questions }, 'query process died')
+    else this.#log.warn({ ...death, role, queries }, 'query process died')
   }
 
   /** Puts a query that ran when the worker died back at the front of the queue, or refuses it. */

@@ -122,7 +122,7 @@ function isCut(query: InsightQueryNode, { metadata = {} }: InsightAnswer): boole
 function requireLength(query: InsightQueryNode, text: string): void {
   if (text.length <= LENGTH_MAX) return
   if (JSON.stringify({ ...query, response: null }).length <= LENGTH_MAX) return
-  throw new Refusal('invalid_input', `A question has at most ${LENGTH_MAX} characters.`, {
+  throw new Refusal('invalid_input', `A query has at most ${LENGTH_MAX} characters.`, {
     attr: 'query',
   })
 }

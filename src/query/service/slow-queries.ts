@@ -62,11 +62,11 @@ export class SlowQueries {
   ): Promise<void> {
     // Values are bound, so the statements contain none.
     const sql = statements.map((statement) => statement.sql.slice(0, LOGGED_LENGTH_MAX))
-    this.#log.warn({ project_id, labels, ...facts, sql }, 'a slow question')
+    this.#log.warn({ project_id, labels, ...facts, sql }, 'a slow query')
     if (!this.#settings.has_plan) return
     for (const [index, statement] of statements.slice(0, PLANS_MAX).entries()) {
       const plan = await this.#planOf(statement).catch((error: unknown) => String(error))
-      this.#log.warn({ project_id, labels, sql: sql[index], plan }, 'the plan of a slow question')
+      this.#log.warn({ project_id, labels, sql: sql[index], plan }, 'the plan of a slow query')
     }
   }
 

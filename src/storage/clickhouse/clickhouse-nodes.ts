@@ -103,7 +103,7 @@ async function findTopology(
 /** The rights of the user that writes, after those without which the tables could not be made. */
 const WRITER_RIGHTS: readonly (readonly [rights: string, on: 'database' | 'everything'])[] = [
   ['SELECT, INSERT, ALTER DELETE, ALTER UPDATE', 'database'],
-  // Questions that were stopped, and inserts of a server that is gone.
+  // Queries that were stopped, and inserts of a server that is gone.
   ['KILL QUERY', 'everything'],
 ]
 
@@ -126,7 +126,7 @@ async function requireRights(
   const may_insert = await reader.run(`CHECK GRANT INSERT ON \`${database}\`.persons`)
   if (may_insert.trim() === '1')
     throw new ClickHouseUnfit(
-      `the user ${reader.access.user} of ClickHouse, as which questions are asked, may write: it must have SELECT on ${database}.* and no other right`,
+      `the user ${reader.access.user} of ClickHouse, as which queries are asked, may write: it must have SELECT on ${database}.* and no other right`,
     )
 }
 

@@ -35,7 +35,7 @@ const STEPS: readonly SchemaStep[] = [
   { name: '0006_removals', sql: removals },
 ]
 
-/** The oldest server whose types and settings the tables and questions use. */
+/** The oldest server whose types and settings the tables and queries use. */
 const SERVER_VERSION_MIN: readonly [number, number] = [25, 8]
 
 /** Batches that a server remembers by their token, so that one sent again is not stored again. */

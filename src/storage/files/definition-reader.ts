@@ -68,7 +68,7 @@ export class DefinitionReader {
   readonly #groups = new ClockCache<GroupTypes>(PROJECTS_CACHED_MAX)
   readonly #group_types_count: Statement<{ count: number }, [number]>
 
-  /** `are_in_clickhouse`: whether the folder's events are, so that questions are compiled for it. */
+  /** `are_in_clickhouse`: whether the folder's events are, so that queries are compiled for it. */
   constructor(data_dir: string, are_in_clickhouse = false) {
     this.#are_in_clickhouse = are_in_clickhouse
     this.#db = openReader(join(data_dir, 'events.db'))

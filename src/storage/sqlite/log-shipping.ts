@@ -189,7 +189,7 @@ export class LogShipping {
   #note(id: string, position: FramePosition | null, index: LogIndex): void {
     const is_current = position?.salts === index.salts
     const frames = is_current ? position.frames : 0
-    // Remembered in the order of their last question.
+    // Remembered in the order of their last query.
     this.#standbys.delete(id)
     this.#standbys.set(id, {
       salts: is_current || position === null ? index.salts : position.salts,

@@ -133,7 +133,7 @@ async function countWaiting({ url }: Server): Promise<number> {
   return Number(/^tidemark_log_events (\d+)$/m.exec(page)?.[1])
 }
 
-/** Waits until the log is empty. A question makes the shipper go on at once, also after many failures. */
+/** Waits until the log is empty. A query makes the shipper go on at once, also after many failures. */
 async function ship(server: Server): Promise<void> {
   const left = await askUntil(
     async () => {

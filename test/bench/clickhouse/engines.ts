@@ -1,4 +1,4 @@
-/** Questions and insights on both engines, over the same data set: wall time, and processor time of all that take part. */
+/** Queries and insights on both engines, over the same data set: wall time, and processor time of all that take part. */
 import { mkdirSync } from 'node:fs'
 import { clickhouseDialect } from '../../../src/hogql/clickhouse/dialect.ts'
 import { PLAIN_STATE } from '../../../src/hogql/clickhouse/table-state.ts'
@@ -17,8 +17,8 @@ import { LINES } from '../queries/hand-lines.ts'
 import { IS_SMALL } from '../sizes.ts'
 import { bestOf, type Spent, spentBy } from './meter.ts'
 
-/** The same question to both engines, under the name of its line. */
-type PairedQuestion = {
+/** The same query to both engines, under the name of its line. */
+type PairedQuery = {
   readonly name: string
   readonly here: () => Promise<unknown>
   readonly there: () => Promise<unknown>
@@ -35,12 +35,12 @@ const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => unde
 /** The processor time of most processes is counted in such steps. */
 const TICK_MS = 10
 
-/** Of a small round: a few questions, and one insight of each kind. */
+/** Of a small round: a few queries, and one insight of each kind. */
 const SMALL_QUESTIONS = 3
-const QUESTIONS = IS_SMALL ? LINES.slice(0, SMALL_QUESTIONS) : LINES
+const QUERIES = IS_SMALL ? LINES.slice(0, SMALL_QUESTIONS) : LINES
 const INSIGHTS = INSIGHT_LINES.filter(
-  ({ question }, index, all) =>
-    !IS_SMALL || all.findIndex((other) => other.question.kind === question.kind) === index,
+  ({ query }, index, all) =>
+    !IS_SMALL || all.findIndex((other) => other.query.kind === query.kind) === index,
 )
 
 /** Both engines over a data set; ClickHouse has been filled with it. */
@@ -63,15 +63,15 @@ export class BothEngines implements AsyncDisposable {
     this.#there = new ClickHouseEngine({
       folding: this.#here,
       data_dir,
-      reader: clientOf(cluster, 0, 'questions'),
+      reader: clientOf(cluster, 0, 'queries'),
       writer: clientOf(cluster),
       limits: { ...LIMITS, memory_bytes_max: 2e9, rows_read_max: 1e10, spill_mb: 20_000 },
       log: NO_LOG,
     })
   }
 
-  /** The lines of the questions in HogQL, and their mean. */
-  async measureQuestions(rounds: number): Promise<readonly string[]> {
+  /** The lines of the queries in HogQL, and their mean. */
+  async measureQueries(rounds: number): Promise<readonly string[]> {
     const context: CompileContext = {
       project_id: 1,
       timezone: 'UTC',
@@ -82,7 +82,7 @@ export class BothEngines implements AsyncDisposable {
       has_property_columns: true,
     }
     const dialect = clickhouseDialect(PLAIN_STATE)
-    const questions = QUESTIONS.map(({ name, hogql }) => {
+    const queries = QUERIES.map(({ name, hogql }) => {
       const here = queryOf(compileHogQL(hogql, context))
       const there = queryOf(
         compileHogQL(hogql, { ...context, has_property_columns: false }, dialect),
@@ -93,36 +93,36 @@ export class BothEngines implements AsyncDisposable {
         there: () => this.#there.ask(there, { timeout_ms: AMPLE_MS }),
       }
     })
-    return this.#linesOf('questions', questions, rounds)
+    return this.#linesOf('queries', queries, rounds)
   }
 
-  /** The lines of the insights, from the question to the answer's text, and their mean. */
+  /** The lines of the insights, from the query to the answer's text, and their mean. */
   async measureInsights(rounds: number): Promise<readonly string[]> {
     const context = contextOfDataset(this.#data_dir)
     const now = new Date(DATASET_END_US / 1000)
-    const questions = INSIGHTS.map(({ name, question }) => ({
+    const queries = INSIGHTS.map(({ name, query }) => ({
       name: `insight, ${name}`,
       here: () =>
-        prepareInsight(question, context).compute(
-          (query) => this.#here.ask(query, { timeout_ms: AMPLE_MS }),
+        prepareInsight(query, context).compute(
+          (compiled) => this.#here.ask(compiled, { timeout_ms: AMPLE_MS }),
           now,
         ),
       there: () =>
-        prepareInsight(question, { ...context, clickhouse: PLAIN_STATE }).compute(
-          (query) => this.#there.ask(query, { timeout_ms: AMPLE_MS }),
+        prepareInsight(query, { ...context, clickhouse: PLAIN_STATE }).compute(
+          (compiled) => this.#there.ask(compiled, { timeout_ms: AMPLE_MS }),
           now,
         ),
     }))
-    return this.#linesOf('insights', questions, rounds)
+    return this.#linesOf('insights', queries, rounds)
   }
 
   async #linesOf(
     what: string,
-    questions: readonly PairedQuestion[],
+    queries: readonly PairedQuery[],
     rounds: number,
   ): Promise<readonly string[]> {
     const times: PairedTimes[] = []
-    for (const question of questions) times.push(await this.#timesOf(question, rounds))
+    for (const query of queries) times.push(await this.#timesOf(query, rounds))
     const pairs = times.flatMap(({ here, there }) =>
       typeof there === 'string' ? [] : [{ here, there }],
     )
@@ -141,7 +141,7 @@ export class BothEngines implements AsyncDisposable {
   }
 
   /** The best of some rounds, in turns. Folds of ClickHouse's rows run in the query process, which counts for both. */
-  async #timesOf({ name, here, there }: PairedQuestion, rounds: number): Promise<PairedTimes> {
+  async #timesOf({ name, here, there }: PairedQuery, rounds: number): Promise<PairedTimes> {
     const measureThere = (): Promise<Spent | string> =>
       spentBy([this.#cluster.server(0).pid, this.#here.state.pid], there).catch(String)
     const measureHere = (): Promise<Spent> => spentBy([this.#here.state.pid], here)

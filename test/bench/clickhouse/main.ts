@@ -1,6 +1,6 @@
 /**
  * ClickHouse measured beside this machine's engine: ship rate, processor time and bytes per event, capture while events
- * are shipped, and the bench's questions and insights on both. `bun run bench:clickhouse [events] [part …]`; `capture`
+ * are shipped, and the bench's queries and insights on both. `bun run bench:clickhouse [events] [part …]`; `capture`
  * alone takes less than three minutes.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -36,7 +36,7 @@ async function measureEngines(folder: string): Promise<void> {
   await using cluster = await startCluster()
   print(await measureFilling(cluster, copy))
   await using engines = new BothEngines(cluster, dataset)
-  print(await engines.measureQuestions(SIZES.rounds))
+  print(await engines.measureQueries(SIZES.rounds))
   print(await engines.measureInsights(SIZES.rounds))
 }
 

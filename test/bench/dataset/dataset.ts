@@ -23,9 +23,9 @@ const SAMPLE = 5000
 const COLUMNS_MAX = 60
 const DAY_US = 86_400_000_000
 
-/** The first moment of the data: May 2025, eighteen months before the questions are asked. */
+/** The first moment of the data: May 2025, eighteen months before the queries are asked. */
 export const DATASET_FIRST_US = Date.UTC(2025, 4, 1) * 1000
-/** The moment after the last one; questions about "today" ask as of then. */
+/** The moment after the last one; queries about "today" ask as of then. */
 export const DATASET_END_US = Date.UTC(2026, 10, 1) * 1000
 
 /** The keys of the data set's project 1, for those who serve its folder. */

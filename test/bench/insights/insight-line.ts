@@ -3,10 +3,10 @@
 import { neededColumnName } from '../../../src/column-names.ts'
 import type { InsightQueryNode } from '../../../src/query/kinds/insight.ts'
 
-/** A question, and the statement somebody would write for it; both ask about project 1, which is `$1`. */
+/** A query, and the statement somebody would write for it; both ask about project 1, which is `$1`. */
 export type InsightLine = {
   readonly name: string
-  readonly question: InsightQueryNode
+  readonly query: InsightQueryNode
   readonly sql: string
 }
 

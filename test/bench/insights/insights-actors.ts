@@ -31,7 +31,7 @@ from ${WITH_PERSON} where ${SESSION} <> '' and timestamp >= timestamp '2026-10-0
 export const PEOPLE_LINES: readonly InsightLine[] = [
   {
     name: 'retention, thirteen weeks',
-    question: {
+    query: {
       kind: 'RetentionQuery',
       retentionFilter: { period: 'Week', totalIntervals: 13, ...entities },
     },
@@ -42,7 +42,7 @@ export const PEOPLE_LINES: readonly InsightLine[] = [
   },
   {
     name: 'retention of first visits, thirteen weeks',
-    question: {
+    query: {
       kind: 'RetentionQuery',
       retentionFilter: {
         period: 'Week',
@@ -58,7 +58,7 @@ export const PEOPLE_LINES: readonly InsightLine[] = [
   },
   {
     name: 'retention by browser, eleven days',
-    question: {
+    query: {
       kind: 'RetentionQuery',
       retentionFilter: { totalIntervals: 11, ...entities },
       breakdownFilter: { breakdown: '$browser' },
@@ -74,14 +74,14 @@ select b, start, step - start, count(*) from paired where step >= start group by
   },
   {
     name: 'visits of a month',
-    question: { kind: 'WebOverviewQuery', dateRange: month },
+    query: { kind: 'WebOverviewQuery', dateRange: month },
     sql: `select count(distinct person), sum(views), count(*), avg(duration),
   avg((views = 1 and clicks = 0 and duration < 10)::integer)
 from (${VISITS}) where views > 0 and start >= timestamp '2026-10-02'`,
   },
   {
     name: 'visits of a month by page',
-    question: { kind: 'WebStatsTableQuery', breakdownBy: 'Page', dateRange: month },
+    query: { kind: 'WebStatsTableQuery', breakdownBy: 'Page', dateRange: month },
     sql: `with began as (
   select ${SESSION} as session, min(timestamp) as start from events_lean_of($1) where timestamp >= timestamp '2026-10-01' group by 1
 )
@@ -92,7 +92,7 @@ select page, count(distinct person) as visitors, count(*) from (
   },
   {
     name: 'newest events of a name',
-    question: {
+    query: {
       kind: 'EventsQuery',
       select: ['uuid', 'event', 'timestamp', 'distinct_id', 'properties.$pathname'],
       event: 'order placed',
@@ -103,7 +103,7 @@ where event = 'order placed' and timestamp > timestamp '2026-10-25' order by tim
   },
   {
     name: 'events by name',
-    question: { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all' },
+    query: { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all' },
     sql: 'select event, count(*) as n from events_lean_of($1) group by 1 order by n desc limit 101',
   },
 ]

@@ -34,14 +34,14 @@ const took = (step: string): string =>
 export const FUNNEL_LINES: readonly InsightLine[] = [
   {
     name: 'funnel of three steps',
-    question: funnel,
+    query: funnel,
     sql: `${chains('')}
 select (select count(distinct a) from s1), (select count(*) from (${took('s2')})), (select avg(took) from (${took('s2')})),
   (select median(took) from (${took('s2')})), (select count(*) from (${took('s3')})), (select avg(took) from (${took('s3')})), (select median(took) from (${took('s3')}))`,
   },
   {
     name: 'funnel by browser',
-    question: { ...funnel, breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' } },
+    query: { ...funnel, breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' } },
     sql: `${chains(`, ${BROWSER} as browser`)}
 , touch as (select a, arg_min(browser, t) filter (where browser <> '') as browser from e group by a)
 , furthest as (select a, max(step) as step from (select a, 1 as step from s1 union all select a, 2 from s2 union all select a, 3 from s3) group by a)
@@ -50,7 +50,7 @@ from furthest join touch using (a) group by browser order by 2 desc limit 26`,
   },
   {
     name: 'funnel by the value of a step',
-    question: {
+    query: {
       ...funnel,
       funnelsFilter: { breakdownAttributionType: 'step', breakdownAttributionValue: 0 },
       breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' },
@@ -73,7 +73,7 @@ group by browser order by 2 desc limit 26`,
   },
   {
     name: 'funnel by week of entrance',
-    question: { ...funnel, interval: 'week', funnelsFilter: { funnelVizType: 'trends' } },
+    query: { ...funnel, interval: 'week', funnelsFilter: { funnelVizType: 'trends' } },
     sql: `${chains('')}
 , entered as (select distinct a, date_trunc('week', t) as week from s1)
 , through as (select distinct a, date_trunc('week', s) as week from s3)
@@ -81,7 +81,7 @@ select week, count(*), count(through.a) from entered left join through using (a,
   },
   {
     name: 'strict funnel',
-    question: { ...funnel, funnelsFilter: { funnelOrderType: 'strict' } },
+    query: { ...funnel, funnelsFilter: { funnelOrderType: 'strict' } },
     sql: `with e as (
   select ${PERSON} as a, timestamp as t, event from ${WITH_PERSON} where ${IN_RANGE}
 ), n as (
@@ -94,7 +94,7 @@ from n where event = '$pageview'`,
   },
   {
     name: 'unordered funnel',
-    question: { ...funnel, funnelsFilter: { funnelOrderType: 'unordered' } },
+    query: { ...funnel, funnelsFilter: { funnelOrderType: 'unordered' } },
     sql: `with e as (
   select ${PERSON} as a, timestamp as t, event from ${WITH_PERSON} where ${IN_RANGE} and ${OF_STEPS}
 ), n as (
@@ -105,7 +105,7 @@ select count(*), count(*) filter (where steps > 1), count(*) filter (where steps
   },
   {
     name: 'paths of pages, a month',
-    question: {
+    query: {
       kind: 'PathsQuery',
       dateRange: { date_from: '2026-10-01', date_to: '2026-10-31' },
       pathsFilter: { includeEventTypes: ['$pageview'] },

@@ -12,7 +12,7 @@ const HAPPENED = "event = '$pageview' and timestamp >= timestamp '2025-05-01'"
 export const PERSON_LINES: readonly InsightLine[] = [
   {
     name: 'lifecycle by week',
-    question: { kind: 'LifecycleQuery', series, dateRange: always, interval: 'week' },
+    query: { kind: 'LifecycleQuery', series, dateRange: always, interval: 'week' },
     sql: `with weeks as (
   select distinct ${PERSON} as person, (timestamp::date - dayofweek(timestamp)::integer) as week from ${WITH_PERSON} where ${HAPPENED}
 ), near as (
@@ -27,7 +27,7 @@ union all select week + 7, 'dormant', count(*) from told where after is null or 
   },
   {
     name: 'lifecycle by day, a month',
-    question: { kind: 'LifecycleQuery', series, dateRange: { date_from: '-30d' } },
+    query: { kind: 'LifecycleQuery', series, dateRange: { date_from: '-30d' } },
     sql: `with days as (
   select distinct ${PERSON} as person, timestamp::date as day from ${WITH_PERSON}
   where event = '$pageview' and timestamp >= timestamp '2026-09-30'
@@ -42,14 +42,14 @@ union all select day + 1, 'dormant', count(*) from told where after is null or a
   },
   {
     name: 'stickiness by week',
-    question: { kind: 'StickinessQuery', series, dateRange: always, interval: 'week' },
+    query: { kind: 'StickinessQuery', series, dateRange: always, interval: 'week' },
     sql: `select n, count(*) from (
   select ${PERSON} as person, count(distinct timestamp::date - dayofweek(timestamp)::integer) as n from ${WITH_PERSON} where ${HAPPENED} group by 1
 ) group by 1`,
   },
   {
     name: 'heat map of the week',
-    question: { kind: 'CalendarHeatmapQuery', series, dateRange: always },
+    query: { kind: 'CalendarHeatmapQuery', series, dateRange: always },
     sql: `select dayofweek(timestamp), hour(timestamp), count(*) from events_lean_of($1) where ${HAPPENED}
 group by grouping sets ((1, 2), (1), (2), ())`,
   },

@@ -23,19 +23,19 @@ select bucket, case when best.b is null then 'other' else told.b end, sum(n) fro
 export const TREND_LINES: readonly InsightLine[] = [
   {
     name: 'page views per day',
-    question: views({}),
+    query: views({}),
     sql: `select timestamp::date, count(*) from events_lean_of($1) where ${HAPPENED} group by 1`,
   },
   {
     name: 'page views per day by page',
-    question: { ...views({}), breakdownFilter: { breakdown: '$pathname' } },
+    query: { ...views({}), breakdownFilter: { breakdown: '$pathname' } },
     sql: ranked(
       `select timestamp::date as bucket, coalesce(nullif(${column('text', '$pathname')}, ''), '') as b, count(*) as n from events_lean_of($1) where ${HAPPENED} group by all`,
     ),
   },
   {
     name: 'page views per week by plan and city',
-    question: {
+    query: {
       ...views({}),
       interval: 'week',
       breakdownFilter: {
@@ -48,19 +48,19 @@ export const TREND_LINES: readonly InsightLine[] = [
   },
   {
     name: 'people per day',
-    question: views({ math: 'dau' }),
+    query: views({ math: 'dau' }),
     sql: `select timestamp::date, count(distinct ${PERSON}) from ${WITH_PERSON} where ${HAPPENED} group by 1`,
   },
   {
     name: 'people per day by browser',
-    question: { ...views({ math: 'dau' }), breakdownFilter: { breakdown: '$browser' } },
+    query: { ...views({ math: 'dau' }), breakdownFilter: { breakdown: '$browser' } },
     sql: ranked(
       `select timestamp::date as bucket, ${column('text', '$browser')} as b, count(distinct ${PERSON}) as n from ${WITH_PERSON} where ${HAPPENED} group by all`,
     ),
   },
   {
     name: 'people within a week, per day of three months',
-    question: { ...views({ math: 'weekly_active' }), dateRange: { date_from: '-90d' } },
+    query: { ...views({ math: 'weekly_active' }), dateRange: { date_from: '-90d' } },
     sql: `with days as (
   select distinct timestamp::date as day, ${PERSON} as person from ${WITH_PERSON} where event = '$pageview' and timestamp >= timestamp '2026-07-28'
 )
@@ -69,7 +69,7 @@ where d + s::integer between date '2026-08-03' and date '2026-11-01' group by 1`
   },
   {
     name: 'sum of prices per month by category',
-    question: {
+    query: {
       kind: 'TrendsQuery',
       series: [{ kind: 'EventsNode', event: 'order placed', math: 'sum', math_property: 'price' }],
       dateRange: always,
@@ -83,26 +83,26 @@ where event = 'order placed' and timestamp >= timestamp '2025-05-01' group by al
   },
   {
     name: 'ninetieth percentile of loading per week',
-    question: { ...views({ math: 'p90', math_property: 'load_ms' }), interval: 'week' },
+    query: { ...views({ math: 'p90', math_property: 'load_ms' }), interval: 'week' },
     sql: `select timestamp::date - dayofweek(timestamp)::integer, quantile_cont(${column('number', 'load_ms')}, 0.9) from events_lean_of($1) where ${HAPPENED} group by 1`,
   },
   {
     name: 'page views per person and week',
-    question: { ...views({ math: 'avg_count_per_actor' }), interval: 'week' },
+    query: { ...views({ math: 'avg_count_per_actor' }), interval: 'week' },
     sql: `select week, avg(n) from (
   select timestamp::date - dayofweek(timestamp)::integer as week, ${PERSON} as person, count(*) as n from ${WITH_PERSON} where ${HAPPENED} group by all
 ) group by 1`,
   },
   {
     name: 'first page views per week',
-    question: { ...views({ math: 'first_time_for_user' }), interval: 'week' },
+    query: { ...views({ math: 'first_time_for_user' }), interval: 'week' },
     sql: `select first::date - dayofweek(first)::integer, count(*) from (
   select ${PERSON} as person, min(timestamp) as first from ${WITH_PERSON} where event = '$pageview' group by 1
 ) where first >= timestamp '2025-05-01' group by 1`,
   },
   {
     name: 'people so far, per week',
-    question: {
+    query: {
       ...views({ math: 'dau' }),
       interval: 'week',
       trendsFilter: { display: 'ActionsLineGraphCumulative' },
@@ -113,7 +113,7 @@ where event = 'order placed' and timestamp >= timestamp '2025-05-01' group by al
   },
   {
     name: 'countries of people',
-    question: {
+    query: {
       ...views({ math: 'dau' }),
       trendsFilter: { display: 'WorldMap' },
       breakdownFilter: { breakdown: '$geoip_country_code' },
@@ -122,7 +122,7 @@ where event = 'order placed' and timestamp >= timestamp '2025-05-01' group by al
   },
   {
     name: 'page views per week by the country of the person',
-    question: {
+    query: {
       ...views({}),
       interval: 'week',
       breakdownFilter: { breakdown: '$geoip_country_code', breakdown_type: 'person' },
@@ -134,7 +134,7 @@ from ${WITH_PERSON} left join persons_of($1) p on p.id = ${PERSON} where ${HAPPE
   },
   {
     name: 'orders of a hundred page views, per week',
-    question: {
+    query: {
       ...views({}),
       series: [
         { kind: 'EventsNode', event: '$pageview' },

@@ -91,7 +91,7 @@ export function contextOfDataset(data_dir: string): QueryContext {
 }
 
 async function timesOf(
-  { name, question, sql }: InsightLine,
+  { name, query, sql }: InsightLine,
   engine: QueryEngine,
   asking: QueryContext,
 ): Promise<InsightTimes> {
@@ -100,7 +100,7 @@ async function timesOf(
   for (let round = 0; round < ROUNDS; round += 1) {
     ours.push(
       await spent(() =>
-        prepareInsight(question, asking).compute(
+        prepareInsight(query, asking).compute(
           (sent) => engine.ask(sent, { timeout_ms: AMPLE_MS }),
           NOW,
         ),

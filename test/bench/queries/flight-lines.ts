@@ -1,4 +1,4 @@
-/** The questions and insights about flights, and the statements over the view `flights` that answer the same rows. */
+/** The queries and insights about flights, and the statements over the view `flights` that answer the same rows. */
 
 import type { InsightLine } from '../insights/insight-line.ts'
 import type { HandLine } from './hand-lines.ts'
@@ -123,12 +123,12 @@ const WEEK = 'timestamp::date - dayofweek(timestamp)::integer'
 export const FLIGHT_INSIGHTS: readonly InsightLine[] = [
   {
     name: 'flights per day',
-    question: { ...BASE, series: flights() },
+    query: { ...BASE, series: flights() },
     sql: `select count(*) from flights where ${WITHIN} group by timestamp::date order by timestamp::date`,
   },
   {
     name: 'flights per week by origin, the first 25 and others',
-    question: {
+    query: {
       ...BASE,
       interval: 'week',
       series: flights(),
@@ -147,17 +147,17 @@ left join ranked using (week, place) order by place, week`,
   },
   {
     name: 'persons per week',
-    question: { ...BASE, interval: 'week', series: flights({ math: 'dau' }) },
+    query: { ...BASE, interval: 'week', series: flights({ math: 'dau' }) },
     sql: `select count(distinct person_id) from flights where ${WITHIN} group by ${WEEK} order by ${WEEK}`,
   },
   {
     name: 'miles per day',
-    question: { ...BASE, series: flights({ math: 'sum', math_property: 'distance' }) },
+    query: { ...BASE, series: flights({ math: 'sum', math_property: 'distance' }) },
     sql: `select sum(distance) from flights where ${WITHIN} group by timestamp::date order by timestamp::date`,
   },
   {
     name: 'late flights per day',
-    question: {
+    query: {
       ...BASE,
       series: flights({
         properties: [{ key: 'delay', type: 'event', value: 60, operator: 'gt' }],

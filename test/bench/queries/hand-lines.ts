@@ -1,4 +1,4 @@
-/** The questions that are measured beside Parquet made by hand, and what that Parquet holds. */
+/** The queries that are measured beside Parquet made by hand, and what that Parquet holds. */
 
 export type HandLine = {
   readonly name: string

@@ -1,4 +1,4 @@
-/** Typical questions over the data set beside statements written by hand over Parquet that was made for them. */
+/** Typical queries over the data set beside statements written by hand over Parquet that was made for them. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,18 +27,18 @@ export type HandTimes = {
   readonly bare_ms: number
 }
 
-/** Rounds of one question: for this long, so that a short one has many, and within these numbers. */
+/** Rounds of one query: for this long, so that a short one has many, and within these numbers. */
 const ROUNDS_MS = IS_SMALL ? 0 : 800
 const ROUNDS_MIN = IS_SMALL ? 1 : 7
 const ROUNDS_MAX = 400
-/** Both are asked this often before any question is timed: a server at work runs compiled code, in half the time. */
+/** Both are asked this often before any query is timed: a server at work runs compiled code, in half the time. */
 const WARM_UP_ROUNDS = IS_SMALL ? 1 : 1000
 const AMPLE_MS = 600_000
 /** Events that become one file. */
 const SLICE = EVENTS_PER_BLOCK * 15_000
 const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Asks every question both ways on a number of events. Throws when the answers differ. */
+/** Asks every query both ways on a number of events. Throws when the answers differ. */
 export async function handTimes(
   data_dir: string,
   events: number,
@@ -56,15 +56,15 @@ export async function handTimes(
   )
   const engine = openEngine(data_dir)
   const context = contextOf(data_dir, DATASET_END_US)
-  const questions = LINES.map(({ name, hogql, sql }) => ({
+  const queries = LINES.map(({ name, hogql, sql }) => ({
     name,
     sql,
     ask: () => askEngine(hogql, engine, context),
   }))
-  await warmUp(questions, connection)
+  await warmUp(queries, connection)
   const times: HandTimes[] = []
-  for (const question of questions.filter(({ name }) => name.includes(wanted))) {
-    times.push(await timesOf(question, connection))
+  for (const query of queries.filter(({ name }) => name.includes(wanted))) {
+    times.push(await timesOf(query, connection))
   }
   await engine.close()
   close()
@@ -146,16 +146,16 @@ from (select unnest(from_json(${rows}, '[["VARCHAR"]]')) as r)`)
   await connection.run(`copy (select 1) to ${textLiteral(join(hand_dir, 'done'))} (format csv)`)
 }
 
-/** A question as we answer it, as JSON, and the statement for the same rows. */
-export type HandQuestion = {
+/** A query as we answer it, as JSON, and the statement for the same rows. */
+export type HandQuery = {
   readonly name: string
   readonly ask: () => Promise<string>
   readonly sql: string
 }
 
-/** Asks the first question both ways until the code that all of them run is compiled. */
+/** Asks the first query both ways until the code that all of them run is compiled. */
 export async function warmUp(
-  [first]: readonly HandQuestion[],
+  [first]: readonly HandQuery[],
   connection: DuckDBConnection,
 ): Promise<void> {
   if (first === undefined) return
@@ -167,7 +167,7 @@ export async function warmUp(
 
 /** Asks both in turns, each first in every second round. Throws when the answers differ. */
 export async function timesOf(
-  { name, ask, sql }: HandQuestion,
+  { name, ask, sql }: HandQuery,
   connection: DuckDBConnection,
 ): Promise<HandTimes> {
   const askBare = (): Promise<string> => askByHand(sql, connection)
@@ -194,7 +194,7 @@ async function askByHand(sql: string, connection: DuckDBConnection): Promise<str
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** Asks one HogQL question of the engine; answers its rows as JSON. */
+/** Asks one HogQL query of the engine; answers its rows as JSON. */
 export async function askEngine(
   hogql: string,
   engine: QueryEngine,

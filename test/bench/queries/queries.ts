@@ -1,4 +1,4 @@
-/** Typical questions in HogQL beside SQL written by hand for the same relations: how much time the compiler's SQL adds. */
+/** Typical queries in HogQL beside SQL written by hand for the same relations: how much time the compiler's SQL adds. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { type HandwrittenQuery, handwritten } from '../../query/handwritten-sql.
 import { IS_SMALL, SIZES } from '../sizes.ts'
 
 const ROUNDS = IS_SMALL ? 1 : 5
-const PERSONS = SIZES.question_persons
+const PERSONS = SIZES.query_persons
 
 const CONTEXT: CompileContext = {
   project_id: 1,
@@ -33,7 +33,7 @@ const CONTEXT: CompileContext = {
   property_types: new Map([['event:price', 'Numeric']]),
 }
 
-type Question = { readonly name: string; readonly hogql: string; readonly sql: string }
+type Query = { readonly name: string; readonly hogql: string; readonly sql: string }
 
 const text = (name: string): string => `json_extract_string(properties, '/${name}')`
 const PERSON = 'coalesce(o.person_id, e.person_id)'
@@ -41,7 +41,7 @@ const WITH_PERSON =
   'events_of(1) e left join person_overrides_of(1) o on o.old_person_id = e.person_id'
 
 /** Each answers the same rows in both languages, in the same order. */
-const QUESTIONS: readonly Question[] = [
+const QUERIES: readonly Query[] = [
   {
     name: 'events of the last week',
     hogql: 'select count() from events where timestamp >= now() - interval 7 day',
@@ -131,22 +131,22 @@ from events_of(1) where event = 'order placed') where gap is not null group by 1
   },
 ]
 
-export type QuestionTimes = {
+export type QueryTimes = {
   readonly name: string
   readonly ours_ms: number
   readonly bare_ms: number
 }
 
-/** Asks every question both ways, in turns, and tells the medians. Throws when the answers differ. */
-export async function questionRatios(events: number): Promise<readonly QuestionTimes[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-questions-'))
+/** Asks every query both ways, in turns, and tells the medians. Throws when the answers differ. */
+export async function queryRatios(events: number): Promise<readonly QueryTimes[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-queries-'))
   const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir: folder })
   try {
     const connection = await instance.connect()
     const path = join(folder, 'events.parquet')
     await fill(connection, path, events)
-    const times: QuestionTimes[] = []
-    for (const question of QUESTIONS) times.push(await timeQuestion(connection, path, question))
+    const times: QueryTimes[] = []
+    for (const query of QUERIES) times.push(await timeQuery(connection, path, query))
     return times
   } finally {
     instance.closeSync()
@@ -154,11 +154,11 @@ export async function questionRatios(events: number): Promise<readonly QuestionT
   }
 }
 
-async function timeQuestion(
+async function timeQuery(
   connection: DuckDBConnection,
   path: string,
-  { name, hogql, sql: by_hand }: Question,
-): Promise<QuestionTimes> {
+  { name, hogql, sql: by_hand }: Query,
+): Promise<QueryTimes> {
   const compiled = compileHogQL(hogql, CONTEXT)
   const ours_sql = await createMacros(connection, path, compiled)
   const sql = await createMacros(connection, path, handwritten(by_hand))
@@ -273,7 +273,7 @@ from range(${count}) r(i)`
 
 if (import.meta.main) {
   const count = Number(process.argv[2] ?? 1_000_000)
-  for (const { name, ours_ms, bare_ms } of await questionRatios(count)) {
+  for (const { name, ours_ms, bare_ms } of await queryRatios(count)) {
     const ratio = (bare_ms / ours_ms).toFixed(2)
     process.stdout.write(
       `${name}: ${ours_ms.toFixed(1)} ms, by hand ${bare_ms.toFixed(1)} ms = ${ratio} ×\n`,

@@ -389,7 +389,7 @@ describe("an unmodified posthog-node's own evaluation", () => {
     'gives our answer wherever it gives one (send_cohorts %p)',
     async (send_cohorts) => {
       let answers = 0
-      let questions = 0
+      let queries = 0
       await fc.assert(
         fc.asyncProperty(
           definitionsOf,
@@ -401,14 +401,14 @@ describe("an unmodified posthog-node's own evaluation", () => {
             for (const one of people) {
               const person = personOf(one)
               answers += expectSameAnswers(definitions, person, await askClient(one, person))
-              questions += stored.flags.filter((flag) => flag.active).length
+              queries += stored.flags.filter((flag) => flag.active).length
             }
           },
         ),
         randomRuns(80),
       )
       // The law would hold of a client that decides nothing: see that it decides much.
-      expect(answers / questions).toBeGreaterThan(0.5)
+      expect(answers / queries).toBeGreaterThan(0.5)
     },
     limitOf(240_000),
   )

@@ -10,7 +10,7 @@ export const nextStepMs = (waited_ms: number): number =>
 
 /**
  * Asks again until the answer is as wanted, at most 50 s; answers the last one either way, for the test to judge. That is
- * one that was asked after what was waited for was there: a question that ran meanwhile may have been read before it, as
+ * one that was asked after what was waited for was there: a query that ran meanwhile may have been read before it, as
  * when a property had no type yet.
  */
 export async function askUntil<Answer>(

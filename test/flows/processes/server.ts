@@ -116,7 +116,7 @@ export function serverLog(data_dir: string): string {
   return existsSync(`${data_dir}.log`) ? readFileSync(`${data_dir}.log`, 'utf8') : ''
 }
 
-/** Asks one HogQL question and answers the whole response body. Throws when the answer is not 200. */
+/** Asks one HogQL query and answers the whole response body. Throws when the answer is not 200. */
 export async function askHogQL(
   url: string,
   query: string,

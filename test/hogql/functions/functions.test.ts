@@ -13,12 +13,12 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const FUNCTION_CASES = readTable('functions')
-const QUESTION_CASES = readTable('queries')
+const QUERY_CASES = readTable('queries')
 
 describe('functions', () => {
   test('cases are there', () => {
     expect(FUNCTION_CASES.length).toBeGreaterThan(800)
-    expect(QUESTION_CASES.length).toBeGreaterThan(80)
+    expect(QUERY_CASES.length).toBeGreaterThan(80)
   })
 
   test.each(FUNCTION_CASES)('%s', async (expression, types, value) => {
@@ -29,9 +29,9 @@ describe('functions', () => {
   })
 })
 
-describe('whole questions', () => {
-  test.each(QUESTION_CASES)('%s', async (question, types, rows) => {
-    const compiled = compileHogQL(question, CONTEXT)
+describe('whole queries', () => {
+  test.each(QUERY_CASES)('%s', async (query, types, rows) => {
+    const compiled = compileHogQL(query, CONTEXT)
     const answer = await world.run(compiled)
     expect(JSON.stringify(answer.map((row) => row.map(normalForm)))).toBe(rows)
     expect(compiled.types.join(' ')).toBe(types)

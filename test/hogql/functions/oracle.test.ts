@@ -16,14 +16,14 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-type Case = readonly [name: string, timezone: string, question: string, types: string, rows: string]
+type Case = readonly [name: string, timezone: string, query: string, types: string, rows: string]
 
 const CASES = readFileSync(new URL('../cases/oracle.tsv', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line): Case => {
-    const [name = '', timezone = '', question = '', types = '', rows = ''] = line.split('\t')
-    return [name, timezone, question, types, rows]
+    const [name = '', timezone = '', query = '', types = '', rows = ''] = line.split('\t')
+    return [name, timezone, query, types, rows]
   })
 
 test('cases are there', () => {
@@ -40,17 +40,17 @@ test.each(
   async ({ cases, at }) => {
     const asked = cases.filter((_, index) => index % STEP === at % Math.min(STEP, cases.length))
     expect(asked.length).toBeGreaterThan(0)
-    for (const [, timezone, question, types, rows] of asked) {
-      const compiled = compileHogQL(question, { ...CONTEXT, timezone })
+    for (const [, timezone, query, types, rows] of asked) {
+      const compiled = compileHogQL(query, { ...CONTEXT, timezone })
       const answer = await world.run(compiled)
       const shown = JSON.stringify(answer.map((row) => row.map(normalForm)))
       expect({
-        question,
+        query,
         timezone,
         types: compiled.types.join(' '),
         rows: sameEmpty(shown),
       }).toEqual({
-        question,
+        query,
         timezone,
         types,
         rows,

@@ -117,7 +117,7 @@ const ownWords = FORMS.map((form) => {
   }
 })
 
-describe('no text of a question in the SQL', () => {
+describe('no text of a query in the SQL', () => {
   test('whatever is written, it is bound', () => {
     fc.assert(
       fc.property(TEXT, fc.integer({ min: 0, max: FORMS.length - 1 }), (text, form) => {

@@ -23,7 +23,7 @@ test.each([
   const text = `select ${before.repeat(LEVELS)}${inner}${after.repeat(LEVELS)} from events`
   const compile = (): unknown => compileHogQL(text, { ...CONTEXT, budget: INLINE_BUDGET })
   const started = performance.now()
-  expect(compile).toThrow('The question is too large')
+  expect(compile).toThrow('The query is too large')
   expect(performance.now() - started).toBeLessThan(BUDGET_MS)
 })
 

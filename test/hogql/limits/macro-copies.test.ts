@@ -72,7 +72,7 @@ test.each([
 ])('%s%s%s is refused, twelve times over', (before, inner, after) => {
   const nested = (depth: number) =>
     `select ${before.repeat(depth)}${inner}${after.repeat(depth)} from events`
-  expect(() => compileHogQL(nested(DEPTH), CONTEXT)).toThrow('The question is too large')
+  expect(() => compileHogQL(nested(DEPTH), CONTEXT)).toThrow('The query is too large')
   expect(compileHogQL(nested(2), CONTEXT).columns).toHaveLength(1)
 })
 

@@ -113,7 +113,7 @@ test('a user owns so many organizations, and an organization has so many project
   expect(await create('/api/organizations/')).toEqual([400, 'A user may own 2 organizations.'])
 })
 
-test('a page of insights reads no question but its own', async () => {
+test('a page of insights reads no query but its own', async () => {
   const root = '/api/projects/1/insights/'
   for (const number of [1, 2, 3]) {
     const query = { kind: 'HogQLQuery', query: `select ${number}` }

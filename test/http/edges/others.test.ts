@@ -35,7 +35,7 @@ test.each([
   expect(received).toEqual([])
 })
 
-test('a question is', async () => {
+test('a query is', async () => {
   const path = '/api/projects/1/feature_flags/_key/remote_config'
   const answer = await pass(new Request(`http://edge${path}?limit=1`), {}, null)
   expect(await answer.text()).toBe('home')

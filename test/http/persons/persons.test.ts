@@ -161,7 +161,7 @@ describe('persons', () => {
     }
   })
 
-  test('count against what a key may ask of the engine, a page as two questions', async () => {
+  test('count against what a key may ask of the engine, a page as two queries', async () => {
     const limits = { running_max: 0, per_minute: 2, per_hour: 0 }
     const limited = await openWorld({ key_limits: new KeyLimits(limits, () => new Date()) })
     const statuses: number[] = []

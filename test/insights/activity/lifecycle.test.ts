@@ -7,7 +7,7 @@ import { InsightWorld, insightContext } from '../world.ts'
 setDefaultTimeout(120_000)
 
 const NOW = '2024-03-06T12:00:00Z'
-const question = {
+const query = {
   kind: 'LifecycleQuery' as const,
   series: [{ kind: 'EventsNode' as const, event: 'seen' }],
   dateRange: { date_from: '2024-03-02', date_to: '2024-03-05' },
@@ -56,7 +56,7 @@ describe('LifecycleQuery', () => {
   afterAll(() => world[Symbol.asyncDispose]())
 
   test('tells new, returning, resurrecting and dormant people per day', async () => {
-    const { results, resolved_date_range } = await world.ask(question, NOW)
+    const { results, resolved_date_range } = await world.ask(query, NOW)
     expect(results).toEqual([
       result('new', [1, 0, 0, 0], 1),
       result('returning', [0, 1, 0, 0], 1),
@@ -72,7 +72,7 @@ describe('LifecycleQuery', () => {
 
   test('counts its last interval whole, also what is after the end of the range', async () => {
     const months = {
-      ...question,
+      ...query,
       interval: 'month' as const,
       dateRange: { date_from: '2024-03-01', date_to: '2024-03-02' },
     }
@@ -84,7 +84,7 @@ describe('LifecycleQuery', () => {
   test('finds the people behind each number', async () => {
     const context = insightContext(NOW)
     const people = async (day: string | null, status: string | null): Promise<unknown> => {
-      const tree = lifecycleActors(question, { ...FIRST_POINT, day, status }, context)
+      const tree = lifecycleActors(query, { ...FIRST_POINT, day, status }, context)
       const rows = await world.rows(tree, NOW)
       return rows.map(([id]) => Number(String(id).slice(-4))).toSorted((a, b) => a - b)
     }
@@ -98,7 +98,7 @@ describe('LifecycleQuery', () => {
     expect(await people(null, 'returning')).toEqual([1])
     expect(await people(null, 'resurrecting')).toEqual([1, 2])
     expect(await people(null, null)).toEqual([1, 2])
-    expect(() => lifecycleActors(question, { ...FIRST_POINT, day: '2024-03-09' }, context)).toThrow(
+    expect(() => lifecycleActors(query, { ...FIRST_POINT, day: '2024-03-09' }, context)).toThrow(
       'not within the date range',
     )
   })
@@ -115,7 +115,7 @@ describe('LifecycleQuery of other histories', () => {
       { person: 1, at: '2024-03-04T13:00:00Z', groups: ['beta'] },
       { person: 3, at: '2024-03-04T13:00:00Z' },
     )
-    const { results } = await world.ask({ ...question, aggregation_group_type_index: 0 }, NOW)
+    const { results } = await world.ask({ ...query, aggregation_group_type_index: 0 }, NOW)
     expect(results).toMatchObject([
       { status: 'new', data: [0, 1, 0, 0] },
       { status: 'returning', data: [0, 0, 1, 0] },
@@ -128,7 +128,7 @@ describe('LifecycleQuery of other histories', () => {
     await using world = new InsightWorld()
     world.addPerson(1, '2024-02-29T23:00:00Z')
     world.send({ person: 1, at: '2024-03-01T23:00:00Z' }, { person: 1, at: '2024-03-02T00:00:00Z' })
-    const asked = { ...question, dateRange: { date_from: '2024-01-01', date_to: '2024-06-30' } }
+    const asked = { ...query, dateRange: { date_from: '2024-01-01', date_to: '2024-06-30' } }
     const { results } = await world.ask(asked, NOW)
     const data = (results as { data: number[]; days: string[] }[]).map((one) =>
       one.data.flatMap((count, index) => (count === 0 ? [] : [[one.days[index], count]])),

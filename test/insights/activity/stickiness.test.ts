@@ -7,7 +7,7 @@ import { InsightWorld, insightContext } from '../world.ts'
 setDefaultTimeout(120_000)
 
 const NOW = '2024-03-06T12:00:00Z'
-const question = {
+const query = {
   kind: 'StickinessQuery' as const,
   series: [{ kind: 'EventsNode' as const, event: 'seen' }],
   dateRange: { date_from: '2024-03-02', date_to: '2024-03-05' },
@@ -34,7 +34,7 @@ describe('StickinessQuery', () => {
   afterAll(() => world[Symbol.asyncDispose]())
 
   test('counts people by the number of days they were active on', async () => {
-    expect((await world.ask(question, NOW)).results).toEqual([
+    expect((await world.ask(query, NOW)).results).toEqual([
       {
         count: 3,
         data: [1, 1, 1, 0],
@@ -48,7 +48,7 @@ describe('StickinessQuery', () => {
 
   test('cumulates, compares, and counts only days with enough events', async () => {
     const cumulative = {
-      ...question,
+      ...query,
       stickinessFilter: { computedAs: 'cumulative' as const },
       compareFilter: { compare: true },
     }
@@ -62,7 +62,7 @@ describe('StickinessQuery', () => {
       { data: [1, 0, 0, 0], compare: true, compare_label: 'previous' },
     ])
     const twice = {
-      ...question,
+      ...query,
       stickinessFilter: { stickinessCriteria: { operator: 'gte' as const, value: 2 } },
     }
     expect((await world.ask(twice, NOW)).results).toMatchObject([{ data: [1, 0, 0, 0] }])
@@ -70,18 +70,14 @@ describe('StickinessQuery', () => {
 
   test('counts in steps of several days', async () => {
     // The 2nd with the 3rd, the 4th with the 5th.
-    expect((await world.ask({ ...question, intervalCount: 2 }, NOW)).results).toMatchObject([
+    expect((await world.ask({ ...query, intervalCount: 2 }, NOW)).results).toMatchObject([
       { data: [2, 1], labels: ['1 2-day period', '2 2-day periods'] },
     ])
   })
 
   test('finds the people behind each number', async () => {
     const people = async (steps: number | null, operator: string | null): Promise<unknown> => {
-      const tree = stickinessActors(
-        question,
-        { ...FIRST_POINT, steps, operator },
-        insightContext(NOW),
-      )
+      const tree = stickinessActors(query, { ...FIRST_POINT, steps, operator }, insightContext(NOW))
       const rows = await world.rows(tree, NOW)
       return rows
         .map(([id, events]) => [Number(String(id).slice(-4)), Number(events)] as const)
@@ -101,9 +97,9 @@ describe('StickinessQuery', () => {
   })
 
   test('an empty range is refused, and one before the first event is zero', async () => {
-    const early = { ...question, dateRange: { date_from: '2020-01-01', date_to: '2020-01-02' } }
+    const early = { ...query, dateRange: { date_from: '2020-01-01', date_to: '2020-01-02' } }
     expect((await world.ask(early, NOW)).results).toMatchObject([{ count: 0, data: [0, 0] }])
-    const never = { ...question, dateRange: { date_from: '2024-03-05', date_to: '2024-03-01' } }
+    const never = { ...query, dateRange: { date_from: '2024-03-05', date_to: '2024-03-01' } }
     expect(await world.ask(never, NOW).catch(String)).toContain(
       'The date range ends before it begins.',
     )

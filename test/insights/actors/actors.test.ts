@@ -44,17 +44,17 @@ const hogql = (key: string) => ({ type: 'hogql', key, value: null })
 
 type Rows = readonly (readonly unknown[])[]
 
-async function ask(question: object): Promise<Readonly<Record<string, unknown>>> {
-  const { status, body } = await history.ask({ kind: 'ActorsQuery', ...question })
+async function ask(query: object): Promise<Readonly<Record<string, unknown>>> {
+  const { status, body } = await history.ask({ kind: 'ActorsQuery', ...query })
   expect([status, body['detail']]).toEqual([200, undefined])
   return body
 }
 
-const rows = async (question: object): Promise<Rows> => (await ask(question))['results'] as Rows
+const rows = async (query: object): Promise<Rows> => (await ask(query))['results'] as Rows
 
 /** Who they are, by name, in any order. */
-const who = async (question: object): Promise<readonly string[]> =>
-  (await rows({ ...question, select: ['person_display_name'] }))
+const who = async (query: object): Promise<readonly string[]> =>
+  (await rows({ ...query, select: ['person_display_name'] }))
     .map(([person]) => (person as { display_name: string }).display_name)
     .map((name) => (/^[0-9a-f-]{36}$/.test(name) ? 'nobody' : name))
     .toSorted()
@@ -228,12 +228,12 @@ describe('behind a number', () => {
     ['a funnel', steps(-2), ['Ben', 'nobody']],
     ['paths', behind(paths), ['ann@x.org']],
     [
-      'a question',
+      'a query',
       { source: { kind: 'HogQLQuery', query: "select person_id from events where event = 'buy'" } },
       ['ann@x.org'],
     ],
     [
-      'a question',
+      'a query',
       {
         source: {
           kind: 'HogQLQuery',
@@ -317,8 +317,8 @@ describe('behind a number', () => {
     [{ orderBy: ['('] }, 'query__orderBy'],
     [{ properties: [{ key: 'a', value: 'b', type: 'event' }] }, 'query__properties'],
     [{ properties: [hogql('{age} > 1')] }, 'query__properties'],
-  ])('that there is not is refused: %j', async (question, attr) => {
-    const { status, body } = await history.ask({ kind: 'ActorsQuery', ...question })
+  ])('that there is not is refused: %j', async (query, attr) => {
+    const { status, body } = await history.ask({ kind: 'ActorsQuery', ...query })
     expect([status, body['attr']]).toEqual([400, attr])
   })
 

@@ -76,8 +76,8 @@ describe('any history', () => {
             })
             .filter(({ sample_count }) => sample_count > 0)
             .toSorted((a, b) => b.sample_count - a.sample_count)
-          const question = { kind: 'EventTaxonomyQuery' as const, event: name }
-          const { results } = await world.ask({ ...question, maxPropertyValues: most }, NOW)
+          const query = { kind: 'EventTaxonomyQuery' as const, event: name }
+          const { results } = await world.ask({ ...query, maxPropertyValues: most }, NOW)
           expect(results).toEqual(rows)
         },
       ),

@@ -1,4 +1,4 @@
-/** The printed HogQL of any question about any history, asked as a text, has the rows of the insight. */
+/** The printed HogQL of any query about any history, asked as a text, has the rows of the insight. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { Refusal } from '../../../src/errors.ts'
@@ -155,8 +155,8 @@ const funnel = fc.record({
 const stepFunnel = { kind: 'FunnelsQuery', series: [node('a'), node('b')], dateRange: RANGE }
 const day = { day: '2024-03-04' }
 
-/** Questions by kind; more of a kind where it has more shapes. */
-const QUESTIONS: Readonly<Record<string, fc.Arbitrary<object>>> = {
+/** Queries by kind; more of a kind where it has more shapes. */
+const QUERIES: Readonly<Record<string, fc.Arbitrary<object>>> = {
   trends: fc.record({
     kind: fc.constant('TrendsQuery'),
     series: fc.array(
@@ -371,17 +371,17 @@ function uuidOf(person: number): string {
 }
 
 describe('the printed text of any history has the rows of', () => {
-  test.each(Object.entries(QUESTIONS))('%s', async (_name, question) => {
+  test.each(Object.entries(QUERIES))('%s', async (_name, query) => {
     let compared = 0
     await fc.assert(
-      fc.asyncProperty(fc.array(event, { maxLength: 12 }), question, async (events, asked) => {
+      fc.asyncProperty(fc.array(event, { maxLength: 12 }), query, async (events, asked) => {
         world.send(...events)
         try {
           await world.comparePrinted(JSON.parse(JSON.stringify(asked)) as InsightQueryNode, NOW)
           compared += 1
         } catch (error) {
-          // Not every random combination is a question.
-          if (!(error instanceof Refusal) || !isOfQuestion(error)) throw error
+          // Not every random combination is a query.
+          if (!(error instanceof Refusal) || !isOfQuery(error)) throw error
         }
       }),
       RUNS,
@@ -391,4 +391,4 @@ describe('the printed text of any history has the rows of', () => {
 })
 
 /** Refusals of a printed text have the attribute `query` alone. */
-const isOfQuestion = ({ attr }: Refusal): boolean => attr?.startsWith('query__') === true
+const isOfQuery = ({ attr }: Refusal): boolean => attr?.startsWith('query__') === true

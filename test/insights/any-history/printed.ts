@@ -16,7 +16,7 @@ export type PrintedRuns = {
 }
 
 /**
- * Asks an insight, then its printed text. Trees that only prepare a question (bins, first events, the
+ * Asks an insight, then its printed text. Trees that only prepare a query (bins, first events, the
  * people behind ids) are not printed; all others are, several as one union with a column `line`.
  */
 export async function expectSameRows(

@@ -145,8 +145,8 @@ type Told = {
 }
 type Answer = { readonly events: readonly Told[]; readonly skewed: boolean }
 
-async function asked(question: FunnelCorrelationQuery) {
-  const { events, skewed } = (await world.ask(question, NOW)).results as Answer
+async function asked(query: FunnelCorrelationQuery) {
+  const { events, skewed } = (await world.ask(query, NOW)).results as Answer
   const odds = events.map(({ odds_ratio }) => odds_ratio)
   const told = events.map(
     (one) =>
@@ -173,10 +173,10 @@ describe('any history', () => {
   test('has the events that go along with coming through', async () => {
     await fc.assert(
       fc.asyncProperty(HISTORY, async (history) => {
-        const question = send(history)
+        const query = send(history)
         const run = histories
         const did = ({ during }: Person) => during.map(({ name }) => `${name}${run}`)
-        expect(await asked(question)).toEqual(answerOf(peopleOf(history), did, 1))
+        expect(await asked(query)).toEqual(answerOf(peopleOf(history), did, 1))
       }),
       RUNS,
     )
@@ -185,13 +185,13 @@ describe('any history', () => {
   test('has the properties of people that go along with coming through', async () => {
     await fc.assert(
       fc.asyncProperty(HISTORY, async (history) => {
-        const question = send(history)
+        const query = send(history)
         const is = ({ person }: Person) => {
           const plan = history.plans[person]
           return plan === undefined ? [] : [`plan::${plan ?? ''}`]
         }
         const found = await asked({
-          ...question,
+          ...query,
           funnelCorrelationType: 'properties',
           funnelCorrelationNames: ['plan'],
         })
@@ -204,7 +204,7 @@ describe('any history', () => {
   test('has the properties of events that go along with coming through', async () => {
     await fc.assert(
       fc.asyncProperty(HISTORY, async (history) => {
-        const question = send(history)
+        const query = send(history)
         const name = `docs${histories}`
         const did = ({ during }: Person) =>
           during
@@ -213,7 +213,7 @@ describe('any history', () => {
               Object.entries(properties).map(([key, value]) => `${name}::${key}::${value}`),
             )
         const found = await asked({
-          ...question,
+          ...query,
           funnelCorrelationType: 'event_with_properties',
           funnelCorrelationEventNames: [name],
         })

@@ -269,7 +269,7 @@ describe('an ExperimentQuery', () => {
     }
   })
 
-  test('leaves out whom and what its question leaves out', async () => {
+  test('leaves out whom and what its query leaves out', async () => {
     const history = await histories.open({
       test_account_filters: [{ key: 'staff', value: 'yes', operator: 'is_not', type: 'event' }],
     })

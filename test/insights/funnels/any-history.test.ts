@@ -123,8 +123,8 @@ const shown = (steps: unknown): unknown =>
       }))
     : steps
 
-const results = async (question: FunnelsQuery): Promise<unknown> =>
-  (await world.ask(question, NOW)).results
+const results = async (query: FunnelsQuery): Promise<unknown> =>
+  (await world.ask(query, NOW)).results
 
 const RUNS = randomRuns(4)
 
@@ -147,10 +147,10 @@ describe('any history', () => {
     })
     await fc.assert(
       fc.asyncProperty(apart, WINDOW, async (one, window) => {
-        const question = send(one, window)
+        const query = send(one, window)
         const found = await results({
-          ...question,
-          funnelsFilter: { ...question.funnelsFilter, funnelOrderType: 'strict' },
+          ...query,
+          funnelsFilter: { ...query.funnelsFilter, funnelOrderType: 'strict' },
         })
         const took = ordered(peopleOf(one), window, true)
         const counts = stepsOf(took).map((step) => ({ ...step }))
@@ -168,13 +168,13 @@ describe('any history', () => {
   ])('has as many different steps as its fullest window%s', async (_, is_breaking) => {
     await fc.assert(
       fc.asyncProperty(CROWDED, WINDOW, async (one, window) => {
-        const question = send(one, window)
+        const query = send(one, window)
         const other = { kind: 'EventsNode' as const, event: `${STEPS}-${histories}` }
         const exclusions = [{ ...other, funnelFromStep: 0, funnelToStep: STEPS - 1 }]
         const found = await results({
-          ...question,
+          ...query,
           funnelsFilter: {
-            ...question.funnelsFilter,
+            ...query.funnelsFilter,
             funnelOrderType: 'unordered',
             ...(is_breaking ? { exclusions } : {}),
           },
@@ -198,11 +198,11 @@ describe('any history', () => {
       fc.asyncProperty(CROWDED, WINDOW, async (one, window) => {
         // Days of New York: on the first of March they began five hours later.
         world.know({ timezone: 'America/New_York' })
-        const question = send(one, window)
+        const query = send(one, window)
         const found = await results({
-          ...question,
+          ...query,
           dateRange: { date_from: '2024-02-29', date_to: '2024-03-06' },
-          funnelsFilter: { ...question.funnelsFilter, funnelVizType: 'trends' },
+          funnelsFilter: { ...query.funnelsFilter, funnelVizType: 'trends' },
         })
         world.know({})
         const days = Array.from({ length: 7 }, (_, day) => {
@@ -232,12 +232,12 @@ describe('any history', () => {
   test.each(['all_events', 'step'] as const)('is broken down by %s', async (attribution) => {
     await fc.assert(
       fc.asyncProperty(CROWDED, WINDOW, async (one, window) => {
-        const question = send(one, window)
+        const query = send(one, window)
         const found = await results({
-          ...question,
+          ...query,
           breakdownFilter: { breakdown: 'on', breakdown_type: 'event' },
           funnelsFilter: {
-            ...question.funnelsFilter,
+            ...query.funnelsFilter,
             breakdownAttributionType: attribution,
             ...(attribution === 'step' ? { breakdownAttributionValue: 1 } : {}),
           },
@@ -259,12 +259,12 @@ describe('any history', () => {
   test('keeps the value that comes furthest, and has everybody else behind Other', async () => {
     await fc.assert(
       fc.asyncProperty(CROWDED, WINDOW, async (one, window) => {
-        const question = send(one, window)
+        const query = send(one, window)
         const source = {
-          ...question,
+          ...query,
           breakdownFilter: { breakdown: 'on', breakdown_type: 'event', breakdown_limit: 1 },
           funnelsFilter: {
-            ...question.funnelsFilter,
+            ...query.funnelsFilter,
             breakdownAttributionType: 'all_events' as const,
           },
         }

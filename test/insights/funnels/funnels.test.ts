@@ -59,9 +59,9 @@ beforeAll(() => {
 })
 afterAll(() => world[Symbol.asyncDispose]())
 
-const results = async (question: FunnelsQuery) => (await world.ask(question, NOW)).results
-const counts = async (question: FunnelsQuery): Promise<unknown> => {
-  const list = await results(question)
+const results = async (query: FunnelsQuery) => (await world.ask(query, NOW)).results
+const counts = async (query: FunnelsQuery): Promise<unknown> => {
+  const list = await results(query)
   return Array.isArray(list) ? list.map(({ count }) => count) : list
 }
 
@@ -527,8 +527,8 @@ describe('FunnelsQuery refuses', () => {
       funnel({ funnelVizType: 'time_to_convert' }, { series: [node('visit')] }),
       'query__funnelsFilter__funnelToStep',
     ],
-  ])('%s', async (_, question, attr) => {
-    const refused = await world.ask(question, NOW).then(
+  ])('%s', async (_, query, attr) => {
+    const refused = await world.ask(query, NOW).then(
       () => 'answered',
       (error) => ({ code: error.code, attr: error.attr }),
     )

@@ -172,8 +172,8 @@ describe('over HTTP', () => {
       'query',
     ],
     [{ kind: 'FunnelCorrelationQuery', funnelCorrelationType: 'events' }, 'source'],
-  ])('%j is refused', async (question, member) => {
-    const { status, body } = await history.ask(question)
+  ])('%j is refused', async (query, member) => {
+    const { status, body } = await history.ask(query)
     expect({ status, text: JSON.stringify(body) }).toEqual({
       status: 400,
       text: expect.stringContaining(member),

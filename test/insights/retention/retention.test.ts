@@ -25,8 +25,8 @@ beforeAll(() => {
 })
 afterAll(() => world[Symbol.asyncDispose]())
 
-async function ask(question: Omit<RetentionQuery, 'kind'>, now = NOW): Promise<Answer> {
-  const { results } = await world.ask({ kind: 'RetentionQuery', ...question }, now)
+async function ask(query: Omit<RetentionQuery, 'kind'>, now = NOW): Promise<Answer> {
+  const { results } = await world.ask({ kind: 'RetentionQuery', ...query }, now)
   return results as Answer
 }
 
@@ -275,11 +275,11 @@ describe('worked by hand', () => {
   })
 
   test('refuses more steps than an answer may have', async () => {
-    const question = {
+    const query = {
       retentionFilter: { period: 'Hour' as const },
       dateRange: { date_from: '-90d' },
     }
-    const refused = await ask(question).catch((error: unknown) => error)
+    const refused = await ask(query).catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'invalid_input', attr: 'query__dateRange' })
   })
 })
@@ -355,7 +355,7 @@ describe('any history', () => {
           isTargetEvent: (row) => row.event === `${run}-go`,
           isReturn: (row) => row.event === `${run}-back` || row.event === `${run}-go`,
         }
-        const question: RetentionQuery = {
+        const query: RetentionQuery = {
           kind: 'RetentionQuery',
           retentionFilter: {
             period,
@@ -376,15 +376,12 @@ describe('any history', () => {
             { type: 'hogql', key: `event in ('${run}-go', '${run}-back')`, value: null },
           ],
         }
-        const answer = await ask(question, now)
+        const answer = await ask(query, now)
         const reference = retentionOf(resolved, asked)
         expect(counts(answer)).toEqual(reference)
         // Behind each start stand as many people as it counts, each with as many steps.
         const interval = run % made.intervals
-        const behind = await world.ask(
-          { kind: 'InsightActorsQuery', source: question, interval },
-          now,
-        )
+        const behind = await world.ask({ kind: 'InsightActorsQuery', source: query, interval }, now)
         const line = reference[interval] ?? []
         expect(behind.results).toHaveLength(line[0] ?? 0)
       }),

@@ -1,7 +1,7 @@
 /** Who is behind numbers of trends, and which numbers may be chosen: examples worked by hand. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { TrendsQuery } from '../../../src/contract/insights/trends.ts'
-import { BOUGHT, DAYS, LABELS, NOW, question, seen, trendsWorld } from './world.ts'
+import { BOUGHT, DAYS, LABELS, NOW, query, seen, trendsWorld } from './world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -11,7 +11,7 @@ afterAll(() => world[Symbol.asyncDispose]())
 /** The number of a person's id, or a group's key, with how many events are behind it. */
 async function actors(source: Partial<TrendsQuery>, point: object): Promise<unknown> {
   const { results } = await world.ask(
-    { kind: 'InsightActorsQuery', source: question(source), ...point },
+    { kind: 'InsightActorsQuery', source: query(source), ...point },
     NOW,
   )
   return (results as [string, number][]).map(([id, events]) => [
@@ -123,7 +123,7 @@ describe('the people behind a number', () => {
 
 describe('the numbers that may be chosen', () => {
   const options = async (source: Partial<TrendsQuery>): Promise<unknown> => {
-    const asked = { kind: 'InsightActorsQuery' as const, source: question(source) }
+    const asked = { kind: 'InsightActorsQuery' as const, source: query(source) }
     const { results } = await world.ask({ kind: 'InsightActorsQueryOptions', source: asked }, NOW)
     return results
   }

@@ -61,8 +61,8 @@ function asked(event: string, { interval, from, to }: Calendar) {
 
 type Line = { data: number[]; days: string[]; breakdown_value?: string; status?: string }
 
-async function linesOf(question: Parameters<InsightWorld['ask']>[0]): Promise<readonly Line[]> {
-  return (await world.ask(question, NOW)).results as Line[]
+async function linesOf(query: Parameters<InsightWorld['ask']>[0]): Promise<readonly Line[]> {
+  return (await world.ask(query, NOW)).results as Line[]
 }
 
 const rounded = (data: readonly number[] | undefined): unknown =>
@@ -93,13 +93,13 @@ describe('any history', () => {
       await fc.assert(
         fc.asyncProperty(HISTORY, CALENDAR, async (history, calendar) => {
           const { event } = send(history, calendar)
-          const question = asked(event, calendar)
+          const query = asked(event, calendar)
           const series = [{ kind: 'EventsNode' as const, event, math, math_property: 'n' }]
-          const [whole] = await linesOf({ kind: 'TrendsQuery', ...question, series })
+          const [whole] = await linesOf({ kind: 'TrendsQuery', ...query, series })
           const expected = countedLines(history, calendar, counting, false).get('')
           expect(rounded(whole?.data)).toEqual(rounded(expected))
           const breakdownFilter = { breakdown: 'plan', breakdown_limit: 2 }
-          const split = await linesOf({ kind: 'TrendsQuery', ...question, series, breakdownFilter })
+          const split = await linesOf({ kind: 'TrendsQuery', ...query, series, breakdownFilter })
           const plans = ranked(countedLines(history, calendar, counting, true), 2)
           expect(
             split.map(({ breakdown_value, data }) => [breakdown_value, rounded(data)]),
@@ -115,14 +115,14 @@ describe('any history', () => {
       fc.asyncProperty(HISTORY, CALENDAR, async (history, calendar) => {
         fc.pre(calendar.interval === 'day' || calendar.interval === 'week')
         const { event } = send(history, calendar)
-        const question = { kind: 'TrendsQuery' as const, ...asked(event, calendar) }
+        const query = { kind: 'TrendsQuery' as const, ...asked(event, calendar) }
         const dataOf = async (math: string): Promise<unknown> =>
-          (await linesOf({ ...question, series: [{ kind: 'EventsNode', event, math }] }))[0]?.data
+          (await linesOf({ ...query, series: [{ kind: 'EventsNode', event, math }] }))[0]?.data
         expect(await dataOf('monthly_active')).toEqual(recentPeople(history, calendar, 30))
         if (calendar.interval === 'day') {
           expect(await dataOf('weekly_active')).toEqual([...recentPeople(history, calendar, 7)])
           const lines = await linesOf({
-            ...question,
+            ...query,
             series: [{ kind: 'EventsNode', event, math: 'weekly_active' }],
             breakdownFilter: { breakdown: 'plan' },
           })
@@ -149,9 +149,9 @@ describe('any history', () => {
       const late = { ...at, at_ms: Date.parse('2024-04-20T21:30:00Z') }
       const history = { events: [early, late], merges: [] }
       const { event } = send(history, { ...calendar, ...day })
-      const question = { kind: 'TrendsQuery' as const, ...asked(event, { ...calendar, ...day }) }
+      const query = { kind: 'TrendsQuery' as const, ...asked(event, { ...calendar, ...day }) }
       const dataOf = async (math: string): Promise<unknown> =>
-        (await linesOf({ ...question, series: [{ kind: 'EventsNode', event, math }] }))[0]?.data
+        (await linesOf({ ...query, series: [{ kind: 'EventsNode', event, math }] }))[0]?.data
       const people = recentPeople(history, { ...calendar, ...day }, 30)
       expect(await dataOf('monthly_active')).toEqual([...people])
       const counts = people.map((_, index) => (index === people.length - 1 ? 1 : 0))
@@ -164,18 +164,18 @@ describe('any history', () => {
       fc.asyncProperty(HISTORY, CALENDAR, async (history, calendar) => {
         const { event } = send(history, calendar)
         const series = [{ kind: 'EventsNode' as const, event, math: 'dau' }]
-        const question = {
+        const query = {
           kind: 'TrendsQuery' as const,
           ...asked(event, calendar),
           series,
           breakdownFilter: { breakdown: 'plan', breakdown_limit: 1 },
         }
-        for (const { data, days, breakdown_value: breakdown = null } of await linesOf(question)) {
+        for (const { data, days, breakdown_value: breakdown = null } of await linesOf(query)) {
           // All others together may hold somebody twice, once for each value.
           if (breakdown === OTHER) continue
           const step = data.findIndex((count) => count > 0)
           const point = { day: days[step] ?? null, breakdown }
-          const source = { kind: 'InsightActorsQuery' as const, source: question, ...point }
+          const source = { kind: 'InsightActorsQuery' as const, source: query, ...point }
           expect((await world.ask(source, NOW)).results).toHaveLength(data[step] ?? 0)
         }
       }),
@@ -188,8 +188,8 @@ describe('any history', () => {
       fc.asyncProperty(HISTORY, CALENDAR, fc.nat(), async (history, calendar, chosen) => {
         const { event } = send(history, calendar)
         const context = insightContext(NOW, calendar)
-        const question = asked(event, calendar)
-        const lifecycle = { kind: 'LifecycleQuery' as const, ...question }
+        const query = asked(event, calendar)
+        const lifecycle = { kind: 'LifecycleQuery' as const, ...query }
         for (const { data, days, status = null } of await linesOf(lifecycle)) {
           const step = chosen % data.length
           // Two hours have one name where clocks go back.
@@ -198,7 +198,7 @@ describe('any history', () => {
           const rows = await world.rows(lifecycleActors(lifecycle, point, context), NOW)
           expect(rows).toHaveLength(Math.abs(data[step] ?? 0))
         }
-        const stickiness = { kind: 'StickinessQuery' as const, ...question }
+        const stickiness = { kind: 'StickinessQuery' as const, ...query }
         const [line] = await linesOf(stickiness)
         const steps = (chosen % (line?.data.length ?? 1)) + 1
         const sticky = stickinessActors(stickiness, { ...FIRST_POINT, steps }, context)

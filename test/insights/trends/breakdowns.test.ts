@@ -4,7 +4,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { FunnelsQuery } from '../../../src/contract/insights/funnels.ts'
 import type { TrendsQuery } from '../../../src/contract/insights/trends.ts'
 import { InsightWorld } from '../world.ts'
-import { BOUGHT, linesOf, NOW, numbersOf, question, seen, trendsWorld } from './world.ts'
+import { BOUGHT, linesOf, NOW, numbersOf, query, seen, trendsWorld } from './world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -34,7 +34,7 @@ describe('breakdowns', () => {
       breakdown_limit: 1,
       breakdown_hide_other_aggregation: true,
     }
-    const { results, hasMore } = await world.ask(question({ breakdownFilter }), NOW)
+    const { results, hasMore } = await world.ask(query({ breakdownFilter }), NOW)
     expect(hasMore).toBe(true)
     expect(results).toMatchObject([{ breakdown_value: 'true' }])
   })
@@ -232,7 +232,7 @@ describe('what makes no sense is refused', () => {
     [{ dateRange: { date_from: '2024-03-12', date_to: '2024-03-01' } }, 'query__dateRange'],
     [{ compareFilter: { compare: true, compare_to: 'then' } }, 'query__compareFilter__compare_to'],
   ])('%j', async (members, attr) => {
-    const asked = async (): Promise<unknown> => world.ask(question(members), NOW)
+    const asked = async (): Promise<unknown> => world.ask(query(members), NOW)
     const refused = await asked().catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'invalid_input', attr })
   })
@@ -243,7 +243,7 @@ test('an answer that would be cut off is refused', async () => {
   few.know({ rows_max: 3 })
   const days = ['08', '09', '10', '11'].map((day) => `2024-03-${day}T10:00:00Z`)
   few.send(...days.map((at) => ({ person: 1, at })))
-  const asked = question({ dateRange: { date_from: '2024-03-08', date_to: '2024-03-11' } })
+  const asked = query({ dateRange: { date_from: '2024-03-08', date_to: '2024-03-11' } })
   const refused = await few.ask(asked, NOW).catch((error: unknown) => error)
   expect(refused).toMatchObject({ code: 'query_too_large', attr: 'query__breakdownFilter' })
 })
@@ -277,7 +277,7 @@ describe('an answer of more numbers than one may hold', () => {
     await using many = new InsightWorld()
     many.send(...values)
     const refused = await many
-      .ask(question({ dateRange, breakdownFilter, ...members }), NOW)
+      .ask(query({ dateRange, breakdownFilter, ...members }), NOW)
       .catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'query_too_large', attr: 'query__breakdownFilter' })
   })

@@ -167,7 +167,7 @@ const BREAKDOWN = fc.oneof(
   }),
 )
 
-const QUESTION = fc.record({
+const QUERY = fc.record({
   kind: fc.constantFrom(
     'TrendsQuery' as const,
     'LifecycleQuery' as const,
@@ -209,12 +209,12 @@ const OF_TRENDS = fc.record({
 /** Members that are not there are not sent. */
 const sent = (value: object): object => JSON.parse(JSON.stringify(value))
 
-test('any question of a right shape is answered, or refused in words', async () => {
+test('any query of a right shape is answered, or refused in words', async () => {
   const outcomes: string[] = []
   await fc.assert(
-    fc.asyncProperty(QUESTION, OF_TRENDS, async (question, more) => {
-      const asked = sent(question.kind === 'TrendsQuery' ? { ...question, ...more } : question)
-      const { code, detail } = await answerOf(question.kind, asked)
+    fc.asyncProperty(QUERY, OF_TRENDS, async (query, more) => {
+      const asked = sent(query.kind === 'TrendsQuery' ? { ...query, ...more } : query)
+      const { code, detail } = await answerOf(query.kind, asked)
       outcomes.push(code)
       expect([...Object.keys(ERRORS), 'answered']).toContain(code)
       expect(detail).not.toBe('')
@@ -232,8 +232,8 @@ type Outcome = { readonly code: string; readonly detail: string }
 
 async function answerOf(kind: keyof typeof INSIGHT_QUERIES, asked: object): Promise<Outcome> {
   try {
-    const question = validatorOf(INSIGHT_QUERIES[kind]).require(asked)
-    await world.ask(question, NOW)
+    const query = validatorOf(INSIGHT_QUERIES[kind]).require(asked)
+    await world.ask(query, NOW)
     return { code: 'answered', detail: 'everything' }
   } catch (error) {
     if (error instanceof Refusal) return { code: error.code, detail: error.detail }

@@ -9,7 +9,7 @@ import {
   linesOf,
   NOW,
   numbersOf,
-  question,
+  query,
   type Series,
   seen,
   trendsWorld,
@@ -23,7 +23,7 @@ afterAll(() => world[Symbol.asyncDispose]())
 describe('a TrendsQuery', () => {
   test('counts events per day of the project', async () => {
     const { results, hasMore, resolved_date_range, timezone, error, modifiers } = await world.ask(
-      question(),
+      query(),
       NOW,
     )
     expect({ results, hasMore, resolved_date_range, timezone, error, modifiers }).toEqual({
@@ -51,7 +51,7 @@ describe('a TrendsQuery', () => {
     const trendsFilter = { display: 'ActionsTable' }
     const breakdownFilter = { breakdown: 'plan', breakdown_type: 'person' }
     const series = [seen({ math: 'total' })]
-    const { results } = await world.ask(question({ series, trendsFilter, breakdownFilter }), NOW)
+    const { results } = await world.ask(query({ series, trendsFilter, breakdownFilter }), NOW)
     const about = {
       action: action(DAYS, { math: 'total' }),
       order: 0,

@@ -113,7 +113,7 @@ export const seen = (members: Partial<Events> = {}): Events => ({
 })
 export const BOUGHT: Events = { kind: 'EventsNode', event: 'bought' }
 
-export function question(members: Partial<TrendsQuery> = {}): TrendsQuery {
+export function query(members: Partial<TrendsQuery> = {}): TrendsQuery {
   return {
     kind: 'TrendsQuery',
     series: [seen()],
@@ -134,7 +134,7 @@ export async function linesOf(
   world: InsightWorld,
   members: Partial<TrendsQuery>,
 ): Promise<readonly Line[]> {
-  return (await world.ask(question(members), NOW)).results as readonly Line[]
+  return (await world.ask(query(members), NOW)).results as readonly Line[]
 }
 
 /** Label and numbers of each line. */

@@ -77,14 +77,14 @@ describe('visits of any history', () => {
             },
           })),
         )
-        const question = {
+        const query = {
           dateRange: { date_from: from, date_to: to },
           compareFilter: { compare: true },
           properties: [{ key: 'run', value: run, operator: 'exact', type: 'event' }],
         }
         const now = visitsOf(rows, { timezone, from, to })
         const before = visitsOf(rows, daysBefore({ timezone, from, to }))
-        const overview = await world.ask({ kind: 'WebOverviewQuery', ...question }, NOW)
+        const overview = await world.ask({ kind: 'WebOverviewQuery', ...query }, NOW)
         const figures = overview.results as Figures
         expect(figures.map(({ value }) => value)).toEqual([...overviewOf(now)])
         expect(figures.map(({ previous }) => previous)).toEqual([...overviewOf(before)])
@@ -93,7 +93,7 @@ describe('visits of any history', () => {
           ['Page', 'path'],
         ] as const) {
           const table = await world.ask(
-            { kind: 'WebStatsTableQuery', breakdownBy, includeBounceRate: true, ...question },
+            { kind: 'WebStatsTableQuery', breakdownBy, includeBounceRate: true, ...query },
             NOW,
           )
           const told = table.results as Table

@@ -1,4 +1,4 @@
-/** Values at the edges of each type, for random questions: numerals in every spelling, letters beyond ASCII, the ends of dates. */
+/** Values at the edges of each type, for random queries: numerals in every spelling, letters beyond ASCII, the ends of dates. */
 
 import { type Both, both } from './random-text.ts'
 

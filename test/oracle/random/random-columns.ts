@@ -1,4 +1,4 @@
-/** Columns of random questions: aggregates over a source's rows and windows over a sub-select's. */
+/** Columns of random queries: aggregates over a source's rows and windows over a sub-select's. */
 
 import { expressionOf } from './random-parts.ts'
 import { type Both, both, type Chance, joined, type Kind, type Names } from './random-text.ts'

@@ -1,4 +1,4 @@
-/** Random questions at the edges of types: NULL in every operator, and values that few tests think of. */
+/** Random queries at the edges of types: NULL in every operator, and values that few tests think of. */
 
 import { EDGES, type Edge, WORDS } from './edge-pools.ts'
 import { RECIPES } from './edge-recipes.ts'
@@ -17,8 +17,8 @@ const KINDS: readonly Edge[] = [
 ]
 const ROWS = 8
 
-/** The question of a seed, its rows in one order. */
-export function edgeQuestion(seed: number): Both {
+/** The query of a seed, its rows in one order. */
+export function edgeQuery(seed: number): Both {
   const chance = chanceOf(seed)
   return chance.one([shown, shown, shown, filtered, grouped, ordered])(chance)
 }
@@ -73,7 +73,7 @@ function filtered(chance: Chance): Both {
   return both`select id from ${rowsOf(chance)} where ${where} order by id`
 }
 
-/** NULLs come last unless the question says otherwise. */
+/** NULLs come last unless the query says otherwise. */
 function ordered(chance: Chance): Both {
   const key = expressionOf(chance.one(['text', 'num', 'date', 'time', 'int', 'texts']), chance, 1)
   const words = chance.one(['', ' desc', ' nulls first', ' desc nulls last'])

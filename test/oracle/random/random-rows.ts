@@ -1,10 +1,10 @@
-/** Rows that random questions begin with, and what they are put together from. */
+/** Rows that random queries begin with, and what they are put together from. */
 
 import { type Shown, selectOf } from './random-columns.ts'
 import { expressionOf } from './random-parts.ts'
 import { type Both, both, type Chance, instant, joined, type Names } from './random-text.ts'
 
-/** A question or a source of rows, and what its columns are. */
+/** A query or a source of rows, and what its columns are. */
 export type Rows = { readonly text: Both; readonly names: Names }
 
 /** Fifty rows around the start of summer time, with gaps, ties and arrays. */

@@ -14,7 +14,7 @@ import {
 } from './random-rows.ts'
 import { type Both, both, type Chance, joined, type Kind, type Names } from './random-text.ts'
 
-/** Makes a question around another. */
+/** Makes a query around another. */
 export type Shape = (inner: () => Rows, chance: Chance) => Rows
 
 const KEYS: readonly Kind[] = ['int', 'str', 'maybe', 'mstr', 'date', 'cond']
@@ -294,7 +294,7 @@ export const SHAPES: readonly Shape[] = [
   orderedNulls,
 ]
 
-/** The rows of a question one after the other. */
+/** The rows of a query one after the other. */
 export function inOrder(rows: Rows): Both {
   return both`select * from (${rows.text}) order by ${orderOf(rows)} limit 5000`
 }

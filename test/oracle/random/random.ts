@@ -1,4 +1,4 @@
-/** Random whole questions in both languages: sources, groups, windows, limits and sets put together by chance. */
+/** Random whole queries in both languages: sources, groups, windows, limits and sets put together by chance. */
 
 import { aggregateOf, type Shown, selectOf, windowOf } from './random-columns.ts'
 import { joinsOf } from './random-joins.ts'
@@ -30,8 +30,8 @@ const SHOWN: readonly Kind[] = [
 ]
 const KEYS: readonly Kind[] = ['int', 'str', 'maybe', 'mstr', 'date', 'cond']
 
-/** The question of a seed, its rows in one order. */
-export function randomQuestion(seed: number): Both {
+/** The query of a seed, its rows in one order. */
+export function randomQuery(seed: number): Both {
   const chance = chanceOf(seed)
   return inOrder(rowsOf(chance, 2))
 }
@@ -116,7 +116,7 @@ function keyFor(kind: Kind, names: Names, chance: Chance): Both {
   return is_same ? key : expressionOf('int', names, chance, 0)
 }
 
-// ── questions ────────────────────────────────────────────────────────────────────────────────
+// ── queries ────────────────────────────────────────────────────────────────────────────────
 
 function plain(chance: Chance, depth: number): Rows {
   const { text, names } = sourceOf(chance, depth)

@@ -1,4 +1,4 @@
-/** Questions to a real ClickHouse through the engine: rows, limits, stops, errors, and what the restricted user may not. */
+/** Queries to a real ClickHouse through the engine: rows, limits, stops, errors, and what the restricted user may not. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { clickhouseDialect } from '../../../src/hogql/clickhouse/dialect.ts'
 import { PLAIN_STATE } from '../../../src/hogql/clickhouse/table-state.ts'
@@ -64,7 +64,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     lines: unknown[] = [],
   ): ClickHouseEngine =>
     new ClickHouseEngine({
-      reader: new ClickHouseClient({ ...clientOf(cluster, 0, 'questions').access, ...access }),
+      reader: new ClickHouseClient({ ...clientOf(cluster, 0, 'queries').access, ...access }),
       writer: clientOf(cluster),
       limits: { ...LIMITS, ...limits },
       folding,
@@ -80,7 +80,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   }
   const running = async (): Promise<number> =>
     Number(
-      await clientOf(cluster).run("SELECT count() FROM system.processes WHERE user = 'questions'"),
+      await clientOf(cluster).run("SELECT count() FROM system.processes WHERE user = 'queries'"),
     )
   const untilNoneRuns = async (): Promise<void> => {
     for (let tries = 0; tries < 200 && (await running()) > 0; tries += 1) await Bun.sleep(50)
@@ -467,7 +467,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     ['a missing right', OTHERS, {}, 'system.parts', 497],
     ['a limit that the user may not have', { memory_bytes_max: 9e9 }, {}, 'events', 452],
   ] as const)(
-    'says that ClickHouse refuses questions, and logs why once: %s',
+    'says that ClickHouse refuses queries, and logs why once: %s',
     async (_, limits, access, table, code) => {
       const lines: unknown[] = []
       const refused = engineWith(limits, access, lines)
@@ -476,11 +476,11 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
       for (let times = 0; times < 3; times += 1)
         expect(await rejectionOf(refused.ask(query, { timeout_ms: 30_000 }))).toMatchObject({
           code: 'storage_unavailable',
-          detail: 'ClickHouse refuses questions. The log of the server has the reason.',
+          detail: 'ClickHouse refuses queries. The log of the server has the reason.',
           retry_after_s: 5,
         })
       expect(lines).toEqual([
-        ['ClickHouse does not answer questions', { err: expect.objectContaining({ code }) }],
+        ['ClickHouse does not answer queries', { err: expect.objectContaining({ code }) }],
       ])
       const [[, { err }]] = lines as [[string, { err: Error }]]
       expect(err.message).toStartWith(`Code: ${code}. DB::Exception: `)
@@ -513,9 +513,9 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     }
     const messages = lines.map((line) => (line as [string])[0])
     expect(messages).toEqual([
-      'ClickHouse does not answer questions',
-      'ClickHouse does not answer questions',
-      'ClickHouse answers questions again',
+      'ClickHouse does not answer queries',
+      'ClickHouse does not answer queries',
+      'ClickHouse answers queries again',
     ])
   })
 })
@@ -531,7 +531,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks two shards', () => {
       await makeTables(cluster)
       await using world = new World()
       const engine = new ClickHouseEngine({
-        reader: clientOf(cluster, 0, 'questions'),
+        reader: clientOf(cluster, 0, 'queries'),
         writer: clientOf(cluster),
         limits: LIMITS,
         folding: world.openFoldingEngine(),

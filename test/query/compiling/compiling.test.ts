@@ -160,7 +160,7 @@ describe('a large text', () => {
     const stars = `select ${'*, '.repeat(190)} 1 from events`
     const legs = Array.from({ length: 30 }, () => stars).join(' union all ')
     expect((await refused(compileTextQuery(subjectOf(legs), ASKING, HOW))).detail).toBe(
-      'The question is too large',
+      'The query is too large',
     )
   })
 })
@@ -190,7 +190,7 @@ test('the same list in the place of thousands of placeholders is refused before 
   const values = new Map([['list', Array.from({ length: 10_000 }, () => 1n)]])
   const text = `select ${'{list}, '.repeat(4000)} 1`
   const refusal = await refused(compileTextQuery(subjectOf(text, { values }), ASKING, HOW))
-  expect(refusal.detail).toBe('The question is too large')
+  expect(refusal.detail).toBe('The query is too large')
 })
 
 test('the same filters in thousands of selects are refused before they are put in', async () => {
@@ -200,7 +200,7 @@ test('the same filters in thousands of selects are refused before they are put i
   const text = Array.from({ length: 1500 }, () => leg).join(' union all ')
   const subject = subjectOf(text, { filters: { ...FILTERS, properties } })
   const refusal = await refused(compileTextQuery(subject, ASKING, HOW))
-  expect(refusal.detail).toBe('The question is too large')
+  expect(refusal.detail).toBe('The query is too large')
 })
 
 describe('a large text of an editor', () => {

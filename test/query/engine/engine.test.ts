@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask, deafQuery, idOf, MARCH_US, question, refusal, World } from '../world.ts'
+import { ask, deafQuery, idOf, MARCH_US, query, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -22,7 +22,7 @@ describe('the query engine', () => {
   const small = world.openEngine({ memory_mb: 64 })
   afterAll(() => world[Symbol.asyncDispose]())
 
-  test('answers with what was committed before the question, each time', async () => {
+  test('answers with what was committed before the query, each time', async () => {
     const project_id = 11
     expect(await ask(engine, COUNT, { project_id })).toEqual([[0]])
     for (let sent = 1; sent <= 20; sent++) {
@@ -136,17 +136,17 @@ describe('the query engine', () => {
     })
   })
 
-  test('interrupts a question at its time limit and answers the next in the same process', async () => {
+  test('interrupts a query at its time limit and answers the next in the same process', async () => {
     await ask(engine, COUNT)
     const { pid } = engine.state
-    const asked = engine.ask(question(LONG), { timeout_ms: 300 })
+    const asked = engine.ask(query(LONG), { timeout_ms: 300 })
     expect(await refusal(asked)).toBe('query_timeout: The query took longer than 0.3 seconds.')
     expect(await ask(engine, COUNT)).toEqual([[0]])
     await until(() => engine.state.running === 0)
     expect(engine.state.pid).toBe(pid)
   })
 
-  test('interrupts a question that is still being read, without losing its process', async () => {
+  test('interrupts a query that is still being read, without losing its process', async () => {
     await ask(engine, COUNT)
     const { processes_started } = engine.state
     const sums = Array.from({ length: 120 }, (_, index) => `sum((a % ${index + 2} = 1)::int)`)
@@ -154,7 +154,7 @@ describe('the query engine', () => {
     for (const pause_ms of [2, 5, 10, 20, 40]) {
       const leave = new AbortController()
       const begun = Promise.withResolvers<void>()
-      const asked = engine.ask(question(sql), {
+      const asked = engine.ask(query(sql), {
         timeout_ms: 60_000,
         signal: leave.signal,
         onBegin: () => begun.resolve(),
@@ -181,11 +181,11 @@ describe('the query engine', () => {
     expect(small.state.pid).toBe(pid)
   })
 
-  test('answers a short question beside as many long ones as may run', async () => {
+  test('answers a short query beside as many long ones as may run', async () => {
     await ask(engine, COUNT)
     const stop = new AbortController()
     const options = { timeout_ms: 30_000, signal: stop.signal }
-    const long = [1, 2, 3].map(() => refusal(engine.ask(question(SLEEPING), options)))
+    const long = [1, 2, 3].map(() => refusal(engine.ask(query(SLEEPING), options)))
     await until(() => engine.state.running === 3)
     expect(await ask(engine, COUNT)).toEqual([[0]])
     expect(engine.state.running).toBe(3)
@@ -195,13 +195,13 @@ describe('the query engine', () => {
 })
 
 describe('a query engine of its own', () => {
-  test('kills a process that hears no interrupt, and asks the other questions again', async () => {
+  test('kills a process that hears no interrupt, and asks the other queries again', async () => {
     await using world = new World()
     world.send({}, {})
     const engine = world.openFoldingEngine()
     await ask(engine, COUNT)
     const { pid } = engine.state
-    const deaf = refusal(engine.ask(question(deafQuery(world)), { timeout_ms: 300 }))
+    const deaf = refusal(engine.ask(query(deafQuery(world)), { timeout_ms: 300 }))
     // Still running when the process is killed, and answered by the next one.
     const other = ask(engine, `select n, sleep_ms(5000) is null from (${COUNT}) e(n)`)
     expect(await deaf).toBe('query_timeout: The query took longer than 0.3 seconds.')
@@ -210,7 +210,7 @@ describe('a query engine of its own', () => {
     expect(engine.state.processes_ended).toEqual({ unresponsive: 1 })
   })
 
-  test('refuses a question that ends the process twice, and answers those that ran beside it', async () => {
+  test('refuses a query that ends the process twice, and answers those that ran beside it', async () => {
     await using world = new World()
     world.send({})
     const engine = world.openEngine()
@@ -218,14 +218,14 @@ describe('a query engine of its own', () => {
     const beside = [1, 2].map((n) =>
       ask(engine, `select n + ${n}, sleep_ms(2000) is null from (${COUNT}) e(n)`),
     )
-    const deadly = refusal(engine.ask(question(DEADLY), { timeout_ms: 30_000 }))
+    const deadly = refusal(engine.ask(query(DEADLY), { timeout_ms: 30_000 }))
     expect(await deadly).toBe('query_failed: The query stopped the engine. It was tried twice.')
     expect(await refusal(ask(engine, COUNT))).toStartWith('throttled: ')
     expect(await Promise.all(beside)).toEqual([[[2, true]], [[3, true]]])
     expect(await ask(engine, COUNT, { project_id: 2 })).toEqual([[0]])
   })
 
-  test('answers a question whose process was killed from outside', async () => {
+  test('answers a query whose process was killed from outside', async () => {
     await using world = new World()
     world.send({})
     const engine = world.openEngine()
@@ -250,11 +250,11 @@ describe('a query engine of its own', () => {
     expect(await refusal(ask(engine, rows))).toStartWith(
       'query_too_large: The answer has more than 100000 bytes',
     )
-    const page = question(rows, { rows_max: 5000, more_is_too_many: false })
+    const page = query(rows, { rows_max: 5000, more_is_too_many: false })
     const answer = await engine.ask(page, { timeout_ms: 30_000 })
     expect(JSON.parse(Buffer.from(answer.rows_json).toString())).toHaveLength(5000)
     expect(answer).toMatchObject({ row_count: 5000, has_more: true })
-    const exact = question(`${rows} and a < 5000`, { rows_max: 5000, more_is_too_many: false })
+    const exact = query(`${rows} and a < 5000`, { rows_max: 5000, more_is_too_many: false })
     expect(await engine.ask(exact, { timeout_ms: 30_000 })).toMatchObject({
       row_count: 5000,
       has_more: false,
@@ -267,7 +267,7 @@ describe('a query engine of its own', () => {
     await ask(engine, COUNT)
     const stop = new AbortController()
     const options = { timeout_ms: 30_000, signal: stop.signal }
-    const asked = [SLEEPING, COUNT].map((sql) => refusal(engine.ask(question(sql), options)))
+    const asked = [SLEEPING, COUNT].map((sql) => refusal(engine.ask(query(sql), options)))
     await until(() => engine.state.running === 1)
     stop.abort()
     expect(await Promise.all(asked)).toEqual([
@@ -275,15 +275,13 @@ describe('a query engine of its own', () => {
       'query_cancelled: The query was cancelled.',
     ])
     expect(await ask(engine, COUNT)).toEqual([[0]])
-    expect(await refusal(engine.ask(question(COUNT), options))).toStartWith('query_cancelled: ')
+    expect(await refusal(engine.ask(query(COUNT), options))).toStartWith('query_cancelled: ')
   })
 
   test('refuses with throttled what neither runs nor may wait', async () => {
     await using world = new World()
     const engine = world.openEngine({ running_max: 1, waiting_max: 2 })
-    const asked = [1, 2, 3, 4].map(() =>
-      refusal(engine.ask(question(COUNT), { timeout_ms: 30_000 })),
-    )
+    const asked = [1, 2, 3, 4].map(() => refusal(engine.ask(query(COUNT), { timeout_ms: 30_000 })))
     expect(await Promise.all(asked)).toEqual([
       'answered',
       'answered',
@@ -297,7 +295,7 @@ describe('a query engine of its own', () => {
     const engine = world.openEngine()
     await ask(engine, COUNT)
     const pid = engine.state.pid ?? 0
-    const asked = refusal(engine.ask(question(SLEEPING), { timeout_ms: 30_000 }))
+    const asked = refusal(engine.ask(query(SLEEPING), { timeout_ms: 30_000 }))
     await engine.close()
     expect(await asked).toBe('storage_unavailable: The server is stopping.')
     expect(existsSync(`/proc/${pid}`)).toBe(false)
@@ -309,7 +307,7 @@ describe('the query process', () => {
   test.each([
     ['between two vectors', () => LONG],
     ['in a call that hears nothing', deafQuery],
-  ])('ends with its server, killed while a question is %s', async (_where, sqlOf) => {
+  ])('ends with its server, killed while a query is %s', async (_where, sqlOf) => {
     await using world = new World()
     const sql = sqlOf(world)
     const parent = Bun.spawn({
@@ -361,10 +359,7 @@ describe('the sandbox', () => {
     const path = join(shared.data_dir, 'stolen')
     const values = [] as const
     const told = await refusal(
-      sandbox.ask(
-        { ...question(sql.replace('$path', `'${path}'`)), values },
-        { timeout_ms: 30_000 },
-      ),
+      sandbox.ask({ ...query(sql.replace('$path', `'${path}'`)), values }, { timeout_ms: 30_000 }),
     )
     expect(told).toStartWith('query_failed: ')
     expect(told).not.toContain(shared.data_dir)
@@ -396,7 +391,7 @@ describe('the sandbox', () => {
     shared.send({ project_id: 21 }, { project_id: 22 }, { project_id: 22 })
     expect(await ask(sandbox, COUNT, { project_id: 21 })).toEqual([[1]])
     expect(await ask(sandbox, COUNT, { project_id: 22 })).toEqual([[2]])
-    const own = question(COUNT, { project_id: 21 })
+    const own = query(COUNT, { project_id: 21 })
     const crossed = { ...own, values: [{ type: 'BIGINT', text: '22' }] }
     const { rows_json } = await sandbox.ask(crossed, { timeout_ms: 30_000 })
     expect(Buffer.from(rows_json).toString()).toBe('[[0]]')

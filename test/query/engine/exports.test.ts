@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
 import { exportRows } from '../../../src/query/engine/exports.ts'
-import { question, World } from '../world.ts'
+import { query, World } from '../world.ts'
 
 setDefaultTimeout(60_000)
 
@@ -20,7 +20,7 @@ const SQL = `select a, 'some text to fill the parts with' from range(${ROWS}) t(
 async function begin(stall_ms: number, bytes_max = Number.POSITIVE_INFINITY) {
   const over = Promise.withResolvers<void>()
   const reasons: unknown[] = []
-  const asked = question(SQL, { rows_max: ROWS, parts: { form: 'ndjson', columns: ['a', 'b'] } })
+  const asked = query(SQL, { rows_max: ROWS, parts: { form: 'ndjson', columns: ['a', 'b'] } })
   const stream = await exportRows(engine, asked, {
     timeout_ms: 50_000,
     bytes_max,

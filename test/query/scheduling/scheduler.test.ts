@@ -70,7 +70,7 @@ class Bench {
 const settle = () => Bun.sleep(0)
 const headOf = (query: ScheduledQuery): Promise<string> => query.answer.then(({ head }) => head)
 
-describe('a question asked by many', () => {
+describe('a query asked by many', () => {
   test('is computed anew for who comes after the past of its project has changed', async () => {
     const bench = new Bench()
     const before = bench.join(PATIENT_MS)
@@ -188,7 +188,7 @@ describe('a question asked by many', () => {
   })
 })
 
-describe('background questions', () => {
+describe('background queries', () => {
   test('take turns: a project with many does not keep another waiting', async () => {
     const { scheduler } = new Bench({ background_running_max: 2, background_waiting_max: 99 })
     const order: string[] = []

@@ -51,7 +51,7 @@ describe('the cache', () => {
     expect(cache.find(2, 'k', 101)).toBeNull()
   })
 
-  test('keeps the newest answer to a question', () => {
+  test('keeps the newest answer to a query', () => {
     using folder = new Folder()
     const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
     cache.put(1, 'k', answer('[[1]]', 1), 100)

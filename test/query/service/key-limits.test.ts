@@ -11,7 +11,7 @@ describe('a key', () => {
     for (let count = 0; count < 1000; count++) expect(await enter(limits, 'a')).toBe('answered')
   })
 
-  test('runs so many questions at a time, and others are not concerned', async () => {
+  test('runs so many queries at a time, and others are not concerned', async () => {
     const limits = new KeyLimits({ running_max: 2, per_minute: 0, per_hour: 0 }, () => new Date(0))
     const leave = limits.enter('a')
     limits.enter('a')

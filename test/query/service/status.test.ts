@@ -185,7 +185,7 @@ describe('the store', () => {
     return { store: new StatusStore(openCacheDB(folder), 1000), folder }
   }
 
-  test('knows a question by project and id, and leaves a replaced run alone', () => {
+  test('knows a query by project and id, and leaves a replaced run alone', () => {
     const { store, folder } = open()
     store.add(newStatus(ASKED, 1))
     expect(store.find(keyOf(8, 'q1'), 1)).toBeNull()

@@ -37,7 +37,7 @@ async function read(reader: ReaderConnection, sql: string, value: number): Promi
   return rows
 }
 
-test('a question asked again is planned by what its relations are then', async () => {
+test('a query asked again is planned by what its relations are then', async () => {
   await withReaders(async (readers, writer) => {
     await writer.run('create table rows as select 1 as x')
     await writer.run('create macro rows_of(p) as table select x, p as q from rows')
@@ -72,7 +72,7 @@ test('a question asked again is planned by what its relations are then', async (
   })
 })
 
-test('the questions asked last are kept, short ones only', async () => {
+test('the queries asked last are kept, short ones only', async () => {
   await withReaders(async (readers) => {
     const textOf = (number: number): string => `select $1 + ${number}`
     const long = `select $1 /*${'x'.repeat(10_000)}*/`
@@ -91,7 +91,7 @@ test('the questions asked last are kept, short ones only', async () => {
   })
 })
 
-test('whoever keeps a question is asked it again, and forgets it when files are gone', async () => {
+test('whoever keeps a query is asked it again, and forgets it when files are gone', async () => {
   await withReaders(async (readers) => {
     const [one, other] = [await readers.take('select $1'), await readers.take('select $1')]
     expect(await read(one, 'select $1', 1)).toEqual([[1]])
@@ -109,7 +109,7 @@ test('whoever keeps a question is asked it again, and forgets it when files are 
   })
 })
 
-test('a question asked again answers for its values and for what was written, kept and merged since', async () => {
+test('a query asked again answers for its values and for what was written, kept and merged since', async () => {
   await using world = new World()
   const engine = world.openEngine()
   const sql = `select event, count(*), count(distinct e.person_id), $2::bigint from events_lean_of($1) e

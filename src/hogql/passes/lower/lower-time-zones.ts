@@ -28,7 +28,7 @@ export const lowerTimeZones: Pass = (statement, context) => {
   const chargeOne = (): void => {
     conversions += 1
     if (conversions > CONVERSIONS_MAX)
-      refuseArguments(`A question looks at the clocks of zones at most ${CONVERSIONS_MAX} times`)
+      refuseArguments(`A query looks at the clocks of zones at most ${CONVERSIONS_MAX} times`)
   }
   const grouped = mapStatement(statement, { select: groupByLocal })
   const scanned = mapStatement(grouped, { select: (select) => clocksOfScans(select, context) })

@@ -86,7 +86,7 @@ export class AlertChecks extends PeriodicTask {
     const now = app.now()
     const insight = getInsight(app.control, alert.project_id, alert.insight_id)
     const reading = await readAlert(app, alert, insight)
-    // A stop ends questions too.
+    // A stop ends queries too.
     if (!this.is_open) return
     if (reading.kind === 'later') {
       const next_check_at = new Date(now.getTime() + RETRY_MS)

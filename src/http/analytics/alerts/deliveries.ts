@@ -50,7 +50,7 @@ export class Deliveries extends PeriodicTask {
     const { control, now } = this.#app
     const signal = AbortSignal.timeout(this.#delivery_ms_max)
     const error = await deliver(this.#app, subscription, signal)
-    // A stop ends questions too: the next start delivers.
+    // A stop ends queries too: the next start delivers.
     if (this.is_open) recordDelivery(control, subscription, error, now())
   }
 }

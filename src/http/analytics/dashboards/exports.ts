@@ -1,5 +1,5 @@
 /**
- * Exports: a saved question whose answer is downloaded as a file. The answer is computed at each download and streamed, as
+ * Exports: a saved query whose answer is downloaded as a file. The answer is computed at each download and streamed, as
  * in POST query/ with `?format=csv`, by the rights of who downloads.
  */
 import type { Static } from 'elysia'

@@ -28,7 +28,7 @@ export type LiveBatch = {
 const EVENTS_MAX = 50
 /** Rows of the log that one read goes through at most: 5 ms where none of them matches. */
 const ROWS_MAX = 4000
-/** Events that one question about further conditions names. */
+/** Events that one query about further conditions names. */
 const CANDIDATES_MAX = 500
 const BYTES_MAX = 512 * 1024
 

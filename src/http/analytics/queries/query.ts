@@ -54,7 +54,7 @@ export const QUERY_ROUTES = [
     method: 'POST',
     path: 'query/',
     scope: 'query:read',
-    summary: 'Ask a question; depending on `refresh` it is answered at once or in the background.',
+    summary: 'Ask a query; depending on `refresh` it is answered at once or in the background.',
     query: FormatQuery,
     body: REQUEST,
     answers: { 200: QueryAnswer },
@@ -97,7 +97,7 @@ export const QUERY_ROUTES = [
     method: 'GET',
     path: 'query/:query_id/',
     scope: 'query:read',
-    summary: 'Read how a question is getting on, and its answer once there is one.',
+    summary: 'Read how a query is getting on, and its answer once there is one.',
     query: StatusQuery,
     answers: { 200: QueryStatusAnswer },
     answer: async (app, asks) => {
@@ -115,7 +115,7 @@ export const QUERY_ROUTES = [
     method: 'DELETE',
     path: 'query/:query_id/',
     scope: 'query:read',
-    summary: 'Cancel a question.',
+    summary: 'Cancel a query.',
     answers: { 204: null },
     answer: (app, asks) => {
       app.query_service.cancel(keyOf(app, asks, asks.params['query_id'] ?? ''))
@@ -126,7 +126,7 @@ export const QUERY_ROUTES = [
     method: 'POST',
     path: 'insights/cancel/',
     scope: 'query:read',
-    summary: 'Cancel a question, by the id that its caller chose.',
+    summary: 'Cancel a query, by the id that its caller chose.',
     body: validatorOf(CancelBody),
     answers: { 201: null },
     answer: (app, asks) => {

@@ -35,7 +35,7 @@ export const VARIABLE_ROUTES = resource({
   find: (app, project, params) => getVariable(app.control, project.id, parseUuidId(params)),
   serializer: variableSerializer,
   list: {
-    summary: "List the project's variables, which questions name as {variables.code_name}.",
+    summary: "List the project's variables, which queries name as {variables.code_name}.",
     query: PageQuery,
     answer: VariablePage,
     items: (app, { project }) => readVariables(app.control, project.id),
@@ -50,7 +50,7 @@ export const VARIABLE_ROUTES = resource({
   },
   read: { summary: 'Read a variable.' },
   change: {
-    summary: 'Change a variable; questions go on naming it as before.',
+    summary: 'Change a variable; queries go on naming it as before.',
     body: VARIABLE_CHANGE,
     run: (app, { body, project, caller }, before) =>
       updateVariable(

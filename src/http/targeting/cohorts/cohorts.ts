@@ -189,7 +189,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/',
     scope: 'cohort:write',
     summary:
-      'Make a cohort: conditions, or a list of people as JSON, as an uploaded table or by a question.',
+      'Make a cohort: conditions, or a list of people as JSON, as an uploaded table or by a query.',
     answers: { 201: CohortAnswer },
     answer: async (app, call) => {
       const { project, caller } = call

@@ -4,7 +4,7 @@ import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/
 import { FlagCohortAnswer } from '../../../contract/targeting/cohorts.ts'
 import {
   BlastAnswer,
-  BlastQuestion,
+  BlastRadiusBody,
   DependentFlags,
   FlagStatusAnswer,
   MyFlags,
@@ -40,7 +40,7 @@ import { readUsage } from '../../public/flag-usage.ts'
 import { projectRoute } from '../../route.ts'
 import { cohortSerializer } from '../cohorts/cohort-serializer.ts'
 
-const BLAST_QUESTION = validatorOf(BlastQuestion)
+const BLAST_RADIUS_BODY = validatorOf(BlastRadiusBody)
 
 export const FLAG_ACTION_ROUTES = [
   projectRoute({
@@ -105,7 +105,7 @@ export const FLAG_ACTION_ROUTES = [
     scope: 'feature_flag:read',
     summary: 'Count the people or groups that a condition reaches.',
     answers: { 200: BlastAnswer },
-    body: BLAST_QUESTION,
+    body: BLAST_RADIUS_BODY,
     answer: async (app, { body, project }) => {
       const flags = await app.flags.readyFlagsWithAllGroupTypes(project.id)
       const properties = body.condition.properties ?? []

@@ -3,7 +3,7 @@
 import {
   DeletedFlags,
   FlagKeys,
-  FlagKeysQuestion,
+  FlagKeysBody,
   FlagsToDelete,
   FlagsToTag,
   MatchingFlags,
@@ -33,7 +33,7 @@ import { targetingEditor } from '../../callers/editors.ts'
 import { projectRoute } from '../../route.ts'
 import { FLAG_FILTERS, findFlags, hasFilters } from './flag-filters.ts'
 
-const KEYS_QUESTION = validatorOf(FlagKeysQuestion)
+const KEYS_BODY = validatorOf(FlagKeysBody)
 const TO_DELETE = validatorOf(FlagsToDelete)
 const TO_TAG = validatorOf(FlagsToTag)
 
@@ -56,7 +56,7 @@ export const FLAG_BULK_ROUTES = [
     path: 'feature_flags/bulk_keys/',
     scope: 'feature_flag:read',
     summary: 'Read the keys of flags by their ids.',
-    body: KEYS_QUESTION,
+    body: KEYS_BODY,
     answers: { 200: FlagKeys },
     answer: (app, { body, project }) => {
       const { ids, strange } = idsIn(body.ids ?? [])

@@ -3,7 +3,7 @@
 import {
   ActiveDependents,
   FlagTrialAnswer,
-  FlagTrialQuestion,
+  FlagTrialBody,
   FlagVersionAnswer,
 } from '../../../contract/targeting/flag-actions.ts'
 import { FlagAnswer } from '../../../contract/targeting/flags.ts'
@@ -33,7 +33,7 @@ import { parseNumberId } from '../../path-ids.ts'
 import { flagSerializer } from '../../public/flag-serializer.ts'
 import { pathNames, projectRoute } from '../../route.ts'
 
-const EVALUATION_BODY = validatorOf(FlagTrialQuestion)
+const EVALUATION_BODY = validatorOf(FlagTrialBody)
 
 /** TRANSITIONS: the last segment of the path, the change, and the summary. A line adds a route. */
 const TRANSITIONS: readonly (readonly [segment: string, changes: FlagChanges, summary: string])[] =

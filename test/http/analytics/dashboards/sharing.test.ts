@@ -74,7 +74,7 @@ describe('a public link', () => {
     expect((await manage(world, 'GET', board)).body['is_shared']).toBe(true)
   })
 
-  test('takes no filters and no question from whoever reads it', async () => {
+  test('takes no filters and no query from whoever reads it', async () => {
     const token = await open()
     const filters = encodeURIComponent(JSON.stringify({ date_from: '2001-01-01' }))
     const shown = await read(token, `?filters_override=${filters}&refresh=force_blocking`)

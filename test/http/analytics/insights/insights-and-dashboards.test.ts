@@ -90,7 +90,7 @@ describe('a saved insight', () => {
     expect(wrong).toMatchObject({ status: 400, body: { attr: 'refresh' } })
   })
 
-  test('may be a question about behaviour, and one that cannot be asked says so', async () => {
+  test('may be a query about behaviour, and one that cannot be asked says so', async () => {
     const series = [{ kind: 'EventsNode', event: 'paid' }]
     const trend = { kind: 'TrendsQuery', series, dateRange: { date_from: '-1d' } }
     const id = await saved({ name: 'Trend', query: { kind: 'InsightVizNode', source: trend } })
@@ -134,7 +134,7 @@ describe('a saved insight', () => {
   })
 })
 
-test('questions can be asked about both', async () => {
+test('queries can be asked about both', async () => {
   const board = await manage(world, 'POST', DASHBOARDS, { name: 'Listed' })
   const insight = await saved({ name: 'Listed too', query: node(COUNTS) })
   const query = `

@@ -214,7 +214,7 @@ describe('filters_override', () => {
     expect(await over(both)).toBe('u1')
   })
 
-  test('has a breakdown for questions that have one; HogQL has none', async () => {
+  test('has a breakdown for queries that have one; HogQL has none', async () => {
     const filters_override = { breakdown_filter: { breakdown: 'plan', breakdown_type: 'event' } }
     expect(await first({ query: hogql(WHO), filters_override })).toBe('u1 u2 u3 u4')
   })
@@ -239,7 +239,7 @@ describe('variables', () => {
   const query = 'SELECT distinct_id FROM events WHERE properties.plan = {variables.plan}'
   const variables = { v1: { variableId: 'v1', code_name: 'plan', value: 'free' } }
 
-  test('stand for {variables.code_name}, and overrides replace those the question has', async () => {
+  test('stand for {variables.code_name}, and overrides replace those the query has', async () => {
     expect(await first({ query: hogql(query, { variables }) })).toBe('u2')
     const over = (variables_override: object) =>
       first({ query: hogql(query, { variables }), variables_override })
@@ -253,7 +253,7 @@ describe('variables', () => {
     expect(await first({ query: hogql(asked, { variables: none }) })).toBe('1')
   })
 
-  test('that a question does not have are named', async () => {
+  test('that a query does not have are named', async () => {
     const answer = await post({ query: hogql(query) })
     expect(answer.status).toBe(400)
     expect(await answer.json()).toEqual({
@@ -321,7 +321,7 @@ describe('a wrapper', () => {
   })
 })
 
-test('modifiers come back, and questions with others have other keys', async () => {
+test('modifiers come back, and queries with others have other keys', async () => {
   const ask = async (modifiers: object) =>
     JSON.parse(await (await post({ query: hogql('SELECT 1', { modifiers }) })).text())
   const [one, other] = [await ask({ debug: true }), await ask({})]
@@ -464,12 +464,12 @@ function plainly(value: unknown): unknown {
   return value
 }
 
-test('a question about behaviour has so many characters; an answer sent along does not count', async () => {
+test('a query about behaviour has so many characters; an answer sent along does not count', async () => {
   const select = Array.from({ length: 100 }, () => `concat(${'event,'.repeat(600)}'')`)
   const refused = await post({ query: { kind: 'EventsQuery', select } })
   expect([refused.status, await refused.json()]).toMatchObject([
     400,
-    { detail: 'A question has at most 300000 characters.', attr: 'query' },
+    { detail: 'A query has at most 300000 characters.', attr: 'query' },
   ])
   const response = { results: 'x'.repeat(400_000) }
   const asked = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'e' }], response }

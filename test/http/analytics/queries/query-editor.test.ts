@@ -35,7 +35,7 @@ describe('HogQLMetadata', () => {
     return body
   }
 
-  test('of a question with several errors tells each with its place', async () => {
+  test('of a query with several errors tells each with its place', async () => {
     const query =
       'SELECT evnt, cont(), nope.x FROM events WHERE distinct_idd = 1 AND evnt = 2 ORDER BY toStartOfMonthh(timestamp)'
     const at = (part: string, from = 0) => {
@@ -64,7 +64,7 @@ describe('HogQLMetadata', () => {
     ])
   })
 
-  test('of a right question tells all about it', async () => {
+  test('of a right query tells all about it', async () => {
     const query = 'SELECT event, count() AS n FROM events WHERE properties.price > 5 GROUP BY event'
     const start = query.indexOf('properties')
     expect(await metadata(query)).toEqual({

@@ -240,7 +240,7 @@ test.each(['recording', 'log_entry'])('there is no %s to compare with', async (t
   }
 })
 
-test('another table of the question is filtered by its columns; one there is not is named', async () => {
+test('another table of the query is filtered by its columns; one there is not is named', async () => {
   const from = 'events JOIN persons AS p ON p.id = events.person_id'
   const filter = { type: 'data_warehouse', key: 'p.is_identified', operator: 'is_set' }
   expect(await narrowed(filter, from)).toBe('u1 u2 u3 u4 u5 u6')

@@ -182,9 +182,9 @@ beforeAll(async () => {
   world = await openWorld(
     { now: () => new Date(now_ms) },
     {
-      ask: async (question, options) => {
+      ask: async (query, options) => {
         await gate
-        return world.engine.ask(question, options)
+        return world.engine.ask(query, options)
       },
     },
   )
@@ -231,7 +231,7 @@ async function complete(id: string): Promise<void> {
   }
 }
 
-/** Waits until a number of questions is asked. */
+/** Waits until a number of queries is asked. */
 async function untilAsked(count: number): Promise<void> {
   while (world.service.state.requests < count) await Bun.sleep(0)
 }
@@ -246,7 +246,7 @@ function told({ is_cached, query_status }: Body): string {
 
 const nameOf = (query: object): string => JSON.stringify(query).replaceAll('"', '')
 
-test('every kind of question is in this table', () => {
+test('every kind of query is in this table', () => {
   const text = JSON.stringify(KINDS)
   const missing = Object.keys(INSIGHT_QUERIES).filter((kind) => !text.includes(`"${kind}"`))
   expect(missing).toEqual([])

@@ -68,7 +68,7 @@ function shareWorld(): void {
   })
 }
 
-/** Questions that were started in this test. */
+/** Queries that were started in this test. */
 const started = (): number => world.service.state.started - started_before
 
 type Body = {
@@ -129,7 +129,7 @@ const idOf = (body: Body): string => String(body.query_status?.['id'])
 const COUNT = 'SELECT count() FROM events'
 
 /** Every cell: what the cache has when the query comes, the refresh value, and what is answered. */
-describe('a question, by what the cache has', () => {
+describe('a query, by what the cache has', () => {
   openWorldFor('all tests')
   const FRESH = { is_cached: true, results: [[0]] }
   const COMPUTED = { is_cached: false, results: [[1]] }
@@ -199,7 +199,7 @@ describe('a question, by what the cache has', () => {
   )
 })
 
-describe('a question', () => {
+describe('a query', () => {
   shareWorld()
 
   test.each([
@@ -285,7 +285,7 @@ describe('a cached answer', () => {
     })
   })
 
-  test('is that of the same question in other words, which come back as they were asked', async () => {
+  test('is that of the same query in other words, which come back as they were asked', async () => {
     const first = await ask('select  count( ) from events')
     const second = await ask('SELECT count() FROM events -- all of them')
     expect(second).toMatchObject({
@@ -295,7 +295,7 @@ describe('a cached answer', () => {
     })
   })
 
-  test('is not that of another question: values, filters, variables, modifiers', async () => {
+  test('is not that of another query: values, filters, variables, modifiers', async () => {
     const query = 'SELECT {a}, {variables.x} FROM events WHERE {filters}'
     const base = { values: { a: 1 }, variables: { i: { code_name: 'x', value: 'v' } } }
     const members = [
@@ -353,7 +353,7 @@ describe('a cached answer', () => {
   })
 })
 
-describe('a background question', () => {
+describe('a background query', () => {
   shareWorld()
 
   test('has a status with every field, and the whole answer inside it', async () => {
@@ -491,7 +491,7 @@ describe('a background question', () => {
   })
 })
 
-describe('a background question of a server', () => {
+describe('a background query of a server', () => {
   openWorldFor('each test')
 
   test('names no request in the log lines of the query process', async () => {
@@ -552,7 +552,7 @@ describe('a background question of a server', () => {
   })
 })
 
-describe('a question whose caller waits', () => {
+describe('a query whose caller waits', () => {
   shareWorld()
 
   test('has a status after its end too, for those who show its progress', async () => {
@@ -604,7 +604,7 @@ describe('DELETE', () => {
     expect((await ask(LONG, { refresh: 'force_cache' })).query_status).toBeNull()
   })
 
-  test('stops a question that never began', async () => {
+  test('stops a query that never began', async () => {
     const long = (n: number) =>
       ask(`${LONG} AND a.number > ${n}`, { refresh: 'async', client_query_id: `q${n}` })
     for (const n of [1, 2, 3]) await long(n)
@@ -614,7 +614,7 @@ describe('DELETE', () => {
     expect(started()).toBe(2)
   })
 
-  test('stops a question its asker waits for, who is told', async () => {
+  test('stops a query its asker waits for, who is told', async () => {
     const asked = post(LONG, { client_query_id: 'waiting' })
     await until(() => world.engine.state.running === 1)
     expect(await statusOf('waiting')).toMatchObject({ complete: false, query_async: false })
@@ -628,7 +628,7 @@ describe('DELETE', () => {
     expect(await statusOf('waiting')).toMatchObject({ refused: 404 })
   })
 
-  test("does not stop another project's question", async () => {
+  test("does not stop another project's query", async () => {
     const organization_id = createOrganization(world.needs.control, { name: 'O' }, new Date()).id
     const other = createProject(world.needs.control, { organization_id, name: 'o' }, new Date())
     await ask(LONG, { refresh: 'async', client_query_id: 'mine' })
@@ -718,7 +718,7 @@ describe('a caller who waits', () => {
     // Sleeps as long as LONG counts.
     const sql = `select count(case when n % 2048 = 0 then sleep_ms(50) end) from range(1000000000) t(n)`
     await using server = await impatient(9000, {
-      ask: (question, options) => world.engine.ask({ ...question, sql, values: [] }, options),
+      ask: (query, options) => world.engine.ask({ ...query, sql, values: [] }, options),
     })
     const answer = await server.ask(COUNT)
     expect(await answer.json()).toMatchObject({ code: 'query_timeout' })
@@ -816,7 +816,7 @@ describe('rows sent as they come', () => {
   })
 })
 
-describe('any question', () => {
+describe('any query', () => {
   shareWorld()
 
   test('an empty id is none', async () => {
@@ -824,11 +824,11 @@ describe('any question', () => {
     expect(query_status).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) })
   })
 
-  test('a background question whose end cannot be kept has failed, and can be asked again', async () => {
+  test('a background query whose end cannot be kept has failed, and can be asked again', async () => {
     const gate = Promise.withResolvers<void>()
     await using gated = await openWorld(
       { now: () => new Date(now_ms) },
-      { ask: (question, options) => gate.promise.then(() => world.engine.ask(question, options)) },
+      { ask: (query, options) => gate.promise.then(() => world.engine.ask(query, options)) },
     )
     world = gated
     await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
@@ -859,8 +859,8 @@ describe('any question', () => {
     await using held = await openWorld(
       {},
       {
-        ask: async (question, options) => {
-          const answer = await world.engine.ask(question, options)
+        ask: async (query, options) => {
+          const answer = await world.engine.ask(query, options)
           if (is_held) await gate.promise
           return answer
         },
@@ -880,7 +880,7 @@ describe('any question', () => {
     expect(await ask('SELECT 2')).toMatchObject({ is_cached: false, results: [[2]] })
   })
 
-  test('a question can be cancelled while nothing can be written', async () => {
+  test('a query can be cancelled while nothing can be written', async () => {
     await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
     await complete('a')
     const db = new Database(join(world.data_dir, 'cache.db'))
@@ -890,7 +890,7 @@ describe('any question', () => {
     db.close()
   })
 
-  test('a cache that breaks while the server runs fails no question', async () => {
+  test('a cache that breaks while the server runs fails no query', async () => {
     await using broken = await openClockedWorld()
     world = broken
     await ask(COUNT)

@@ -43,7 +43,7 @@ async function answerOf(query: string, more: object = {}, path?: string): Promis
   return JSON.parse(text)
 }
 
-describe('a question', () => {
+describe('a query', () => {
   test('sees an event as soon as it is answered, in the envelope of the interface', async () => {
     const event = { event: 'bought', distinct_id: 'u1', properties: { price: 12.5, plan: 'pro' } }
     expect((await capture(event)).status).toBe(200)
@@ -133,7 +133,7 @@ describe('a question', () => {
   })
 })
 
-describe('a question that cannot be answered', () => {
+describe('a query that cannot be answered', () => {
   test.each([
     ['no HogQL', 'SELECT FROM WHERE'],
     ['an unknown field', 'SELECT nothing FROM events'],
@@ -202,7 +202,7 @@ describe('a question that cannot be answered', () => {
   })
 })
 
-describe('a question that names many properties', () => {
+describe('a query that names many properties', () => {
   const named = (count: number, owner: string) =>
     Array.from({ length: count }, (_, index) => `${owner}properties.k${index}`).join(', ')
 

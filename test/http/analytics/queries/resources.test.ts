@@ -44,8 +44,8 @@ describe('system tables', () => {
   })
 
   test('have the rows of now, also when the same text is asked again', async () => {
-    const question = 'select key, active, filters.groups, deleted from system.feature_flags'
-    expect(await rows(question)).toEqual([])
+    const query = 'select key, active, filters.groups, deleted from system.feature_flags'
+    expect(await rows(query)).toEqual([])
     const groups = [{ properties: [], rollout_percentage: 50 }]
     const made = await send('POST', `${ROOT}/feature_flags/`, {
       key: 'beta',
@@ -53,7 +53,7 @@ describe('system tables', () => {
       filters: { groups },
     })
     expect(made.status).toBe(201)
-    expect(await rows(question)).toEqual([['beta', true, expect.any(String), false]])
+    expect(await rows(query)).toEqual([['beta', true, expect.any(String), false]])
     expect(await rows('select toTypeName(created_at), team_id from system.feature_flags')).toEqual([
       ["Nullable(DateTime64(6, 'UTC'))", 1],
     ])

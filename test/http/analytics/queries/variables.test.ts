@@ -12,7 +12,7 @@ const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const make = (body: object) => manage(world, 'POST', VARIABLES, body)
 
 describe('a variable', () => {
-  test('is named in questions by what its name makes, and goes on being so', async () => {
+  test('is named in queries by what its name makes, and goes on being so', async () => {
     const made = await make({ name: ' Paid Plan! ', type: 'String', default_value: 'pro' })
     expect(made).toMatchObject({
       status: 201,
@@ -29,7 +29,7 @@ describe('a variable', () => {
     expect((await manage(world, 'DELETE', path)).status).toBe(404)
   })
 
-  test('needs a name of its own that questions can say', async () => {
+  test('needs a name of its own that queries can say', async () => {
     await make({ name: 'Country', type: 'List', values: ['NL', 'DE'] })
     expect(await make({ name: 'COUNTRY', type: 'String' })).toMatchObject({
       status: 400,
@@ -44,7 +44,7 @@ describe('a variable', () => {
     ).toMatchObject({ status: 400, body: { code: 'max_length', attr: 'default_value' } })
   })
 
-  test('stands in questions for what they say, else for its default; in those of its own project', async () => {
+  test('stands in queries for what they say, else for its default; in those of its own project', async () => {
     const { body } = await make({ name: 'Limit', type: 'Number', default_value: 7 })
     const id = String(body['id'])
     const ask = async (variables: object, more: object = {}, of_project = project_id) => {

@@ -333,7 +333,7 @@ describe('a list of people', () => {
     expect(body).toMatchObject({ name: 'free (static copy)', is_static: true, count: 2 })
   })
 
-  test('is made of the people whom a question answers', async () => {
+  test('is made of the people whom a query answers', async () => {
     const timestamp = '2024-06-03T12:00:00Z'
     await capture(world, { event: 'paid', distinct_id: 'bob', timestamp })
     const paid = 'select distinct person_id from events where event = '

@@ -408,7 +408,7 @@ test('my_flags and evaluation_reasons may be about named flags', async () => {
   await manage(world, 'POST', '/api/projects/1/surveys/', {
     name: 'Asked',
     type: 'popover',
-    questions: [{ type: 'open', question: 'How?' }],
+    queries: [{ type: 'open', query: 'How?' }],
   })
   const mine = await manage(world, 'GET', `${FLAGS}my_flags/?flag_keys=plain&flag_keys=server`)
   const keys = (mine.body as unknown as { feature_flag: { key: string } }[]).map(

@@ -12,7 +12,7 @@ const some = (count: number, begin = ''): readonly NeededColumn[] =>
   Array.from({ length: count }, (_, index) => column(`${begin}${index}`))
 const namesOf = (wanted: ColumnDemand<NeededColumn>) => wanted.list().map(({ name }) => name)
 
-test('a question has all of its columns while it reads, however many; then most of them go', () => {
+test('a query has all of its columns while it reads, however many; then most of them go', () => {
   const wanted = openWants()
   const release = wanted.acquire(some(900))
   expect(wanted.list()).toHaveLength(900)
@@ -44,7 +44,7 @@ test('columns that cannot be offered go, whoever wants them; those that were off
   expect(wanted.version).toBeGreaterThan(before)
 })
 
-test('whatever questions begin and end, each has its columns, and few others stay', () => {
+test('whatever queries begin and end, each has its columns, and few others stay', () => {
   const step = fc.record({ columns: fc.array(fc.nat(600), { maxLength: 400 }), ends: fc.nat(5) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
@@ -56,7 +56,7 @@ test('whatever questions begin and end, each has its columns, and few others sta
         running.push({ names, release: wanted.acquire(list) })
         for (const { release } of running.splice(0, ends)) release()
         const offered = new Set(wanted.list().map(neededColumnName))
-        const needed = new Set(running.flatMap((question) => question.names))
+        const needed = new Set(running.flatMap((query) => query.names))
         for (const name of needed) expect(offered.has(name as `p_${string}`)).toBe(true)
         expect(offered.size).toBeLessThanOrEqual(Math.max(256, needed.size))
       }

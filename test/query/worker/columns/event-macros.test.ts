@@ -13,7 +13,7 @@ import { limitTests } from '../../../long-tests.ts'
 import { randomRuns } from '../../../random-runs.ts'
 import { createJob, DAY_US, files } from '../../../snapshots/snapshot-world.ts'
 import { handwritten } from '../../handwritten-sql.ts'
-import { ask, idOf, MARCH_US, question, World } from '../../world.ts'
+import { ask, idOf, MARCH_US, query, World } from '../../world.ts'
 
 limitTests(180_000)
 
@@ -51,7 +51,7 @@ describe('names', () => {
     )
   })
 
-  test('questions that need the same read the same, and no others', () => {
+  test('queries that need the same read the same, and no others', () => {
     const nameOf = (sql: string, from: number | null = null): string =>
       handwritten(sql, { from, until: null }).reads.events[0]?.name ?? ''
     const one = nameOf(`select "${PLAN}", "${PRICE}" from events_lean_of($1)`)
@@ -66,7 +66,7 @@ describe('names', () => {
     expect(new Set([one, ...others]).size).toBe(6)
   })
 
-  test('a relation has the columns that its question reads, and those by which its events are found', () => {
+  test('a relation has the columns that its query reads, and those by which its events are found', () => {
     const { events } = compileHogQL(
       'select event, count() from events group by event',
       CONTEXT,
@@ -203,7 +203,7 @@ const CHANGES: readonly ((world: World) => void)[] = [
 ]
 const COUNTS = [120, 120, 96, 97]
 
-const QUESTIONS = [
+const QUERIES = [
   'select count() from events',
   'select event, count() from events group by event order by event',
   'select properties.plan as plan, count(), sum(properties.price) from events group by plan order by plan',
@@ -216,12 +216,12 @@ const QUESTIONS = [
   "select event, count() / (select count() from events) from events where timestamp > '2024-04-01' group by event order by event",
 ] as const
 
-async function answers(engine: QueryEngine, texts = QUESTIONS as readonly string[]) {
+async function answers(engine: QueryEngine, texts = QUERIES as readonly string[]) {
   const all: unknown[] = []
   for (const text of texts) {
     const { sql, values, types, reads } = compileHogQL(text, CONTEXT)
     const sent = values.map(({ type, value }) => ({ type, text: String(value) }))
-    const whole = { ...question(sql), values: sent, types, reads }
+    const whole = { ...query(sql), values: sent, types, reads }
     const { rows_json } = await engine.ask(whole, { timeout_ms: 90_000 })
     all.push(JSON.parse(Buffer.from(rows_json).toString()))
   }
@@ -276,7 +276,7 @@ describe('rows', () => {
     expect(log.seq).toBe(120)
   })
 
-  test('a question finds its relation while others, and files, come and go', async () => {
+  test('a query finds its relation while others, and files, come and go', async () => {
     await using world = new World()
     const engine = world.openEngine()
     // Wide ones, of which few can stay.

@@ -13,7 +13,7 @@ const TYPES: ReadonlyMap<string, KnownPropertyType> = new Map([
   ['group_0:seats', 'Numeric'],
 ])
 
-const QUESTIONS = [
+const QUERIES = [
   'select distinct_id, person.properties.name, person.properties.age, person.properties.vip from events order by 1',
   "select person.properties.plan.name as p, count() from events where person.properties.age > 1 or group_0.properties.name = 'Acme' group by p order by p",
   'select distinct_id, group_0.properties.seats, group_0.properties.name from events order by 1',
@@ -62,7 +62,7 @@ test('columns say what the JSON says: of rows there before, of new ones and of c
   await using world = new World()
   const engine = world.openEngine()
   const compare = async (): Promise<void> => {
-    for (const text of QUESTIONS) {
+    for (const text of QUERIES) {
       expect([text, await ask(engine, text, true)]).toEqual([text, await ask(engine, text, false)])
     }
   }

@@ -1,7 +1,7 @@
 /** DuckDB values on the wire, each asked of a real engine. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { QueryEngine } from '../../../../src/query/engine/engine.ts'
-import { question, World } from '../../world.ts'
+import { query, World } from '../../world.ts'
 
 setDefaultTimeout(60_000)
 
@@ -100,13 +100,13 @@ describe('a row', () => {
   afterAll(() => world[Symbol.asyncDispose]())
 
   test.each(CASES)('writes %s as %s in %s as %s', async (sql, type, timezone, text) => {
-    const asked = question(`select ${sql}, $1`, { types: [type, 'Int64'], timezone })
+    const asked = query(`select ${sql}, $1`, { types: [type, 'Int64'], timezone })
     const { rows_json } = await engine.ask(asked, { timeout_ms: 30_000 })
     expect(Buffer.from(rows_json).toString()).toBe(`[[${text},1]]`)
   })
 
   test('is one of as many as there are, over several chunks', async () => {
-    const asked = question('select a::varchar, $1 from range(10000) t(a) order by a')
+    const asked = query('select a::varchar, $1 from range(10000) t(a) order by a')
     const { rows_json, row_count } = await engine.ask(asked, { timeout_ms: 30_000 })
     const rows = JSON.parse(Buffer.from(rows_json).toString())
     expect(row_count).toBe(10_000)
@@ -131,7 +131,7 @@ describe('a row', () => {
     ['VARCHAR', null, 'null'],
   ])('gives a bound %s %s back', async (type, text, written) => {
     const sql = `select $2::${type}, $1`
-    const asked = question(sql, { values: [{ type, text }] })
+    const asked = query(sql, { values: [{ type, text }] })
     const { rows_json } = await engine.ask(asked, { timeout_ms: 30_000 })
     expect(Buffer.from(rows_json).toString()).toBe(`[[${written},1]]`)
   })

@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { type Table, tableFromIPC } from 'apache-arrow'
 import type { QueryEngine } from '../../../../src/query/engine/engine.ts'
 import type { RowForm } from '../../../../src/query/engine/protocol.ts'
-import { question, World } from '../../world.ts'
+import { query, World } from '../../world.ts'
 
 setDefaultTimeout(60_000)
 
@@ -29,7 +29,7 @@ type Asked = {
 /** Everything that came, and in how many parts. */
 async function partsOf(sql: string, form: RowForm, { columns, types, timezone = 'UTC' }: Asked) {
   const parts: Uint8Array[] = []
-  const asked = question(sql, { types, timezone, rows_max: 1_000_000, parts: { form, columns } })
+  const asked = query(sql, { types, timezone, rows_max: 1_000_000, parts: { form, columns } })
   await engine.ask(asked, {
     timeout_ms: 50_000,
     onPart: async (bytes) => {

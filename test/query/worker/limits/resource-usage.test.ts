@@ -6,7 +6,7 @@ import {
   type UsedResources,
 } from '../../../../src/query/worker/limits/resource-usage.ts'
 
-test('a question alone costs what the process spends; questions at a time share', () => {
+test('a query alone costs what the process spends; queries at a time share', () => {
   let spent: UsedResources = { bytes_read: 1000, cpu_us: 500 }
   const spending = new ResourceUsage(() => spent)
   const spend = (bytes_read: number, cpu_us: number): void => {
@@ -28,7 +28,7 @@ test('a question alone costs what the process spends; questions at a time share'
   expect(spending.of(1)).toEqual({ bytes_read: 0, cpu_us: 0 })
 })
 
-test('all questions together cost what was spent while any ran, whatever begins and ends', () => {
+test('all queries together cost what was spent while any ran, whatever begins and ends', () => {
   const step = fc.record({ id: fc.nat(3), work: fc.nat(1000) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

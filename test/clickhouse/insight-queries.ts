@@ -1,4 +1,4 @@
-/** Questions of every kind of insight over one made history, asked of both engines. */
+/** Queries of every kind of insight over one made history, asked of both engines. */
 
 import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import type { Known, Sent } from '../insights/world.ts'
@@ -431,7 +431,7 @@ const OTHERS: Readonly<Record<string, InsightQueryNode>> = {
   } as InsightQueryNode,
 }
 
-/** By name. Adding a line asks one more question of both engines. */
+/** By name. Adding a line asks one more query of both engines. */
 export const INSIGHT_QUESTIONS: Readonly<Record<string, InsightQueryNode>> = {
   ...PLAIN,
   ...FUNNELS,

@@ -8,7 +8,7 @@ import type { Timings } from '../threads/timings.ts'
 import type { EventHolder } from './events.ts'
 
 /** Opens the service in front of the engine. Close it before the engine. */
-export function openQuestions(
+export function openQueryService(
   config: Config,
   {
     engine,
