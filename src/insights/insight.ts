@@ -52,7 +52,7 @@ export type InsightAnswer = {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** The interval and end of a range. An answer is cached by its interval, and for ever once a range that does not move is over. */
+/** The interval and end of a range. An answer is fresh by its interval, and for a day at least once a range that does not move is over. */
 export type InsightRange = {
   readonly interval: 'day' | 'hour' | 'minute' | 'month' | 'week' | null
   /** Milliseconds since 1970; null for a range without an end. */

@@ -70,7 +70,7 @@ export function answerParts(
     last_refresh: isoTime(last_refresh_ms),
     next_allowed_client_refresh: isoTime(last_refresh_ms + CLIENT_REFRESH_MS),
     cache_key,
-    cache_target_age: Number.isFinite(fresh_ms) ? isoTime(last_refresh_ms + fresh_ms) : null,
+    cache_target_age: isoTime(last_refresh_ms + fresh_ms),
   })
   const query_status = status === null ? 'null' : withResults(statusText(status, null))
   const members = `{${head.slice(1, -1)},${details.slice(1, -1)},"query_status":${query_status}}`

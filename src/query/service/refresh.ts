@@ -59,6 +59,12 @@ const FRESH_MS = {
 /** Events of the last seconds before a query may not have arrived yet. */
 const LATE_MS = 10 * SECOND_MS
 
+/**
+ * An answer about the past changes too: persons, their merges and cohorts do, events arrive late, and a filter may have a
+ * date that is relative to now.
+ */
+const PAST_MS = DAY_MS
+
 /** The facts about a query that decide how long its answer stays fresh. */
 export type Freshness = {
   readonly interval: CacheInterval | null
@@ -97,9 +103,9 @@ export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
 }
 
 /**
- * Maximum age of an answer in milliseconds, or of one that is being computed (null). Infinite when the query's time range
- * ended before the answer was computed, still ends there and does not begin later; zero when its axis has another last
- * day, week or month now.
+ * Maximum age of an answer in milliseconds, or of one that is being computed (null). A day or more when the query's time
+ * range ended before the answer was computed, still ends there and does not begin later; zero when its axis has another
+ * last day, week or month now.
  */
 export function patienceMs(
   mode: RefreshMode,
@@ -113,7 +119,7 @@ export function patienceMs(
   if (answer === null || then_ms === null || ends_at_ms === null) return usual_ms
   if (then_ms === ends_at_ms) {
     const is_over = then_ms < answer.last_refresh_ms - LATE_MS
-    return is_over && !is_start_moving ? Number.POSITIVE_INFINITY : usual_ms
+    return is_over && !is_start_moving ? Math.max(usual_ms, PAST_MS) : usual_ms
   }
   const is_same = !CALENDAR_INTERVALS.has(interval) || (isSameStep?.(then_ms) ?? true)
   return is_same ? usual_ms : 0

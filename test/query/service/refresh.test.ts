@@ -87,13 +87,16 @@ describe('an answer is fresh', () => {
     expect([state(0), state(fresh_ms - 1), state(fresh_ms)]).toEqual(['fresh', 'fresh', 'stale'])
   })
 
-  test('for ever when the time it is about was over', () => {
+  test('for a day, or longer as usual, when the time it is about was over', () => {
     const at = 1_700_000_000_000
-    const state = (mode: RefreshMode, ends_at_ms: number) =>
-      cacheState(mode, { interval: 'day', ends_at_ms }, computed(at, ends_at_ms), at + 1000 * DAY)
-    expect(state('blocking', at - 10 * SECOND - 1)).toBe('fresh')
-    expect(state('blocking', at - 10 * SECOND)).toBe('stale')
-    expect(state('force_blocking', at - DAY)).toBe('stale')
+    const state = (mode: RefreshMode, ends_at_ms: number, age_ms: number) =>
+      cacheState(mode, { interval: 'day', ends_at_ms }, computed(at, ends_at_ms), at + age_ms)
+    expect(state('blocking', at - 10 * SECOND - 1, DAY - 1)).toBe('fresh')
+    expect(state('blocking', at - 10 * SECOND - 1, DAY)).toBe('stale')
+    expect(state('blocking', at - 10 * SECOND, 2 * HOUR)).toBe('stale')
+    expect(state('force_blocking', at - DAY, 0)).toBe('stale')
+    const month = { interval: 'month', ends_at_ms: at - DAY } as const
+    expect(cacheState('lazy_async', month, computed(at, at - DAY), at + 2 * DAY - 1)).toBe('fresh')
   })
 
   test('as usual, or no longer by days, where its time ends elsewhere now', () => {

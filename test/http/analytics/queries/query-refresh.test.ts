@@ -383,6 +383,31 @@ describe('an answer whose axis has moved', () => {
     expect(firstDay(await ask(query, 'blocking'))).toBe('2024-06-10')
   })
 
+  test('of a past range is not kept for ever where a filter depends on now', async () => {
+    const event = {
+      api_key: world.first.api_token,
+      event: 'dated',
+      distinct_id: 'u',
+      timestamp: '2024-06-10T12:00:00Z',
+      properties: { at: '2024-06-17T12:00:00Z' },
+    }
+    const sent = await world.send('/capture/', { method: 'POST', body: JSON.stringify(event) })
+    expect(sent.status).toBe(200)
+    const properties = [{ key: 'at', operator: 'is_date_after', value: '-2d', type: 'event' }]
+    const dateRange = { date_from: '2024-06-10', date_to: '2024-06-11' }
+    const query = {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'dated', properties }],
+      dateRange,
+    }
+    const countOf = (body: object) => (body as { results: { count: number }[] }).results[0]?.count
+    expect(countOf(await ask(query, 'blocking'))).toBe(1)
+    now_ms = START_MS + DAY - 1
+    expect(await ask(query, 'blocking')).toMatchObject({ is_cached: true })
+    now_ms = START_MS + 3 * DAY
+    expect(countOf(await ask(query, 'blocking'))).toBe(0)
+  })
+
   test('by hours until some hours ago is not kept for ever', async () => {
     const query = of('hours', { date_from: '-9h', date_to: '-3h' }, 'hour')
     await ask(query, 'blocking')
