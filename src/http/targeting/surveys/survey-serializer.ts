@@ -16,6 +16,8 @@ export function surveySerializer(app: AppContext, to: ShownTo): (survey: Survey)
     const { linked_flag_id, targeting_flag_id } = survey
     return {
       ...stored,
+      start_date: printWhole(survey.start_date),
+      end_date: printWhole(survey.end_date),
       linked_flag: flags(linked_flag_id),
       targeting_flag: flags(targeting_flag_id),
       internal_targeting_flag: flags(internal_targeting_flag_id),
@@ -28,4 +30,12 @@ export function surveySerializer(app: AppContext, to: ShownTo): (survey: Survey)
       user_access_level: 'editor',
     }
   }
+}
+
+/**
+ * Prints a time without milliseconds where it has none, as PostHog does: its Terraform provider compares it with the text
+ * of the configuration. `2026-01-01T00:00:00Z`
+ */
+function printWhole(date: Date | null): string | null {
+  return date?.toISOString().replace('.000Z', 'Z') ?? null
 }

@@ -40,6 +40,8 @@ describe('a survey', () => {
     expect(made.status).toBe(201)
     const id = String(made.body['id'])
     expect(made.body).toMatchObject({
+      // Terraform compares it with the text that it sent.
+      start_date: '2026-01-01T00:00:00Z',
       linked_flag: { key: 'linked' },
       targeting_flag: { key: 'survey-targeting-first-impressions-custom', active: true },
       internal_targeting_flag: {
@@ -244,7 +246,7 @@ describe('a survey', () => {
     expect(begun.body['internal_targeting_flag']).toMatchObject({ active: true })
     const ended = await manage(world, 'PATCH', path, { end_date: '2026-06-01T12:00:00' })
     expect(ended.body).toMatchObject({
-      end_date: '2026-06-01T12:00:00.000Z',
+      end_date: '2026-06-01T12:00:00Z',
       internal_targeting_flag: { active: false },
     })
     expect((await manage(world, 'DELETE', path)).status).toBe(204)
