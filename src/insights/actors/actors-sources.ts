@@ -91,7 +91,7 @@ async function treeOf(
     case 'PathsQuery':
       return pathActors(insight, context)
     case 'RetentionQuery':
-      return retentionActors(insight, point, context)
+      return await retentionActors(insight, point, context, ask)
     case 'StickinessQuery':
       return stickinessActors(insight, point, context)
     case 'TrendsQuery':

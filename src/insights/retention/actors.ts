@@ -4,13 +4,9 @@ import { Refusal } from '../../errors.ts'
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
 import { compare, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
-import {
-  type ActorsPoint,
-  type ActorsTree,
-  NO_OPTIONS,
-  type PointOptions,
-} from '../actors/point.ts'
-import type { InsightContext } from '../insight.ts'
+import { type ActorsPoint, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
+import type { InsightContext, RunTree } from '../insight.ts'
+import { queryBins } from '../members/bins.ts'
 import {
   type Breakdowns,
   breakdownText,
@@ -19,16 +15,21 @@ import {
   OTHER_VALUES,
   readBreakdowns,
 } from '../members/breakdown.ts'
-import { allOf } from '../members/conditions.ts'
+import { allOf, eventsOf } from '../members/conditions.ts'
 import { planRetention, type RetentionPlan } from './plan.ts'
-import { type RetentionSplit, retentionTree } from './tree.ts'
+import { type RetentionSplit, retentionCondition, retentionTree } from './tree.ts'
 
 /**
  * Rows `actor_id`, `event_count` (number of active periods, the first one included), and
  * `appearances`, also called `appearance_intervals` (which ones, 0 being the start). `steps` of the point is the period of the
  * start. Refuses periods that the answer does not have.
  */
-export const retentionActors: ActorsTree<RetentionQuery> = (query, point, context) => {
+export async function retentionActors(
+  query: RetentionQuery,
+  point: ActorsPoint,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<SelectQuery> {
   const plan = planRetention(query, context)
   const start = point.steps ?? 0
   if (start >= plan.starts_us.length) {
@@ -38,7 +39,7 @@ export const retentionActors: ActorsTree<RetentionQuery> = (query, point, contex
   const breakdowns = readBreakdowns(query.breakdownFilter)
   const tree =
     breakdowns?.kind === 'values' && [point.breakdown].flat().includes(OTHER_VALUES)
-      ? othersTree(query, plan, context, breakdowns)
+      ? await othersTree({ query, plan, context, ask }, breakdowns)
       : retentionTree(query, plan, context, splitOf(breakdowns, point))
   return select`select actor as actor_id, length(offsets) as event_count,
       arraySort(offsets) as appearance_intervals, appearance_intervals as appearances
@@ -54,18 +55,21 @@ export function retentionOptions(query: RetentionQuery, context: InsightContext)
   }
 }
 
+type OthersRequest = {
+  readonly query: RetentionQuery
+  readonly plan: RetentionPlan
+  readonly context: InsightContext
+  readonly ask: RunTree
+}
+
 /** Rows of `retentionTree` of the values beyond the limit; an actor of several of them has one row per start. */
-function othersTree(
-  query: RetentionQuery,
-  plan: RetentionPlan,
-  context: InsightContext,
+async function othersTree(
+  { query, plan, context, ask }: OthersRequest,
   { items, limit }: Extract<Breakdowns, { kind: 'values' }>,
-): SelectQuery {
-  if (items.some(({ bin_count }) => bin_count !== null)) {
-    const detail = 'People of other bins than those shown cannot be listed.'
-    throw new Refusal('invalid_input', detail, { attr: 'query__source__breakdown' })
-  }
-  const values = items.map((item) => breakdownText(item, null))
+): Promise<SelectQuery> {
+  const condition = retentionCondition(query, plan, context)
+  const split = await queryBins(items, { events: eventsOf(query), condition }, ask)
+  const values = split.map(({ item, edges }) => breakdownText(item, edges))
   const tree = retentionTree(query, plan, context, { values, condition: null })
   const names = items.map((_, index) => field([`value_${index}`]))
   const kept = {

@@ -54,7 +54,7 @@ export async function trendsActors(
     const has = values.map((value, index) =>
       compare(texts[index] ?? constant(''), '==', constant(value)),
     )
-    const condition = values.includes(OTHER_VALUES) ? othersOf(whole, texts) : allOf(...has)
+    const condition = values.includes(OTHER_VALUES) ? isAmongOthers(whole, texts) : allOf(...has)
     return select`select actor as actor_id, 1 as event_count
       from ${firstTimesTree(plan, math.first)} where ${condition}`
   }
@@ -62,8 +62,8 @@ export async function trendsActors(
 }
 
 /**
- * The line with all edges of a histogram whose point has no value. The chart cuts its bins from the
- * current range, and numbers of other times that are in none of them have no value there.
+ * The line with all edges of a histogram whose point has no value, or stands for the values beyond the limit. The chart
+ * cuts its bins from the current range, and numbers of other times that are in none of them have no value there.
  */
 async function withEdges(
   line: TrendsPlan,
@@ -72,7 +72,8 @@ async function withEdges(
 ): Promise<TrendsPlan> {
   const { query, context, split } = line
   const needs_edges = split.map(
-    ({ item }, index) => item.bin_count !== null && values[index] === NO_VALUE,
+    ({ item }, index) =>
+      item.bin_count !== null && (values[index] === NO_VALUE || values.includes(OTHER_VALUES)),
   )
   if (!needs_edges.includes(true)) return line
   const whole = await splitOf(query, { context, range: trendsRange(query, context), ask })
@@ -163,15 +164,10 @@ function splitCondition(whole: TrendsPlan, values: readonly string[]): Expr | nu
       ),
     )
   }
-  return othersOf(
+  return isAmongOthers(
     whole,
-    whole.split.map(({ item }) => breakdownText(item, null)),
+    whole.split.map(({ item, edges }) => breakdownText(item, edges)),
   )
-}
-
-function othersOf(whole: TrendsPlan, texts: readonly Expr[]): Expr {
-  if (whole.split.every(({ item }) => item.bin_count === null)) return isAmongOthers(whole, texts)
-  throw refuse('People of other bins than those shown cannot be listed.', 'breakdown')
 }
 
 function refuse(detail: string, member: string): Refusal {

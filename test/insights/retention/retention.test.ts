@@ -179,7 +179,12 @@ describe('worked by hand', () => {
   test('has the people of every value behind it, and of all others once', async () => {
     const plans = ['a', 'a', 'b', 'c'] as const
     const visit = (person: number, plan: string, day: string) =>
-      world.send({ event: 'visit', person, at: `2024-03-${day}T10:00:00Z`, properties: { plan } })
+      world.send({
+        event: 'visit',
+        person,
+        at: `2024-03-${day}T10:00:00Z`,
+        properties: { plan, size: plan === 'a' ? 1 : 9 },
+      })
     for (const [index, plan] of plans.entries()) visit(21 + index, plan, '11')
     for (const person of [21, 22]) visit(person, 'a', '12')
     // Of both other values, on different days.
@@ -211,9 +216,16 @@ describe('worked by hand', () => {
       [23, 2],
       [24, 1],
     ])
-    const bins = { ...split, breakdown_histogram_bin_count: 2 }
-    const refused = await behind(bins, other).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ attr: 'query__source__breakdown' })
+    // Of a histogram all bins beyond the limit.
+    const bins = { breakdown: 'size', breakdown_limit: 1, breakdown_histogram_bin_count: 2 }
+    expect(await behind(bins, '[1,5]')).toEqual([
+      [21, 2],
+      [22, 2],
+    ])
+    expect(await behind(bins, other)).toEqual([
+      [23, 2],
+      [24, 1],
+    ])
   })
 
   test('counts groups, and nobody in an empty time', async () => {

@@ -96,6 +96,13 @@ describe('the people behind a number', () => {
       [1, 1],
       [2, 1],
     ])
+    const few_bins = { breakdownFilter: { ...bins.breakdownFilter, breakdown_limit: 1 } }
+    expect(await actors(few_bins, { day, breakdown: OTHER })).toEqual([
+      [2, 2],
+      [1, 1],
+    ])
+    expect(await actors(few_bins, { day: '2024-03-11', breakdown: OTHER })).toEqual([[7, 1]])
+    expect(await actors(few_bins, { day: '2024-03-09', breakdown: OTHER })).toEqual([])
     const two = {
       breakdownFilter: { breakdowns: [{ property: 'plan', type: 'person' }, { property: 'paid' }] },
     }
