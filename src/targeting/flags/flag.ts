@@ -3,7 +3,9 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CompiledFlags, dependenciesOf } from '../../flags/definition.ts'
 import type { StoredFlag } from '../../flags/definition-types.ts'
+import { enrollmentKey } from '../../flags/plan.ts'
 import { findFlagFault, normalizeFilters } from '../../flags/validate.ts'
+import { isObject } from '../../json.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { readOneByOne } from '../../threads/sliced-json.ts'
@@ -89,7 +91,8 @@ export function updateFlag(
   changes: FlagChanges,
   now: Date,
 ): Flag {
-  const changed = withArchive({ ...before, ...fieldsOf(changes) }, changes)
+  const edited = withEnrollment({ ...before, ...fieldsOf(changes) }, before.key)
+  const changed = withArchive(edited, changes)
   // An edit without changes makes no version.
   if (Bun.deepEquals(changed, before)) return before
   if (changed.deleted && !before.deleted) requireUnused(editor, before)
@@ -194,6 +197,27 @@ function withArchive(flag: Flag, changes: FlagChanges): Flag {
   if (changes.active !== true || changes.archived === true) return { ...flag, active: false }
   const detail = 'Cannot enable an archived feature flag. Unarchive it first.'
   throw new Refusal('invalid_input', detail, { attr: 'active' })
+}
+
+/** The conditions of a renamed flag's early access have its new key, under which SDKs enroll persons from now on. */
+function withEnrollment(flag: Flag, key_before: string): Flag {
+  const { key, filters } = flag
+  if (key === key_before || !isObject(filters)) return flag
+  const { super_groups } = filters
+  if (!Array.isArray(super_groups)) return flag
+  const renamed = super_groups.map((set: unknown) => {
+    if (!isObject(set) || !Array.isArray(set['properties'])) return set
+    const properties = set['properties'].map((property: unknown) =>
+      isEnrollment(property) ? { ...property, key: enrollmentKey(key) } : property,
+    )
+    return { ...set, properties }
+  })
+  return { ...flag, filters: { ...filters, super_groups: renamed } as Json }
+}
+
+function isEnrollment(property: unknown): property is object {
+  const key = isObject(property) ? property['key'] : null
+  return typeof key === 'string' && key.startsWith(enrollmentKey(''))
 }
 
 /** Returns the defined members of an edit, without shorthands. */

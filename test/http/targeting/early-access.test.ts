@@ -57,6 +57,16 @@ describe('an early access feature', () => {
     })
   })
 
+  test('whose flag gets another key asks for the enrollment under that key', async () => {
+    const { body } = await create({ name: 'Renamed', stage: 'beta' })
+    const flag_id = (body['feature_flag'] as { readonly id: number }).id
+    const path = `/api/projects/1/feature_flags/${flag_id}/`
+    await manage(world, 'PATCH', path, { key: 'called-so-now' })
+    await enroll('eve', 'called-so-now', true)
+    expect(await valueOf('called-so-now', 'eve')).toBe(true)
+    expect(await valueOf('called-so-now', 'nobody')).toBe(false)
+  })
+
   test('makes its flag; who says yes has it, who says no has not', async () => {
     const made = await create({ name: 'New Dashboard', stage: 'beta', description: 'Faster.' })
     expect(made.status).toBe(201)
