@@ -146,6 +146,13 @@ export function findSets(filters: RawFlagFilters): readonly unknown[] {
   return Array.isArray(filters['groups'] ?? []) ? setsOf(filters) : []
 }
 
+/** Whether filters say who gets a flag: without conditions it is on for all persons. */
+export function hasConditions(filters: unknown): boolean {
+  if (!isObject(filters)) return false
+  const { groups, properties, rollout_percentage } = filters
+  return (groups ?? properties ?? rollout_percentage ?? null) !== null
+}
+
 /** The property with a person's choice about a flag's early access. */
 export function enrollmentKey(flag_key: string): string {
   return `$feature_enrollment/${flag_key}`

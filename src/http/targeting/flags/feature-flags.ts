@@ -4,7 +4,7 @@ import { FlagsQuery } from '../../../contract/targeting/flag-lists.ts'
 import { FlagAnswer, FlagChange, FlagPage, NewFlag } from '../../../contract/targeting/flags.ts'
 import { getDashboard } from '../../../dashboards/dashboard.ts'
 import { Refusal } from '../../../errors.ts'
-import { isObject } from '../../../json.ts'
+import { hasConditions } from '../../../flags/plan.ts'
 import {
   createFlag,
   type Flag,
@@ -84,19 +84,10 @@ function changeFlag(
   before: Flag,
 ): Flag {
   const { filters, ...others } = readFlagChanges(body)
+  // Other filters leave those of the flag as they are, as on PostHog: a change of payloads alone would switch it on for all.
   const changes = hasConditions(filters) ? { ...others, filters } : others
   requireDashboards(app, project.id, changes.analytics_dashboards)
   return updateFlag(targetingEditor(app, project, caller), before, changes, app.now())
-}
-
-/**
- * Whether filters say who gets the flag. Others leave the flag's filters as they are, as on PostHog: without conditions a
- * flag is on for all persons, and a change of payloads alone would bring that about.
- */
-function hasConditions(filters: unknown): boolean {
-  if (!isObject(filters)) return false
-  const { groups, properties, rollout_percentage } = filters
-  return (groups ?? properties ?? rollout_percentage ?? null) !== null
 }
 
 /** Refuses dashboards of other projects. */

@@ -9,6 +9,7 @@ import {
   SurveysQuery,
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
+import { hasConditions } from '../../../flags/plan.ts'
 import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { isObject } from '../../../json.ts'
 import type { Json } from '../../../projects/tables.ts'
@@ -107,7 +108,10 @@ function readSurveyChanges(
     schedule: body.schedule,
     linked_flag_id: body.linked_flag_id,
     targeting_flag_id: body.targeting_flag_id,
-    targeting_flag_filters: body.targeting_flag_filters ?? undefined,
+    // Others say nothing about whom to ask, and leave the present targeting as it is.
+    targeting_flag_filters: hasConditions(body.targeting_flag_filters)
+      ? (body.targeting_flag_filters ?? undefined)
+      : undefined,
     remove_targeting_flag: body.remove_targeting_flag ?? undefined,
     questions: body.questions === undefined ? undefined : storedQuestions(body.questions),
     conditions: body.conditions as Json | undefined,

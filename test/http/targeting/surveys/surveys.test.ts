@@ -303,6 +303,16 @@ describe('the flag that targets a survey', () => {
     return { id: body['id'], flag: (body['targeting_flag'] as { id: number }).id }
   }
 
+  test('stays as it is when filters without conditions are sent, which would be everybody', async () => {
+    const { id, flag } = await targeted('Kept')
+    for (const sent of [{}, { payloads: {} }, { groups: null }]) {
+      expect((await patch(id, { targeting_flag_filters: sent })).status).toBe(200)
+      expect((await flagOf(flag)).body['filters']).toEqual(CITY)
+    }
+    const plain = { name: 'Nobody in particular', questions: QUESTIONS, targeting_flag_filters: {} }
+    expect((await create(plain)).body['targeting_flag']).toBeNull()
+  })
+
   test('is switched on by its launch, off by its end, and on again', async () => {
     const { id, flag } = await targeted('Launched')
     expect(await isOn(flag)).toBe(false)
