@@ -12,7 +12,7 @@ import {
 } from '../config.ts'
 import { type Control, openControl } from '../storage/control/control-db.ts'
 import { requireComplete } from '../storage/process/incomplete-marker.ts'
-import { findHolder } from '../storage/process/lock.ts'
+import { findRunning } from '../storage/process/lock.ts'
 
 /** The options of every command that reads or changes stored data. */
 export type DataFolderOptions = { readonly json?: true; readonly dataDir?: string }
@@ -58,12 +58,12 @@ export function readOwnServerConfig(data_dir: string): Config {
 
 /**
  * Refuses root on the stopped folder of another user, who could neither read nor remove what root leaves in it. Called
- * before a command makes lasting files; a running server, which has a note, makes its own.
+ * before a command makes lasting files; a running server makes its own.
  */
 export function requireOwnFolder(data_dir: string): void {
   const control = lstatSync(join(data_dir, 'control.db'), { throwIfNoEntry: false })
   const owner = (control ?? lstatSync(data_dir, { throwIfNoEntry: false }))?.uid ?? 0
-  if (process.getuid?.() !== 0 || owner === 0 || findHolder(data_dir) !== null) return
+  if (process.getuid?.() !== 0 || owner === 0 || findRunning(data_dir) !== null) return
   throw new ConfigError(
     `${data_dir} belongs to the user with the id ${owner}, who could not read what root leaves in it: start the server first, or run the command as that user`,
   )

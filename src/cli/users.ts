@@ -15,7 +15,7 @@ import {
   type User,
 } from '../projects/users/user.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { findHolder } from '../storage/process/lock.ts'
+import { findRunning } from '../storage/process/lock.ts'
 import { addStoreOptions, type DataFolderOptions, printResult, withControlDB } from './options.ts'
 
 type NewUserOptions = DataFolderOptions & {
@@ -148,7 +148,7 @@ function printLink(options: DataFolderOptions, email: string, token: string): vo
 /** The address of the server on the folder, or the one that it would have. */
 function serverUrl({ dataDir }: DataFolderOptions): string {
   const config = readConfig({ data_dir: readDataDir(dataDir) })
-  const holder = findHolder(config.data_dir)
+  const holder = findRunning(config.data_dir)
   return holder?.url ?? config.public_url ?? `http://${config.host}:${config.port}`
 }
 

@@ -253,8 +253,13 @@ describe('the command line', () => {
       const input = join(folder, 'one.jsonl')
       writeFileSync(input, '{"event":"e","distinct_id":"a"}')
       const send = ['import', '--project', '1', input, '--data-dir', data_dir]
+      // The note of a server that was killed.
+      writeFileSync(
+        join(data_dir, 'serve.json'),
+        '{"pid":1,"url":null,"started_at":"2026-11-28T00:00:00Z"}',
+      )
       expect(await run(send)).toEqual(refused)
-      expect(readdirSync(data_dir)).toEqual(['control.db'])
+      expect(readdirSync(data_dir).toSorted()).toEqual(['control.db', 'serve.json'])
       // What changes a database leaves nothing beside it.
       await made('project', 'list', '--organization', String(id))
     },

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, statfsSync } from 'no
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { MIB } from '../../bytes.ts'
-import { findHolder, type LockHolder } from '../../storage/process/lock.ts'
+import { findRunning, type LockHolder } from '../../storage/process/lock.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import { examineCertificate } from './examine-certificate.ts'
 import type { MachineFinding } from './machine-finding.ts'
@@ -174,12 +174,6 @@ function examinePermissions(data_dir: string): readonly MachineFinding[] {
     })
   }
   return findings
-}
-
-/** The holder of the folder, when its process is there; after a crash its note stays behind. */
-function findRunning(data_dir: string): LockHolder | null {
-  const holder = findHolder(data_dir)
-  return holder !== null && existsSync(`/proc/${holder.pid}`) ? holder : null
 }
 
 async function examineServer(holder: LockHolder | null): Promise<readonly MachineFinding[]> {

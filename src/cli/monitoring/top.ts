@@ -1,7 +1,7 @@
 /** `top`: shows the current activity of the server on a data folder, redrawn every second; a running query can be cancelled. */
 import type { Command } from 'commander'
 import { readDataDir } from '../../config.ts'
-import { findHolder } from '../../storage/process/lock.ts'
+import { findRunning } from '../../storage/process/lock.ts'
 import { addStoreOptions, type DataFolderOptions } from '../options.ts'
 import { parseMetrics } from './metric-samples.ts'
 import { drawScreen, type ListedQuery, type ServerReading } from './top-screen.ts'
@@ -48,7 +48,7 @@ export function addTopCommand(program: Command): void {
 }
 
 function findAccess(data_dir: string): ServerAccess {
-  const holder = findHolder(data_dir)
+  const holder = findRunning(data_dir)
   if (holder === null) throw new Error(`No server runs on ${data_dir}.`)
   const { local_url: url, operator_key } = holder
   if (url === null) {

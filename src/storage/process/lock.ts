@@ -74,6 +74,24 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   }
 }
 
+/** Reads the note of the process that has the folder now; null when none has. */
+export function findRunning(data_dir: string): LockHolder | null {
+  return isLocked(data_dir) ? findHolder(data_dir) : null
+}
+
+/** Tries the lock: the number in a note may be that of another process since, or count in another container. */
+function isLocked(data_dir: string): boolean {
+  const path = join(data_dir, 'lock.db')
+  if (!existsSync(path)) return false
+  try {
+    using db = new Database(path, { readonly: true })
+    db.query('select 1 from sqlite_schema').get()
+    return false
+  } catch (error) {
+    return isBusy(error)
+  }
+}
+
 /** Reads the note; null without one. After a crash the note of the dead holder is still there. */
 export function findHolder(data_dir: string): LockHolder | null {
   try {

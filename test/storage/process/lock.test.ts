@@ -1,9 +1,14 @@
 /** The lock of a data folder: one holder, told to others, gone with its process. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FolderInUse, findHolder, takeLock } from '../../../src/storage/process/lock.ts'
+import {
+  FolderInUse,
+  findHolder,
+  findRunning,
+  takeLock,
+} from '../../../src/storage/process/lock.ts'
 
 /** These start processes, which a busy machine takes its time for. */
 setDefaultTimeout(60_000)
@@ -38,10 +43,17 @@ describe('the lock of a data folder', () => {
   })
 
   test('vanishes with its process, however that ends, and a stale note blocks nobody', async () => {
+    expect(findRunning(data_dir)).toBeNull()
     const child = await otherHolder()
+    expect(findRunning(data_dir)?.pid).toBe(child.pid)
     child.kill('SIGKILL')
     await child.exited
+    const note = join(data_dir, 'serve.json')
     expect(findHolder(data_dir)?.pid).toBe(child.pid)
+    // A process that started later may have its number.
+    writeFileSync(note, readFileSync(note, 'utf8').replace(`${child.pid}`, `${process.pid}`))
+    expect(findHolder(data_dir)?.pid).toBe(process.pid)
+    expect(findRunning(data_dir)).toBeNull()
     const lock = takeLock(data_dir, process.pid, NOW)
     expect(findHolder(data_dir)).toEqual({
       pid: process.pid,
