@@ -16,6 +16,13 @@ type LoadState<Props> =
 const RELOAD_PAUSE_MS = 30_000
 const RELOADED_AT = 'tidemark.reloaded_at'
 
+type LazyOptions = {
+  /** A part of a page. */
+  readonly is_part?: boolean
+  /** Over the page: nothing has its place while it is loading. */
+  readonly is_dialog?: boolean
+}
+
 /**
  * Makes a component of a page, or of a heavy part of one, that is loaded at its first use. While the server is gone it
  * waits. A tab that is older than the server asks for files that are gone: it then reloads once, which brings the new
@@ -23,7 +30,7 @@ const RELOADED_AT = 'tidemark.reloaded_at'
  */
 export function lazyPage<Props extends object = object>(
   load: () => Promise<ComponentType<Props>>,
-  { is_part = false }: { readonly is_part?: boolean } = {},
+  { is_part = false, is_dialog = false }: LazyOptions = {},
 ): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null
   const start = async (): Promise<LoadState<Props>> => {
@@ -33,7 +40,7 @@ export function lazyPage<Props extends object = object>(
     loaded = Page
     return { is: 'loaded', Page }
   }
-  return function LazyPage(props: Props): VNode {
+  return function LazyPage(props: Props): VNode | null {
     const [state, setState] = useState<LoadState<Props>>(
       loaded === null ? { is: 'loading' } : { is: 'loaded', Page: loaded },
     )
@@ -41,12 +48,14 @@ export function lazyPage<Props extends object = object>(
       if (loaded === null) void start().then(setState)
     }, [])
     if (state.is === 'loaded') return <state.Page {...props} />
-    if (state.is === 'loading') return <Skeleton lines={6} label="Loading the page" />
+    if (state.is === 'loading')
+      return is_dialog ? null : <Skeleton lines={6} label="Loading the page" />
+    const is_page = !is_part && !is_dialog
     return (
       <>
-        {!is_part && <PageHead title="Something went wrong" />}
+        {is_page && <PageHead title="Something went wrong" />}
         <ErrorNote
-          message={`This ${is_part ? 'part' : 'page'} could not be loaded.`}
+          message={`This ${is_page ? 'page' : 'part'} could not be loaded.`}
           // Some browsers remember for the life of a page that a script could not be loaded.
           onRetry={() => location.reload()}
         />

@@ -123,6 +123,46 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await page.getByRole('heading', { level: 1, name: 'Sevens and more' }).waitFor()
     expect(visit.complaints).toEqual([])
   })
+
+  test('are renamed, put on a board and deleted from their own page, which lists then know', async () => {
+    const path = `/api/projects/${ui.project}/insights/`
+    const query = {
+      kind: 'InsightVizNode',
+      source: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview' }] },
+    }
+    const init = { method: 'POST', body: JSON.stringify({ name: 'Eights', saved: true, query }) }
+    const { short_id } = (await ui.api(path, init)) as { readonly short_id: string }
+    const board = { method: 'POST', body: JSON.stringify({ name: 'Of eights' }) }
+    await ui.api(`/api/projects/${ui.project}/dashboards/`, board)
+    await using visit = await ui.visit()
+    const { page } = visit
+    const choose = async (item: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Actions of the insight' }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+    await page.goto(`/p/${ui.project}/insights/${short_id}`)
+    await page.getByRole('heading', { level: 1, name: 'Eights' }).waitFor()
+    await choose('Rename')
+    const dialog = page.getByRole('dialog', { name: 'Rename the insight' })
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Nines')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Nines' }).waitFor()
+    await choose('Add to a board')
+    await page.getByRole('combobox', { name: 'Board' }).fill('eights')
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.getByText('Added to Of eights').waitFor()
+    await page.getByRole('button', { name: 'Open the board' }).click()
+    await page.getByRole('article', { name: 'Nines' }).waitFor()
+    await page.goBack()
+    await choose('Delete')
+    await page.getByText('The insight is deleted').waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Boards' }).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('link', { name: /^Nines/ }).click()
+    await page.getByRole('heading', { level: 1, name: 'Nines' }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
 })
 
 test.skipIf(!HAS_BROWSER)(

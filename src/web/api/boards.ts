@@ -22,15 +22,12 @@ export type TileLayout = {
   readonly h: number
 }
 
-/** An insight with the ids of all boards that show it. */
-export type BoardInsight = StoredInsight & { readonly dashboards: readonly number[] }
-
 export type BoardTile = {
   readonly id: number
   readonly layouts: { readonly sm?: TileLayout }
   readonly color: string | null
   /** A tile has an insight or a text. */
-  readonly insight: BoardInsight | null
+  readonly insight: StoredInsight | null
   readonly text: { readonly id: number; readonly body: string } | null
 }
 
@@ -105,7 +102,7 @@ export const useBoardTemplates = (): UseQueryResult<BoardPage<BoardTemplate>, Ap
   useBoardCall('dashboard_templates/')
 
 /** Saved insights, the newest first. */
-export const useSavedInsights = (): UseQueryResult<BoardPage<BoardInsight>, ApiError> =>
+export const useSavedInsights = (): UseQueryResult<BoardPage<StoredInsight>, ApiError> =>
   useBoardCall(`insights/?saved=true&basic=true&limit=${LIST_MAX}`)
 
 /** Changes that were sent or wait to be; they are sent one after the other. */
@@ -113,7 +110,7 @@ let unanswered = 0
 let last_change: Promise<unknown> = Promise.resolve()
 
 /**
- * Calls below the project's dashboards. After the last change the shown boards are fetched again: an answer
+ * Calls below the project's dashboards. After the last change the shown boards and insights are fetched again: an answer
  * from between two changes would bring the first one's state back.
  */
 export async function changeBoards<Answer>(
@@ -129,7 +126,13 @@ export async function changeBoards<Answer>(
     return await answer
   } finally {
     unanswered -= 1
-    if (unanswered === 0) await queryClient.invalidateQueries({ queryKey: ['boards', project_id] })
+    if (unanswered === 0) {
+      await Promise.all(
+        ['boards', 'insight'].map((kind) =>
+          queryClient.invalidateQueries({ queryKey: [kind, project_id] }),
+        ),
+      )
+    }
   }
 }
 

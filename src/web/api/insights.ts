@@ -12,6 +12,8 @@ export type StoredInsight = {
   readonly description: string
   readonly query: unknown
   readonly last_modified_at: string
+  /** The ids of all boards that show it. */
+  readonly dashboards: readonly number[]
 }
 
 type ListPage<Item> = { readonly results: readonly Item[] }
@@ -58,7 +60,7 @@ export async function createInsight(
 ): Promise<StoredInsight> {
   const body = { ...fields, saved: true }
   const saved = await call<StoredInsight>('POST', `/api/projects/${project_id}/insights/`, { body })
-  queryClient.setQueryData(['insight', project_id, saved.short_id], saved)
+  keepSaved(project_id, saved)
   return saved
 }
 
@@ -70,8 +72,14 @@ export async function changeInsight(
 ): Promise<StoredInsight> {
   const path = `/api/projects/${project_id}/insights/${insight.id}/`
   const saved = await call<StoredInsight>('PATCH', path, { body: fields })
-  queryClient.setQueryData(['insight', project_id, saved.short_id], saved)
+  keepSaved(project_id, saved)
   return saved
+}
+
+/** Pages that list insights ask for them again. */
+function keepSaved(project_id: number, saved: StoredInsight): void {
+  queryClient.setQueryData(['insight', project_id, saved.short_id], saved)
+  void queryClient.invalidateQueries({ queryKey: ['boards', project_id] })
 }
 
 export type ChartAnnotation = {

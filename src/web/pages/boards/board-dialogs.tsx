@@ -1,13 +1,8 @@
 /** The dialogs of a board: another insight, a text, its name. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import {
-  type Board,
-  type BoardInsight,
-  type BoardTile,
-  changeBoards,
-  useSavedInsights,
-} from '../../api/boards.ts'
+import { type Board, type BoardTile, changeBoards, useSavedInsights } from '../../api/boards.ts'
+import type { StoredInsight } from '../../api/insights.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
 import { formatAgo } from '../../parts/format.ts'
@@ -26,7 +21,7 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
   const { id } = useProject()
   const [error, setError] = useState<unknown>(null)
   const present = new Set(board.tiles.flatMap(({ insight }) => insight?.id ?? []))
-  const add = async (insight: BoardInsight): Promise<void> => {
+  const add = async (insight: StoredInsight): Promise<void> => {
     try {
       const dashboards = [...insight.dashboards, board.id]
       await changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { dashboards }])

@@ -1,13 +1,8 @@
 /** Changes of a board. Each is stored at once; a removal offers an undo. */
 import { useLocation } from 'wouter-preact'
-import {
-  type Board,
-  type BoardInsight,
-  type BoardTile,
-  changeBoards,
-  showTiles,
-} from '../../api/boards.ts'
+import { type Board, type BoardTile, changeBoards, showTiles } from '../../api/boards.ts'
 import { call } from '../../api/calls/call.ts'
+import type { StoredInsight } from '../../api/insights.ts'
 import { errorText } from '../../parts/notes/error-note.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -55,7 +50,7 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
       } else {
         const at = `insights/${insight.id}/`
         // The other boards as they are now: it may have been put on another one since.
-        const { dashboards } = await call<BoardInsight>('GET', `${api}/${at}`)
+        const { dashboards } = await call<StoredInsight>('GET', `${api}/${at}`)
         await changeBoards(project.id, 'PATCH', [at, { dashboards: [...dashboards, id] }])
       }
       const now = await call<Board>('GET', `${api}/${path}`)

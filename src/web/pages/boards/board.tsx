@@ -21,16 +21,16 @@ import { orderTiles } from './layout.ts'
 
 /** The dialogs are loaded when they are opened: the page has little room. */
 const dialogs = () => import('./board-dialogs.tsx')
-const AddInsight = lazyPage(() => dialogs().then((all) => all.AddInsight), { is_part: true })
-const Rename = lazyPage(() => dialogs().then((all) => all.Rename), { is_part: true })
-const TextDialog = lazyPage(() => dialogs().then((all) => all.TextDialog), { is_part: true })
+const AddInsight = lazyPage(() => dialogs().then((all) => all.AddInsight), { is_dialog: true })
+const Rename = lazyPage(() => dialogs().then((all) => all.Rename), { is_dialog: true })
+const TextDialog = lazyPage(() => dialogs().then((all) => all.TextDialog), { is_dialog: true })
 const SubscribeDialog = lazyPage(
   () => import('./subscribe-dialog.tsx').then(({ SubscribeDialog: Dialog }) => Dialog),
-  { is_part: true },
+  { is_dialog: true },
 )
 const ShareDialog = lazyPage(
   () => import('./share-dialog.tsx').then(({ ShareDialog: Dialog }) => Dialog),
-  { is_part: true },
+  { is_dialog: true },
 )
 
 /** `?from=own`: each insight keeps its own range. */

@@ -3,25 +3,22 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { type BoardInsight, changeBoards } from '../../api/boards.ts'
 import { type ApiError, call } from '../../api/calls/call.ts'
 import { useSettled } from '../../api/definitions.ts'
-import { TextField } from '../../parts/fields/field.tsx'
+import type { StoredInsight } from '../../api/insights.ts'
 import { formatAgo } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { errorText } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Menu } from '../../parts/overlays/menu.tsx'
-import { showToast } from '../../parts/overlays/toast.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { useMayEdit, useProject } from '../../state/project.tsx'
 import { insightKind } from '../explore/insight-kind.ts'
-import { FormDialog } from './board-dialogs.tsx'
 import style from './boards.module.css'
+import { deleteInsight, RenameInsight } from './insight-actions.tsx'
 import { insightName } from './tile.tsx'
 
-type InsightListPage = { readonly next: string | null; readonly results: readonly BoardInsight[] }
+type InsightListPage = { readonly next: string | null; readonly results: readonly StoredInsight[] }
 
 const PAGE_SIZE = 50
 
@@ -51,7 +48,7 @@ function useInsightPages(search: string) {
 /** Draws the list. */
 export function InsightList({ search }: { readonly search: string }): VNode {
   const list = useInsightPages(search)
-  const [renamed, setRenamed] = useState<BoardInsight | null>(null)
+  const [renamed, setRenamed] = useState<StoredInsight | null>(null)
   const insights = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
     <>
@@ -81,33 +78,17 @@ export function InsightList({ search }: { readonly search: string }): VNode {
         )}
       </Loaded>
       <ShowMore list={list} text="Show more" />
-      {renamed !== null && <Rename insight={renamed} onClose={() => setRenamed(null)} />}
+      {renamed !== null && <RenameInsight insight={renamed} onClose={() => setRenamed(null)} />}
     </>
   )
 }
 
-type InsightItemProps = { readonly insight: BoardInsight; readonly onRename: () => void }
+type InsightItemProps = { readonly insight: StoredInsight; readonly onRename: () => void }
 
 function InsightItem({ insight, onRename }: InsightItemProps): VNode {
   const { id } = useProject()
   const may_edit = useMayEdit('insight')
   const name = insightName(insight)
-  const send = async (deleted: boolean): Promise<boolean> => {
-    try {
-      await changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { deleted }])
-      return true
-    } catch (error) {
-      showToast({ text: errorText(error) })
-      return false
-    }
-  }
-  const remove = async (): Promise<void> => {
-    if (!(await send(true))) return
-    showToast({
-      text: 'The insight is deleted',
-      action: { text: 'Undo', run: () => void send(false) },
-    })
-  }
   return (
     <li class={style.item}>
       <Link href={`/insights/${insight.short_id}`}>
@@ -127,7 +108,12 @@ function InsightItem({ insight, onRename }: InsightItemProps): VNode {
           label={`Actions of ${name}`}
           items={[
             { text: 'Rename', onSelect: onRename },
-            { text: 'Delete', icon: 'trash', is_danger: true, onSelect: () => void remove() },
+            {
+              text: 'Delete',
+              icon: 'trash',
+              is_danger: true,
+              onSelect: () => void deleteInsight(id, insight),
+            },
           ]}
         />
       )}
@@ -137,20 +123,3 @@ function InsightItem({ insight, onRename }: InsightItemProps): VNode {
 
 const boardsText = (count: number): string | null =>
   count === 0 ? null : count === 1 ? 'on a board' : `on ${count} boards`
-
-type RenameProps = { readonly insight: BoardInsight; readonly onClose: () => void }
-
-function Rename({ insight, onClose }: RenameProps): VNode {
-  const { id } = useProject()
-  const [name, setName] = useState(insight.name ?? '')
-  return (
-    <FormDialog
-      title="Rename the insight"
-      action="Rename"
-      onClose={onClose}
-      onSubmit={() => changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { name }])}
-    >
-      <TextField label="Name" value={name} onInput={setName} required maxLength={400} />
-    </FormDialog>
-  )
-}

@@ -23,7 +23,7 @@ const InsightList = lazyPage(
 )
 
 const NewBoard = lazyPage(() => import('./new-board.tsx').then(({ NewBoard: Dialog }) => Dialog), {
-  is_part: true,
+  is_dialog: true,
 })
 
 /** The page. */

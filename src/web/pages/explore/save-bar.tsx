@@ -3,11 +3,13 @@ import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
+import { lazyPage } from '../../lazy-page.tsx'
 import { Button } from '../../parts/button.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
 import { changeErrorText, ErrorNote, isWorthRetry } from '../../parts/notes/error-note.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
+import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useKeys } from '../../state/keys.ts'
@@ -15,6 +17,13 @@ import { useMayEdit, useProject } from '../../state/project.tsx'
 import { derivedName } from './derived-name.ts'
 import style from './page.module.css'
 import { type ExploreQuestion, wrapQuestion } from './question.ts'
+
+/** Loaded when they are used: the page has little room. */
+const actions = () => import('../boards/insight-actions.tsx')
+const AddToBoard = lazyPage(() => actions().then((all) => all.AddToBoard), { is_dialog: true })
+const RenameInsight = lazyPage(() => actions().then((all) => all.RenameInsight), {
+  is_dialog: true,
+})
 
 /** The button that saves a new insight, and its dialog. */
 export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode | null {
@@ -106,6 +115,7 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
             Save
           </Button>
         )}
+        <InsightMenu insight={insight} />
       </PageHead>
       {error !== null && (
         <div class={style.refused}>
@@ -115,6 +125,43 @@ export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode 
           />
         </div>
       )}
+    </>
+  )
+}
+
+function InsightMenu({ insight }: { readonly insight: StoredInsight }): VNode | null {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const [dialog, setDialog] = useState<'add' | 'rename' | null>(null)
+  const may_add = useMayEdit('dashboard')
+  if (!useMayEdit('insight')) return null
+  const Opened = dialog === 'add' ? AddToBoard : RenameInsight
+  const remove = async (): Promise<void> => {
+    const { deleteInsight } = await actions()
+    // First, since the page of a deleted insight would ask for it once more.
+    navigate('/boards?show=insights')
+    await deleteInsight(id, insight)
+  }
+  return (
+    <>
+      <Menu
+        label="Actions of the insight"
+        items={[
+          ...(may_add
+            ? [
+                {
+                  text: 'Add to a board',
+                  icon: 'boards',
+                  onSelect: () => setDialog('add'),
+                } as const,
+              ]
+            : []),
+          { text: 'Rename', onSelect: () => setDialog('rename') },
+          null,
+          { text: 'Delete', icon: 'trash', is_danger: true, onSelect: () => void remove() },
+        ]}
+      />
+      {dialog !== null && <Opened insight={insight} onClose={() => setDialog(null)} />}
     </>
   )
 }

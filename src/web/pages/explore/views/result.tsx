@@ -9,7 +9,6 @@ import { lazyPage } from '../../../lazy-page.tsx'
 import { AnswerAge } from '../../../parts/answer/answer-age.tsx'
 import { AnswerMenu } from '../../../parts/answer/answer-menu.tsx'
 import type { ClickedNumber } from '../../../parts/answer/clicked-number.ts'
-import { WhoDialog } from '../../../parts/answer/who-dialog.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Choice, Toggle } from '../../../parts/fields/choice.tsx'
 import { DATE_PRESETS, DateRange } from '../../../parts/fields/date-range.tsx'
@@ -33,7 +32,13 @@ import { KIND_VIEWS } from './views.ts'
 /** Few readers write notes: the dialog is loaded when it is opened. */
 const NoteDialog = lazyPage(
   () => import('../note-dialog.tsx').then(({ NoteDialog: Dialog }) => Dialog),
-  { is_part: true },
+  { is_dialog: true },
+)
+
+/** Loaded at the first click on a number: the page has little room. */
+const WhoDialog = lazyPage(
+  () => import('../../../parts/answer/who-dialog.tsx').then(({ WhoDialog: Dialog }) => Dialog),
+  { is_dialog: true },
 )
 
 const LOOKS = [
