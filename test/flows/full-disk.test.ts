@@ -14,7 +14,14 @@ import { join } from 'node:path'
 import { run as tidemark } from '../cli/command.ts'
 import { limitTests, longTestIf } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
-import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from './processes/server.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  PERSONAL_API_KEY,
+  type Server,
+  serverLog,
+  startServer,
+} from './processes/server.ts'
 
 limitTests(180_000)
 
@@ -131,6 +138,34 @@ test.skipIf(!canMount)(
     const after = 5001 + stored
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[after, after]])
     expect(await server.stop()).toBe(0)
+  },
+)
+
+test.skipIf(!canMount)(
+  'a server stops in order on a full disk, with answers in its cache',
+  async () => {
+    const filled = join(disk, 'filled')
+    await begin(filled)
+    const server = await start({}, filled)
+    expect((await capture(server.url)).status).toBe(200)
+    expect((await askHogQL(server.url, COUNT)).results).toEqual([[1, 1]])
+    const endless =
+      'select sum(cityHash64(a.number + b.number)) from numbers(1000000) as a cross join numbers(1000000) as b'
+    const started = await fetch(`${server.url}/api/projects/1/query/`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${PERSONAL_API_KEY}`,
+      },
+      body: JSON.stringify({ query: { kind: 'HogQLQuery', query: endless }, refresh: 'async' }),
+    })
+    expect(started.status).toBe(200)
+    const empty = fill(0)
+    expect(await server.stop()).toBe(0)
+    empty()
+    const again = await start({}, filled)
+    expect((await askHogQL(again.url, COUNT)).results).toEqual([[1, 1]])
+    expect(await again.stop()).toBe(0)
   },
 )
 

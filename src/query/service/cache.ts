@@ -7,16 +7,29 @@ import { CACHE_MIGRATIONS } from '../../storage/sqlite/sql-files.ts'
 import { migrate } from '../../storage/sqlite/sqlite.ts'
 import type { AnswerTimes } from './refresh.ts'
 
+/** SQLite's name of a database without a file. */
+const IN_MEMORY = ':memory:'
 const SUFFIXES = ['', '-wal', '-shm'] as const
 
-/** Opens cache.db in the data folder; a file that is damaged, or newer than this executable, is replaced by an empty one. */
-export function openCacheDB(data_dir: string): Database {
+/**
+ * Opens cache.db in the data folder; a file that is damaged, or newer than this executable, is replaced by an empty one.
+ * Where there can be none, as on a full disk, the database is in memory: no server stops for want of a cache.
+ */
+export function openCacheDB(
+  data_dir: string,
+  onFault: (error: unknown) => void = () => undefined,
+): Database {
   const path = join(data_dir, 'cache.db')
   try {
     return openMigrated(path)
   } catch {
-    for (const suffix of SUFFIXES) rmSync(path + suffix, { force: true })
-    return openMigrated(path)
+    try {
+      for (const suffix of SUFFIXES) rmSync(path + suffix, { force: true })
+      return openMigrated(path)
+    } catch (error) {
+      onFault(error)
+      return openMigrated(IN_MEMORY)
+    }
   }
 }
 
@@ -92,7 +105,6 @@ export class AnswerCache {
       'select last_refresh_ms, ends_at_ms from answers where cache_key = ? and project_id = ?',
     )
     this.#byte_count = this.#countBytes()
-    this.#evict()
   }
 
   /** Size and number of all answers. */

@@ -102,6 +102,8 @@ type RunningQuery = {
   readonly elapsed_ms: number
 }
 
+const NO_CACHE = 'cache.db cannot be opened: answers are kept in memory until the next start'
+
 /** A refusal repeats an unknown id up to this length. */
 const SHOWN_ID_LENGTH_MAX = 100
 
@@ -125,10 +127,10 @@ export class QueryService {
     this.#timings = timings
     this.#log = log
     this.#now = now
-    this.#db = openCacheDB(data_dir)
+    this.#db = openCacheDB(data_dir, (err) => log.error({ err }, NO_CACHE))
     this.#cache = new AnswerCache(this.#db, settings.cache_bytes_max)
     this.#statuses = new StatusStore(this.#db, settings.cache_bytes_max)
-    this.#statuses.restart(this.#now().getTime())
+    this.#tryCache(() => this.#statuses.restart(this.#now().getTime()))
     this.#scheduler = new Scheduler(settings, now)
     const limits = { timeout_ms: settings.timeout_ms, is_patient: true }
     this.#slow = new SlowQueries(settings, log, (query) => engine.ask(query, limits))
@@ -257,8 +259,8 @@ export class QueryService {
     if (this.#is_closed) return
     this.#tryCache(() => this.#cache.write())
     this.#tryCache(() => this.#cache.flush())
+    this.#tryCache(() => this.#statuses.restart(this.#now().getTime()))
     this.#is_closed = true
-    this.#statuses.restart(this.#now().getTime())
     this.#db.close()
   }
 

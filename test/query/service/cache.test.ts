@@ -1,6 +1,6 @@
 /** The cache: what is kept, for how long, and for whom. */
 import { describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
@@ -257,5 +257,17 @@ describe('the cache', () => {
     db.close()
     expect(new AnswerCache(openCacheDB(folder.path), KIB).state.answers).toBe(0)
     expect(readdirSync(folder.path)).toContain('cache.db')
+  })
+
+  test('is in memory where there can be no file', () => {
+    using folder = new Folder()
+    mkdirSync(join(folder.path, 'cache.db', 'something'), { recursive: true })
+    const faults: unknown[] = []
+    const db = openCacheDB(folder.path, (error) => faults.push(error))
+    const cache = new AnswerCache(db, 80 * KIB)
+    cache.put(1, 'a', answer('x'), 1)
+    expect(ageIn(cache, 1, 'a')).toBe(1)
+    expect(faults).toEqual([expect.any(Error)])
+    db.close()
   })
 })
