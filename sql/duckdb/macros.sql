@@ -9,7 +9,7 @@ create or replace macro ch_throw_if(condition, message) as case when condition::
 -- arithmetic
 
 create or replace macro ch_divide(a, b) as (a::double / b::double);
-create or replace macro ch_real(x) as case when isnan((x)::double) then null else x end;
+create or replace macro ch_real(x) as case when typeof(x) = 'BIGINT' then x when isnan((x)::double) then null else x end;
 create or replace macro ch_intdiv(a, b) as trunc(a / nullif(b, 0))::bigint;
 create or replace macro ch_intdivorzero(a, b) as case when b = 0 then 0 else trunc(a / b)::bigint end;
 create or replace macro ch_ln(x) as case when x > 0 then ln(x) when x = 0 then '-inf'::double when x is null then null else 'nan'::double end;

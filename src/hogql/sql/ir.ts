@@ -60,6 +60,8 @@ export type Property = {
   readonly type: Type
   /** A number that may be read as BIGINT: what reads it answers the same for both types. */
   readonly may_be_whole?: true
+  /** NaN, which JSON has only as a text, is read as NULL. */
+  readonly is_real?: true
 }
 /** The instant whose local time in the type's zone is `local`. GROUP BY uses `local` itself. */
 export type InstantExpr = {

@@ -42,7 +42,7 @@ LIMIT $4::BIGINT
 select count() from events where properties.o.k.n = 5
 SELECT count(*) AS c1
 FROM events_of($1::BIGINT) AS t1
-WHERE (ch_float(json_extract_string(t1."properties", $2::VARCHAR)) = $3::BIGINT)
+WHERE (ch_real(ch_float(json_extract_string(t1."properties", $2::VARCHAR))) = $3::BIGINT)
 LIMIT $4::BIGINT
 -- [["1"]]
 

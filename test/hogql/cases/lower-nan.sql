@@ -44,9 +44,9 @@ LIMIT $6::BIGINT
 select properties.price as p from events where p > 5 order by p desc
 SELECT (try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) AS c1
 FROM events_of($2::BIGINT) AS t1
-WHERE ((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $3::BIGINT)
-ORDER BY 1 DESC
-LIMIT $4::BIGINT
+WHERE (((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $3::BIGINT) AND ((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $4::DOUBLE))
+ORDER BY ch_real((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0)) DESC
+LIMIT $5::BIGINT
 -- [[20],[10],[7.5]]
 
 -- windows go by numbers

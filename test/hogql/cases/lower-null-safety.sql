@@ -35,8 +35,8 @@ LIMIT $4::BIGINT
 select count() from events where not (properties.price > 8)
 SELECT count(*) AS c1
 FROM events_of($1::BIGINT) AS t1
-WHERE (NOT coalesce(((try_cast(json_extract_string(t1."properties", $2::VARCHAR) AS DOUBLE) + 0.0) > $3::BIGINT), false))
-LIMIT $4::BIGINT
+WHERE (NOT (coalesce(((try_cast(json_extract_string(t1."properties", $2::VARCHAR) AS DOUBLE) + 0.0) > $3::BIGINT), false) AND coalesce(((try_cast(json_extract_string(t1."properties", $2::VARCHAR) AS DOUBLE) + 0.0) <= $4::DOUBLE), false)))
+LIMIT $5::BIGINT
 -- [["3"]]
 
 -- LIKE of NULL is false where it is seen
@@ -90,9 +90,9 @@ LIMIT $3::BIGINT
 
 -- conditions of -If are filters
 select countIf(properties.price > 8), sumIf(properties.price, properties.paid = true) from events
-SELECT count(*) FILTER (WHERE ((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT)) AS c1, sum((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0)) FILTER (WHERE (CASE json_extract_string(t1."properties", $3::VARCHAR) WHEN 'true' THEN true WHEN 'false' THEN false END = TRUE)) AS c2
-FROM events_of($4::BIGINT) AS t1
-LIMIT $5::BIGINT
+SELECT count(*) FILTER (WHERE (((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT) AND ((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $3::DOUBLE))) AS c1, sum((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0)) FILTER (WHERE (CASE json_extract_string(t1."properties", $4::VARCHAR) WHEN 'true' THEN true WHEN 'false' THEN false END = TRUE)) AS c2
+FROM events_of($5::BIGINT) AS t1
+LIMIT $6::BIGINT
 -- [["2",10]]
 
 -- columns that cannot be NULL are compared plainly
@@ -113,10 +113,10 @@ LIMIT $3::BIGINT
 
 -- the group of a comparison is spelled alike everywhere
 select properties.price > 8 as dear, count() from events group by dear having dear = 1 order by dear
-SELECT (coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false))::UTINYINT AS c1, count(*) AS c2
-FROM events_of($3::BIGINT) AS t1
-GROUP BY coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false)
-HAVING ((coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false))::BIGINT = $4::BIGINT)
-ORDER BY coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false)
-LIMIT $5::BIGINT
+SELECT ((coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false) AND coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $3::DOUBLE), false)))::UTINYINT AS c1, count(*) AS c2
+FROM events_of($4::BIGINT) AS t1
+GROUP BY (coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false) AND coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $3::DOUBLE), false))
+HAVING (((coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false) AND coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $3::DOUBLE), false)))::BIGINT = $5::BIGINT)
+ORDER BY (coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT), false) AND coalesce(((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $3::DOUBLE), false))
+LIMIT $6::BIGINT
 -- [[1,"2"]]

@@ -182,3 +182,30 @@ describe('any batch', () => {
     )
   })
 })
+
+test('a number that is the text NaN is neither more nor less than any other', async () => {
+  const history = await open(
+    [10, 'NaN', 'inf', 3, null].map((value) => ({ value, day: 2, session: null, person: 'ann' })),
+  )
+  const countOf = async (operator: string): Promise<number | undefined> => {
+    const properties = [{ key: 'value', type: 'event', operator, value: 5 }]
+    const query = { kind: 'TrendsQuery', series, dateRange, properties }
+    const [line] = await results<readonly Line[]>(history, query)
+    return line?.count
+  }
+  const counts = await Promise.all(['gt', 'gte', 'lt', 'lte'].map(countOf))
+  expect(counts).toEqual([2, 2, 1, 1])
+  const text = `
+    select countIf(properties.value > 5), countIf(5 <= properties.value), countIf(not properties.value > 5),
+      countIf(properties.value + 1 > 5), toString(max(toFloat(properties.value))), min(properties.value), median(properties.value)
+    from events where event = 'seen'`
+  expect(await results<unknown>(history, { kind: 'HogQLQuery', query: text })).toEqual([
+    [2, 2, 3, 2, 'inf', 3, 10],
+  ])
+  const sorted = `select toString(properties.value) from events where event = 'seen' order by properties.value desc limit 3`
+  expect(await results<unknown>(history, { kind: 'HogQLQuery', query: sorted })).toEqual([
+    ['inf'],
+    ['10'],
+    ['3'],
+  ])
+})

@@ -7,8 +7,8 @@
  */
 
 import type { Apply, ColumnExpr, OrderBy, ResolvedExpr } from '../../sql/ir.ts'
-import { sql } from '../../sql/sql-fragments.ts'
-import { isText, withNull } from '../../types/types.ts'
+import { applyFragment, bind, sql } from '../../sql/sql-fragments.ts'
+import { FLOAT64, isText, withNull } from '../../types/types.ts'
 import { mapStatement, type Pass } from '../walk.ts'
 
 /** Maps NaN to NULL in comparisons, order keys and aggregates, where an operand may be NaN. */
@@ -46,10 +46,13 @@ function lowerCall(call: Apply): ResolvedExpr {
   if (left === undefined || !call.args.some(mayBeNan)) return call
   const sides = Object.hasOwn(COMPARED, call.name) ? COMPARED[call.name] : undefined
   if (sides !== undefined)
-    return {
+    return boundProperty({
       ...call,
-      args: [nanToNull(left), ...call.args.slice(1).map(sides === 'both' ? nanToNull : keepExpr)],
-    }
+      args: [
+        comparedWith(left),
+        ...call.args.slice(1).map(sides === 'both' ? comparedWith : keepExpr),
+      ],
+    })
   if (call.aggregate === null) return call
   if (EXTREMES.has(call.name) && mayBeNan(left)) return extreme(call, left)
   // The type does not change: the result over no rows stays the same.
@@ -65,8 +68,47 @@ function lowerCall(call: Apply): ResolvedExpr {
 
 const keepExpr = (expr: ResolvedExpr): ResolvedExpr => expr
 
-/** NaN only when all values are NaN. */
+const comparedWith = (expr: ResolvedExpr): ResolvedExpr =>
+  isPropertyNumber(expr) ? expr : nanToNull(expr)
+
+/** The argument of a comparison that NaN, the engine's greatest number, would pass. */
+const GREATER: Readonly<Record<string, 0 | 1>> = {
+  greater: 0,
+  greaterOrEquals: 0,
+  less: 1,
+  lessOrEquals: 1,
+}
+
+/**
+ * A property that must be greater must also be at most infinite, a second bound that the scan of a file takes like the
+ * first: `ch_real` around the property would keep both from it.
+ */
+function boundProperty(call: Apply): Apply {
+  const position = Object.hasOwn(GREATER, call.name) ? GREATER[call.name] : undefined
+  const greater = position === undefined ? undefined : call.args[position]
+  if (greater === undefined || !isPropertyNumber(greater)) return call
+  const { type } = call
+  const bound =
+    position === 0
+      ? applyFragment('lessOrEquals', [greater, INFINITE], type)
+      : applyFragment('greaterOrEquals', [INFINITE, greater], type)
+  return applyFragment('and', [call, bound], type)
+}
+
+const INFINITE = bind(Number.POSITIVE_INFINITY, FLOAT64)
+
+/** A property that is a number, converted or not. JSON has no NaN, but the property may be its text. */
+function isPropertyNumber(expr: ResolvedExpr): boolean {
+  if (expr.kind === 'apply' && FLOAT_CASTS.has(expr.name)) return expr.args.some(isPropertyNumber)
+  return expr.kind === 'property' && expr.type.kind === 'float'
+}
+
+/** NaN only when all values are NaN; NULL then of a property. NaN is never the least. */
 function extreme(call: Apply, value: ResolvedExpr): ResolvedExpr {
+  if (isPropertyNumber(value))
+    return call.name.startsWith('min')
+      ? call
+      : { ...call, args: [nanToNull(value), ...call.args.slice(1)] }
   const call_without_nan: Apply = {
     ...call,
     args: [nanToNull(value), ...call.args.slice(1)],
@@ -76,7 +118,11 @@ function extreme(call: Apply, value: ResolvedExpr): ResolvedExpr {
 }
 
 function nanToNull(expr: ResolvedExpr): ResolvedExpr {
-  return mayBeNan(expr) ? sql`ch_real(${expr})`(withNull(expr.type)) : expr
+  if (!mayBeNan(expr)) return expr
+  if (expr.kind === 'property') return { ...expr, is_real: true }
+  if (expr.kind === 'apply' && isPropertyNumber(expr))
+    return { ...expr, args: expr.args.map(nanToNull) }
+  return sql`ch_real(${expr})`(withNull(expr.type))
 }
 
 /** Ascending order needs no change: numbers, NaN, NULL. */
@@ -110,17 +156,21 @@ const NAN_FREE: ReadonlySet<string> = new Set([
 /** Functions that return no NaN for numbers, but for texts, as `toFloat('nan')`. */
 const FLOAT_CASTS: ReadonlySet<string> = new Set(['toFloat', 'toFloat64'])
 
-/** Whether a float may be NaN. JSON contains none, so properties are not. */
+/** Whether a float may be NaN. */
 function mayBeNan(expr: ResolvedExpr): boolean {
   if (expr.type.kind !== 'float') return false
-  if (expr.kind === 'property') return false
   if (expr.kind === 'value') return Number.isNaN(expr.value)
   if (expr.kind === 'column') return !isPhysical(expr)
-  // A fragment here is text that another pass reads as a number: a property.
-  if (expr.kind === 'fragment') return expr.args.some(mayBeNan)
+  // A fragment here is text that another pass reads as a number.
+  if (expr.kind === 'fragment') return expr.args.some(isOfNan)
   if (expr.kind !== 'apply') return true
-  if (FLOAT_CASTS.has(expr.name)) return expr.args.some((arg) => isText(arg.type) || mayBeNan(arg))
+  if (FLOAT_CASTS.has(expr.name)) return expr.args.some(isOfNan)
   return NAN_FREE.has(expr.name) ? expr.args.some(mayBeNan) : !isDivisionByConstant(expr)
+}
+
+/** Whether a conversion to a float may give NaN. */
+function isOfNan(converted: ResolvedExpr): boolean {
+  return isText(converted.type) || mayBeNan(converted)
 }
 
 /** A column of the engine's relations, not of a sub-select. */

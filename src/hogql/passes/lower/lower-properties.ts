@@ -27,10 +27,13 @@ export const lowerProperties: Pass = (statement, context) =>
   })
 
 function readTyped(property: Property, context: CompileContext): ResolvedExpr {
-  const { type } = property
+  const { is_real = false, type } = property
   const { float, bool, text } = readsOf(property, context)
-  // As in property columns (storage/files/property-columns.ts): -0 is 0.
-  if (type.kind === 'float') return float ?? sql`(try_cast(${text} AS DOUBLE) + 0.0)`(type)
+  if (type.kind === 'float') {
+    // As in property columns (storage/files/property-columns.ts): -0 is 0.
+    const number = float ?? sql`(try_cast(${text} AS DOUBLE) + 0.0)`(type)
+    return is_real ? sql`ch_real(${number})`(type) : number
+  }
   if (type.kind === 'bool')
     return bool ?? sql`CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`(type)
   return type.kind === 'datetime' ? asInstant(text, type.timezone, context) : text

@@ -71,7 +71,14 @@ function compareWhole(expr: ResolvedExpr): ResolvedExpr {
     return mapChildren(expr, compareWhole, keepQuery)
   const [number, constant] = expr.args
   if (number === undefined || !isNumber(number) || constant?.kind !== 'value') return expr
+  if (constant.value === Number.POSITIVE_INFINITY) return orWhole(expr, markWhole(number))
   return { ...expr, args: [markWhole(number), wholeConstant(constant)] }
+}
+
+/** The bound that excludes NaN (`lower-nan.ts`): the engine drops it where it reads integers, and with it their conversion. */
+function orWhole(bound: Apply, number: Property): ResolvedExpr {
+  const call = { ...bound, args: [number, ...bound.args.slice(1)] }
+  return sql`(typeof(${number}) = 'BIGINT' OR ${call})`(bound.type)
 }
 
 /** A whole constant as an integer: beside a DOUBLE, every integer would be converted. */
