@@ -41,6 +41,8 @@ const members = {
   start_date: SentMoment,
   end_date: SentMoment,
   parameters: t.Optional(t.Nullable(AnyObject)),
+  /** Settings of the flag, `{ filters: { multivariate, groups, … } }`; one that was answered is ignored. */
+  feature_flag: t.Optional(t.Nullable(AnyObject)),
   filters: t.Optional(t.Nullable(AnyObject)),
   metrics: t.Optional(t.Nullable(AnyList)),
   secondary_metrics: t.Optional(t.Nullable(AnyList)),

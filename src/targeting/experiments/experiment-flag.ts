@@ -247,10 +247,12 @@ function followExperiment(
   const settings = isObject(parameters) ? parameters : {}
   const variants = variantsIn(parameters)
   const share = settings['rollout_percentage']
+  const payloads = settings['feature_flag_payloads']
   const [first, ...others] = findSets(filters)
   return {
     ...filters,
     ...(variants === null ? {} : { multivariate: { variants } }),
+    ...(isObject(payloads) ? { payloads } : {}),
     ...(typeof share === 'number' && isObject(first)
       ? { groups: [{ ...first, rollout_percentage: share }, ...others] }
       : {}),

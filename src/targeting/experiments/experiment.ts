@@ -1,6 +1,8 @@
 /** Experiments: a flag with variants, a time range, and metrics that compare the variants. */
 import { and, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
+import { isObject } from '../../json.ts'
+import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { readOneByOne } from '../../threads/sliced-json.ts'
 import { createFlag, findFlagByKey, getFlag } from '../flags/flag.ts'
@@ -37,6 +39,8 @@ export type ExperimentChanges = Partial<
 > & {
   /** Links to saved metrics. */
   readonly saved_metrics?: readonly MetricLinkRequest[]
+  /** Parameters of the flag; those that are not named stay. */
+  readonly flag_parameters?: object
   /** Lets the flag follow parameters after the start too. */
   readonly moves_flag?: boolean
 }
@@ -51,11 +55,17 @@ export function createExperiment(
   now: Date,
 ): Experiment {
   const { control, project, user_id } = editor
-  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...members } = wanted
+  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...rest } = wanted
+  const { flag_parameters, ...others } = rest
+  const parameters = withParameters(others.parameters, flag_parameters)
+  const members = parameters === undefined ? others : { ...others, parameters }
   const is_on = members.start_date instanceof Date
   return control.transaction(() => {
     const present = findFlagByKey(control, project.id, feature_flag_key)
     if (present !== null) requireFit(present)
+    if (present !== null && flag_parameters !== undefined) {
+      throw refused('The feature flag exists: it keeps its settings.', 'feature_flag')
+    }
     const flag =
       present ??
       explainFlagRefusal(() =>
@@ -104,12 +114,13 @@ export function updateExperiment(
   now: Date,
 ): Experiment {
   const { control, project } = editor
-  const { saved_metrics, moves_flag = false, ...members } = changes
+  const { saved_metrics, moves_flag = false, flag_parameters, ...members } = changes
+  const sent = withParameters(members.parameters, flag_parameters)
   const flag = getFlag(control, project.id, before.feature_flag_id)
   const has_begun = before.start_date !== null
   const begins = !has_begun && members.start_date instanceof Date
   if (begins) requireFit(flag)
-  if (has_begun) requireSameKeys(flag, members.parameters)
+  if (has_begun) requireSameKeys(flag, sent)
   if (has_begun && members.holdout_id !== undefined && members.holdout_id !== before.holdout_id) {
     throw refused("Can't update holdout on running Experiment", 'holdout_id')
   }
@@ -118,12 +129,15 @@ export function updateExperiment(
   }
   return control.transaction(() => {
     if (!has_begun || moves_flag) {
-      syncExperimentFlag(editor, { id: before.id, flag }, { ...members, is_on: begins }, now)
+      const request = { ...members, parameters: sent, is_on: begins }
+      syncExperimentFlag(editor, { id: before.id, flag }, request, now)
     }
     const shared_before = linkedMetrics(control, before)
     if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
-    const changed = { ...before, ...members, updated_at: now }
-    if (members.parameters !== undefined || members.stats_config !== undefined) {
+    const stored = members.parameters ?? before.parameters
+    const parameters = withParameters(stored, flag_parameters) ?? stored
+    const changed = { ...before, ...members, parameters, updated_at: now }
+    if (sent !== undefined || members.stats_config !== undefined) {
       requireComparable(changed, getFlag(control, project.id, flag.id))
     }
     const is_arranged = ORDERING_MEMBERS.some((name) => Object.hasOwn(changes, name))
@@ -135,6 +149,15 @@ export function updateExperiment(
     recordEdit(control, editor, edit, now)
     return experiment
   })
+}
+
+/** The parameters with those of the flag; undefined where neither was sent. */
+function withParameters(
+  parameters: Json | undefined,
+  flag_parameters: object | undefined,
+): Json | undefined {
+  if (flag_parameters === undefined) return parameters
+  return { ...(isObject(parameters) ? parameters : {}), ...flag_parameters }
 }
 
 /** Members whose change requires metrics to be ordered again. */

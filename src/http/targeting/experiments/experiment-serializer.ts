@@ -24,6 +24,7 @@ import { sentMembers } from '../../bodies/sent-members.ts'
 import { parseTimestamp } from '../../bodies/timestamps.ts'
 import { authorFinder } from '../../callers/authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
+import { flagParameters } from './experiment-flag-settings.ts'
 
 /** The most metrics of one kind; each is a query. */
 export const METRICS_MAX = 50
@@ -116,6 +117,7 @@ export function readExperimentChanges(
     start_date: parseTimestamp(body.start_date, 'start_date'),
     end_date: parseTimestamp(body.end_date, 'end_date'),
     parameters: parametersIn(body.parameters ?? undefined),
+    flag_parameters: parametersIn(flagParameters(body.feature_flag)),
     filters: body.filters ?? undefined,
     metrics: body.metrics ?? undefined,
     secondary_metrics: secondary,

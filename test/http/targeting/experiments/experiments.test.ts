@@ -65,6 +65,64 @@ describe('an experiment', () => {
     expect((await manage(world, 'PATCH', path, { deleted: true })).body['deleted']).toBe(true)
   })
 
+  test('takes the settings of its flag in the shape of the flag, as newer clients send them', async () => {
+    const three = ['control', 'a', 'b'].map((key, index) => ({
+      key,
+      rollout_percentage: index === 0 ? 50 : 25,
+    }))
+    const groups = [{ properties: [], rollout_percentage: 40 }]
+    const payloads = { a: '1' }
+    const made = await create({
+      name: 'Three',
+      feature_flag_key: 'three',
+      parameters: { minimum_detectable_effect: 5 },
+      feature_flag: { filters: { multivariate: { variants: three }, groups, payloads } },
+    })
+    expect(made.body).toMatchObject({
+      parameters: { minimum_detectable_effect: 5, feature_flag_variants: three },
+      feature_flag: { filters: { multivariate: { variants: three }, groups, payloads } },
+    })
+    const path = `${EXPERIMENTS}${String(made.body['id'])}/`
+    // Another hand changes the flag meanwhile; the settings that a change does not name stay.
+    const { id } = made.body['feature_flag'] as { readonly id: number }
+    const shifted = three.map((variant) => ({
+      ...variant,
+      rollout_percentage: variant.key === 'b' ? 100 : 0,
+    }))
+    await manage(world, 'PATCH', `/api/projects/1/feature_flags/${id}/`, {
+      filters: { multivariate: { variants: shifted }, groups, payloads },
+    })
+    const wider = await manage(world, 'PATCH', path, {
+      feature_flag: { filters: { groups: [{ rollout_percentage: 80 }] } },
+    })
+    expect(wider.body).toMatchObject({
+      parameters: { minimum_detectable_effect: 5, rollout_percentage: 80 },
+      feature_flag: {
+        filters: {
+          multivariate: { variants: shifted },
+          groups: [{ properties: [], rollout_percentage: 80 }],
+          payloads,
+        },
+      },
+    })
+    // The flag of an answer, sent back, sets nothing.
+    const echoed = { ...(wider.body['feature_flag'] as object), filters: { groups: [] } }
+    const same = await manage(world, 'PATCH', path, { feature_flag: echoed })
+    expect(same.body['feature_flag']).toEqual(wider.body['feature_flag'])
+    const taken = { name: 'Again', feature_flag_key: 'three', feature_flag: { filters: {} } }
+    expect(await create(taken)).toMatchObject({ status: 400, body: { attr: 'feature_flag' } })
+    for (const feature_flag of [
+      { filters: { groups: [{ properties: [{ key: 'a', value: 'b', type: 'person' }] }] } },
+      { filters: { early_exit: true } },
+      { ensure_experience_continuity: true },
+    ]) {
+      expect(await manage(world, 'PATCH', path, { feature_flag })).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_input', attr: 'feature_flag' },
+      })
+    }
+  })
+
   test('stands on a flag that is there only when there is something to compare', async () => {
     putFlag(world, { key: 'plain' })
     expect(await create({ name: 'a', feature_flag_key: 'plain' })).toMatchObject({
