@@ -23,7 +23,12 @@ import {
 } from '../config.ts'
 import { examineMachine } from './monitoring/examine-machine.ts'
 import type { MachineFinding } from './monitoring/machine-finding.ts'
-import { addStoreOptions, type DataFolderOptions, printResult } from './options.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  printResult,
+  requireOwnFolder,
+} from './options.ts'
 
 type BackupCommandOptions = DataFolderOptions & {
   readonly copy?: true
@@ -78,6 +83,7 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
     .addHelpText('after', RESTORE_HELP)
     .action(async (folder: string | undefined, options: RestoreOptions) => {
       const data_dir = readDataDir(options.dataDir)
+      requireOwnFolder(data_dir, 'run the command as that user')
       const restored = await restoreAny(folder, options, data_dir)
       const { made_at, files, passed_by } = restored
       for (const { key, fault } of passed_by) {

@@ -129,6 +129,7 @@ function parseSource(text: string): SourceName {
 async function exportFrom(folder: string, options: ExportCommandOptions): Promise<void> {
   const data_dir = readDataDir(options.dataDir)
   getToken(options)
+  requireOwnFolder(data_dir)
   prepareDuckDB(data_dir)
   const progress = openProgress()
   try {

@@ -56,16 +56,21 @@ export function readOwnServerConfig(data_dir: string): Config {
   return readConfig({ ...own, data_dir, host: '127.0.0.1', port: '0' })
 }
 
+const BESIDE_SERVER = 'start the server first, or run the command as that user'
+
 /**
  * Refuses root on the stopped folder of another user, who could neither read nor remove what root leaves in it. Called
  * before a command makes lasting files; a running server makes its own.
  */
-export function requireOwnFolder(data_dir: string): void {
+export function requireOwnFolder(
+  data_dir: string,
+  advice: 'run the command as that user' | typeof BESIDE_SERVER = BESIDE_SERVER,
+): void {
   const control = lstatSync(join(data_dir, 'control.db'), { throwIfNoEntry: false })
   const owner = (control ?? lstatSync(data_dir, { throwIfNoEntry: false }))?.uid ?? 0
   if (process.getuid?.() !== 0 || owner === 0 || findRunning(data_dir) !== null) return
   throw new ConfigError(
-    `${data_dir} belongs to the user with the id ${owner}, who could not read what root leaves in it: start the server first, or run the command as that user`,
+    `${data_dir} belongs to the user with the id ${owner}, who could not read what root leaves in it: ${advice}`,
   )
 }
 

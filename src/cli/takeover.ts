@@ -2,8 +2,13 @@
 import type { Command } from 'commander'
 import { readDataDir } from '../config.ts'
 import type { Takeover } from '../standby/take-over.ts'
-import { FolderInUse, findHolder, takeLock } from '../storage/process/lock.ts'
-import { addStoreOptions, type DataFolderOptions, printResult } from './options.ts'
+import { findRunning, takeLock } from '../storage/process/lock.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  printResult,
+  requireOwnFolder,
+} from './options.ts'
 
 /** Folding the logs into the databases takes seconds. */
 const TIMEOUT_MS = 300_000
@@ -31,18 +36,13 @@ export function addTakeoverCommand(program: Command): void {
 
 /** Asks the standby that runs on the folder; null when none does. */
 async function takeOverRunning(data_dir: string): Promise<Takeover | null> {
-  try {
-    takeLock(data_dir, process.pid, new Date()).release()
-    return null
-  } catch (error) {
-    if (!(error instanceof FolderInUse)) throw error
-  }
-  const holder = findHolder(data_dir)
-  const url = holder?.local_url ?? null
+  const holder = findRunning(data_dir)
+  if (holder === null) return null
+  const { local_url: url, operator_key } = holder
   if (url === null) throw new Error(`the process that uses ${data_dir} does not answer`)
   const answer = await fetch(`${url}/_standby/takeover`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${holder?.operator_key ?? ''}` },
+    headers: { Authorization: `Bearer ${operator_key ?? ''}` },
     signal: AbortSignal.timeout(TIMEOUT_MS),
     // The certificate names the address that clients use, not that of this machine.
     tls: { rejectUnauthorized: false },
@@ -54,6 +54,7 @@ async function takeOverRunning(data_dir: string): Promise<Takeover | null> {
 }
 
 async function takeOverStopped(data_dir: string): Promise<Takeover> {
+  requireOwnFolder(data_dir, 'run the command as that user')
   const { takeOver } = await import('../standby/take-over.ts')
   const lock = takeLock(data_dir, process.pid, new Date())
   try {

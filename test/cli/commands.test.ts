@@ -262,6 +262,22 @@ describe('the command line', () => {
       expect(readdirSync(data_dir).toSorted()).toEqual(['control.db', 'serve.json'])
       // What changes a database leaves nothing beside it.
       await made('project', 'list', '--organization', String(id))
+
+      writeFileSync(join(data_dir, 'events.db'), '')
+      const move = ['clickhouse', 'move', '--project', '1', '--to', join(folder, 'copy')]
+      const as_user = refused.err.replace('start the server first, or ', '')
+      for (const [command, err] of [
+        [['export', '--project', '1', join(folder, 'export')], refused.err],
+        [['restore', folder], as_user],
+        [['takeover'], as_user],
+        [['clickhouse', 'fill'], as_user],
+        [['clickhouse', 'take', folder], as_user],
+        [move, as_user],
+      ] as const) {
+        const ran = await run([...command, '--data-dir', data_dir])
+        expect({ command, ...ran }).toEqual({ command, ...refused, err })
+      }
+      expect(readdirSync(data_dir).toSorted()).toEqual(['control.db', 'events.db', 'serve.json'])
     },
   )
 

@@ -1,7 +1,12 @@
 /** `clickhouse fill`, `verify` and `status`: a folder whose events go to ClickHouse. */
 import type { Command } from 'commander'
 import { type Config, readConfig, readDataDir } from '../../config.ts'
-import { addStoreOptions, type DataFolderOptions, printResult } from '../options.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  printResult,
+  requireOwnFolder,
+} from '../options.ts'
 import { openProgress } from '../progress.ts'
 
 export const FOLDER_HELP = `
@@ -19,13 +24,15 @@ export function addFolderCommands(family: Command, exit: { code: number }): void
       'Send the snapshot files of a folder to ClickHouse, compare, and delete them. Stop the server first. Goes on where it was cut off.',
     )
     .action(async (options: DataFolderOptions) => {
+      const config = configOf(options)
+      requireOwnFolder(config.data_dir, 'run the command as that user')
       const { fillFromFolder } = await import('../../serve/clickhouse-folder.ts')
       const progress = openProgress()
       const stopping = new AbortController()
       process.once('SIGINT', () => stopping.abort(new Error('stopped')))
       try {
         const { events } = await fillFromFolder(
-          configOf(options),
+          config,
           (sent, all) => progress.show(sent, all, `${sent} of ${all} events`),
           stopping.signal,
         )

@@ -4,7 +4,13 @@ import { requireData } from '../../backup/backup.ts'
 import { moveOut, takeIn } from '../../backup/move.ts'
 import { readConfig, readDataDir } from '../../config.ts'
 import { openLog } from '../../logs.ts'
-import { addStoreOptions, type DataFolderOptions, parseId, printResult } from '../options.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  parseId,
+  printResult,
+  requireOwnFolder,
+} from '../options.ts'
 
 type MoveOptions = DataFolderOptions & { readonly project: number; readonly to: string }
 
@@ -34,6 +40,7 @@ export function addMoveCommands(clickhouse: Command): void {
       const config = readConfig({ data_dir: options.dataDir })
       const { data_dir } = config
       requireData(data_dir)
+      requireOwnFolder(data_dir, 'run the command as that user')
       // Imported here, so that other commands do not load the server's libraries.
       const { withAllShipped } = await import('../../serve/ship-all.ts')
       const secrets = [config.clickhouse_password, config.clickhouse_read_password]
@@ -55,6 +62,7 @@ export function addMoveCommands(clickhouse: Command): void {
     .addHelpText('after', MOVE_HELP)
     .action(async (folder: string, options: DataFolderOptions) => {
       const data_dir = readDataDir(options.dataDir)
+      requireOwnFolder(data_dir, 'run the command as that user')
       const project_id = await takeIn(folder, data_dir)
       printResult(
         options,
