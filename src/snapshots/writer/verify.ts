@@ -1,7 +1,7 @@
 /** Compares every file of the manifest with its checksum, and marks damaged ones. */
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
-import { damageOf } from '../../storage/files/file-damage.ts'
+import { type CheckedFile, damageOf } from '../../storage/files/file-damage.ts'
 import { listAllFiles } from '../../storage/files/manifest.ts'
 import { filePath } from '../../storage/files/parquet.ts'
 import { listMirrorFiles } from '../../storage/files/replica-files.ts'
@@ -14,12 +14,26 @@ export async function verifyFiles(
   send: (file: FileRow) => void,
 ): Promise<void> {
   for (const file of listAllFiles(db)) {
-    // Missing files are found elsewhere, without reading; a compaction may have just replaced this one.
-    if (!existsSync(filePath(data_dir, file))) continue
-    if ((await damageOf(data_dir, file)) !== null) send(file)
+    if (await isDamaged(data_dir, file, () => listAllFiles(db))) send(file)
   }
   // All readers check the markers in the folder.
   for (const file of listMirrorFiles(db)) {
-    if (existsSync(filePath(data_dir, file))) await damageOf(data_dir, file)
+    await isDamaged(data_dir, file, () => listMirrorFiles(db))
+  }
+}
+
+/** Missing files are found elsewhere, without reading. A file that is replaced is deleted, also while it is read here. */
+async function isDamaged(
+  data_dir: string,
+  file: CheckedFile,
+  listNamed: () => readonly CheckedFile[],
+): Promise<boolean> {
+  if (!existsSync(filePath(data_dir, file))) return false
+  const isNamed = (): boolean => listNamed().some(({ id }) => id === file.id)
+  try {
+    return (await damageOf(data_dir, file)) !== null && isNamed()
+  } catch (error) {
+    if (isNamed()) throw error
+    return false
   }
 }
