@@ -58,6 +58,7 @@ const USERS = `<clickhouse>
         <skip_unavailable_shards><readonly/></skip_unavailable_shards>
       </constraints>
     </queries>
+    <no_settings><readonly>1</readonly></no_settings>
   </profiles>
   <quotas><default/></quotas>
   <users>
@@ -85,6 +86,11 @@ const USERS = `<clickhouse>
       <profile>queries</profile><quota>default</quota>
       <grants><query>GRANT SELECT ON ${DATABASE}.*</query></grants>
     </queries>
+    <no_settings>
+      <password>${PASSWORD}</password><networks><ip>::/0</ip></networks>
+      <profile>no_settings</profile><quota>default</quota>
+      <grants><query>GRANT SELECT ON ${DATABASE}.*</query></grants>
+    </no_settings>
   </users>
 </clickhouse>
 `

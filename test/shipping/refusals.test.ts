@@ -66,6 +66,13 @@ describe.skipIf(!hasClickHouse())('a ClickHouse', () => {
     ],
     ['without the database', { database: 'nowhere' }, {}, null, 'the database is missing'],
     ['where queries could write', {}, { user: 'writer' }, null, 'queries are asked, may write'],
+    [
+      'whose queries may have no settings',
+      {},
+      { user: 'no_settings' },
+      null,
+      'readonly of a user in ClickHouse must be 2 for queries, and 0 for writing: Code: 164',
+    ],
     ['without the cluster', {}, {}, 'nowhere', 'knows no cluster nowhere'],
     [
       'of which a shard has no address',

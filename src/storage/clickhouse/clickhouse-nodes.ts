@@ -107,6 +107,9 @@ const WRITER_RIGHTS: readonly (readonly [rights: string, on: 'database' | 'every
   ['KILL QUERY', 'everything'],
 ]
 
+/** Every query has some: a user with `readonly = 1` may set none. */
+const SET_BY_QUERIES = { transform_null_in: 1 }
+
 /** Asked before the first batch: a right that is missing later would stop all of them. */
 async function requireRights(
   { writers, reader }: NodeOptions,
@@ -122,7 +125,7 @@ async function requireRights(
         )
     }
   for (const table of ['events', 'persons', events_table])
-    await reader.run(`SELECT 1 FROM \`${table}\` LIMIT 0`)
+    await reader.run(`SELECT 1 FROM \`${table}\` LIMIT 0`, { settings: SET_BY_QUERIES })
   const may_insert = await reader.run(`CHECK GRANT INSERT ON \`${database}\`.persons`)
   if (may_insert.trim() === '1')
     throw new ClickHouseUnfit(
@@ -130,10 +133,11 @@ async function requireRights(
     )
 }
 
-/** Reasons by the code of ClickHouse: a wrong password, a missing right, no database. */
+/** Reasons by the code of ClickHouse: a wrong password, a missing right, no settings, no database. */
 const UNFIT: ReadonlyMap<number, string> = new Map([
   [516, 'ClickHouse refuses the user or its password'],
   [497, 'a right is missing in ClickHouse'],
+  [164, 'readonly of a user in ClickHouse must be 2 for queries, and 0 for writing'],
   [81, 'the database is missing in ClickHouse'],
 ])
 
