@@ -40,6 +40,8 @@ export const QueryRequest = t.Object(
     client_query_id: t.Optional(t.Nullable(t.String({ maxLength: ID_LENGTH_MAX }))),
     /** A name for the caller's own logs; it has no effect. */
     name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
+    /** Assistants send it; it has no effect. */
+    limit_context: optionally(t.Literal('posthog_ai')),
     refresh: t.Optional(t.Nullable(t.Union([t.Boolean(), t.UnionEnum(REFRESH_MODES)]))),
     async: t.Optional(t.Nullable(t.Boolean())),
     filters_override: optionally(FiltersOverride),
@@ -96,6 +98,9 @@ export const HogQLQuery = t.Object(
     variables: optionally(t.Record(t.String(), HogQLVariable)),
     modifiers: optionally(Members),
     explain: optionally(t.Boolean()),
+    /** A database of another kind to ask, of which there is none here; without one the second has no effect. */
+    connectionId: t.Optional(t.Null()),
+    sendRawQuery: optionally(t.Boolean()),
     response: optionally(t.Unknown()),
     tags: optionally(t.Unknown()),
     version: optionally(t.Number()),

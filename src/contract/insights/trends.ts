@@ -37,6 +37,8 @@ export const TrendsQuery = t.Object(
     trendsFilter: optionally(TrendsFilter),
     breakdownFilter: optionally(BreakdownFilter),
     compareFilter: optionally(CompareFilter),
+    /** Trends of web analytics have one, which is not computed here. */
+    conversionGoal: t.Optional(t.Null()),
     ...commonMembers,
   },
   { additionalProperties: false },

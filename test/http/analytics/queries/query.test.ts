@@ -190,6 +190,14 @@ describe('a query that cannot be answered', () => {
     })
   })
 
+  test.each([
+    '{"query":{"kind":"HogQLQuery","query":"SELECT 1"},"limit_context":"posthog_ai","name":"x"}',
+    '{"query":{"kind":"HogQLQuery","query":"SELECT 1","connectionId":null,"sendRawQuery":false}}',
+    '{"query":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"conversionGoal":null}}',
+  ])('with members that have no effect is answered: %s', async (sent) => {
+    expect((await post(sent)).status).toBe(200)
+  })
+
   test('for a kind there is not is refused', async () => {
     const answer = await post('{"query":{"kind":"CrystalBallQuery"}}')
     expect(answer.status).toBe(400)
