@@ -172,15 +172,22 @@ export class AnswerCache {
     const answer_bytes_max = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
     if (byte_count > answer_bytes_max) return this.#drop(cache_key)
     const { head, results, last_refresh_ms, ends_at_ms } = answer
-    this.#db.transaction(() => {
-      this.#drop(cache_key)
-      this.#db.run(
-        `insert into answers
-           (cache_key, project_id, head, byte_count, last_refresh_ms, ends_at_ms, used_ms, results)
-         values (?, ?, ?, ?, ?, ?, ?, ?)`,
-        [cache_key, project_id, head, byte_count, last_refresh_ms, ends_at_ms, now_ms, results],
-      )
-    })()
+    const byte_count_before = this.#byte_count
+    try {
+      this.#db.transaction(() => {
+        this.#drop(cache_key)
+        this.#db.run(
+          `insert into answers
+             (cache_key, project_id, head, byte_count, last_refresh_ms, ends_at_ms, used_ms, results)
+           values (?, ?, ?, ?, ?, ?, ?, ?)`,
+          [cache_key, project_id, head, byte_count, last_refresh_ms, ends_at_ms, now_ms, results],
+        )
+      })()
+    } catch (error) {
+      // The transaction was rolled back, so the older answer exists again.
+      this.#byte_count = byte_count_before
+      throw error
+    }
     this.#byte_count += byte_count
     this.#evict()
   }

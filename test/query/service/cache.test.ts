@@ -259,6 +259,21 @@ describe('the cache', () => {
     expect(readdirSync(folder.path)).toContain('cache.db')
   })
 
+  test('counts what it has, also after answers that found no room on the disk', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 800 * KIB)
+    cache.put(1, 'a', answer('x'.repeat(20 * KIB)), 1)
+    const { state } = cache
+    // SQLite then says that the disk is full.
+    db.run('pragma max_page_count = 1')
+    for (let times = 0; times < 3; times += 1)
+      expect(() => cache.put(1, 'a', answer('y'.repeat(60 * KIB)), 2)).toThrow('full')
+    expect(cache.state).toEqual(state)
+    expect(textOf(cache.find(1, 'a', 3))).toStartWith('x')
+    db.close()
+  })
+
   test('is in memory where there can be no file', () => {
     using folder = new Folder()
     mkdirSync(join(folder.path, 'cache.db', 'something'), { recursive: true })
