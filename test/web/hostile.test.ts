@@ -233,6 +233,10 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       await goInside(visit.page, `/p/${ui.project}/persons/${uuid}`)
       await visit.page.locator('section[aria-label=History] h2').first().waitFor()
       await settle(visit.page)
+      // An event is one line, however long its name and its path.
+      const rows = await visit.page.locator('section[aria-label=History] li').all()
+      const heights = await Promise.all(rows.map(async (row) => (await row.boundingBox())?.height))
+      expect(heights.filter((height = 0) => height > 44)).toEqual([])
     }
     await expectUnharmed(visit)
   })

@@ -19,7 +19,7 @@ export function PageHead({ title, aside, children }: PageHeadProps): VNode {
   }, [title])
   return (
     <header class={style.head}>
-      <h1>{title}</h1>
+      <h1 title={title}>{title}</h1>
       {aside}
       <div class={style.actions}>{children}</div>
     </header>
