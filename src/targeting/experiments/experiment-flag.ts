@@ -56,13 +56,24 @@ export function syncExperimentFlag(
   const filters = isObject(flag.filters) ? flag.filters : {}
   const wanted = followExperiment(editor, filters, request)
   const active = flag.active || request.is_on
-  const is_moved = !Bun.deepEquals(filters, wanted)
+  const ensure_experience_continuity =
+    findContinuity(request.parameters) ?? flag.ensure_experience_continuity
+  const is_moved =
+    !Bun.deepEquals(filters, wanted) ||
+    ensure_experience_continuity !== flag.ensure_experience_continuity
   if (!is_moved && active === flag.active) return
   if (is_moved && isRunningElsewhere(editor.control, flag, id)) {
     const detail = 'Another experiment is running on this feature flag: its variants have to stay.'
     throw refused(detail, 'parameters')
   }
-  explainFlagRefusal(() => updateFlag(editor, flag, { filters: wanted, active }, now))
+  const changes = { filters: wanted, active, ensure_experience_continuity }
+  explainFlagRefusal(() => updateFlag(editor, flag, changes, now))
+}
+
+/** Whether persons keep their variant when they log in, if parameters say so; null if not. */
+export function findContinuity(parameters: unknown): boolean | null {
+  const wanted = isObject(parameters) ? parameters['ensure_experience_continuity'] : null
+  return typeof wanted === 'boolean' ? wanted : null
 }
 
 /** Sets or removes a holdout's condition in a flag. */

@@ -11,6 +11,7 @@ import { experiments } from '../tables.ts'
 import {
   buildFlagFilters,
   explainFlagRefusal,
+  findContinuity,
   requireComparable,
   requireFit,
   requireHoldout,
@@ -76,6 +77,7 @@ export function createExperiment(
             name: `Feature flag for experiment ${wanted.name}`,
             filters: buildFlagFilters(editor, { ...members, is_on }),
             active: is_on,
+            ensure_experience_continuity: findContinuity(members.parameters) ?? false,
             creation_context: 'experiments',
           },
           now,
@@ -120,6 +122,9 @@ export function updateExperiment(
   const has_begun = before.start_date !== null
   const begins = !has_begun && members.start_date instanceof Date
   if (begins) requireFit(flag)
+  if (has_begun && !moves_flag && flag_parameters !== undefined) {
+    throw refused('The experiment runs: send update_feature_flag_params too.', 'feature_flag')
+  }
   if (has_begun) requireSameKeys(flag, sent)
   if (has_begun && members.holdout_id !== undefined && members.holdout_id !== before.holdout_id) {
     throw refused("Can't update holdout on running Experiment", 'holdout_id')

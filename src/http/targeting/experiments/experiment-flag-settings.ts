@@ -1,6 +1,9 @@
-/** Reads the settings of an experiment's flag from `feature_flag`, where newer clients send them instead of `parameters`. */
+/** The settings of an experiment's flag: newer clients send them as `feature_flag`, older ones read and send `parameters`. */
 import { Refusal } from '../../../errors.ts'
+import { findSets } from '../../../flags/plan.ts'
 import { isObject } from '../../../json.ts'
+import type { Json } from '../../../projects/tables.ts'
+import { sentMembers } from '../../bodies/sent-members.ts'
 
 /** SETTINGS by their path in `feature_flag.filters`: the member of `parameters` that is the same. A line adds one. */
 const SETTINGS: Readonly<Record<string, (filters: Readonly<Record<string, unknown>>) => object>> = {
@@ -15,16 +18,49 @@ const SETTINGS: Readonly<Record<string, (filters: Readonly<Record<string, unknow
 
 /**
  * Returns the settings as members of `parameters`; undefined without any. A flag with an id was answered before and is only
- * sent back: it sets nothing. Refuses settings that would be lost.
+ * sent back: it sets nothing, as the name of a flag does. Refuses settings that would be lost.
  */
 export function flagParameters(sent: unknown): object | undefined {
   if (!isObject(sent) || (sent['id'] ?? null) !== null) return undefined
-  const { filters, ...others } = sent
+  const { filters = null, ensure_experience_continuity = null, ...others } = sent
+  if (filters === null && ensure_experience_continuity === null) return undefined
   requireNone(Object.keys(others).filter((name) => (others[name] ?? null) !== null))
-  if (!isObject(filters)) return undefined
-  const names = Object.keys(filters)
-  requireNone(names.filter((name) => !Object.hasOwn(SETTINGS, name) && filters[name] !== null))
-  return Object.assign({}, ...names.map((name) => SETTINGS[name]?.(filters) ?? {}))
+  if (ensure_experience_continuity !== null && typeof ensure_experience_continuity !== 'boolean') {
+    throw refused('ensure_experience_continuity must be true or false.')
+  }
+  const settings = isObject(filters) ? filters : {}
+  const names = Object.keys(settings)
+  requireNone(names.filter((name) => !Object.hasOwn(SETTINGS, name) && settings[name] !== null))
+  const parameters: object[] = names.map((name) => SETTINGS[name]?.(settings) ?? {})
+  return Object.assign(
+    ensure_experience_continuity === null ? {} : { ensure_experience_continuity },
+    ...parameters,
+  )
+}
+
+/** Returns parameters with the settings that the flag has now: it may have been changed by its own route. */
+export function shownParameters(parameters: Json, flag: object | null): object {
+  const {
+    feature_flag_variants: _variants,
+    aggregation_group_type_index: _index,
+    rollout_percentage: _share,
+    feature_flag_payloads: _payloads,
+    ensure_experience_continuity: _continuity,
+    ...own
+  } = isObject(parameters) ? parameters : {}
+  const { filters, ensure_experience_continuity } = isObject(flag) ? flag : {}
+  // No flag, or one that the caller may not read.
+  if (!isObject(filters)) return isObject(parameters) ? parameters : {}
+  const { multivariate, payloads, aggregation_group_type_index } = filters
+  const [first] = findSets(filters)
+  return sentMembers({
+    ...own,
+    feature_flag_variants: isObject(multivariate) ? multivariate['variants'] : [],
+    aggregation_group_type_index: aggregation_group_type_index ?? undefined,
+    rollout_percentage: isObject(first) ? (first['rollout_percentage'] ?? undefined) : undefined,
+    feature_flag_payloads: payloads ?? undefined,
+    ensure_experience_continuity,
+  })
 }
 
 /** The share of persons in the only condition set. Refuses conditions, which the flag has by its own route. */

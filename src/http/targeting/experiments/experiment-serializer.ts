@@ -24,7 +24,7 @@ import { sentMembers } from '../../bodies/sent-members.ts'
 import { parseTimestamp } from '../../bodies/timestamps.ts'
 import { authorFinder } from '../../callers/authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
-import { flagParameters } from './experiment-flag-settings.ts'
+import { flagParameters, shownParameters } from './experiment-flag-settings.ts'
 
 /** The most metrics of one kind; each is a query. */
 export const METRICS_MAX = 50
@@ -41,15 +41,17 @@ export function experimentSerializer(
     const { project_id: _project, feature_flag_id, exposure_cohort_id, ...stored } = experiment
     const flag = getFlag(app.control, project_id, feature_flag_id)
     const metric_links = listLinks(app.control, experiment)
+    const linked_flag = flags(feature_flag_id)
     return {
       ...stored,
+      parameters: shownParameters(stored.parameters, linked_flag),
       metrics: withFingerprints(experiment, stored.metrics),
       secondary_metrics: withFingerprints(experiment, stored.secondary_metrics),
       metrics_secondary: withFingerprints(experiment, stored.secondary_metrics),
       saved_metrics: metric_links.map((link) => linkOnWire(experiment, link)),
       saved_metrics_ids: metric_links.map(({ metric: { id }, metadata }) => ({ id, metadata })),
       status: statusOfExperiment({ experiment, flag }),
-      feature_flag: flags(feature_flag_id),
+      feature_flag: linked_flag,
       feature_flag_key: flag.key,
       holdout: findHoldout(app.control, project_id, stored.holdout_id),
       exposure_cohort: exposure_cohort_id,

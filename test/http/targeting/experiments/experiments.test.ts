@@ -96,7 +96,12 @@ describe('an experiment', () => {
       feature_flag: { filters: { groups: [{ rollout_percentage: 80 }] } },
     })
     expect(wider.body).toMatchObject({
-      parameters: { minimum_detectable_effect: 5, rollout_percentage: 80 },
+      parameters: {
+        minimum_detectable_effect: 5,
+        rollout_percentage: 80,
+        // As the flag has them now, so that a client which sends all back changes nothing.
+        feature_flag_variants: shifted,
+      },
       feature_flag: {
         filters: {
           multivariate: { variants: shifted },
@@ -109,18 +114,33 @@ describe('an experiment', () => {
     const echoed = { ...(wider.body['feature_flag'] as object), filters: { groups: [] } }
     const same = await manage(world, 'PATCH', path, { feature_flag: echoed })
     expect(same.body['feature_flag']).toEqual(wider.body['feature_flag'])
+    const named = await manage(world, 'PATCH', path, { feature_flag: { key: 'three' } })
+    expect(named.body['feature_flag']).toEqual(wider.body['feature_flag'])
+    const steady = { feature_flag: { ensure_experience_continuity: true } }
+    expect((await manage(world, 'PATCH', path, steady)).body).toMatchObject({
+      parameters: { ensure_experience_continuity: true, feature_flag_variants: shifted },
+      feature_flag: { ensure_experience_continuity: true },
+    })
     const taken = { name: 'Again', feature_flag_key: 'three', feature_flag: { filters: {} } }
     expect(await create(taken)).toMatchObject({ status: 400, body: { attr: 'feature_flag' } })
     for (const feature_flag of [
       { filters: { groups: [{ properties: [{ key: 'a', value: 'b', type: 'person' }] }] } },
       { filters: { early_exit: true } },
-      { ensure_experience_continuity: true },
+      { ensure_experience_continuity: 'yes' },
+      { filters: {}, name: 'x' },
     ]) {
       expect(await manage(world, 'PATCH', path, { feature_flag })).toMatchObject({
         status: 400,
         body: { code: 'invalid_input', attr: 'feature_flag' },
       })
     }
+    await manage(world, 'PATCH', path, { start_date: '2026-01-01T00:00:00Z' })
+    const late = { feature_flag: { filters: { groups: [{ rollout_percentage: 90 }] } } }
+    expect((await manage(world, 'PATCH', path, late)).status).toBe(400)
+    const moved = { ...late, update_feature_flag_params: true }
+    expect((await manage(world, 'PATCH', path, moved)).body).toMatchObject({
+      feature_flag: { filters: { groups: [{ rollout_percentage: 90 }] } },
+    })
   })
 
   test('stands on a flag that is there only when there is something to compare', async () => {
