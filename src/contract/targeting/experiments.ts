@@ -43,6 +43,9 @@ const members = {
   parameters: t.Optional(t.Nullable(AnyObject)),
   /** Settings of the flag, `{ filters: { multivariate, groups, … } }`; one that was answered is ignored. */
   feature_flag: t.Optional(t.Nullable(AnyObject)),
+  /** Newer names of members of `parameters`; each replaces the member there. */
+  running_time_calculation: t.Optional(t.Nullable(AnyObject)),
+  excluded_variants: t.Optional(t.Nullable(t.Array(t.String()))),
   filters: t.Optional(t.Nullable(AnyObject)),
   metrics: t.Optional(t.Nullable(AnyList)),
   secondary_metrics: t.Optional(t.Nullable(AnyList)),
@@ -215,6 +218,8 @@ export const ExperimentAnswer = t.Object({
   exposure_criteria: AnyJson,
   stats_config: AnyJson,
   parameters: AnyJson,
+  running_time_calculation: AnyJson,
+  excluded_variants: AnyJson,
   filters: AnyJson,
   metrics: t.Array(AnyJson),
   metrics_secondary: t.Array(AnyJson),

@@ -40,7 +40,8 @@ export type ExperimentChanges = Partial<
 > & {
   /** Links to saved metrics. */
   readonly saved_metrics?: readonly MetricLinkRequest[]
-  /** Parameters of the flag; those that are not named stay. */
+  /** Single parameters of the experiment and of its flag; those that are not named stay. */
+  readonly own_parameters?: object
   readonly flag_parameters?: object
   /** Lets the flag follow parameters after the start too. */
   readonly moves_flag?: boolean
@@ -57,8 +58,8 @@ export function createExperiment(
 ): Experiment {
   const { control, project, user_id } = editor
   const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...rest } = wanted
-  const { flag_parameters, ...others } = rest
-  const parameters = withParameters(others.parameters, flag_parameters)
+  const { own_parameters, flag_parameters, ...others } = rest
+  const parameters = withParameters(others.parameters, own_parameters, flag_parameters)
   const members = parameters === undefined ? others : { ...others, parameters }
   const is_on = members.start_date instanceof Date
   return control.transaction(() => {
@@ -116,8 +117,9 @@ export function updateExperiment(
   now: Date,
 ): Experiment {
   const { control, project } = editor
-  const { saved_metrics, moves_flag = false, flag_parameters, ...members } = changes
-  const sent = withParameters(members.parameters, flag_parameters)
+  const { saved_metrics, moves_flag = false, ...rest } = changes
+  const { own_parameters, flag_parameters, ...members } = rest
+  const sent = withParameters(members.parameters, own_parameters, flag_parameters)
   const flag = getFlag(control, project.id, before.feature_flag_id)
   const has_begun = before.start_date !== null
   const begins = !has_begun && members.start_date instanceof Date
@@ -140,7 +142,7 @@ export function updateExperiment(
     const shared_before = linkedMetrics(control, before)
     if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
     const stored = members.parameters ?? before.parameters
-    const parameters = withParameters(stored, flag_parameters) ?? stored
+    const parameters = withParameters(stored, own_parameters, flag_parameters) ?? stored
     const changed = { ...before, ...members, parameters, updated_at: now }
     if (sent !== undefined || members.stats_config !== undefined) {
       requireComparable(changed, getFlag(control, project.id, flag.id))
@@ -156,13 +158,14 @@ export function updateExperiment(
   })
 }
 
-/** The parameters with those of the flag; undefined where neither was sent. */
+/** The parameters with single ones in them; undefined where nothing was sent. */
 function withParameters(
   parameters: Json | undefined,
+  own_parameters: object | undefined,
   flag_parameters: object | undefined,
 ): Json | undefined {
-  if (flag_parameters === undefined) return parameters
-  return { ...(isObject(parameters) ? parameters : {}), ...flag_parameters }
+  if (own_parameters === undefined && flag_parameters === undefined) return parameters
+  return { ...(isObject(parameters) ? parameters : {}), ...own_parameters, ...flag_parameters }
 }
 
 /** Members whose change requires metrics to be ordered again. */

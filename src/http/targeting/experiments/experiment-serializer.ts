@@ -45,6 +45,7 @@ export function experimentSerializer(
     return {
       ...stored,
       parameters: shownParameters(stored.parameters, linked_flag),
+      ...newerMembers(stored.parameters),
       metrics: withFingerprints(experiment, stored.metrics),
       secondary_metrics: withFingerprints(experiment, stored.secondary_metrics),
       metrics_secondary: withFingerprints(experiment, stored.secondary_metrics),
@@ -119,6 +120,7 @@ export function readExperimentChanges(
     start_date: parseTimestamp(body.start_date, 'start_date'),
     end_date: parseTimestamp(body.end_date, 'end_date'),
     parameters: parametersIn(body.parameters ?? undefined),
+    own_parameters: ownParameters(body),
     flag_parameters: parametersIn(flagParameters(body.feature_flag)),
     filters: body.filters ?? undefined,
     metrics: body.metrics ?? undefined,
@@ -175,6 +177,41 @@ export function requireMetric(
   const missing = actions.find((id) => !present.has(id))
   if (missing === undefined) return
   throw new Refusal('does_not_exist', `There is no action with ID ${missing}.`, { attr })
+}
+
+/** Members of `parameters` about the time that an experiment takes; newer clients have an object of them. */
+const RUNNING_TIME = [
+  'minimum_detectable_effect',
+  'recommended_running_time',
+  'recommended_sample_size',
+  'exposure_estimate_config',
+] as const
+
+/** The members of `parameters` that newer clients send beside them; undefined without any. */
+function ownParameters({
+  running_time_calculation,
+  excluded_variants,
+}: Static<typeof ExperimentChange>): object | undefined {
+  if (running_time_calculation === undefined && excluded_variants === undefined) return undefined
+  return {
+    ...(excluded_variants === undefined ? {} : { excluded_variants: excluded_variants ?? [] }),
+    ...runningTimeIn(running_time_calculation ?? {}),
+  }
+}
+
+/** The same members as newer clients read them. */
+function newerMembers(parameters: Json): object {
+  const members = isObject(parameters) ? parameters : {}
+  return {
+    running_time_calculation: runningTimeIn(members),
+    excluded_variants: members['excluded_variants'] ?? [],
+  }
+}
+
+function runningTimeIn(members: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(
+    RUNNING_TIME.flatMap((name) => (name in members ? [[name, members[name]]] : [])),
+  )
 }
 
 /** Shares of variants have two names; the newer one takes precedence. */

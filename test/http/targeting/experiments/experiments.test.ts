@@ -121,6 +121,15 @@ describe('an experiment', () => {
       parameters: { ensure_experience_continuity: true, feature_flag_variants: shifted },
       feature_flag: { ensure_experience_continuity: true },
     })
+    const running_time_calculation = { minimum_detectable_effect: 7 }
+    const newer = { excluded_variants: ['b'], running_time_calculation }
+    expect((await manage(world, 'PATCH', path, newer)).body).toMatchObject({
+      ...newer,
+      parameters: { ...running_time_calculation, excluded_variants: ['b'] },
+      feature_flag: { filters: { multivariate: { variants: shifted } } },
+    })
+    const wrong = await manage(world, 'PATCH', path, { excluded_variants: ['odd'] })
+    expect(wrong.status).toBe(400)
     const taken = { name: 'Again', feature_flag_key: 'three', feature_flag: { filters: {} } }
     expect(await create(taken)).toMatchObject({ status: 400, body: { attr: 'feature_flag' } })
     for (const feature_flag of [
