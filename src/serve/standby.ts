@@ -1,5 +1,5 @@
 /** The server process of a standby: it follows its primary, and answers nothing but how far it is, until it takes over. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createStandbyApp } from '../app.ts'
 import { openCertificates } from '../certificates/open-certificates.ts'
@@ -13,6 +13,7 @@ import { beginFollowing, Follower } from '../standby/follower.ts'
 import { Primary } from '../standby/primary.ts'
 import { findState } from '../standby/state.ts'
 import { takeOver } from '../standby/take-over.ts'
+import { temporaryFolder } from '../storage/files/parquet.ts'
 import { takeLock } from '../storage/process/lock.ts'
 import { requireTrustedSqlite } from '../storage/sqlite/sqlite.ts'
 import { createTimings } from '../threads/timings.ts'
@@ -67,6 +68,8 @@ export async function openStandby(
   const lock = takeLock(data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
   requireTrustedSqlite()
+  // Parts of files that were received when it was killed: what is asked for next may be others.
+  rmSync(temporaryFolder(data_dir), { recursive: true, force: true })
   const state = findState(data_dir) ?? beginFollowing()
   const primary = new Primary({ url, key, id: state.id })
   const follower = new Follower({ data_dir, primary, log, now }, state)

@@ -1,8 +1,8 @@
 /** A standby follows a primary through kills of both, and takes over: what it noted is there, whole, and nothing twice. */
 import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { openLog } from '../../src/logs.ts'
 import { beginFollowing, Follower } from '../../src/standby/follower.ts'
 import { Primary } from '../../src/standby/primary.ts'
@@ -89,7 +89,12 @@ const countStored = async (server: Server): Promise<readonly unknown[]> =>
 
 test('a standby answers nothing but its health, takes over while it runs, and keeps all it had', async () => {
   const primary = await start('first', freePort(), PRIMARY)
+  // What a standby that was killed had received of a file.
+  const received = join(folder, 'second', 'tmp', 'file.received')
+  mkdirSync(dirname(received), { recursive: true })
+  writeFileSync(received, 'PAR1')
   const standby = await startStandby('second', primary.url)
+  expect(existsSync(received)).toBe(false)
   const batches = makeBatches(SEED, 30)
   await sendBatches(primary.url, batches, 4)
   const refused = await fetch(`${standby.url}/api/users/@me/`)
