@@ -1,5 +1,6 @@
 /** Values in ClickHouse's SQL: texts and moving times as parameters, numbers, times and ids printed from what was parsed. */
 
+import { chunksOf } from '../../text-chunks.ts'
 import { DAY_US, END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
 import type { ValueExpr } from '../sql/ir.ts'
 import { StatementParameters } from '../sql/parameters.ts'
@@ -17,7 +18,7 @@ export class ClickHouseValues {
   text(value: string): string {
     if (value.length <= TEXT_LENGTH_MAX) return this.#textPart(value)
     const parts: string[] = []
-    for (const chunk of chunksOf(value)) parts.push(this.#textPart(chunk))
+    for (const chunk of chunksOf(value, TEXT_LENGTH_MAX)) parts.push(this.#textPart(chunk))
     return `concat(${parts.join(', ')})`
   }
 
@@ -116,15 +117,4 @@ function integerText(value: bigint, type: Type): string {
   const name = clickhouseName({ ...type, nullable: false })
   const is_literal = type.kind !== 'int' || name === clickhouseName(literalIntType(value))
   return is_literal ? text : `to${name}(${text})`
-}
-
-/** Cuts between characters, never inside one. */
-function* chunksOf(text: string): Generator<string> {
-  for (let start = 0; start < text.length; ) {
-    let end = Math.min(text.length, start + TEXT_LENGTH_MAX)
-    const code = text.charCodeAt(end - 1)
-    if (end < text.length && code >= 0xd800 && code < 0xdc00) end -= 1
-    yield text.slice(start, end)
-    start = end
-  }
 }

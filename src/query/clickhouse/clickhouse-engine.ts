@@ -80,6 +80,10 @@ const SETTINGS = {
   output_format_json_quote_denormals: 0,
   output_format_json_named_tuples_as_objects: 0,
   timeout_overflow_mode: 'throw',
+  // The compiler limits texts of HogQL, whose SQL is many times as long.
+  max_query_size: 64 * MIB,
+  max_ast_elements: 10_000_000,
+  max_expanded_ast_elements: 10_000_000,
   result_overflow_mode: 'throw',
 }
 

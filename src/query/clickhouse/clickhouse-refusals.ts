@@ -9,6 +9,8 @@ const MEANINGS: ReadonlyMap<number, ErrorCode> = new Map([
   [158, 'query_too_large'], // TOO_MANY_ROWS
   [159, 'query_timeout'], // TIMEOUT_EXCEEDED
   [160, 'query_timeout'], // TOO_SLOW
+  [167, 'query_too_large'], // TOO_DEEP_AST
+  [168, 'query_too_large'], // TOO_BIG_AST
   [191, 'query_too_large'], // SET_SIZE_LIMIT_EXCEEDED
   [198, 'storage_unavailable'], // DNS_ERROR
   [202, 'throttled'], // TOO_MANY_SIMULTANEOUS_QUERIES
@@ -18,6 +20,7 @@ const MEANINGS: ReadonlyMap<number, ErrorCode> = new Map([
   [241, 'query_memory'], // MEMORY_LIMIT_EXCEEDED
   [243, 'storage_unavailable'], // NOT_ENOUGH_SPACE
   [279, 'storage_unavailable'], // ALL_CONNECTION_TRIES_FAILED
+  [306, 'query_too_large'], // TOO_DEEP_RECURSION
   [307, 'query_too_large'], // TOO_MANY_BYTES
   [394, 'query_cancelled'], // QUERY_WAS_CANCELLED
   [396, 'query_too_large'], // TOO_MANY_ROWS_OR_BYTES
@@ -74,6 +77,9 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
 /** A shard that ends while it answers breaks off what is read from it, with the code of a text that is too short. */
 const FROM_SHARD = 'while receiving packet from'
 
+/** The server takes a thousand fields of a form, unless it is set up otherwise: each text of a query is one. */
+const FORM_TOO_LARGE = 'HTML Form Exception'
+
 const RETRY_AFTER_S = 5
 
 /**
@@ -88,6 +94,11 @@ export function refusalOf(error: unknown): Error {
   if (code === null) return unreachable(error)
   if (MISFITS.has(code))
     return unavailable(error, 'ClickHouse refuses queries. The log of the server has the reason.')
+  if (message.includes(FORM_TOO_LARGE))
+    return new Refusal(
+      'query_too_large',
+      'The query has more different texts than ClickHouse takes, a thousand as a rule. Ask for less at a time.',
+    )
   const known = message.includes(FROM_SHARD) ? 'storage_unavailable' : MEANINGS.get(code)
   if (known === 'query_cancelled') return refuseCancelled()
   if (known === 'storage_unavailable')

@@ -1,6 +1,7 @@
 /** Asks a ClickHouse server over HTTP: statements with bound texts, settings of one statement, its errors by code. */
 
 import { MIB, readAtMost } from '../../bytes.ts'
+import { chunksOf } from '../../text-chunks.ts'
 
 /** The server's address and the user of its requests. */
 type ClickHouseAccess = {
@@ -52,6 +53,8 @@ const OWN_HEADER = 'X-ClickHouse-Query-Id'
  * what is sent. The printer writes longer texts as several parameters.
  */
 export const PARAMETER_BYTES_MAX = 60_000
+/** Characters of a field with a part of a statement, for the same reason: up to three bytes each. */
+const STATEMENT_PART_LENGTH = 40_000
 
 /** A client of one server, with the rights of one user. */
 export class ClickHouseClient {
@@ -105,7 +108,8 @@ export class ClickHouseClient {
 
 function formOf({ sql, texts = [] }: ClickHouseStatement): FormData {
   const form = new FormData()
-  form.set('query', sql)
+  // The server joins the fields of this name.
+  for (const part of chunksOf(sql, STATEMENT_PART_LENGTH)) form.append('query', part)
   for (const [index, text] of texts.entries())
     form.set(`param_p${index + 1}`, escapeParameter(text))
   return form

@@ -152,6 +152,27 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     expect(await rowsOf({ ...plan, sql: 'select 1', gathers })).toEqual(await rowsOf(plan))
   })
 
+  test('asks statements that are longer than a field of a form, whatever their characters', async () => {
+    const numbers = Array.from({ length: 100_000 }, (_, index) => 100_000 + index)
+    expect(await rowsOf(plainQuery(`SELECT length([${numbers.join(', ')}])`))).toEqual([[100_000]])
+    const sql = `SELECT lengthUTF8('x${'😀'.repeat(60_000)}'), lengthUTF8('${'😀'.repeat(60_000)}')`
+    expect(await rowsOf(plainQuery(sql, { types: ['UInt64', 'UInt64'] }))).toEqual([
+      [60_001, 60_000],
+    ])
+  })
+
+  test('refuses more texts than ClickHouse takes', async () => {
+    const values = Array.from({ length: 1200 }, (_, index) => ({
+      type: 'VARCHAR',
+      text: `t${index}`,
+    }))
+    const sql = `SELECT 't7' IN (${values.map((_, index) => `{p${index + 1}:String}`).join(', ')})`
+    expect(await rejectionOf(rowsOf(plainQuery(sql, { values })))).toMatchObject({
+      code: 'query_too_large',
+      detail: expect.stringContaining('more different texts than ClickHouse takes'),
+    })
+  })
+
   test('says that there is more than a page, or refuses when all were wanted', async () => {
     const sql = 'SELECT number FROM numbers(5)'
     const page = await engine.ask(plainQuery(sql, { rows_max: 3 }), { timeout_ms: 30_000 })
