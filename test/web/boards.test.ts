@@ -165,6 +165,44 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
   })
 })
 
+test.skipIf(!HAS_BROWSER)('of long lists the old things are found too', async () => {
+  await using many = await openInterface({ demo_persons: 0 })
+  const path = `/api/projects/${many.project}`
+  const post = (family: string, body: object) =>
+    many.api(`${path}/${family}/`, { method: 'POST', body: JSON.stringify(body) })
+  const source = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'first' }] }
+  const query = { kind: 'InsightVizNode', source }
+  const oldest = await post('insights', { name: 'The oldest trend', saved: true, query })
+  await post('alerts', {
+    insight: (oldest as { readonly id: number }).id,
+    name: 'Old',
+    config: { type: 'TrendsAlertConfig', series_index: 0 },
+    condition: { type: 'absolute_value' },
+    threshold: { configuration: { type: 'absolute', bounds: { upper: 1 } } },
+  })
+  await post('dashboards', { name: 'The oldest board' })
+  const numbers = Array.from({ length: 200 }, (_, number) => number)
+  await Promise.all(
+    numbers.map((at) => post('insights', { name: `New ${at}`, saved: true, query })),
+  )
+  await Promise.all(numbers.slice(0, 50).map((at) => post('dashboards', { name: `New ${at}` })))
+  await using visit = await many.visit()
+  const { page } = visit
+  await page.goto(`/p/${many.project}/alerts`)
+  await page.getByRole('button', { name: 'Actions of Old' }).click()
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
+  const trend = page.getByLabel('Trend', { exact: true })
+  await expectSoon(() => trend.locator('option:checked').innerText(), 'The oldest trend')
+  await page.goto(`/p/${many.project}/boards`)
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.getByRole('link', { name: 'The oldest board' }).click()
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('combobox', { name: 'Insight' }).fill('oldest')
+  await page.getByRole('option', { name: 'The oldest trend' }).click()
+  await page.getByRole('article', { name: 'The oldest trend' }).waitFor()
+  expect(visit.complaints).toEqual([])
+})
+
 test.skipIf(!HAS_BROWSER)(
   'a board is made once by a double click, and the focus is never lost on the way to its end',
   async () => {

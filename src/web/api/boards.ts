@@ -1,9 +1,17 @@
 /** Dashboards, which the interface calls boards, and their tiles. */
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type UseInfiniteQueryResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/preact-query'
 import type { PropertyCondition } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
+import { useSettled } from './definitions.ts'
 import type { StoredInsight } from './insights.ts'
 
 export type BoardListed = {
@@ -65,9 +73,39 @@ function useBoardCall<Answer>(path: string): UseQueryResult<Answer, ApiError> {
   })
 }
 
-/** All boards, by name. */
-export const useBoards = (): UseQueryResult<BoardPage<BoardListed>, ApiError> =>
-  useBoardCall(`dashboards/?limit=${LIST_MAX}`)
+const PAGE_SIZE = 50
+
+type BoardQuery = Readonly<Record<string, string | boolean>>
+
+type NextPage<Item> = BoardPage<Item> & { readonly next: string | null }
+type Pages<Item> = UseInfiniteQueryResult<InfiniteData<NextPage<Item>>, ApiError>
+
+function usePages<Item>(path: string, query: BoardQuery): Pages<Item> {
+  const { id } = useProject()
+  return useInfiniteQuery<NextPage<Item>, ApiError>({
+    queryKey: ['boards', id, path, query],
+    queryFn: ({ pageParam, signal }) => {
+      const page = { ...query, limit: PAGE_SIZE, offset: Number(pageParam) }
+      return call('GET', `/api/projects/${id}/${path}`, { query: page, signal })
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** The boards, the pinned ones first, then the newest, page by page. */
+export const useBoardPages = (): Pages<BoardListed> => usePages('dashboards/', {})
+
+/** The insights with a text in their name or description, the newest first, page by page. */
+export const useInsightPages = (search: string): Pages<StoredInsight> =>
+  usePages('insights/', { ...SAVED, order: '-last_modified_at', search: useSettled(search) })
+
+const SAVED = { saved: true, basic: true }
+
+/** The first boards with a text in their name. */
+export const useFoundBoards = (search: string): UseQueryResult<BoardPage<BoardListed>, ApiError> =>
+  useBoardCall(`dashboards/?limit=${PAGE_SIZE}&search=${encodeURIComponent(useSettled(search))}`)
 
 /** One board with its tiles. Their queries have the filters applied; no answer is computed. */
 export function useBoard(board_id: number, filters: BoardFilters): UseQueryResult<Board, ApiError> {
@@ -101,9 +139,30 @@ export const useSubscriptions = (
 export const useBoardTemplates = (): UseQueryResult<BoardPage<BoardTemplate>, ApiError> =>
   useBoardCall('dashboard_templates/')
 
-/** Saved insights, the newest first. */
-export const useSavedInsights = (): UseQueryResult<BoardPage<StoredInsight>, ApiError> =>
-  useBoardCall(`insights/?saved=true&basic=true&limit=${LIST_MAX}`)
+/** The newest saved insights with a text in their name or description. */
+export const useFoundInsights = (
+  search: string,
+): UseQueryResult<BoardPage<StoredInsight>, ApiError> =>
+  useBoardCall(
+    `insights/?saved=true&basic=true&limit=${PAGE_SIZE}&search=${encodeURIComponent(useSettled(search))}`,
+  )
+
+/** The newest saved trends, and before them the insight with an id, however old it is. */
+export function useTrends(
+  insight_id: number | null,
+): UseQueryResult<readonly StoredInsight[], ApiError> {
+  const { id } = useProject()
+  return useQuery<readonly StoredInsight[], ApiError>({
+    queryKey: ['boards', id, 'trends', insight_id],
+    queryFn: async ({ signal }) => {
+      const path = `/api/projects/${id}/insights/`
+      const query = { ...SAVED, insight: 'TRENDS', limit: LIST_MAX }
+      const { results } = await call<BoardPage<StoredInsight>>('GET', path, { query, signal })
+      if (insight_id === null || results.some((one) => one.id === insight_id)) return results
+      return [await call<StoredInsight>('GET', `${path}${insight_id}/`, { signal }), ...results]
+    },
+  })
+}
 
 /** Changes that were sent or wait to be; they are sent one after the other. */
 let unanswered = 0

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import { changeAlert, type ShownAlert } from '../../api/alerts.ts'
-import { useSavedInsights } from '../../api/boards.ts'
+import { useTrends } from '../../api/boards.ts'
 import { useAnswer } from '../../api/calls/ask.ts'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
@@ -42,9 +42,9 @@ const INTERVALS = [
 export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): VNode {
   return (
     <Dialog title={alert === null ? 'New alert' : 'Edit the alert'} onClose={onClose}>
-      <Loaded of={useSavedInsights()}>
-        {({ results }) => {
-          const trends = results.flatMap((insight): readonly Trend[] => {
+      <Loaded of={useTrends(alert?.insight.id ?? insight_id)}>
+        {(insights) => {
+          const trends = insights.flatMap((insight): readonly Trend[] => {
             const question = readQuestion(insight.query)
             return question?.kind === 'TrendsQuery'
               ? [{ value: String(insight.id), text: insightName(insight), question }]

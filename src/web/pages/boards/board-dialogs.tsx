@@ -1,9 +1,10 @@
 /** The dialogs of a board: another insight, a text, its name. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { type Board, type BoardTile, changeBoards, useSavedInsights } from '../../api/boards.ts'
+import { type Board, type BoardTile, changeBoards, useFoundInsights } from '../../api/boards.ts'
 import type { StoredInsight } from '../../api/insights.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Combobox } from '../../parts/fields/combobox.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
 import { formatAgo } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
@@ -16,10 +17,12 @@ import { insightName } from './tile.tsx'
 
 type BoardDialogProps = { readonly board: Board; readonly onClose: () => void }
 
-/** Lists saved insights that are not on the board; a click adds one. */
+/** Lists saved insights that are not on the board, searched by name; a click adds one. */
 export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
   const { id } = useProject()
   const [error, setError] = useState<unknown>(null)
+  const [search, setSearch] = useState('')
+  const insights = useFoundInsights(search)
   const present = new Set(board.tiles.flatMap(({ insight }) => insight?.id ?? []))
   const add = async (insight: StoredInsight): Promise<void> => {
     try {
@@ -33,35 +36,39 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
   return (
     <Dialog title="Add an insight" onClose={onClose}>
       {error !== null && <ErrorNote message={changeErrorText(error)} />}
-      <Loaded
-        of={useSavedInsights()}
-        isEmpty={({ results }) => results.every((insight) => present.has(insight.id))}
-        empty={
-          <EmptyNote title="No other insight is saved" icon="explore">
-            <ButtonLink href="/explore" look="main">
-              Ask a question
-            </ButtonLink>
-          </EmptyNote>
-        }
-      >
+      <Loaded of={insights}>
         {({ results }) => (
-          <ul class={style.choices}>
-            {results
+          <Combobox
+            label="Insight"
+            placeholder="Search insights"
+            options={results
               .filter((insight) => !present.has(insight.id))
-              .map((insight) => (
-                <li key={insight.id}>
-                  <button type="button" onClick={() => void add(insight)}>
-                    <strong>{insightName(insight)}</strong>
-                    <span>{formatAgo(insight.last_modified_at)}</span>
-                  </button>
-                </li>
-              ))}
-          </ul>
+              .map((insight) => ({
+                value: String(insight.id),
+                text: insightName(insight),
+                hint: formatAgo(insight.last_modified_at),
+              }))}
+            onSearch={setSearch}
+            is_loading={insights.isFetching}
+            empty={search === '' ? <NoOther /> : undefined}
+            onPick={({ value }) => {
+              const picked = results.find((insight) => String(insight.id) === value)
+              if (picked !== undefined) void add(picked)
+            }}
+          />
         )}
       </Loaded>
     </Dialog>
   )
 }
+
+const NoOther = (): VNode => (
+  <EmptyNote title="No other insight is saved" icon="explore">
+    <ButtonLink href="/explore" look="main">
+      Ask a question
+    </ButtonLink>
+  </EmptyNote>
+)
 
 type TextDialogProps = BoardDialogProps & {
   /** The tile whose text is changed; null for a new one. */

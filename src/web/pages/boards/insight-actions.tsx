@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { changeBoards, useBoards } from '../../api/boards.ts'
+import { changeBoards, useFoundBoards } from '../../api/boards.ts'
 import type { StoredInsight } from '../../api/insights.ts'
 import { Combobox } from '../../parts/fields/combobox.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
@@ -36,6 +36,8 @@ export function AddToBoard({ insight, onClose }: InsightDialogProps): VNode {
   const { id } = useProject()
   const [, navigate] = useLocation()
   const [error, setError] = useState<unknown>(null)
+  const [search, setSearch] = useState('')
+  const boards = useFoundBoards(search)
   const add = async (board_id: number, name: string): Promise<void> => {
     const dashboards = [...insight.dashboards, board_id]
     try {
@@ -50,12 +52,14 @@ export function AddToBoard({ insight, onClose }: InsightDialogProps): VNode {
   return (
     <Dialog title="Add to a board" onClose={onClose}>
       {error !== null && <ErrorNote message={changeErrorText(error)} />}
-      <Loaded of={useBoards()}>
+      <Loaded of={boards}>
         {({ results }) => (
           <Combobox
             label="Board"
             placeholder="Search boards"
             empty="No other board."
+            onSearch={setSearch}
+            is_loading={boards.isFetching}
             options={results
               .filter((board) => !insight.dashboards.includes(board.id))
               .map((board) => ({ value: String(board.id), text: board.name || 'Board' }))}

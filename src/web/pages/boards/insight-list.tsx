@@ -1,10 +1,8 @@
 /** The saved insights: searched, opened, renamed, deleted. */
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { type ApiError, call } from '../../api/calls/call.ts'
-import { useSettled } from '../../api/definitions.ts'
+import { useInsightPages } from '../../api/boards.ts'
 import type { StoredInsight } from '../../api/insights.ts'
 import { formatAgo } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -17,33 +15,6 @@ import { insightKind } from '../explore/insight-kind.ts'
 import style from './boards.module.css'
 import { deleteInsight, RenameInsight } from './insight-actions.tsx'
 import { insightName } from './tile.tsx'
-
-type InsightListPage = { readonly next: string | null; readonly results: readonly StoredInsight[] }
-
-const PAGE_SIZE = 50
-
-/** Asks for the insights whose name or description contains a text, the newest first, page by page. */
-function useInsightPages(search: string) {
-  const { id } = useProject()
-  const settled = useSettled(search)
-  return useInfiniteQuery<InsightListPage, ApiError>({
-    queryKey: ['boards', id, 'insights', settled],
-    queryFn: ({ pageParam, signal }) => {
-      const page = { limit: PAGE_SIZE, offset: Number(pageParam) }
-      const query = {
-        saved: true,
-        basic: true,
-        order: '-last_modified_at',
-        search: settled,
-        ...page,
-      }
-      return call('GET', `/api/projects/${id}/insights/`, { query, signal })
-    },
-    initialPageParam: 0,
-    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
-    placeholderData: keepPreviousData,
-  })
-}
 
 /** Draws the list. */
 export function InsightList({ search }: { readonly search: string }): VNode {

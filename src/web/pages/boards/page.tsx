@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useRoute } from 'wouter-preact'
-import { type BoardListed, useBoards } from '../../api/boards.ts'
+import { type BoardListed, useBoardPages } from '../../api/boards.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
@@ -11,6 +11,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { useMayEdit } from '../../state/project.tsx'
 import { useParam } from '../../state/url.ts'
 import { BoardView } from './board.tsx'
@@ -87,33 +88,38 @@ function BothLists(): VNode {
 }
 
 function BoardList(): VNode {
+  const list = useBoardPages()
+  const boards = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
-    <Loaded
-      of={useBoards()}
-      isEmpty={({ results }) => results.length === 0}
-      empty={
-        <EmptyNote title="No board yet" icon="boards">
-          <p>A board shows insights side by side, for a team or a screen on the wall.</p>
-        </EmptyNote>
-      }
-    >
-      {({ results }) => (
-        <ul class={style.list}>
-          {results.toSorted(byPinAndName).map((board) => (
-            <li key={board.id}>
-              <Link href={`/boards/${board.id}`}>
-                <Icon name="boards" />
-                <span>
-                  <strong>{board.name || 'Board'}</strong>
-                  {board.description && <span>{board.description}</span>}
-                </span>
-                <span>{board.pinned ? 'pinned' : formatAgo(board.created_at)}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Loaded>
+    <>
+      <Loaded
+        of={list}
+        isEmpty={() => boards.length === 0}
+        empty={
+          <EmptyNote title="No board yet" icon="boards">
+            <p>A board shows insights side by side, for a team or a screen on the wall.</p>
+          </EmptyNote>
+        }
+      >
+        {() => (
+          <ul class={style.list}>
+            {boards.toSorted(byPinAndName).map((board) => (
+              <li key={board.id}>
+                <Link href={`/boards/${board.id}`}>
+                  <Icon name="boards" />
+                  <span>
+                    <strong>{board.name || 'Board'}</strong>
+                    {board.description && <span>{board.description}</span>}
+                  </span>
+                  <span>{board.pinned ? 'pinned' : formatAgo(board.created_at)}</span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      <ShowMore list={list} text="Show more" />
+    </>
   )
 }
 
