@@ -51,7 +51,8 @@ export function readDefinitions(
 }
 
 /**
- * Changes a definition. Refuses one that is both hidden and verified. There are at most as many rows as names.
+ * Changes a definition. Hiding ends its verification, and verifying shows it; refuses both at once. There are at most as many
+ * rows as names.
  */
 export function changeDefinition(
   editor: BoardEditor,
@@ -60,16 +61,18 @@ export function changeDefinition(
   now: Date,
 ): DefinitionNotes {
   return change(editor, named, now, (before) => {
-    const { hidden, verified } = { ...before, ...wanted }
-    if (hidden && verified) {
+    if (wanted.hidden && wanted.verified) {
       const detail = 'What is verified cannot be hidden.'
-      const attr = wanted.verified === undefined ? 'hidden' : 'verified'
-      throw new Refusal('invalid_input', detail, { attr })
+      throw new Refusal('invalid_input', detail, { attr: 'verified' })
     }
+    const hidden = wanted.verified ? false : (wanted.hidden ?? before.hidden)
+    const verified = wanted.hidden ? false : (wanted.verified ?? before.verified)
     const is_as_before = verified === before.verified
     return {
       ...before,
       ...wanted,
+      hidden,
+      verified,
       verified_at: is_as_before ? before.verified_at : verified ? now : null,
       verified_by: is_as_before ? before.verified_by : verified ? editor.user_id : null,
       deleted_at: null,
