@@ -60,15 +60,27 @@ create or replace macro ch_decimal_text(s, scale) as case
   when s <> '' and regexp_full_match(s, '[+-]?\.?([eE][+-]?[0-9]+)?') then '0'
   when isfinite(ch_float(s)) then ch_cut(ch_float(s), scale)::varchar
   end;
+create or replace macro ch_whole_year(y) as case when length(y) = 4 then nullif(y, '0000') when length(y) = 2 then case when y < '70' then '20' else '19' end || y end;
+create or replace macro ch_month_of(m) as case when m < 'A' then m else ((list_position(['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec', 'january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november', 'december'], lower(m)) - 1) % 12 + 1)::varchar end;
+create or replace macro ch_hour_of_day(h, half) as coalesce(case when half = 'p' and h < 12 then h + 12 when half = 'a' and h = 12 then 0 else h end, 0)::varchar;
+create or replace macro ch_iso_time(e, y, m, d) as ch_whole_year(y) || '-' || ch_month_of(m) || '-' || d || ' ' || ch_hour_of_day(try_cast(e.h as integer), lower(e.half)) || ':' || coalesce(nullif(e.m, ''), '0') || ':' || coalesce(nullif(e.s, ''), '0') || case when e.zone <> '' then e.zone when e.utc <> '' then '+00' else '' end;
+create or replace macro ch_iso_of_parts(parts) as list_transform([parts], lambda e: case
+  when e.a >= 'A' then ch_iso_time(e, case when e.c = '' then e.b else e.c end, e.a, case when e.c = '' then '1' else e.b end)
+  when length(e.a) = 4 then ch_iso_time(e, e.a, coalesce(nullif(e.b, ''), '1'), coalesce(nullif(e.c, ''), '1'))
+  when try_cast(e.b as integer) > 12 then ch_iso_time(e, e.c, e.a, e.b)
+  when e.a <> '' then ch_iso_time(e, e.c, e.b, e.a)
+  end)[1];
+-- A time as people and programs write it, in the order that the engine reads: 'Monday, 5 Feb 2024 10:00 PM UTC' is '2024-2-5 22:00:0+00'.
+create or replace macro ch_spelled_time(s) as ch_iso_of_parts(regexp_extract(regexp_replace(replace(s, ', ', ' '), '^([0-9]{4})([0-9]{2})([0-9]{2})([T ]?([0-9]{2}):?([0-9]{2}):?([0-9]{2})|[T ]|$|Z$)', '\1-\2-\3 \5:\6:\7'), '(?i)^\s*(?:(?:sun|mon|tue|wed|thu|fri|sat)[a-z]* +)?([a-z]{3,9}|[0-9]{1,4})(?:[-/. ]+([a-z]{3,9}|[0-9]{1,2}|[0-9]{4}))?(?:[-/. ]+([0-9]{4}|[0-9]{1,2}))?(?:[T ]+(?:::|([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2}(?:\.[0-9]{1,9})?))?)?(?: ?([ap])m)?))? ?(z|utc|gmt)?([+-][0-9]{2}(?::?[0-9]{2})?)?(?: \(.*\))?\s*$', ['a', 'b', 'c', 'h', 'm', 's', 'half', 'utc', 'zone']));
 create or replace macro ch_zoned_instant(s) as case
   when regexp_full_match(s, '[0-9]{9,10}(\.[0-9]*)?') then make_timestamp(try_cast(split_part(s, '.', 1) as bigint) * 1000000 + try_cast(rpad(split_part(s, '.', 2), 6, '0') as bigint))
   when regexp_full_match(s, '[0-9]{13}([0-9]{3})?') then make_timestamp(try_cast(rpad(s, 16, '0') as bigint))
-  when regexp_matches(s, '(?s)^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].*(Z|[+-][0-9]{2}:?[0-9]{2})$') then timezone('UTC', try_cast(s as timestamptz))
-  when suffix(s, ' GMT') then try_strptime(s, ['%a, %d %b %Y %H:%M:%S GMT', '%d %b %Y %H:%M:%S GMT'])
+  when regexp_matches(s, '(?i)([0-9]( ?[ap]m)? ?(z|utc|gmt)|[:T][0-9]{2,6}(\.[0-9]*)?( ?[ap]m)? ?(utc|gmt)?[+-][0-9]{2}(:?[0-9]{2})?)( \(.*\))?\s*$') then timezone('UTC', coalesce(case when regexp_matches(s, '^[0-9]{4}-') then try_cast(s as timestamptz) end, try_cast(ch_spelled_time(s) as timestamptz)))
   end;
--- Each format that does not fit takes 1 µs, so the pattern leaves out whatever is no time: words take 2 µs in place of 16. It is no CASE,
--- since that would use the text again for each condition.
-create or replace macro ch_naive_instant(s) as coalesce(try_cast(s as timestamp), try_strptime(regexp_extract_all(replace(s, ', ', ' '), '(?i)^\s*(?:(?:sun|mon|tue|wed|thu|fri|sat) +)?((?:[0-9]{1,2} +[a-z]{3,9} +[0-9]{4}|[a-z]{3,9} +[0-9]{1,2} +[0-9]{4}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4})(?: +[0-9]{1,2}:[0-9:]{1,5}(?: [ap]m)?)?|[0-9]{8}(?:T?[0-9]{6})?|[0-9]{4}(?:-[0-9]{1,2})?)\s*$', 1)[1], ['%d %b %Y %H:%M:%S', '%d %B %Y %H:%M:%S', '%d/%m/%Y %H:%M:%S', '%d/%m/%Y', '%b %d %Y', '%d %b %Y', '%Y%m%d', '%Y%m%d%H%M%S', '%Y%m%dT%H%M%S', '%Y-%m', '%Y', '%B %d %Y', '%d %B %Y', '%m/%d/%Y', '%m/%d/%Y %H:%M:%S', '%d/%m/%Y %I:%M:%S %p', '%m/%d/%Y %I:%M:%S %p', '%b %d %Y %H:%M:%S', '%B %d %Y %H:%M:%S', '%d/%m/%Y %H:%M', '%m/%d/%Y %H:%M', '%b %d %Y %H:%M', '%B %d %Y %H:%M', '%d %b %Y %H:%M', '%d %B %Y %H:%M', '%b %d %Y %I:%M %p', '%B %d %Y %I:%M %p', '%d/%m/%Y %I:%M %p', '%m/%d/%Y %I:%M %p', '%b %d %Y %I:%M:%S %p', '%d %b %Y %I:%M:%S %p', '%d %b %Y %I:%M %p']));
+-- The engine's cast reads 5/2/24 as a day of the year 5. The last pattern leaves out what is no time: words take 0.6 µs in place of 4.
+create or replace macro ch_naive_instant(s) as coalesce(
+  case when regexp_matches(s, '^[0-9]{4}-') then try_cast(s as timestamp) end,
+  case when regexp_matches(s, '(?i)^\s*((sun|mon|tue|wed|thu|fri|sat)[a-z]*,? +)?((jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/. ]|[0-9]{1,14}([-/. :T]|$))') then try_cast(ch_spelled_time(s) as timestamp) end);
 create or replace macro ch_month_first(s) as coalesce(strftime(try_strptime(s, ['%m/%d/%Y %H:%M:%S', '%m/%d/%Y', '%m-%d-%Y %H:%M:%S', '%m-%d-%Y']), '%Y-%m-%d %H:%M:%S'), s);
 create or replace macro ch_uuidv7_ts(u) as make_timestamp((('0x' || replace(left(u::varchar, 13), '-', ''))::bigint) * 1000);
 create or replace macro ch_is_ipv4(s) as regexp_full_match(s, '((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])');
