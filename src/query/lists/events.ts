@@ -13,7 +13,8 @@ export type EventListRequest = {
   readonly before_us: bigint | null
   /** The id of a single event. */
   readonly uuid?: string
-  readonly event: string | null
+  /** Names of events; none for all. */
+  readonly events: readonly string[]
   readonly distinct_id: string | null
   /** A person's id, in lower case. */
   readonly person_id: string | null
@@ -34,7 +35,11 @@ const CONDITIONS: readonly EventListCondition[] = [
   ({ after_us }) => (after_us === null ? null : compare(TIME, '>', instant(after_us))),
   ({ before_us }) => (before_us === null ? null : compare(TIME, '<', instant(before_us))),
   ({ uuid }) => (uuid === undefined ? null : expr`uuid = toUUID(${constant(uuid)})`),
-  ({ event }) => (event === null ? null : expr`event = ${constant(event)}`),
+  ({ events: [first, ...others] }) => {
+    if (first === undefined) return null
+    if (others.length === 0) return expr`event = ${constant(first)}`
+    return compare(EVENT, 'in', tuple([first, ...others].map((name) => constant(name))))
+  },
   ({ distinct_id }) => (distinct_id === null ? null : expr`distinct_id = ${constant(distinct_id)}`),
   ({ person_id }) => (person_id === null ? null : expr`person_id = toUUID(${constant(person_id)})`),
   ({ properties }, context) =>
@@ -42,6 +47,7 @@ const CONDITIONS: readonly EventListCondition[] = [
 ]
 
 const TIME = field(['timestamp'])
+const EVENT = field(['event'])
 const UUID = field(['uuid'])
 
 const COLUMNS = 'uuid event distinct_id timestamp properties elements_chain person_id'

@@ -186,6 +186,11 @@ describe('values of an event property', () => {
       { name: 12.5, count: 1 },
     ])
     expect(await values('key=price&event_name=viewed&value=12')).toEqual([{ name: 12.5, count: 1 }])
+    expect(await values('key=price&event_name=viewed&event_name=old')).toEqual([
+      { name: 1, count: 1 },
+      { name: 12.5, count: 1 },
+      { name: 3, count: 1 },
+    ])
     expect(await values('')).toEqual([])
     expect(await values('key=never')).toEqual([])
   })

@@ -21,6 +21,7 @@ import { valuesTree } from '../../../query/lists/property-values.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { DAY_US, SECOND_US } from '../../../time.ts'
 import { uuidBytes } from '../../../uuid.ts'
+import { queryOf } from '../../addresses.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
 import { pageAddress, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -56,7 +57,8 @@ export const EVENT_ROUTES = [
     method: 'GET',
     path: 'events/values/',
     scope: 'query:read',
-    summary: 'The twenty most frequent values of an event property in the last week.',
+    summary:
+      'The twenty most frequent values of an event property in the last week; event_name may be repeated.',
     query: EventValuesQuery,
     answers: { 200: EventValueList },
     answer: async (app, call) => {
@@ -67,7 +69,7 @@ export const EVENT_ROUTES = [
       const now_us = BigInt(app.now().getTime()) * 1000n
       const wanted = {
         ...wantedOf(request, context),
-        event: queryValue(request, 'event_name') || null,
+        events: new URLSearchParams(queryOf(request.url)).getAll('event_name').filter(Boolean),
         after_us: now_us - VALUES_US,
         before_us: now_us + AHEAD_US,
       }
@@ -104,7 +106,7 @@ export const EVENT_ROUTES = [
 const ANY: EventListRequest = {
   after_us: null,
   before_us: null,
-  event: null,
+  events: [],
   distinct_id: null,
   person_id: null,
   properties: null,
@@ -200,6 +202,7 @@ function eventSerializer(
 
 function wantedOf(request: Request, context: EventContext): EventListRequest {
   const text = (name: string): string | null => queryValue(request, name) || null
+  const event = text('event')
   const time = (name: string): bigint | null => {
     const input = text(name)
     return input === null ? null : readDate(input, context, name)
@@ -207,7 +210,7 @@ function wantedOf(request: Request, context: EventContext): EventListRequest {
   return {
     after_us: time('after'),
     before_us: time('before') ?? BigInt(context.now.getTime()) * 1000n + AHEAD_US,
-    event: text('event'),
+    events: event === null ? [] : [event],
     ...readEventConditions(request),
   }
 }

@@ -61,7 +61,7 @@ function matchFinder(app: AppContext, call: TreeCall): FindMatches | null {
     const times = events.map(({ timestamp }) => timestamp)
     const request = {
       ...conditions,
-      event: null,
+      events: [],
       after_us: BigInt(Math.min(...times, NO_TIME_US)) - 1n,
       before_us: BigInt(Math.max(...times, 0)) + 1n,
     }
