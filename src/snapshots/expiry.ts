@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { monthsBefore } from '../storage/files/file-months.ts'
 import { listAllFiles } from '../storage/files/manifest.ts'
 import { filePath } from '../storage/files/parquet.ts'
+import { newestProven, PROVEN_MS, SILENCE_MAX_US } from '../storage/files/proven-time.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
@@ -11,10 +12,6 @@ import type { SnapshotContext } from './dependencies.ts'
 
 /** Time between two checks; retention is counted in months. */
 const LOOK_MS = 3_600_000
-/** The clock is trusted up to this time after the newest file, so that a wrong clock cannot delete everything. */
-const SILENCE_MAX_US = 62 * 86_400_000_000
-/** A file of this age was not written under a clock that was set wrong just now. */
-const PROVEN_MS = 7 * 86_400_000
 
 /** Removes whole months, one manifest step each; late events are removed with their month. */
 export function createExpirer(
@@ -52,20 +49,6 @@ function createKnownTime(db: Database): () => number {
 
 const newestOf = (files: readonly FileRow[]): number =>
   files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
-
-/**
- * The newest time at which a file was surely written. Files that come after a long silence count once they span a week:
- * fewer may have been written under a wrong clock, before the server was started again.
- */
-export function newestProven(files: readonly FileRow[]): number {
-  let [proven, first, latest] = [0, 0, 0]
-  for (const us of files.map(({ created_at }) => created_at).toSorted((a, b) => a - b)) {
-    if (us - latest > SILENCE_MAX_US) first = us
-    latest = us
-    if (proven === 0 || us - proven <= SILENCE_MAX_US || us - first >= PROVEN_MS * 1000) proven = us
-  }
-  return proven
-}
 
 async function expireOnce(
   db: Database,

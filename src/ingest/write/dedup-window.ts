@@ -1,6 +1,8 @@
 /** Deletes uuids older than the deduplication window (`TIDEMARK_DEDUP_DAYS`) from the index. */
 
-import type { EventLog } from '../../storage/log/event-log.ts'
+import { listAllFiles } from '../../storage/files/manifest.ts'
+import { newestProven } from '../../storage/files/proven-time.ts'
+import type { EventLog, FileRow } from '../../storage/log/event-log.ts'
 import { DAY_MS } from '../../time.ts'
 import { faultOf } from '../threads/storage-faults.ts'
 
@@ -22,22 +24,28 @@ export class DedupWindow {
   constructor(log: EventLog, dedup_days: number) {
     this.#log = log
     this.#dedup_days = dedup_days
-    this.#timer = setTimeout(() => this.#scan(null), FIRST_SCAN_AFTER_MS)
+    this.#timer = setTimeout(() => this.#begin(), FIRST_SCAN_AFTER_MS)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
   }
 
-  #scan(after: DedupPosition | null): void {
-    const next = this.#step(after)
-    const wait_ms = next === null ? DAY_MS : STEP_EVERY_MS
-    this.#timer = setTimeout(() => this.#scan(next), wait_ms)
+  #begin(): void {
+    const files = listAllFiles(this.#log.db)
+    this.#scan(null, findFirstDay(files, Date.now() * 1000, this.#dedup_days))
+  }
+
+  #scan(after: DedupPosition | null, received_before: number): void {
+    const next = this.#step(after, received_before)
+    this.#timer =
+      next === null
+        ? setTimeout(() => this.#begin(), DAY_MS)
+        : setTimeout(() => this.#scan(next, received_before), STEP_EVERY_MS)
   }
 
   /** One step. If the disk is unavailable the scan ends; the next day's scan deletes the rows. */
-  #step(after: DedupPosition | null): DedupPosition | null {
-    const received_before = firstDay(Date.now() * 1000, this.#dedup_days)
+  #step(after: DedupPosition | null, received_before: number): DedupPosition | null {
     try {
       return deleteUuids(this.#log, { after, received_before, rows: STEP_ROWS })
     } catch (error) {
@@ -50,9 +58,17 @@ export class DedupWindow {
 /** A position in the order of the index. */
 export type DedupPosition = { readonly project_id: number; readonly uuid: Uint8Array }
 
-/** The first day (since 1970) of the window at a time in µs. */
-export function firstDay(now: number, dedup_days: number): number {
-  return Math.floor(now / US_PER_DAY) - dedup_days
+/**
+ * The first day (since 1970) of the window at a time in µs. A clock that is ahead of the newest file is not believed: set far
+ * ahead it would empty the index, and events that are sent again would be stored twice.
+ */
+export function findFirstDay(
+  files: readonly Pick<FileRow, 'created_at'>[],
+  now: number,
+  dedup_days: number,
+): number {
+  const proven = newestProven(files)
+  return Math.floor((proven === 0 ? now : Math.min(now, proven)) / US_PER_DAY) - dedup_days
 }
 
 /**

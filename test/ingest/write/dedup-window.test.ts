@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import {
   type DedupPosition,
   deleteUuids,
-  firstDay,
+  findFirstDay,
 } from '../../../src/ingest/write/dedup-window.ts'
 import { EventLog } from '../../../src/storage/log/event-log.ts'
 
@@ -21,8 +21,22 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-test('firstDay is so many days before today', () => {
-  expect(firstDay(Date.parse('1970-02-15T23:59:59Z') * 1000, 30)).toBe(15)
+const DAY_US = 86_400_000_000
+
+test('the window begins so many days before today, however far ahead of the files the clock is', () => {
+  const now = Date.parse('1970-02-15T23:59:59Z') * 1000
+  expect(findFirstDay([], now, 30)).toBe(15)
+  const first = (now_us: number, ...days: readonly number[]): number =>
+    findFirstDay(
+      days.map((day) => ({ created_at: day * DAY_US })),
+      now_us,
+      30,
+    )
+  expect(first(now, 44, 45)).toBe(15)
+  expect(first(now + 40 * 365 * DAY_US, 44, 45)).toBe(15)
+  // A file that was written under that clock proves nothing; files of a week do.
+  expect(first(15_000 * DAY_US, 44, 45, 15_000)).toBe(15)
+  expect(first(15_008 * DAY_US, 44, 45, 15_000, 15_008)).toBe(14_978)
 })
 
 test.each([1, 3, 7, 1000])(
