@@ -41,6 +41,8 @@ export const BulkDeleteBody = t.Object(
     distinct_ids: t.Optional(t.Array(t.String())),
     delete_events: t.Optional(t.Nullable(t.Boolean())),
     delete_recordings: t.Optional(t.Nullable(t.Boolean())),
+    /** Refused when true. */
+    keep_person: t.Optional(t.Nullable(t.Boolean())),
   },
   { additionalProperties: true },
 )

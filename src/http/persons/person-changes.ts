@@ -110,6 +110,7 @@ export const PERSON_CHANGE_ROUTES = [
     query: DeleteQuery,
     answers: { 202: null },
     answer: async (app, { caller, params, project, request }) => {
+      requireWhole(request, undefined)
       const person = findPersonInPath(app, project, params)
       const with_events = isYes(queryValue(request, 'delete_events'))
       await deletePerson(app, { caller, project, person }, with_events)
@@ -124,6 +125,7 @@ export const PERSON_CHANGE_ROUTES = [
     body: validatorOf(BulkDeleteBody),
     answers: { 202: BulkDeleted },
     answer: async (app, { caller, body, project, request }) => {
+      requireWhole(request, body.keep_person)
       const requested = body.delete_events ?? isYes(queryValue(request, 'delete_events'))
       const persons = personsNamed(app, project, body)
       for (const person of persons) {
@@ -141,6 +143,13 @@ export const PERSON_CHANGE_ROUTES = [
     },
   }),
 ] as const
+
+/** Refuses to delete events without their persons: deleting the persons too could not be undone. */
+function requireWhole(request: Request, keep_person: boolean | null | undefined): void {
+  if (keep_person !== true && !isYes(queryValue(request, 'keep_person'))) return
+  const detail = 'Events are deleted with their persons only.'
+  throw new Refusal('invalid_input', detail, { attr: 'keep_person' })
+}
 
 type NamedPersons = { readonly ids?: readonly string[]; readonly distinct_ids?: readonly string[] }
 

@@ -367,6 +367,24 @@ describe('a person', () => {
     ])
   })
 
+  test('stays when only its events are to be deleted, which is refused', async () => {
+    await capture(world, seen('kept'))
+    const distinct_ids = [own('kept')]
+    const bulk = `${PERSONS}bulk_delete/`
+    for (const [method, path, body] of [
+      ['POST', bulk, { distinct_ids, delete_events: true, keep_person: true }],
+      ['POST', `${bulk}?keep_person=true`, { distinct_ids, delete_events: true }],
+      ['DELETE', `${PERSONS}${await idOf('kept')}/?keep_person=true`, undefined],
+    ] as const) {
+      expect(await manage(world, method, path, body)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_input', attr: 'keep_person' },
+      })
+    }
+    world.needs.persons.refresh()
+    expect(await personOf('kept')).toBeDefined()
+  })
+
   test('is told of with the cohorts it is in', async () => {
     await capture(world, seen('in'), seen('out'))
     const { body: cohort } = await manage(world, 'POST', '/api/projects/1/cohorts/', {
