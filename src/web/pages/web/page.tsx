@@ -26,7 +26,6 @@ import style from './web.module.css'
 import { type WebQuestion, webMembers } from './web-question.ts'
 
 const EVENTS = ['$pageview', '$screen']
-const FIGURES_PX = 96
 
 /** The page; before the first event it says how to send one. */
 export function WebPage(): VNode {
@@ -99,7 +98,7 @@ function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
     <>
       {is_empty && <NoVisits question={question} onShowTests={onShowTests} />}
       <section class={style.main} aria-label="Figures">
-        <Loaded of={overview} skeleton={<SkeletonBlock height={FIGURES_PX} />}>
+        <Loaded of={overview} skeleton={<SkeletonBlock height="var(--figures)" />}>
           {(answer) => (
             <Overview answer={answer} chosen={metric} onChoose={({ key }) => setMetric(key)} />
           )}

@@ -21,7 +21,7 @@ export function Skeleton({ lines = 3, label = 'Loading' }: SkeletonProps): VNode
   )
 }
 
-/** Grey stripes over a known height in px, for a chart, a figure or a table. */
-export function SkeletonBlock({ height }: { readonly height: number }): VNode {
+/** Grey stripes over a known height, in px or of a CSS variable, for a chart, a figure or a table. */
+export function SkeletonBlock({ height }: { readonly height: number | string }): VNode {
   return <div class={style.block} role="status" aria-label="Loading" style={{ height }} />
 }
