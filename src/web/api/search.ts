@@ -58,7 +58,10 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     path: 'event_definitions/',
     group: 'Events',
     icon: 'events',
-    read: ({ name }) => ({ id: name, text: eventTitle(String(name)), hint: name }),
+    read: ({ name }) => {
+      const text = eventTitle(String(name))
+      return { id: name, text, ...(text !== name && { hint: name }) }
+    },
     href: (name) => `/events?event=${encodeURIComponent(name)}`,
   },
 ]

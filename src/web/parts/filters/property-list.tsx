@@ -75,7 +75,8 @@ export function PropertyList({
     <Combobox
       label="Property"
       placeholder={is('cohort') ? 'Search properties and cohorts' : 'Search properties'}
-      options={options}
+      // Properties of persons alone would be pushed down by those of events.
+      options={events.isLoading || persons.isLoading ? [] : options}
       onSearch={setSearch}
       is_loading={events.isFetching || persons.isFetching}
       onPick={({ value }) => {
