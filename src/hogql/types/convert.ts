@@ -24,6 +24,7 @@ import {
   duckdbName,
   FLOAT64,
   INT64,
+  type IntervalUnit,
   intType,
   isBoolean,
   isNumeric,
@@ -109,11 +110,31 @@ export function asText(expr: ResolvedExpr, context: CompileContext): ResolvedExp
   if (type.kind === 'array') return arrayText(expr, type.of, context)
   if (type.kind === 'tuple') return tupleText(expr, type.items, context)
   if (type.kind === 'map') return mapText(expr, type, context)
+  if (type.kind === 'interval') return sql`(${unitsOf(expr, type.unit)})::VARCHAR`(text_type)
   if (type.kind !== 'datetime') return sql`(${expr})::VARCHAR`(text_type)
   const local = toLocal(expr, context)
   return type.precision === 0
     ? sql`strftime(${local}, '%Y-%m-%d %H:%M:%S')`(text_type)
     : sql`strftime(${local}, '%Y-%m-%d %H:%M:%S.%f')`(text_type)
+}
+
+/** The count of an interval's units, as ClickHouse shows it. */
+export function unitsOf(interval: ResolvedExpr, unit: IntervalUnit): ResolvedExpr {
+  const type = withNull(INT64, interval.type.nullable)
+  if (unit in UNIT_SECONDS)
+    return sql`(epoch(${interval}) / ${bindInt(UNIT_SECONDS[unit] ?? 1)})::BIGINT`(type)
+  const months = bindInt(unit === 'Year' ? 12 : unit === 'Quarter' ? 3 : 1)
+  return sql`((date_part('year', ${interval}) * 12 + date_part('month', ${interval})) // ${months})`(
+    type,
+  )
+}
+
+const UNIT_SECONDS: Partial<Record<IntervalUnit, number>> = {
+  Second: 1,
+  Minute: 60,
+  Hour: 3600,
+  Day: 86_400,
+  Week: 604_800,
 }
 
 function arrayText(expr: ResolvedExpr, of: Type, context: CompileContext): ResolvedExpr {

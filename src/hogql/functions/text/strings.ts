@@ -13,6 +13,7 @@ import { asText } from '../../types/convert.ts'
 import {
   arrayType,
   intType,
+  isBoolean,
   STRING,
   TRUTH,
   type Type,
@@ -132,7 +133,12 @@ const split =
 
 const hex: Lowering = (call, context) => {
   const value = call.args[0] ?? NULL_VALUE
-  if (value.type.kind === 'int') return sql`ch_hexint(${value})`(call.type)
+  const { type } = value
+  if (isBoolean(type)) return sql`ch_hexint((${value})::UTINYINT)`(call.type)
+  // Of a negative number all bytes of its width are shown.
+  if (type.kind === 'int' && type.signed && type.bits < 64)
+    return sql`right(ch_hexint(${value}), ${bindInt(type.bits / 4, true)})`(call.type)
+  if (type.kind === 'int') return sql`ch_hexint(${value})`(call.type)
   return sql`hex(${asText(value, context)})`(call.type)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Pass castOutput: casts the result's columns to the types ClickHouse would return.
+ * Pass castOutput: casts the result's columns to the types ClickHouse would return. Of an interval it shows the count.
  *
  *   SELECT a = 1
  *   → SELECT (a = 1)::UTINYINT
@@ -7,12 +7,13 @@
 
 import type { Output, ResolvedExpr, ResolvedQuery } from '../../sql/ir.ts'
 import { joinFragments } from '../../sql/sql-fragments.ts'
+import { unitsOf } from '../../types/convert.ts'
 import { duckdbName, holdsTruth } from '../../types/types.ts'
 import type { Pass } from '../walk.ts'
 
 /**
  * Casts the outermost columns whose type contains a comparison outcome (`truth`), so that they are
- * shown as 0 and 1.
+ * shown as 0 and 1, and intervals.
  */
 export const castOutput: Pass = (statement) => ({ ...statement, query: castQuery(statement.query) })
 
@@ -27,6 +28,8 @@ function castQuery(query: ResolvedQuery): ResolvedQuery {
 
 function castColumn(column: Output): Output {
   const { expr } = column
+  if (expr.type.kind === 'interval')
+    return { ...column, expr: { ...unitsOf(expr, expr.type.unit), type: expr.type } }
   if (!holdsTruth(expr.type)) return column
   return { ...column, expr: castForOutput(expr) }
 }

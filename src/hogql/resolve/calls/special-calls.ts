@@ -5,6 +5,7 @@ import type { ResolvedExpr } from '../../sql/ir.ts'
 import type * as ast from '../../syntax/ast.ts'
 import { elementType } from '../../types/types.ts'
 import { resolveIn } from '../collections-and-in.ts'
+import { entriesOf } from '../from/table-functions.ts'
 import { groupKeyLikeness } from '../grouping.ts'
 import { refuse } from '../refusals.ts'
 import type { NameScope, Resolver } from '../scope.ts'
@@ -48,7 +49,7 @@ const positionIn: Special = (node, scope, resolver) => {
 const arrayJoin: Special = (node, scope, resolver) => {
   const [only] = node.args
   if (only === undefined || node.args.length !== 1) return null
-  const list = resolver.expr(only, scope)
+  const list = entriesOf(resolver.expr(only, scope))
   const type = elementType(list.type)
   const gathers = someExpr(list, (expr) => expr.kind === 'apply' && expr.aggregate !== null)
   if (gathers) throw refuse('arrayJoin over an aggregation needs a sub-select around it', node)

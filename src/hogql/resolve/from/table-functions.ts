@@ -4,7 +4,15 @@ import type { Join, ResolvedExpr } from '../../sql/ir.ts'
 import { applyFragment, bindBool, bindInt, constantInt } from '../../sql/sql-fragments.ts'
 import type * as ast from '../../syntax/ast.ts'
 import { superType } from '../../types/type-unify.ts'
-import { arrayType, elementType, STRING, TRUTH, UINT64, withNull } from '../../types/types.ts'
+import {
+  arrayType,
+  elementType,
+  STRING,
+  TRUTH,
+  tupleType,
+  UINT64,
+  withNull,
+} from '../../types/types.ts'
 import { refuse, suggestName } from '../refusals.ts'
 import type { NamedColumn, NameScope, Resolver, ScopeEntry } from '../scope.ts'
 import { openColumns } from './sources.ts'
@@ -117,7 +125,7 @@ export function arrayJoin(
   for (const item of select.array_join_list) {
     const name =
       item.kind === 'Alias' ? item.alias : item.kind === 'Field' ? (item.chain.at(-1) ?? '') : ''
-    const list = resolver.expr(item.kind === 'Alias' ? item.expr : item, scope)
+    const list = entriesOf(resolver.expr(item.kind === 'Alias' ? item.expr : item, scope))
     const of = elementType(list.type)
     const is_list = list.type.kind === 'array'
     const opened = is_list
@@ -139,6 +147,15 @@ export function arrayJoin(
   for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
   scope.entries.push(entry)
   return { join: is_left ? 'LEFT' : 'CROSS', right: relation, on: is_left ? bindBool(true) : null }
+}
+
+/** A map is unnested as the list of its keys and values. */
+export function entriesOf(list: ResolvedExpr): ResolvedExpr {
+  const { type } = list
+  if (type.kind !== 'map') return list
+  const keys = applyFragment('mapKeys', [list], arrayType(type.key))
+  const values = applyFragment('mapValues', [list], arrayType(type.value))
+  return applyFragment('arrayZip', [keys, values], arrayType(tupleType([type.key, type.value])))
 }
 
 /** An empty list becomes one default of its type: LEFT ARRAY JOIN shows it as one row. */
