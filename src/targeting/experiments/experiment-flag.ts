@@ -257,14 +257,14 @@ function followExperiment(
 ): Readonly<Record<string, unknown>> {
   const settings = isObject(parameters) ? parameters : {}
   const variants = variantsIn(parameters)
-  const share = settings['rollout_percentage']
+  const share = settings['rollout_percentage'] ?? null
   const payloads = settings['feature_flag_payloads']
   const [first, ...others] = findSets(filters)
   return {
     ...filters,
     ...(variants === null ? {} : { multivariate: { variants } }),
     ...(isObject(payloads) ? { payloads } : {}),
-    ...(typeof share === 'number' && isObject(first)
+    ...(share !== null && isObject(first)
       ? { groups: [{ ...first, rollout_percentage: share }, ...others] }
       : {}),
     ...(Object.hasOwn(settings, 'aggregation_group_type_index')

@@ -29,9 +29,11 @@ export function flagParameters(sent: unknown): object | undefined {
     throw refused('ensure_experience_continuity must be true or false.')
   }
   const settings = isObject(filters) ? filters : {}
-  const names = Object.keys(settings)
-  requireNone(names.filter((name) => !Object.hasOwn(SETTINGS, name) && settings[name] !== null))
-  const parameters: object[] = names.map((name) => SETTINGS[name]?.(settings) ?? {})
+  const unknown = Object.keys(settings).filter((name) => !Object.hasOwn(SETTINGS, name))
+  requireNone(unknown.filter((name) => settings[name] !== null))
+  const parameters = Object.entries(SETTINGS).map(([name, read]) =>
+    Object.hasOwn(settings, name) ? read(settings) : {},
+  )
   return Object.assign(
     ensure_experience_continuity === null ? {} : { ensure_experience_continuity },
     ...parameters,
@@ -67,11 +69,12 @@ export function shownParameters(parameters: Json, flag: object | null): object {
 function rolloutOf(groups: unknown): object {
   if (!Array.isArray(groups) || groups.length === 0) return {}
   const [group, ...others] = groups as readonly unknown[]
-  const properties = isObject(group) ? (group['properties'] ?? []) : null
-  if (others.length > 0 || !Array.isArray(properties) || properties.length > 0) {
+  const { properties, variant, rollout_percentage } = isObject(group) ? group : {}
+  const is_plain = Bun.deepEquals(properties ?? [], []) && (variant ?? null) === null
+  if (others.length > 0 || !isObject(group) || !is_plain) {
     throw refused('Release conditions are not set here: edit the feature flag.')
   }
-  return { rollout_percentage: isObject(group) ? (group['rollout_percentage'] ?? 100) : 100 }
+  return { rollout_percentage: rollout_percentage ?? 100 }
 }
 
 function requireNone([unknown]: readonly string[]): void {

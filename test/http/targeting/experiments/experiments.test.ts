@@ -134,6 +134,7 @@ describe('an experiment', () => {
     expect(await create(taken)).toMatchObject({ status: 400, body: { attr: 'feature_flag' } })
     for (const feature_flag of [
       { filters: { groups: [{ properties: [{ key: 'a', value: 'b', type: 'person' }] }] } },
+      { filters: { groups: [{ rollout_percentage: 40, variant: 'a' }] } },
       { filters: { early_exit: true } },
       { ensure_experience_continuity: 'yes' },
       { filters: {}, name: 'x' },
@@ -143,6 +144,13 @@ describe('an experiment', () => {
         body: { code: 'invalid_input', attr: 'feature_flag' },
       })
     }
+    const words = { filters: { groups: [{ rollout_percentage: 'half' }] } }
+    expect((await manage(world, 'PATCH', path, { feature_flag: words })).status).toBe(400)
+    // Names that every object has are no settings.
+    const inherited = JSON.parse('{"__proto__":null,"toString":null}')
+    const odd = await manage(world, 'PATCH', path, { feature_flag: { filters: inherited } })
+    expect(odd.status).toBe(200)
+    expect(odd.body['parameters']).not.toHaveProperty('0')
     await manage(world, 'PATCH', path, { start_date: '2026-01-01T00:00:00Z' })
     const late = { feature_flag: { filters: { groups: [{ rollout_percentage: 90 }] } } }
     expect((await manage(world, 'PATCH', path, late)).status).toBe(400)
