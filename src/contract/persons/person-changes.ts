@@ -25,7 +25,11 @@ export const DeletePropertyBody = t.Object(
 )
 
 export const SplitBody = t.Object(
-  { main_distinct_id: t.Optional(t.Nullable(t.String())) },
+  {
+    main_distinct_id: t.Optional(t.Nullable(t.String())),
+    /** Refused: it names the only ids to split off. */
+    distinct_ids_to_split: t.Optional(t.Nullable(t.Array(t.String()))),
+  },
   { additionalProperties: true },
 )
 

@@ -52,6 +52,7 @@ export const PERSON_CHANGE_ROUTES = [
     answers: { 201: SplitAnswer },
     answer: async (app, { caller, body, params, project }) => {
       const person = findPersonInPath(app, project, params)
+      requireNoPart(body.distinct_ids_to_split)
       const main_distinct_id = body.main_distinct_id ?? null
       const change = { kind: 'split', ...nameOf(project, person), main_distinct_id } as const
       return answerParted(app, { caller, project, person }, change)
@@ -143,6 +144,13 @@ export const PERSON_CHANGE_ROUTES = [
     },
   }),
 ] as const
+
+/** Refuses to split single ids off, since what is split here are all of them. */
+function requireNoPart(distinct_ids_to_split: unknown): void {
+  if ((distinct_ids_to_split ?? null) === null) return
+  const detail = 'Single ids are not split off: a split leaves main_distinct_id alone.'
+  throw new Refusal('invalid_input', detail, { attr: 'distinct_ids_to_split' })
+}
 
 /** Refuses to delete events without their persons: deleting the persons too could not be undone. */
 function requireWhole(request: Request, keep_person: boolean | null | undefined): void {

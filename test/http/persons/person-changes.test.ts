@@ -125,6 +125,7 @@ describe('properties of a person', () => {
     ['delete_property/', 'POST', {}, '$unset', 'required'],
     ['delete_property/', 'POST', { $unset: 3 }, '$unset', 'invalid_input'],
     ['split/', 'POST', { main_distinct_id: 'nobody' }, 'main_distinct_id', 'invalid_input'],
+    ['split/', 'POST', { distinct_ids_to_split: ['a'] }, 'distinct_ids_to_split', 'invalid_input'],
     ['undo_merge/', 'POST', {}, 'merge_id', 'does_not_exist'],
     ['undo_merge/', 'POST', undefined, 'merge_id', 'does_not_exist'],
     ['undo_merge/', 'POST', { merge_id: 'x' }, 'merge_id', 'invalid_input'],
