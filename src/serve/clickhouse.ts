@@ -13,6 +13,7 @@ import { retentionMonths } from '../projects/settings/retention.ts'
 import { ClickHouseEngine } from '../query/clickhouse/clickhouse-engine.ts'
 import { FreshEngine } from '../query/clickhouse/fresh-engine.ts'
 import type { QueryEngine } from '../query/engine/engine.ts'
+import { whenAborted } from '../query/scheduling/abort-signal.ts'
 import { ClaimFault, type ProjectClaims, ProjectsMoved } from '../shipping/claims.ts'
 import { shipmentsFolder } from '../shipping/shipment-files.ts'
 import { Shipper } from '../shipping/shipper.ts'
@@ -29,6 +30,8 @@ type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
 
 /** The longest time that a query waits for ClickHouse to have the events captured before it. */
 const FRESH_MS_MAX = 2000
+/** The longest time that the start of a folder that ships already waits for each answer of ClickHouse. */
+const START_MS_MAX = 5000
 /** Rows that one query may read there. */
 const ROWS_READ_MAX = 10_000_000_000
 
@@ -111,14 +114,16 @@ export async function openShipper(
     )
   const claims = openClaims(config.data_dir, nodes, control.db)
   const has_claimed = getHome(control.db).claimed_log_id !== null
+  const may_wait = is_shipped && has_claimed
+  const inTime = may_wait ? orLate : (work: Promise<void>) => work
   await fitOrWait({
     fit: async () => {
-      await nodes.fit()
-      await claimOwn(claims, (moved) =>
+      await inTime(nodes.fit())
+      await claimOwn({ claim: () => inTime(claims.claim()) }, (moved) =>
         setAside(moved, { data_dir: config.data_dir, control, capture, log }),
       )
     },
-    may_wait: is_shipped && has_claimed,
+    may_wait,
     log,
   })
   const shipper = new Shipper({
@@ -138,7 +143,7 @@ export async function openShipper(
 
 /** Claims the folder's projects; those that have moved to another server since are set aside first. */
 async function claimOwn(
-  claims: ProjectClaims,
+  claims: Pick<ProjectClaims, 'claim'>,
   setMovedAside: (moved: ProjectsMoved['projects']) => Promise<void>,
 ): Promise<void> {
   try {
@@ -181,6 +186,13 @@ type FitTerms = {
    */
   readonly may_wait: boolean
   readonly log: Log
+}
+
+/** Rejects when something takes too long, which goes on: the shipper does the same again. */
+async function orLate(work: Promise<void>): Promise<void> {
+  const late = AbortSignal.timeout(START_MS_MAX)
+  await Promise.race([work, whenAborted(late)])
+  if (late.aborted) throw new Error('ClickHouse does not answer')
 }
 
 /** A folder that ships already may start while ClickHouse is away: its events wait in the log. */

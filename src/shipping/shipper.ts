@@ -218,6 +218,7 @@ export class Shipper {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    this.#context.nodes.close()
     this.#wake?.()
     this.#waiters.close()
     await this.#child.close()

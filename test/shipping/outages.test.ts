@@ -131,4 +131,23 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
     expect(await askFresh(server.url, COUNTS)).toEqual([[captured, captured]])
     expect(await server.stop()).toBe(0)
   })
+
+  test('that accepts connections and does not answer lets the server stop, and start again', async () => {
+    const first = await start(cluster.url)
+    await capture(first, 20)
+    expect(await askFresh(first.url, COUNTS)).toEqual([[captured, captured]])
+    // After a second, a round first asks whether this folder is still the living one.
+    await Bun.sleep(1100)
+    process.kill(cluster.server(0).pid, 'SIGSTOP')
+    await capture(first, 20)
+    expect(await rejectionOf(askHogQL(first.url, COUNTS))).toMatchObject({
+      message: expect.stringMatching(/^503: /),
+    })
+    expect(await first.stop()).toBe(0)
+    const second = await start(cluster.url)
+    await capture(second, 20)
+    process.kill(cluster.server(0).pid, 'SIGCONT')
+    expect(await askFresh(second.url, COUNTS)).toEqual([[captured, captured]])
+    expect(await second.stop()).toBe(0)
+  })
 })

@@ -59,6 +59,7 @@ const STATEMENT_PART_LENGTH = 40_000
 /** A client of one server, with the rights of one user. */
 export class ClickHouseClient {
   readonly access: ClickHouseAccess
+  readonly #closing = new AbortController()
 
   constructor(access: ClickHouseAccess) {
     this.access = access
@@ -82,7 +83,7 @@ export class ClickHouseClient {
       body: rows ?? formOf(statement),
       // Wherever it leads, the password and the rows would go there too.
       redirect: 'manual',
-      ...(signal === undefined ? {} : { signal }),
+      signal: AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]),
     })
     // A proxy or a sign-in page takes any insert with 200, and would be believed.
     if (response.ok && response.headers.has(OWN_HEADER)) return response
@@ -103,6 +104,11 @@ export class ClickHouseClient {
     const bytes = await readAtMost(response, ANSWER_BYTES_MAX)
     if (bytes === null) throw new ClickHouseError(TOO_LONG, null)
     return bytes.toString()
+  }
+
+  /** Breaks off every request, also later ones: a server that does not answer holds nobody up. */
+  close(): void {
+    this.#closing.abort()
   }
 }
 

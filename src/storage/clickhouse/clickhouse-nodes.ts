@@ -70,6 +70,11 @@ export class ClickHouseNodes {
       : ''
   }
 
+  /** Breaks off every request to the servers. */
+  close(): void {
+    for (const client of [...this.#options.writers, this.#options.reader]) client.close()
+  }
+
   isReplicated(): boolean {
     return this.#topology.kind === 'cluster' && this.#topology.is_replicated
   }
