@@ -5,10 +5,12 @@ import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import { changeAlert, type ShownAlert } from '../../api/alerts.ts'
 import { useTrends } from '../../api/boards.ts'
 import { useAnswer } from '../../api/calls/ask.ts'
+import { ButtonLink } from '../../parts/button.tsx'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
 import { SelectField } from '../../parts/fields/select-field.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -52,7 +54,12 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
           })
           const chosen = alert?.insight.id ?? insight_id ?? Number(trends[0]?.value)
           return trends.length === 0 ? (
-            <p>Save a trend first: alerts watch a line of one.</p>
+            <EmptyNote title="No trend is saved yet" icon="explore">
+              <p>An alert watches a line of a saved trend.</p>
+              <ButtonLink href="/explore" look="main">
+                Ask a question
+              </ButtonLink>
+            </EmptyNote>
           ) : (
             <AlertForm alert={alert} trends={trends} chosen={chosen} onClose={onClose} />
           )
