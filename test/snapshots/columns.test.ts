@@ -73,6 +73,8 @@ const OF_NUMBERS = [
   'select count(), sum(properties.num) from events where properties.num != 5.0 and properties.num <= 120.5',
   'select properties.num as n, count() from events where n > 2 group by n having n != 5 order by n',
   "select countIf(properties.num > '5.5'), countIf(properties.num = '12'), countIf(properties.num > 1/0), countIf(properties.num != 0/0) from events",
+  'select countIf(properties.num < inf), countIf(properties.num = inf), countIf(properties.num >= inf), countIf(properties.num != inf), countIf(inf > properties.num) from events',
+  'select count() from events where properties.num >= inf',
   'select countIf(properties.num > 9223372036854775807), countIf(properties.num < 18446744073709551615), countIf(properties.num >= -0.0), countIf(properties.num is not distinct from NULL) from events',
 ]
 

@@ -95,7 +95,8 @@ function boundProperty(call: Apply): Apply {
   return applyFragment('and', [call, bound], type)
 }
 
-const INFINITE = bind(Number.POSITIVE_INFINITY, FLOAT64)
+/** The constant of these bounds, by which `readWholeNumbers` finds them again. */
+export const INFINITE = bind(Number.POSITIVE_INFINITY, FLOAT64)
 
 /** A property that is a number, converted or not. JSON has no NaN, but the property may be its text. */
 function isPropertyNumber(expr: ResolvedExpr): boolean {

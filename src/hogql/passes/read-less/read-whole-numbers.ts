@@ -17,6 +17,7 @@ import type {
 } from '../../sql/ir.ts'
 import { bind, sql } from '../../sql/sql-fragments.ts'
 import { INT64 } from '../../types/types.ts'
+import { INFINITE } from '../lower/lower-nan.ts'
 import { keepQuery, mapChildren, mapSelect, mapStatement, type Pass } from '../walk.ts'
 
 /** Aggregates that return one of the values, or their sum, which a cast makes DOUBLE again. */
@@ -71,7 +72,7 @@ function compareWhole(expr: ResolvedExpr): ResolvedExpr {
     return mapChildren(expr, compareWhole, keepQuery)
   const [number, constant] = expr.args
   if (number === undefined || !isNumber(number) || constant?.kind !== 'value') return expr
-  if (constant.value === Number.POSITIVE_INFINITY) return orWhole(expr, markWhole(number))
+  if (constant === INFINITE) return orWhole(expr, markWhole(number))
   return { ...expr, args: [markWhole(number), wholeConstant(constant)] }
 }
 
