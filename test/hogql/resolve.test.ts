@@ -30,6 +30,11 @@ const REFUSALS = [
   ],
   ['select frobnicate(1)', "Unsupported function call 'frobnicate(...)'", 'frobnicate(1)'],
   [
+    "select sumIfState(1, event = 'a') from events",
+    "Unsupported function call 'sumIfState(...)'",
+    "sumIfState(1, event = 'a')",
+  ],
+  [
     'select LENGTHUTF8(event) from events',
     "Unsupported function call 'LENGTHUTF8(...)'. Perhaps you meant 'lengthUTF8(...)'?",
     'LENGTHUTF8(event)',

@@ -61,6 +61,8 @@ function onlyIf(base: FunctionDef): FunctionDef {
         context,
       )
     },
+    // A list has lost the conditions of its rows: sumIfState and the like do not exist, sumStateIf does.
+    over_list: null,
   }
 }
 
