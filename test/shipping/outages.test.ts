@@ -45,15 +45,20 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
   }, 120_000)
 
   afterAll(async () => {
+    for (const server of servers) await server.kill()
     await cluster?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const start = (url: string): Promise<Server> =>
-    startServer({
+  const servers: Server[] = []
+  const start = async (url: string): Promise<Server> => {
+    const server = await startServer({
       data_dir: join(folder, 'data'),
       env: { ...clickhouseEnvironment(cluster), TIDEMARK_CLICKHOUSE_URL: url },
     })
+    servers.push(server)
+    return server
+  }
   const capture = async (server: Server, count: number): Promise<void> => {
     const batch = Array.from({ length: count }, () => ({
       event: 'seen',
@@ -138,15 +143,20 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
     expect(await askFresh(first.url, COUNTS)).toEqual([[captured, captured]])
     // After a second, a round first asks whether this folder is still the living one.
     await Bun.sleep(1100)
-    process.kill(cluster.server(0).pid, 'SIGSTOP')
-    await capture(first, 20)
-    expect(await rejectionOf(askHogQL(first.url, COUNTS))).toMatchObject({
-      message: expect.stringMatching(/^503: /),
-    })
-    expect(await first.stop()).toBe(0)
-    const second = await start(cluster.url)
-    await capture(second, 20)
-    process.kill(cluster.server(0).pid, 'SIGCONT')
+    const { pid } = cluster.server(0)
+    process.kill(pid, 'SIGSTOP')
+    let second: Server
+    try {
+      await capture(first, 20)
+      expect(await rejectionOf(askHogQL(first.url, COUNTS))).toMatchObject({
+        message: expect.stringMatching(/^503: /),
+      })
+      expect(await first.stop()).toBe(0)
+      second = await start(cluster.url)
+      await capture(second, 20)
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
     expect(await askFresh(second.url, COUNTS)).toEqual([[captured, captured]])
     expect(await second.stop()).toBe(0)
   })
