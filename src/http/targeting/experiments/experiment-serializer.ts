@@ -195,7 +195,9 @@ function ownParameters({
   if (running_time_calculation === undefined && excluded_variants === undefined) return undefined
   return {
     ...(excluded_variants === undefined ? {} : { excluded_variants: excluded_variants ?? [] }),
-    ...runningTimeIn(running_time_calculation ?? {}),
+    ...(running_time_calculation === undefined
+      ? {}
+      : runningTimeIn(running_time_calculation ?? {})),
   }
 }
 
@@ -208,10 +210,9 @@ function newerMembers(parameters: Json): object {
   }
 }
 
+/** Absent members are undefined: a time that is sent replaces all that are stored. */
 function runningTimeIn(members: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(
-    RUNNING_TIME.flatMap((name) => (name in members ? [[name, members[name]]] : [])),
-  )
+  return Object.fromEntries(RUNNING_TIME.map((name) => [name, members[name]]))
 }
 
 /** Shares of variants have two names; the newer one takes precedence. */

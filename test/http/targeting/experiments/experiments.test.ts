@@ -128,6 +128,13 @@ describe('an experiment', () => {
       parameters: { ...running_time_calculation, excluded_variants: ['b'] },
       feature_flag: { filters: { multivariate: { variants: shifted } } },
     })
+    const time = { running_time_calculation: { recommended_sample_size: 100 } }
+    const { body: replaced } = await manage(world, 'PATCH', path, time)
+    expect(replaced).toMatchObject({ parameters: { excluded_variants: ['b'] } })
+    expect(replaced['running_time_calculation']).toEqual(time.running_time_calculation)
+    const { body: cleared } = await manage(world, 'PATCH', path, { running_time_calculation: null })
+    expect(cleared['running_time_calculation']).toEqual({})
+    expect(cleared['parameters']).not.toHaveProperty('minimum_detectable_effect')
     const wrong = await manage(world, 'PATCH', path, { excluded_variants: ['odd'] })
     expect(wrong.status).toBe(400)
     const taken = { name: 'Again', feature_flag_key: 'three', feature_flag: { filters: {} } }
