@@ -105,7 +105,7 @@ const SAVED = { saved: true, basic: true }
 
 /** The first boards with a text in their name. */
 export const useFoundBoards = (search: string): UseQueryResult<BoardPage<BoardListed>, ApiError> =>
-  useBoardCall(`dashboards/?limit=${PAGE_SIZE}&search=${encodeURIComponent(useSettled(search))}`)
+  useBoardCall(`dashboards/?limit=${LIST_MAX}&search=${encodeURIComponent(useSettled(search))}`)
 
 /** One board with its tiles. Their queries have the filters applied; no answer is computed. */
 export function useBoard(board_id: number, filters: BoardFilters): UseQueryResult<Board, ApiError> {
@@ -144,7 +144,7 @@ export const useFoundInsights = (
   search: string,
 ): UseQueryResult<BoardPage<StoredInsight>, ApiError> =>
   useBoardCall(
-    `insights/?saved=true&basic=true&limit=${PAGE_SIZE}&search=${encodeURIComponent(useSettled(search))}`,
+    `insights/?saved=true&basic=true&limit=${LIST_MAX}&search=${encodeURIComponent(useSettled(search))}`,
   )
 
 /** The newest saved trends, and before them the insight with an id, however old it is. */
