@@ -139,7 +139,7 @@ function Lost(): VNode {
 /** Outside of the shell the page needs a frame of its own. */
 function LostPage(): VNode {
   return (
-    <main>
+    <main style={{ padding: '20px 32px' }}>
       <Lost />
     </main>
   )

@@ -185,7 +185,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await page.keyboard.press('e')
     await heading('Events')
     await page.keyboard.press('?')
-    await page.getByRole('switch', { name: 'Single letters do something' }).click()
+    await page.getByRole('switch', { name: 'Shortcuts of a single letter' }).click()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.press('g')

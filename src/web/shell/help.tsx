@@ -16,7 +16,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): VNode
   }
   return (
     <Dialog title="Keyboard shortcuts" is_wide onClose={onClose}>
-      <Toggle label="Single letters do something" is_on={is_on} onChange={change} />
+      <Toggle label="Shortcuts of a single letter" is_on={is_on} onChange={change} />
       <div class={style.groups}>
         {[...groups].map(([group, bindings]) => (
           <section key={group}>
