@@ -51,7 +51,8 @@ export const DIALECT_REFUSALS: readonly Difference[] = [
     reason: 'a text or NULL that cannot be converted is an error there, NULL here',
   },
   {
-    names: /^(arrayElement|arrayResize|bitTest(All|Any)?|date_bin|gcd|lcm|ngrams|regexpExtract)$/,
+    names:
+      /^(arrayElement|arrayResize|bitTest(All|Any)?|date_bin|gcd|lcm|ngrams|regexpExtract|toStartOfInterval)$/,
     when: null,
     reason: 'an argument out of range is an error there: position, bit, zero, origin, empty list',
   },
