@@ -4,7 +4,7 @@ import type { Browser, BrowserContext } from 'playwright-core'
 import { HAS_BROWSER, openBrowser } from '../flows/clients/browser.ts'
 import { limitTests } from '../long-tests.ts'
 import { fillPages, type PageIds } from './every-page.ts'
-import { type Interface, openInterface, settle } from './interface.ts'
+import { findBarriers, type Interface, openInterface, settle } from './interface.ts'
 
 limitTests(120_000)
 
@@ -87,5 +87,23 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
     }
     expect(Object.entries(offered).filter(([, names]) => names.length > 0)).toEqual([])
     expect(refused).toEqual([])
+  })
+
+  test('without a project can log out', async () => {
+    const { results } = (await ui.api('/api/organizations/@current/projects/?limit=200')) as {
+      readonly results: readonly { readonly id: number }[]
+    }
+    for (const { id } of results) {
+      await ui.api(`/api/projects/${id}/access_controls/`, {
+        method: 'PUT',
+        body: JSON.stringify({ access_level: 'none', organization_member: member }),
+      })
+    }
+    const page = await context.newPage()
+    await page.goto('/')
+    await page.getByRole('heading', { level: 1, name: 'No project' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
   })
 })

@@ -2,10 +2,13 @@
 import type { VNode } from 'preact'
 import { Redirect, useSearch } from 'wouter-preact'
 import { PROJECT_PAGES } from '../pages.ts'
+import { Button } from '../parts/button.tsx'
 import { EmptyNote } from '../parts/notes/empty-note.tsx'
 import { Loaded } from '../parts/notes/loaded.tsx'
+import { PageHead } from '../parts/page-head.tsx'
 import { type Session, useSession } from '../state/session.ts'
 import { readStored } from '../state/store.ts'
+import { logOut } from './user-menu.tsx'
 
 /** Redirects by the state of the session; `?to=explore/abc` names a page of the project. */
 export function Home(): VNode {
@@ -20,9 +23,13 @@ function leadOn(session: Session, to: string | null): VNode {
   const project = session.projects.find(({ id }) => id === last) ?? session.projects[0]
   if (project === undefined) {
     return (
-      <EmptyNote title="No project">
-        <p>You are a member of no project. Ask an administrator for an invite.</p>
-      </EmptyNote>
+      <main style={{ padding: '20px 32px' }}>
+        <PageHead title="No project" />
+        <EmptyNote title="You are a member of no project">
+          <p>Ask an administrator for an invite.</p>
+          <Button onClick={() => void logOut()}>Log out</Button>
+        </EmptyNote>
+      </main>
     )
   }
   const first = project.ingested_event ? (PROJECT_PAGES[0]?.folder ?? '') : 'start'
