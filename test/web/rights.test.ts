@@ -21,7 +21,7 @@ const KINDS = [
 
 /** Buttons that begin a change, and menus that have nothing else. */
 const CHANGES =
-  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Actions of the (person|group))$/
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create alert|Actions of the (person|group))$/
 
 describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
   let ui: Interface
@@ -65,6 +65,7 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
     })
     const root = `/p/${ui.project}`
     const changed = encodeURIComponent(JSON.stringify({ kind: 'LifecycleQuery', series: [] }))
+    const hogql = { kind: 'HogQLQuery', query: 'select {variables.shop}' }
     const offered: Record<string, readonly string[]> = {}
     for (const path of [
       '/boards',
@@ -72,9 +73,10 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       `/boards/${ids.board_id}?from=-7d`,
       `/insights/${ids.insight_id}#q=${changed}`,
       '/alerts',
+      '/alerts?insight=1',
       `/persons/${ids.person_id}?view=merges`,
       `/persons/group/0/${encodeURIComponent(ids.group_key)}`,
-      '/sql',
+      `/sql#q=${encodeURIComponent(JSON.stringify(hogql))}`,
     ]) {
       await page.goto('about:blank')
       await page.goto(root + path)
@@ -84,6 +86,15 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
         .getByRole('button')
         .evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.textContent ?? ''))
       offered[path] = names.filter((name) => CHANGES.test(name.trim()))
+    }
+    await page.goto(`${root}/boards/${ids.board_id}`)
+    await page.getByRole('article').first().waitFor()
+    await settle(page)
+    for (const menu of await page.getByRole('button', { name: /^Actions of / }).all()) {
+      await menu.click()
+      await page.getByRole('menuitem').first().waitFor()
+      expect(await page.getByRole('menuitem', { name: 'Alert' }).count()).toBe(0)
+      await page.keyboard.press('Escape')
     }
     expect(Object.entries(offered).filter(([, names]) => names.length > 0)).toEqual([])
     expect(refused).toEqual([])

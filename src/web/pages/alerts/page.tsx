@@ -25,8 +25,10 @@ type OpenDialog =
 /** The page. `?insight=12` opens the dialog of a new alert on that insight. */
 export function AlertsPage(): VNode {
   const [insight, setInsight] = useParam('insight')
-  const [dialog, setDialog] = useState<OpenDialog | null>(insight === '' ? null : { kind: 'new' })
   const may_edit = useMayEdit('alert')
+  const [dialog, setDialog] = useState<OpenDialog | null>(
+    may_edit && insight !== '' ? { kind: 'new' } : null,
+  )
   const close = (): void => {
     setDialog(null)
     if (insight !== '') setInsight('', { is_typing: true })

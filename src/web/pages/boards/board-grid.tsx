@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { SERVER_URL } from '../../state/base-path.ts'
-import { useProject } from '../../state/project.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
 import type { BoardEdit } from './board-edit.ts'
 import style from './boards.module.css'
 import { layoutOf, moveTile, ROW_PX, resizeTile, type TileSize, WIDTHS } from './layout.ts'
@@ -115,7 +115,7 @@ function EditedTile(props: EditedTileProps): VNode {
     return <AskedTile {...props} insight={insight} query={withBoardFilters(asked, filters)} />
   }
   const name = insightName(insight)
-  const items = [...insightActions(insight), ...(actions.length > 0 ? [null, ...actions] : [])]
+  const items = [openItem(insight), ...(actions.length > 0 ? [null, ...actions] : [])]
   return (
     <HandledTile {...props} name={name} menu={<Menu label={`Actions of ${name}`} items={items} />}>
       {() => <NoChart />}
@@ -148,7 +148,7 @@ function AskedTile({ insight, query, ...props }: AskedTileProps): VNode {
         data === undefined || isPlaceholderData ? undefined : () => tileTable(insight.query, data)
       }
       picture={picture}
-      items={insightActions(insight)}
+      items={useInsightActions(insight)}
       items_below={props.actions}
     />
   )
@@ -219,11 +219,17 @@ function HandledTile(props: HandledTileProps): VNode {
 }
 
 /** Entries of a tile's menu above those of its answer. */
-function insightActions({ id, short_id, query }: TileInsight): readonly MenuItem[] {
-  const open: MenuItem = { text: 'Open', icon: 'explore', href: `/insights/${short_id}` }
-  if (tileQuery(query)?.kind !== 'TrendsQuery') return [open]
-  return [open, { text: 'Alert', icon: 'alert', href: `/alerts?insight=${id}` }]
+function useInsightActions(insight: TileInsight): readonly MenuItem[] {
+  const may_alert = useMayEdit('alert') && tileQuery(insight.query)?.kind === 'TrendsQuery'
+  const alert: MenuItem = { text: 'Alert', icon: 'alert', href: `/alerts?insight=${insight.id}` }
+  return may_alert ? [openItem(insight), alert] : [openItem(insight)]
 }
+
+const openItem = ({ short_id }: TileInsight): MenuItem => ({
+  text: 'Open',
+  icon: 'explore',
+  href: `/insights/${short_id}`,
+})
 
 /** The server changes insights by the filters; SQL takes them where its text says `{filters}`. */
 function withBoardFilters(query: AnyQuery, filters: BoardFilters): AnyQuery {

@@ -5,7 +5,7 @@ import { createVariable, type ListedVariable } from '../../../api/variables.ts'
 import { IconButton } from '../../../parts/button.tsx'
 import { errorText } from '../../../parts/notes/error-note.tsx'
 import { showToast } from '../../../parts/overlays/toast.tsx'
-import { useProject } from '../../../state/project.tsx'
+import { useMayEdit, useProject } from '../../../state/project.tsx'
 import type { VariableTexts } from '../node.ts'
 import { cellText } from '../results/cells.ts'
 import style from '../sql.module.css'
@@ -57,12 +57,13 @@ type VariableFieldProps = {
 
 function VariableField({ name, known, value, onInput }: VariableFieldProps): VNode {
   const id = useId()
+  const may_save = useMayEdit('insight')
   return (
     <div>
       <label for={id}>{known?.name ?? name}</label>
       <span>
         <ValueInput id={id} known={known} value={value} onInput={onInput} />
-        {known === null && <SaveVariable name={name} value={value} />}
+        {known === null && may_save && <SaveVariable name={name} value={value} />}
       </span>
     </div>
   )
