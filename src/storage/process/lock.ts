@@ -51,7 +51,8 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   requireComplete(data_dir)
   const db = new Database(join(data_dir, 'lock.db'), { create: true, readwrite: true })
   try {
-    db.run('pragma busy_timeout = 0')
+    // A command that looks whether a server runs has the lock for less than a millisecond.
+    db.run('pragma busy_timeout = 100')
     // An open transaction holds a lock of the operating system, which ends with the process.
     db.run('begin exclusive')
   } catch (error) {

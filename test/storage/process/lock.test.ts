@@ -74,6 +74,23 @@ describe('the lock of a data folder', () => {
     await child.exited
   })
 
+  test('is taken while other processes look whether it is', async () => {
+    takeLock(data_dir, process.pid, NOW).release()
+    const looking = Bun.spawn(
+      [process.execPath, join(import.meta.dir, 'lock-looker.ts'), data_dir],
+      {
+        stdout: 'pipe',
+      },
+    )
+    try {
+      await looking.stdout.getReader().read()
+      for (let taken = 0; taken < 500; taken += 1) takeLock(data_dir, process.pid, NOW).release()
+    } finally {
+      looking.kill('SIGKILL')
+      await looking.exited
+    }
+  })
+
   test('can be given back and taken again', () => {
     takeLock(data_dir, process.pid, NOW).release()
     expect(findHolder(data_dir)).toBeNull()
