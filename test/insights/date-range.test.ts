@@ -33,6 +33,7 @@ describe('a range', () => {
   test.each([
     [{}, 'UTC', '2024-03-05T00:00:00+00:00', `${TODAY}+00:00`],
     [range('-7d'), 'America/New_York', '2024-03-05T00:00:00-05:00', `${TODAY}-04:00`],
+    [range('today', 'today'), 'UTC', '2024-03-12T00:00:00+00:00', `${TODAY}+00:00`],
     [range('dStart'), 'Asia/Kathmandu', '2024-03-12T00:00:00+05:45', `${TODAY}+05:45`],
     [
       range('-1mStart', '-1mEnd'),

@@ -13,6 +13,12 @@ export type DateContext = {
 
 /** `-7d`, `14d`, `dStart`, `-1mEnd`; the sign has no meaning, as in clients. */
 const RELATIVE = /^-?(\d{1,4})?([hdwmqyMs])(Start|End)?$/
+
+/** Matches a relative date; `today`, which agents write, is `-0d`: this moment, or the whole day in ranges. */
+const matchRelative = (text: string): RegExpExecArray | null => {
+  const trimmed = text.trim()
+  return RELATIVE.exec(trimmed === 'today' ? '-0d' : trimmed)
+}
 const ABSOLUTE =
   /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
 
@@ -69,12 +75,12 @@ const isUnit = (text: string): text is Unit => Object.hasOwn(STEPS, text)
 
 /** The unit of a relative date, `d` of `-7d`; null for other texts. */
 export function relativeUnit(text: string): Unit | null {
-  const unit = RELATIVE.exec(text.trim())?.[2] ?? ''
+  const unit = matchRelative(text)?.[2] ?? ''
   return isUnit(unit) ? unit : null
 }
 
 function readRelative(text: string, context: DateContext): bigint | null {
-  const [, count, unit = '', position] = RELATIVE.exec(text.trim()) ?? []
+  const [, count, unit = '', position] = matchRelative(text) ?? []
   if (!isUnit(unit)) return null
   // A unit without a count means the current one: `mStart` is the first of this month.
   const steps = Number(count ?? (position === undefined ? 1 : 0))
