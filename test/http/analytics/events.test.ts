@@ -64,9 +64,12 @@ describe('events', () => {
       const one = await manage(world, 'GET', `${EVENTS}${String(event['id'])}/`)
       expect(one.body).toEqual(event)
     }
-    for (const id of ['00000000-0000-4000-8000-000000000000', 'nothing']) {
-      expect((await manage(world, 'GET', `${EVENTS}${id}/`)).status).toBe(404)
-    }
+    const missing = '00000000-0000-4000-8000-000000000000'
+    expect((await manage(world, 'GET', `${EVENTS}${missing}/`)).status).toBe(404)
+    expect(await manage(world, 'GET', `${EVENTS}nothing/`)).toMatchObject({
+      status: 400,
+      body: { type: 'validation_error', detail: 'Invalid UUID' },
+    })
   })
 
   test('are listed the newest first, whole', async () => {

@@ -90,7 +90,7 @@ export const EVENT_ROUTES = [
     answers: { 200: EventItem },
     answer: async (app, call) => {
       const uuid = pathNames(call.params, 'id')
-      if (!UUID.test(uuid)) throw new Refusal('not_found', 'Not found.')
+      if (!UUID.test(uuid)) throw new Refusal('invalid_input', 'Invalid UUID', { attr: 'id' })
       const has_persons = showsPersons(app, call)
       const page = { limit: 1, offset: 0, is_oldest_first: false, has_persons }
       const tree = eventsTree({ ...ANY, uuid: uuid.toLowerCase() }, page, contextOf(app, call))
