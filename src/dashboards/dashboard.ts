@@ -194,15 +194,15 @@ export function getDashboard(db: ControlDB, project_id: number, id: number): Das
 }
 
 /** The members by which lists of dashboards are filtered. */
-type DashboardHead = Pick<Dashboard, 'id' | 'name' | 'pinned'>
+type DashboardHead = Pick<Dashboard, 'description' | 'id' | 'name' | 'pinned' | 'tags'>
 
 /** Lists a project's dashboards that are not deleted, without their long members: pinned ones first, then the newest. */
 export function listDashboardHeads(db: ControlDB, project_id: number): readonly DashboardHead[] {
-  const { id, name, pinned, deleted } = dashboards
+  const { id, name, description, tags, pinned, deleted } = dashboards
   const its = and(eq(dashboards.project_id, project_id), eq(deleted, false))
   const order = [desc(pinned), desc(id)]
   return db
-    .select({ id, name, pinned })
+    .select({ id, name, description, tags, pinned })
     .from(dashboards)
     .where(its)
     .orderBy(...order)

@@ -298,7 +298,10 @@ export const MoveTileBody = t.Object(
 
 export const DashboardsQuery = t.Object({
   ...PageQuery.properties,
+  /** Part of a name, a description or a tag. */
   search: t.Optional(t.String()),
+  /** One of its tags; may be repeated. */
+  tags: t.Optional(t.String()),
   pinned: t.Optional(t.UnionEnum(['true', 'false'])),
 })
 

@@ -31,6 +31,8 @@ import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { isShown, requireEdit, rightsAt } from '../../../projects/rights/rights.ts'
 import type { Json } from '../../../projects/tables.ts'
 import type { RefreshMode } from '../../../query/service/refresh.ts'
+import { mapInSlices } from '../../../threads/sliced-json.ts'
+import { queryOf } from '../../addresses.ts'
 import { answerJson, answerJsonWithRaw } from '../../answers/answers.ts'
 import { answerPage, queryValue, readSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -62,14 +64,22 @@ export const DASHBOARD_ROUTES = [
     summary: "List the project's dashboards, pinned ones first, without what stands on them.",
     query: DashboardsQuery,
     answers: { 200: DashboardPage },
-    answer: (app, { request, project }) => {
+    answer: async (app, { request, project }) => {
       const search_text = readSearch(request).toLowerCase()
       const pinned = queryValue(request, 'pinned')
-      const result = listDashboardHeads(app.control, project.id).filter(
-        (one) =>
-          (one.name ?? '').toLowerCase().includes(search_text) &&
-          (pinned === null || one.pinned === isYes(pinned)),
+      const tags = new Set(new URLSearchParams(queryOf(request.url)).getAll('tags').filter(Boolean))
+      const heads = listDashboardHeads(app.control, project.id)
+      const found = await mapInSlices(heads, (one) =>
+        [one.name ?? '', one.description, ...one.tags]
+          .join('\n')
+          .toLowerCase()
+          .includes(search_text) &&
+        (tags.size === 0 || one.tags.some((tag) => tags.has(tag))) &&
+        (pinned === null || one.pinned === isYes(pinned))
+          ? [one]
+          : [],
       )
+      const result = found.flat()
       const nameAuthor = authorFinder(app)
       const shared_ids = listSharedIds(app.control, project.id)
       return answerPage(request, app.publicUrl(), result, ({ id }) =>

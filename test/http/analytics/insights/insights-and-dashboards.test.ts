@@ -456,6 +456,24 @@ describe('a dashboard that begins with another', () => {
   })
 })
 
+test('dashboards are found by their name, description and tags', async () => {
+  await manage(world, 'POST', DASHBOARDS, {
+    name: 'Found 1',
+    description: 'Quokka',
+    tags: ['x'],
+  })
+  await manage(world, 'POST', DASHBOARDS, { name: 'Found 2', tags: ['quokkas', 'y'] })
+  const named = async (search: string) => {
+    const { body } = await manage(world, 'GET', `${DASHBOARDS}${search}`)
+    return (body['results'] as { name: string }[]).map(({ name }) => name)
+  }
+  expect(await named('?search=QUOKKA')).toEqual(['Found 2', 'Found 1'])
+  expect(await named('?search=found+1')).toEqual(['Found 1'])
+  expect(await named('?tags=y')).toEqual(['Found 2'])
+  expect(await named('?tags=x&tags=y')).toEqual(['Found 2', 'Found 1'])
+  expect(await named('?tags=z')).toEqual([])
+})
+
 test('booleans in addresses are read as Python and browsers write them', async () => {
   await manage(world, 'POST', `/api/projects/${project_id}/insights/`, {
     name: 'starred',
