@@ -30,7 +30,7 @@ test.each([
   expect(formatAgo(iso, new Date('2026-11-23T22:30:00Z'))).toBe(text)
 })
 
-test('a breakdown has a label also where the question has null in place of the list', () => {
+test('a breakdown has a label also where the query has null in place of the list', () => {
   const bin = { property: 'price', type: 'event', histogram_bin_count: 2 }
   expect(breakdownText('[0.5,33]', [bin])).toBe('0.5 – 33')
   expect(breakdownText('[0.5,33]', null)).toBe('[0.5,33]')

@@ -63,8 +63,8 @@ async function ask(query: Query): Promise<readonly Line[]> {
   return (answer as { readonly results: readonly Line[] }).results
 }
 
-/** The question in the address. */
-const questionIn = (page: Page): Query =>
+/** The query in the address. */
+const queryIn = (page: Page): Query =>
   JSON.parse(decodeURIComponent(new URL(page.url()).hash).slice('#q='.length)).source
 
 /** What the chart says at each of its buckets. */
@@ -106,9 +106,9 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
       await page.getByRole('slider', { name: 'Trend' }).waitFor()
       await addFilter(page, property, value)
       await page.getByRole('button', { name: /^Remove the filter/ }).waitFor()
-      const question = questionIn(page)
-      expect(question['properties']).toEqual([expect.objectContaining(condition)])
-      const [line] = await ask(question)
+      const query = queryIn(page)
+      expect(query['properties']).toEqual([expect.objectContaining(condition)])
+      const [line] = await ask(query)
       const [whole] = await ask(ALL)
       expect(line?.data).not.toEqual(whole?.data)
       expect(line?.data.some((one) => one > 0)).toBe(true)
@@ -144,8 +144,8 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await page.getByRole('combobox', { name: 'Property' }).fill('Early')
     await page.getByRole('option', { name: 'Early birds' }).click()
     await page.getByRole('button', { name: 'Remove the filter In Early birds' }).waitFor()
-    const question = questionIn(page)
-    const [line] = await ask(question)
+    const query = queryIn(page)
+    const [line] = await ask(query)
     expect(line?.data.some((one) => one > 0)).toBe(true)
     await page.getByRole('slider', { name: 'Trend' }).waitFor()
     await page.reload()

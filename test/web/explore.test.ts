@@ -1,4 +1,4 @@
-/** Explore in Chromium: every kind of question shows the API's numbers, by pointer and by keyboard, in every state. */
+/** Explore in Chromium: every kind of query shows the API's numbers, by pointer and by keyboard, in every state. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
@@ -30,8 +30,8 @@ type Query = Readonly<Record<string, unknown>>
 
 let web: Interface
 
-/** One question of each kind and display, by its name. */
-const QUESTIONS: Readonly<Record<string, Query>> = {
+/** One query of each kind and display, by its name. */
+const QUERIES: Readonly<Record<string, Query>> = {
   trend: { ...DAILY, compareFilter: { compare: true } },
   formula: {
     ...DAILY,
@@ -115,19 +115,19 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     return (answer as { readonly results: unknown }).results
   }
 
-  // One visit for several questions: a load takes more processor time than the answer.
-  const KINDS = Object.keys(QUESTIONS)
+  // One visit for several queries: a load takes more processor time than the answer.
+  const KINDS = Object.keys(QUERIES)
   test.each([
     ['of trends', 'light', KINDS.slice(0, 6)],
     ['of funnels', 'dark', KINDS.slice(6, 10)],
     ['of the other kinds', 'light', KINDS.slice(10)],
-  ] as const)('shows the numbers of the API: questions %s', async (_, scheme, names) => {
+  ] as const)('shows the numbers of the API: queries %s', async (_, scheme, names) => {
     await using visit = await web.visit({ scheme })
     const { page } = visit
     await page.goto(`/p/${web.project}/explore`)
-    // Every other question, or with `EVERY_CASE=1` all; the tests of hostile data ask others.
+    // Every other query, or with `EVERY_CASE=1` all; the tests of hostile data ask others.
     for (const name of names.filter((_name, index) => EVERY_CASE || index % 2 === 0)) {
-      const query = QUESTIONS[name] ?? {}
+      const query = QUERIES[name] ?? {}
       const results = await ask(query)
       await page.setViewportSize({ width: 1440, height: 900 })
       await goInside(page, `/p/${web.project}/explore`)
@@ -176,7 +176,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('from no question to a saved chart by keyboard alone', async () => {
+  test('from no query to a saved chart by keyboard alone', async () => {
     await using visit = await web.visit()
     const { page } = visit
     await page.goto(`/p/${web.project}/explore`)
@@ -308,7 +308,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     async (name) => {
       await using visit = await web.visit({ width: 390 })
       const { page } = visit
-      await page.goto(addressOf(QUESTIONS[name] ?? {}))
+      await page.goto(addressOf(QUERIES[name] ?? {}))
       const box = answerOf(page).locator('[tabindex="0"]:has(table, svg[role=img])')
       const isFading = (): Promise<boolean> =>
         box.evaluate(
@@ -324,7 +324,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     },
   )
 
-  longTest('Back undoes each choice, and a reload keeps the question', async () => {
+  longTest('Back undoes each choice, and a reload keeps the query', async () => {
     await using visit = await web.visit()
     const { page } = visit
     await page.goto(addressOf(DAILY))
@@ -346,7 +346,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('of a question whose address is deflated, two choices in a row are two entries of Back, and Revert ends them', async () => {
+  test('of a query whose address is deflated, two choices in a row are two entries of Back, and Revert ends them', async () => {
     await using visit = await web.visit()
     const { page } = visit
     // Longer than an address has it plainly.
@@ -360,7 +360,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       body: JSON.stringify({ query: { kind: 'InsightVizNode', source } }),
     })) as { readonly short_id: string }
     await page.goto(`/p/${web.project}/insights/${saved.short_id}`)
-    const open = page.locator('nav[aria-label="Kind of question"] [aria-current]')
+    const open = page.locator('nav[aria-label="Kind of query"] [aria-current]')
     const click = (...names: readonly string[]): Promise<void> =>
       page.evaluate<void>(
         `for (const name of ${JSON.stringify(names)})
@@ -400,15 +400,15 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.getByRole('button', { name: 'Event of series A: document_created' }).waitFor()
     await pick('Breakdown', 'template')
     await page.getByRole('button', { name: /Remove breakdown by template/ }).waitFor()
-    const question = decodeURIComponent(new URL(page.url()).hash)
-    expect(JSON.parse(question.slice('#q='.length)).source).toMatchObject({
+    const query = decodeURIComponent(new URL(page.url()).hash)
+    expect(JSON.parse(query.slice('#q='.length)).source).toMatchObject({
       series: [{ kind: 'EventsNode', event: 'document_created' }],
       breakdownFilter: { breakdowns: [{ property: 'template', type: 'event' }] },
     })
     expect(visit.complaints).toEqual([])
   })
 
-  test('the answer of another kind of question is gone while the next one loads', async () => {
+  test('the answer of another kind of query is gone while the next one loads', async () => {
     await using visit = await web.visit()
     const { page } = visit
     await page.goto(addressOf(DAILY))
@@ -430,7 +430,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
   })
 
   // Those of SQL cancel one, too.
-  longTest('a long question shows its progress, and Cancel stops it in the server', async () => {
+  longTest('a long query shows its progress, and Cancel stops it in the server', async () => {
     await using visit = await web.visit()
     const { page } = visit
     // Minutes of work for each event.
@@ -439,7 +439,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     const heavy = `sum(arraySum(arrayMap(y -> ${inner}, range(0, 1000))))`
     const series = [{ ...PAGEVIEW, math: 'hogql', math_hogql: heavy }]
     await page.goto(addressOf({ ...DAILY, series }))
-    await page.getByRole('progressbar', { name: 'Progress of the question' }).waitFor()
+    await page.getByRole('progressbar', { name: 'Progress of the query' }).waitFor()
     expect(await runningQueries()).toBe(1)
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -495,7 +495,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
   })
 
   longTest(
-    'a session that has ended is begun again over the page, and the question goes on',
+    'a session that has ended is begun again over the page, and the query goes on',
     async () => {
       await using visit = await web.visit()
       const { page, context } = visit
@@ -546,9 +546,9 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       properties,
     }
     await page.goto(addressOf(query))
-    await page.getByText('Nothing matches this question').waitFor()
+    await page.getByText('Nothing matches this query').waitFor()
     await page.goto(addressOf({ kind: 'StickinessQuery', series: [PAGEVIEW], properties }))
-    await page.getByText('Nothing matches this question').waitFor()
+    await page.getByText('Nothing matches this query').waitFor()
     for (const hash of ['#q=%7B', '#q=[]', '#q={"kind":"TrendsQuery","series":"x"}', '#q=null']) {
       await page.goto(`/p/${web.project}/explore${hash}`)
       await page.reload()
@@ -564,7 +564,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.goto(`/p/${web.project}/explore`)
     const names = ['trend', 'funnel', 'retention', 'paths', 'lifecycle', 'stickiness']
     for (const name of EVERY_CASE ? names : names.slice(0, 2)) {
-      await goInside(page, addressOf(QUESTIONS[name] ?? {}))
+      await goInside(page, addressOf(QUERIES[name] ?? {}))
       await page.getByRole('button', { name: 'HogQL' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText('SELECT').first().waitFor()
@@ -675,10 +675,10 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('a number of a breakdown filters the question by its value', async () => {
+  test('a number of a breakdown filters the query by its value', async () => {
     await using visit = await web.visit()
     const { page } = visit
-    await page.goto(addressOf(QUESTIONS['totals'] ?? {}))
+    await page.goto(addressOf(QUERIES['totals'] ?? {}))
     await page.getByRole('list', { name: 'Totals' }).getByRole('button').first().click()
     await page.getByRole('button', { name: 'Show only these' }).click()
     await page.getByRole('button', { name: /Remove the filter Browser is/ }).waitFor()

@@ -95,8 +95,8 @@ const SERIES = HOSTILE.slice(0, 6).map((event) => ({
   custom_name: event,
 }))
 
-/** One question of every chart, with hostile names wherever it has names. */
-const QUESTIONS = {
+/** One query of every chart, with hostile names wherever it has names. */
+const QUERIES = {
   trend: { kind: 'TrendsQuery', series: SERIES, interval: 'day', ...RANGE },
   breakdown: { kind: 'TrendsQuery', series: [PAGEVIEW], interval: 'day', ...RANGE, ...BY_VALUE },
   areas: {
@@ -177,7 +177,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     }
     ids.board = board.id
     for (const [at, name] of [MARKUP, HOSTILE[8], HOSTILE[12], HOSTILE[10]].entries()) {
-      const source = Object.values(QUESTIONS)[at]
+      const source = Object.values(QUERIES)[at]
       const query = { kind: 'InsightVizNode', source }
       const insight = (await post('insights/', { name, query, dashboards: [board.id] })) as {
         readonly short_id: string
@@ -257,13 +257,13 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     await expectUnharmed(visit)
   })
 
-  const NAMES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]
-  /** Every fourth question, or with `EVERY_CASE=1` all. */
+  const NAMES = Object.keys(QUERIES) as (keyof typeof QUERIES)[]
+  /** Every fourth query, or with `EVERY_CASE=1` all. */
   const asked = NAMES.filter((_, number) => EVERY_CASE || number % 4 === 0)
   test.each([
     ['of trends', asked.filter((name) => NAMES.indexOf(name) < 4)],
     ['of the other kinds', asked.filter((name) => NAMES.indexOf(name) >= 4)],
-  ])('is text in charts, their tooltips and tables: questions %s', async (_, names) => {
+  ])('is text in charts, their tooltips and tables: queries %s', async (_, names) => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`/p/${ui.project}/explore`)
@@ -271,7 +271,7 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       await page.setViewportSize({ width: 1440, height: 900 })
       await goInside(page, `/p/${ui.project}/explore`)
       await page.getByText('What do you want to know?').waitFor()
-      await goInside(page, addressOf(QUESTIONS[name]))
+      await goInside(page, addressOf(QUERIES[name]))
       const answer = page.getByRole('region', { name: 'Answer' })
       await answer.locator('figure, table, ol, ul, svg[role=img]').first().waitFor()
       await settle(page)

@@ -344,7 +344,7 @@ export async function settle(page: Page): Promise<void> {
   await page.evaluate(QUIET_FRAMES)
 }
 
-/** Waits until eight frames in a row were drawn without anything that is busy: an answer may lead to another question. */
+/** Waits until eight frames in a row were drawn without anything that is busy: an answer may lead to another query. */
 const QUIET_FRAMES = `new Promise((resolve) => {
   let quiet = 0
   const look = () => {

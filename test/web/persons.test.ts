@@ -244,7 +244,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('a group', () => {
-  longTest('is deleted after a question, by keyboard, and is no longer in the list', async () => {
+  longTest('is deleted after a query, by keyboard, and is no longer in the list', async () => {
     await using visit = await ui.visit({ width: 320, scheme: 'dark' })
     const { page } = visit
     await page.goto(`/p/${ui.project}/persons?groups=1`)

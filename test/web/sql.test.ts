@@ -333,7 +333,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
       'select sum(a.number * b.number) from numbers(1000000) a cross join numbers(1000000) b'
     await type(page, long)
     await run(page)
-    await page.getByRole('progressbar', { name: 'Progress of the question' }).waitFor()
+    await page.getByRole('progressbar', { name: 'Progress of the query' }).waitFor()
     await page.getByRole('button', { name: 'Cancel' }).first().click()
     await page.getByText('The server has stopped working on it.').waitFor()
   })
@@ -376,10 +376,10 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     { kind: 'PathsQuery', pathsFilter: { includeEventTypes: ['$pageview'] }, ...RANGE },
     { kind: 'LifecycleQuery', series: [PAGEVIEW], ...RANGE },
     { kind: 'StickinessQuery', series: [PAGEVIEW], ...RANGE },
-  ])('a chart of Explore opens as rows: %j', async (question) => {
+  ])('a chart of Explore opens as rows: %j', async (query) => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto(`/p/${ui.project}/explore#q=${encodeURIComponent(JSON.stringify(question))}`)
+    await page.goto(`/p/${ui.project}/explore#q=${encodeURIComponent(JSON.stringify(query))}`)
     await page.getByRole('button', { name: 'HogQL', exact: true }).click()
     await page.getByRole('link', { name: 'Open in SQL' }).click()
     await page.locator('td').first().waitFor()

@@ -46,9 +46,9 @@ describe.skipIf(!HAS_BROWSER)('every page', () => {
   const expectDrawnSlowly = async (page: Page, { name, path, drawn }: TestedPage) => {
     const held = Promise.withResolvers<void>()
     await page.route(ANSWERS, async (route) => {
-      // The server has the question at once, and tells its progress.
-      const is_question = new URL(route.request().url()).pathname.endsWith('/query/')
-      const response = is_question ? await route.fetch() : null
+      // The server has the query at once, and tells its progress.
+      const is_query = new URL(route.request().url()).pathname.endsWith('/query/')
+      const response = is_query ? await route.fetch() : null
       await held.promise
       // The page may have left the request meanwhile.
       const answered = response === null ? route.continue() : route.fulfill({ response })

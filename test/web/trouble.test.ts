@@ -130,7 +130,7 @@ describe.skipIf(!HAS_BROWSER)('trouble with the server', () => {
       await typeSql(page, "select 'typed before the update'")
       await ui.stop()
       await ui.start([process.execPath, join(newer, 'src/main.ts')])
-      // Running the question finds the new server.
+      // Running the query finds the new server.
       await page.keyboard.press('Control+Enter')
       await page.locator('td').first().waitFor()
       // The files of the version before are gone: the page that is opened now brings the new one by itself.

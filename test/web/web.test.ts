@@ -129,7 +129,7 @@ describe.skipIf(!HAS_BROWSER)('a tile', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('shows its HogQL by the keyboard alone, and the graph leads to the same question in Explore', async () => {
+  test('shows its HogQL by the keyboard alone, and the graph leads to the same query in Explore', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page)

@@ -110,7 +110,7 @@ export function useEvent(id: string | null): UseQueryResult<ListedEvent, ApiErro
   })
 }
 
-/** The question for every event of a list, for a file of them. */
+/** The query for every event of a list, for a file of them. */
 export function eventsQuery({ event, person, properties }: EventListFilters): AnyQuery {
   const named = event === null ? '' : ' and event = {event}'
   const sent = person === null ? '' : ' and person_id = toUUID({person})'

@@ -1,4 +1,4 @@
-/** Files of all rows of a question, which the server streams to the browser's downloads. */
+/** Files of all rows of a query, which the server streams to the browser's downloads. */
 import type { AnyQuery } from './calls/ask.ts'
 import { call } from './calls/call.ts'
 
@@ -15,7 +15,7 @@ export type RowFileFormat = (typeof ROW_FILES)[number]
 
 /**
  * Begins an export; returns the path from which the browser downloads the file, once and soon. Aborting before stops the
- * question. Throws ApiError.
+ * query. Throws ApiError.
  */
 export async function beginExport(
   project_id: number,

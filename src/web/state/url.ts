@@ -43,15 +43,15 @@ export function useParamsChange(): (
   }
 }
 
-/** Longer questions are deflated: servers and chats cut long addresses. */
+/** Longer queries are deflated: servers and chats cut long addresses. */
 const PLAIN_LENGTH_MAX = 8000
 
-/** The question in the fragment; `undefined` while a deflated one is being read, null when there is none. */
+/** The query in the fragment; `undefined` while a deflated one is being read, null when there is none. */
 type HashQuery<Query> = Query | null | undefined
 
 /**
- * The question of a page, as JSON in the fragment: `#q=…`, or deflated `#z=…`. `read` checks what came from outside
- * and returns null for what is no question of this page; keep it outside of the component.
+ * The query of a page, as JSON in the fragment: `#q=…`, or deflated `#z=…`. `read` checks what came from outside
+ * and returns null for what is no query of this page; keep it outside of the component.
  */
 export function useHashQuery<Query>(
   read: (value: unknown) => Query | null,
@@ -77,12 +77,12 @@ export function useHashQuery<Query>(
   const change = useCallback(
     (next: Query, options: ChangeOptions = {}): void => {
       // As the address has it: members that are undefined are missing.
-      const question: unknown = JSON.parse(JSON.stringify(next))
+      const node: unknown = JSON.parse(JSON.stringify(next))
       // Shown at once: the next change begins with this one, also while it is being deflated.
-      setQuery(read(question))
+      setQuery(read(node))
       const made_at = placeNow()
       changes_left += 1
-      const write = (): Promise<void> => writeHash(question, made_at, options)
+      const write = (): Promise<void> => writeHash(node, made_at, options)
       // Also after one that failed: browsers refuse too many changes of the history in a short time.
       writing = writing.then(write, write)
     },
@@ -97,13 +97,13 @@ let writing: Promise<void> = Promise.resolve()
 /** Changes that are not in the address yet. */
 let changes_left = 0
 
-/** The last question that was written: it need not be inflated again. */
+/** The last query that was written: it need not be inflated again. */
 let written: { readonly hash: string; readonly place: string; readonly query: unknown } | null =
   null
 
 const placeNow = (): string => location.pathname + location.hash
 
-/** Puts a question into the fragment, unless the address has since become another one, as by Back. */
+/** Puts a query into the fragment, unless the address has since become another one, as by Back. */
 async function writeHash(
   query: unknown,
   made_at: string,
@@ -118,7 +118,7 @@ async function writeHash(
   else history.pushState(history.state, '', hash)
 }
 
-/** The fragment of a question, for links: `#q=…` or `#z=…`. */
+/** The fragment of a query, for links: `#q=…` or `#z=…`. */
 export async function hashOf(query: unknown): Promise<string> {
   const json = JSON.stringify(query)
   const plain = `#q=${encodeURIComponent(json)}`

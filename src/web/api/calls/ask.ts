@@ -1,4 +1,4 @@
-/** Questions to `query/`: a query node in, its answer out, cached by the node itself. */
+/** Queries to `query/`: a query node in, its answer out, cached by the node itself. */
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { QueryResults } from '../../../contract/insights/answers.ts'
 import { useProject } from '../../state/project.tsx'
@@ -30,7 +30,7 @@ type AskOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Asks one question. An aborted signal closes the connection, which cancels the query in the server. Throws ApiError. */
+/** Asks one query. An aborted signal closes the connection, which cancels the query in the server. Throws ApiError. */
 export function ask<const Query extends AnyQuery>(
   project_id: number,
   query: Query,
@@ -41,7 +41,7 @@ export function ask<const Query extends AnyQuery>(
 }
 
 /**
- * Asks a question of the current project while its part is on the page; null asks nothing. While another question
+ * Asks a query of the current project while its part is on the page; null asks nothing. While another query
  * is under way, `data` is the answer before it.
  */
 export function useAnswer<const Query extends AnyQuery>(

@@ -1,4 +1,4 @@
-/** Questions that may take long: how far they are, and a way to cancel them. */
+/** Queries that may take long: how far they are, and a way to cancel them. */
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useProject } from '../../state/project.tsx'
@@ -7,7 +7,7 @@ import { type ApiError, call } from './call.ts'
 import { queryClient } from './client.ts'
 
 /** The server's figures on a running query. */
-export type QuestionProgress = {
+export type QueryProgress = {
   readonly rows_read: number
   readonly bytes_read: number
   readonly estimated_rows_total: number
@@ -16,20 +16,20 @@ export type QuestionProgress = {
 
 type LongAnswer<Results> = {
   readonly answer: UseQueryResult<AnswerOf<Results>, ApiError>
-  /** Null before the question has taken a second. */
-  readonly progress: QuestionProgress | null
-  /** Stops the question in the server. */
+  /** Null before the query has taken a second. */
+  readonly progress: QueryProgress | null
+  /** Stops the query in the server. */
   readonly cancel: () => void
 }
 
-type StatusBody = { readonly query_status?: { readonly query_progress?: QuestionProgress | null } }
+type StatusBody = { readonly query_status?: { readonly query_progress?: QueryProgress | null } }
 
-/** Shorter questions show no progress. */
+/** Shorter queries show no progress. */
 const SLOW_MS = 1000
 const LOOK_MS = 1000
 
 /**
- * Asks like `useAnswer`, under an id by which the question can be followed and cancelled; `attempt` asks again without
+ * Asks like `useAnswer`, under an id by which the query can be followed and cancelled; `attempt` asks again without
  * the cache when it changes.
  */
 export function useLongAnswer<const Query extends AnyQuery>(
@@ -53,7 +53,7 @@ export function useLongAnswer<const Query extends AnyQuery>(
   return {
     answer,
     progress: useProgress(query_id, answer.isFetching, key),
-    cancel: () => cancelQuestion(id, query_id),
+    cancel: () => cancelQuery(id, query_id),
   }
 }
 
@@ -62,10 +62,10 @@ export function useProgress(
   query_id: string,
   is_running: boolean,
   key: string,
-): QuestionProgress | null {
+): QueryProgress | null {
   const { id } = useProject()
   const is_slow = useSlow(is_running, key)
-  const status = useQuery<QuestionProgress | null, ApiError>({
+  const status = useQuery<QueryProgress | null, ApiError>({
     queryKey: ['progress', query_id],
     queryFn: async ({ signal }) => {
       const options = { query: { show_progress: true }, signal }
@@ -81,22 +81,22 @@ export function useProgress(
   return is_slow ? (status.data ?? NOTHING_YET) : null
 }
 
-/** Stops a question in the server. */
-export function cancelQuestion(project_id: number, query_id: string): void {
-  // First, since the server does not know a cancelled question any more.
+/** Stops a query in the server. */
+export function cancelQuery(project_id: number, query_id: string): void {
+  // First, since the server does not know a cancelled query any more.
   void queryClient.cancelQueries({ queryKey: ['progress', query_id] })
   const path = `/api/projects/${project_id}/query/${query_id}/`
   void call('DELETE', path).catch(() => undefined)
 }
 
-const NOTHING_YET: QuestionProgress = {
+const NOTHING_YET: QueryProgress = {
   rows_read: 0,
   bytes_read: 0,
   estimated_rows_total: 0,
   time_elapsed: 1,
 }
 
-/** Whether the question has been under way for a second. */
+/** Whether the query has been under way for a second. */
 function useSlow(is_running: boolean, key: string): boolean {
   const [is_slow, setSlow] = useState(false)
   useEffect(() => {

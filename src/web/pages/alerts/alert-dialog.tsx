@@ -15,7 +15,7 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { useProject } from '../../state/project.tsx'
 import { insightName } from '../boards/tile.tsx'
-import { type ExploreQuestion, readQuestion } from '../explore/question.ts'
+import { type ExploreQuery, readQuery } from '../explore/explore-query.ts'
 import { lineTitle } from '../explore/views/trends-view.tsx'
 import { type AlertInput, bodyOf, changesOf, inputOf } from './alert-input.ts'
 import { RULES, type RuleChoice } from './rule-text.ts'
@@ -47,9 +47,9 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
       <Loaded of={useTrends(alert?.insight.id ?? insight_id)}>
         {(insights) => {
           const trends = insights.flatMap((insight): readonly Trend[] => {
-            const question = readQuestion(insight.query)
-            return question?.kind === 'TrendsQuery'
-              ? [{ value: String(insight.id), text: insightName(insight), question }]
+            const query = readQuery(insight.query)
+            return query?.kind === 'TrendsQuery'
+              ? [{ value: String(insight.id), text: insightName(insight), query }]
               : []
           })
           const chosen = alert?.insight.id ?? insight_id ?? Number(trends[0]?.value)
@@ -57,7 +57,7 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
             <EmptyNote title="No trend is saved yet" icon="explore">
               <p>An alert watches a line of a saved trend.</p>
               <ButtonLink href="/explore" look="main">
-                Ask a question
+                Make one in Explore
               </ButtonLink>
             </EmptyNote>
           ) : (
@@ -70,7 +70,7 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
 }
 
 /** A saved trend, as an option of the list of them. */
-type Trend = { readonly value: string; readonly text: string; readonly question: ExploreQuestion }
+type Trend = { readonly value: string; readonly text: string; readonly query: ExploreQuery }
 
 type AlertFormProps = {
   readonly alert: ShownAlert | null
@@ -101,7 +101,7 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
             error={fieldError(error, 'insight')}
           />
           <LineField
-            question={trends.find(({ value }) => value === input.insight)?.question ?? null}
+            query={trends.find(({ value }) => value === input.insight)?.query ?? null}
             line={input.line}
             onChange={(line) => change({ line })}
           />
@@ -138,16 +138,16 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
 
 type LineFieldProps = {
   /** Null for an insight that is not among the saved trends. */
-  readonly question: ExploreQuestion | null
+  readonly query: ExploreQuery | null
   /** Its number, from 1. */
   readonly line: string
   readonly onChange: (line: string) => void
 }
 
 /** The watched line: by its name, or by its number where the trend has no answer. */
-function LineField({ question, line, onChange }: LineFieldProps): VNode {
-  const { data, isPending, isPlaceholderData } = useAnswer(question)
-  if (question === null || (data === undefined && !isPending)) {
+function LineField({ query, line, onChange }: LineFieldProps): VNode {
+  const { data, isPending, isPlaceholderData } = useAnswer(query)
+  if (query === null || (data === undefined && !isPending)) {
     return (
       <TextField
         label="Line of the trend, from 1"
@@ -162,7 +162,7 @@ function LineField({ question, line, onChange }: LineFieldProps): VNode {
   const results = (isPlaceholderData ? [] : (data?.results ?? [])) as readonly TrendsSeriesAnswer[]
   const named = results
     .slice(0, LINES_MAX)
-    .map((one, at) => ({ value: String(at + 1), text: lineTitle(question, one) }))
+    .map((one, at) => ({ value: String(at + 1), text: lineTitle(query, one) }))
   // While there is no answer, and when the trend has fewer lines than it had.
   const is_unnamed = named.every(({ value }) => value !== line)
   const options = is_unnamed ? [...named, { value: line, text: `Line ${line}` }] : named

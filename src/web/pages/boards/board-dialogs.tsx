@@ -65,7 +65,7 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
 const NoOther = (): VNode => (
   <EmptyNote title="No other insight is saved" icon="explore">
     <ButtonLink href="/explore" look="main">
-      Ask a question
+      Make an insight
     </ButtonLink>
   </EmptyNote>
 )

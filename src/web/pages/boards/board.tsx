@@ -113,7 +113,7 @@ function OpenBoard({ board, changed }: OpenBoardProps): VNode {
       <BoardConditions filters={filters} changed={changed} edit={rights.edit ? edit : null} />
       {tiles.length === 0 ? (
         <EmptyNote title="This board is empty" icon="boards">
-          <p>Add an insight that is saved, or ask a new question in Explore and save it.</p>
+          <p>Add a saved insight, or make a new one in Explore and save it.</p>
           <ButtonLink href="/explore">Explore</ButtonLink>
         </EmptyNote>
       ) : (

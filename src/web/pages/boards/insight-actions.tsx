@@ -1,4 +1,4 @@
-/** Changes of a saved insight beside its question: its name, the boards that show it, whether it is kept. */
+/** Changes of a saved insight beside its query: its name, the boards that show it, whether it is kept. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

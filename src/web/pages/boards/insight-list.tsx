@@ -29,7 +29,7 @@ export function InsightList({ search }: { readonly search: string }): VNode {
         empty={
           search === '' ? (
             <EmptyNote title="No insight is saved yet" icon="explore">
-              <p>Ask a question in Explore or SQL, and save it.</p>
+              <p>Make one in Explore or SQL, and save it.</p>
             </EmptyNote>
           ) : (
             <EmptyNote title="No insight is found" icon="search" />

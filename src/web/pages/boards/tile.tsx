@@ -7,7 +7,7 @@ import { ChartHeight } from '../../parts/charts/time/height.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Table } from '../../parts/table.tsx'
 import { derivedName } from '../explore/derived-name.ts'
-import { isObject, readQuestion } from '../explore/question.ts'
+import { isObject, readQuery } from '../explore/explore-query.ts'
 import { KIND_VIEWS } from '../explore/views/views.ts'
 import { cellText, type SqlRow } from '../sql/results/cells.ts'
 import { ResultChart } from '../sql/results/result-chart.tsx'
@@ -49,14 +49,14 @@ export function insightName(insight: {
   readonly derived_name?: string | null
   readonly query: unknown
 }): string {
-  const question = readQuestion(insight.query)
-  return insight.name || insight.derived_name || (question ? derivedName(question) : 'Insight')
+  const query = readQuery(insight.query)
+  return insight.name || insight.derived_name || (query ? derivedName(query) : 'Insight')
 }
 
 /** The query that a tile asks, without the wrapper of saved insights; null for kinds that no tile draws. */
 export function tileQuery(query: unknown): AnyQuery | null {
-  const question = readQuestion(query)
-  if (question !== null) return question
+  const explored = readQuery(query)
+  if (explored !== null) return explored
   const source = isObject(query) && isObject(query['source']) ? query['source'] : query
   return isObject(source) && source['kind'] === 'HogQLQuery' ? (source as AnyQuery) : null
 }
@@ -73,20 +73,20 @@ type TileAnswerProps = {
 
 /** Draws an answer: the chart of its kind, or rows. */
 export function TileAnswer({ query, answer, timezone, layout }: TileAnswerProps): VNode {
-  const question = readQuestion(query)
+  const explored = readQuery(query)
   const { results } = answer
   const height = Math.max(120, layout.h * ROW_PX - AROUND_PX)
-  if (question === null) {
+  if (explored === null) {
     const rows = { columns: answer.columns ?? [], rows: results as readonly SqlRow[], height }
     const view = viewOfDisplay(isObject(query) ? query['display'] : null)
     return view === 'table' ? <TileRows {...rows} /> : <ResultChart {...rows} view={view} />
   }
-  const { View, isEmpty } = KIND_VIEWS[question.kind]
+  const { View, isEmpty } = KIND_VIEWS[explored.kind]
   if (isEmpty(results)) return <EmptyNote title="Nothing in this range" />
   return (
     <ChartHeight.Provider value={height}>
       <View
-        question={question}
+        query={explored}
         results={results}
         timezone={timezone}
         annotations={[]}
@@ -99,8 +99,8 @@ export function TileAnswer({ query, answer, timezone, layout }: TileAnswerProps)
 
 /** The rows of a tile's answer, for a file. */
 export function tileTable(query: unknown, { results, columns = [] }: AnswerOf): AnswerTable {
-  const question = readQuestion(query)
-  if (question !== null) return KIND_VIEWS[question.kind].tableOf(question, results)
+  const explored = readQuery(query)
+  if (explored !== null) return KIND_VIEWS[explored.kind].tableOf(explored, results)
   const rows = results as readonly SqlRow[]
   return { columns, rows: rows.map((row) => row.map((cell) => ({ value: cellValue(cell) }))) }
 }
@@ -111,7 +111,7 @@ const cellValue = (cell: unknown): string | number | null =>
 /** In place of a chart that the interface does not draw. */
 export function NoChart(): VNode {
   return (
-    <EmptyNote title="No chart for this kind of question">
+    <EmptyNote title="No chart for this kind of query">
       <p>It can be asked by the API.</p>
     </EmptyNote>
   )

@@ -1,35 +1,35 @@
-/** EXAMPLES: questions to begin with, for a page that has none yet. */
+/** EXAMPLES: queries to begin with, for a page that has none yet. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { useEventNames } from '../../api/definitions.ts'
 import { useRecentInsights } from '../../api/insights.ts'
 import { formatAgo } from '../../parts/format.ts'
-import { insightKind } from './insight-kind.ts'
-import style from './page.module.css'
 import {
   EXPLORE_KINDS,
   type ExploreKind,
-  type ExploreQuestion,
-  questionOf,
+  type ExploreQuery,
+  queryOf,
   type SeriesNode,
-} from './question.ts'
+} from './explore-query.ts'
+import { insightKind } from './insight-kind.ts'
+import style from './page.module.css'
 
 type Example = {
   readonly text: string
   readonly about: string
   readonly kind: ExploreKind
-  readonly change?: (question: ExploreQuestion) => ExploreQuestion
+  readonly change?: (query: ExploreQuery) => ExploreQuery
 }
 
-/** One line per question. */
+/** One line per query. */
 const EXAMPLES: readonly Example[] = [
   {
     kind: 'TrendsQuery',
     text: 'How many people use it each day?',
     about: 'Unique persons, and the thirty days before',
-    change: (question) => ({
-      ...question,
-      series: (question.series ?? []).map((node) => ({ ...node, math: 'dau' })),
+    change: (query) => ({
+      ...query,
+      series: (query.series ?? []).map((node) => ({ ...node, math: 'dau' })),
       compareFilter: { compare: true },
     }),
   },
@@ -37,8 +37,8 @@ const EXAMPLES: readonly Example[] = [
     kind: 'TrendsQuery',
     text: 'Which browsers do they use?',
     about: 'Events by browser, as stacked areas',
-    change: (question) => ({
-      ...question,
+    change: (query) => ({
+      ...query,
       breakdownFilter: { breakdowns: [{ property: '$browser', type: 'event' }] },
       trendsFilter: { display: 'ActionsAreaGraph' },
     }),
@@ -52,23 +52,19 @@ const EXAMPLES: readonly Example[] = [
   { kind: 'PathsQuery', text: 'Where do they go?', about: 'Page by page through a visit' },
 ]
 
-/** Draws the questions; their events are those that the project has. */
-export function Examples({
-  onPick,
-}: {
-  readonly onPick: (question: ExploreQuestion) => void
-}): VNode {
+/** Draws the queries; their events are those that the project has. */
+export function Examples({ onPick }: { readonly onPick: (query: ExploreQuery) => void }): VNode {
   const names = useEventNames('').data?.results.map(({ name }) => name) ?? []
   return (
     <section class={style.examples}>
       <header>
         <h2>What do you want to know?</h2>
-        <p>Begin with a question; everything in it can be changed.</p>
+        <p>Begin with an example; everything in it can be changed.</p>
       </header>
       <ul>
         {EXAMPLES.map((example) => (
           <li key={example.text}>
-            <button type="button" onClick={() => onPick(questionFrom(example, names))}>
+            <button type="button" onClick={() => onPick(queryFrom(example, names))}>
               <small>{EXPLORE_KINDS.find(({ kind }) => kind === example.kind)?.text}</small>
               <b>{example.text}</b>
               <span>{example.about}</span>
@@ -76,10 +72,10 @@ export function Examples({
           </li>
         ))}
         <li>
-          <button type="button" onClick={() => onPick(questionOf('TrendsQuery', null))}>
+          <button type="button" onClick={() => onPick(queryOf('TrendsQuery', null))}>
             <small>Trends</small>
             <b>Something else</b>
-            <span>An empty question with one event</span>
+            <span>An empty query with one event</span>
           </button>
         </li>
       </ul>
@@ -111,13 +107,13 @@ function Saved(): VNode | null {
 }
 
 /** A page view where there are some; else the project's first own event. Funnels go on with events of the project's own. */
-function questionFrom({ kind, change }: Example, names: readonly string[]): ExploreQuestion {
+function queryFrom({ kind, change }: Example, names: readonly string[]): ExploreQuery {
   const own = names.filter((name) => !name.startsWith('$'))
   const first = names.includes('$pageview') ? '$pageview' : (own[0] ?? null)
   const steps = kind === 'FunnelsQuery' ? likelySteps(own).filter((name) => name !== first) : []
   const series = [first, ...steps].map((event): SeriesNode => ({ kind: 'EventsNode', event }))
-  const question = questionOf(kind, { ...questionOf('TrendsQuery', null), series })
-  return change?.(question) ?? question
+  const query = queryOf(kind, { ...queryOf('TrendsQuery', null), series })
+  return change?.(query) ?? query
 }
 
 const SIGN_UP = /sign.?up|signed.?up|regist|account.?created/i

@@ -1,4 +1,4 @@
-/** Explore: one editor for every kind of question, its answer, and saving both. */
+/** Explore: one editor for every kind of query, its answer, and saving both. */
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { useRoute } from 'wouter-preact'
@@ -12,26 +12,20 @@ import { type ChangeOptions, useHashQuery } from '../../state/url.ts'
 import { readNode } from '../sql/node.ts'
 import { Editor } from './editor/editor.tsx'
 import { Examples } from './examples.tsx'
+import { EXPLORE_KINDS, type ExploreQuery, queryOf, readQuery, wrapQuery } from './explore-query.ts'
 import style from './page.module.css'
-import {
-  EXPLORE_KINDS,
-  type ExploreQuestion,
-  questionOf,
-  readQuestion,
-  wrapQuestion,
-} from './question.ts'
 import { SavedHead, SaveNew } from './save-bar.tsx'
 import { Result } from './views/result.tsx'
 
-/** A new question, in the address alone. */
+/** A new query, in the address alone. */
 export function ExplorePage(): VNode {
-  const [question, setQuestion] = useQuestion()
+  const [query, setQuery] = useQuery()
   return (
     <>
-      <PageHead title="Explore">{question && <SaveNew question={question} />}</PageHead>
-      {question === undefined && <Skeleton lines={4} />}
-      {question === null && <Examples onPick={setQuestion} />}
-      {question && <Workbench question={question} onChange={setQuestion} />}
+      <PageHead title="Explore">{query && <SaveNew query={query} />}</PageHead>
+      {query === undefined && <Skeleton lines={4} />}
+      {query === null && <Examples onPick={setQuery} />}
+      {query && <Workbench query={query} onChange={setQuery} />}
     </>
   )
 }
@@ -40,7 +34,7 @@ export function ExplorePage(): VNode {
 export function InsightPage(): VNode {
   const [, params] = useRoute('/insights/:short_id')
   const saved = useInsight(params?.short_id ?? null)
-  const [changed, setChanged] = useQuestion()
+  const [changed, setChanged] = useQuery()
   const lost = (
     <>
       <PageHead title="Insight" />
@@ -54,15 +48,15 @@ export function InsightPage(): VNode {
     <Loaded of={saved} title="Insight" empty={lost} isEmpty={(insight) => insight === null}>
       {(insight) => {
         if (insight === null || changed === undefined) return <Skeleton lines={4} />
-        const stored = readQuestion(insight.query)
-        const question = changed ?? stored
+        const stored = readQuery(insight.query)
+        const query = changed ?? stored
         return (
           <>
-            <SavedHead insight={insight} stored={stored} question={question} />
-            {question === null ? (
+            <SavedHead insight={insight} stored={stored} query={query} />
+            {query === null ? (
               <Foreign query={insight.query} />
             ) : (
-              <Workbench question={question} onChange={setChanged} />
+              <Workbench query={query} onChange={setChanged} />
             )}
           </>
         )
@@ -71,40 +65,40 @@ export function InsightPage(): VNode {
   )
 }
 
-/** The question in the address; the address has the wrapper that other editors expect. */
-function useQuestion() {
-  const [question, setHash] = useHashQuery<ExploreQuestion>(readQuestion)
+/** The query in the address; the address has the wrapper that other editors expect. */
+function useQuery() {
+  const [query, setHash] = useHashQuery<ExploreQuery>(readQuery)
   const set = useCallback(
-    (next: ExploreQuestion, options?: ChangeOptions) =>
-      setHash(wrapQuestion(next) as unknown as ExploreQuestion, options),
+    (next: ExploreQuery, options?: ChangeOptions) =>
+      setHash(wrapQuery(next) as unknown as ExploreQuery, options),
     [setHash],
   )
-  return [question, set] as const
+  return [query, set] as const
 }
 
 type WorkbenchProps = {
-  readonly question: ExploreQuestion
-  readonly onChange: (question: ExploreQuestion, options?: ChangeOptions) => void
+  readonly query: ExploreQuery
+  readonly onChange: (query: ExploreQuery, options?: ChangeOptions) => void
 }
 
-function Workbench({ question, onChange }: WorkbenchProps): VNode {
+function Workbench({ query, onChange }: WorkbenchProps): VNode {
   const is_narrow = useMatch('(width <= 600px)')
   const tabs = useRef<HTMLElement>(null)
   useEffect(() => {
     // On a phone the last ones are outside of the screen.
     const open = tabs.current?.querySelector('[aria-current]')
     open?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [question.kind])
+  }, [query.kind])
   return (
     <div class={style.workbench}>
-      <nav ref={tabs} class={style.tabs} aria-label="Kind of question">
+      <nav ref={tabs} class={style.tabs} aria-label="Kind of query">
         {EXPLORE_KINDS.map(({ kind, text }) => (
           <button
             key={kind}
             type="button"
-            aria-current={question.kind === kind ? 'true' : undefined}
+            aria-current={query.kind === kind ? 'true' : undefined}
             onClick={() => {
-              if (question.kind !== kind) onChange(questionOf(kind, question))
+              if (query.kind !== kind) onChange(queryOf(kind, query))
             }}
           >
             {text}
@@ -112,9 +106,9 @@ function Workbench({ question, onChange }: WorkbenchProps): VNode {
         ))}
       </nav>
       {/* On a phone the answer comes first: the editor fills the whole screen. */}
-      {!is_narrow && <Editor question={question} onChange={onChange} />}
-      <Result question={question} onChange={onChange} />
-      {is_narrow && <Editor question={question} onChange={onChange} />}
+      {!is_narrow && <Editor query={query} onChange={onChange} />}
+      <Result query={query} onChange={onChange} />
+      {is_narrow && <Editor query={query} onChange={onChange} />}
     </div>
   )
 }
@@ -138,7 +132,7 @@ function Foreign({ query }: { readonly query: unknown }): VNode {
   return (
     <EmptyNote title="Explore cannot edit this insight" icon="explore">
       {node === null ? (
-        <p>It is a kind of question that has no editor here yet.</p>
+        <p>It is a kind of query that has no editor here yet.</p>
       ) : (
         <ButtonLink href={`/sql#q=${encodeURIComponent(JSON.stringify(node))}`} icon="sql">
           Open in SQL

@@ -15,8 +15,8 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useMayEdit, useProject } from '../../state/project.tsx'
 import { derivedName } from './derived-name.ts'
+import { type ExploreQuery, wrapQuery } from './explore-query.ts'
 import style from './page.module.css'
-import { type ExploreQuestion, wrapQuestion } from './question.ts'
 
 /** Loaded when they are used: the page has little room. */
 const actions = () => import('../boards/insight-actions.tsx')
@@ -26,7 +26,7 @@ const RenameInsight = lazyPage(() => actions().then((all) => all.RenameInsight),
 })
 
 /** The button that saves a new insight, and its dialog. */
-export function SaveNew({ question }: { readonly question: ExploreQuestion }): VNode | null {
+export function SaveNew({ query }: { readonly query: ExploreQuery }): VNode | null {
   const { id } = useProject()
   const may_edit = useMayEdit('insight')
   const [, navigate] = useLocation()
@@ -34,8 +34,8 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
   const [name, setName] = useState('')
   const save = async (): Promise<void> => {
     const saved = await createInsight(id, {
-      name: name.trim() === '' ? derivedName(question) : name.trim(),
-      query: wrapQuestion(question),
+      name: name.trim() === '' ? derivedName(query) : name.trim(),
+      query: wrapQuery(query),
     })
     navigate(`/insights/${saved.short_id}`)
     showToast({ text: 'Saved' })
@@ -56,7 +56,7 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
                 label="Name"
                 value={name}
                 onInput={setName}
-                placeholder={derivedName(question)}
+                placeholder={derivedName(query)}
                 maxLength={400}
                 error={fieldError(error, 'name')}
               />
@@ -71,31 +71,31 @@ export function SaveNew({ question }: { readonly question: ExploreQuestion }): V
 type SavedHeadProps = {
   readonly insight: StoredInsight
   /** Null for an insight that Explore cannot edit. */
-  readonly stored: ExploreQuestion | null
-  readonly question: ExploreQuestion | null
+  readonly stored: ExploreQuery | null
+  readonly query: ExploreQuery | null
 }
 
 /** The head of a saved insight: its name, and Save and Revert once something is changed. */
-export function SavedHead({ insight, stored, question }: SavedHeadProps): VNode {
+export function SavedHead({ insight, stored, query }: SavedHeadProps): VNode {
   const { id } = useProject()
   const [, navigate] = useLocation()
   const [error, setError] = useState<unknown>(null)
-  const is_changed = question !== null && !isEqual(question, stored)
+  const is_changed = query !== null && !isEqual(query, stored)
   const can_save = useMayEdit('insight') && is_changed
   const revert = (): void => {
     navigate(`/insights/${insight.short_id}`)
     // The buttons vanish, and with them the focus.
     document.getElementById('main')?.focus({ preventScroll: true })
   }
-  const latest = useRef(question)
-  latest.current = question
+  const latest = useRef(query)
+  latest.current = query
   const save = async (): Promise<void> => {
-    if (question === null) return
+    if (query === null) return
     try {
-      await changeInsight(id, insight, { query: wrapQuestion(question, insight.query) })
+      await changeInsight(id, insight, { query: wrapQuery(query, insight.query) })
       setError(null)
       // Changes that were made while the server stored it stay.
-      if (isEqual(latest.current, question)) revert()
+      if (isEqual(latest.current, query)) revert()
       showToast({ text: 'Saved' })
     } catch (failure) {
       setError(failure)
@@ -166,7 +166,7 @@ function InsightMenu({ insight }: { readonly insight: StoredInsight }): VNode | 
   )
 }
 
-/** Whether two questions are the same, whatever the order of their members. */
+/** Whether two queries are the same, whatever the order of their members. */
 function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one, sortMembers) === JSON.stringify(other, sortMembers)
 }

@@ -1,7 +1,7 @@
-/** The names of a question's series, as charts, tables and new insights show them. */
+/** The names of a query's series, as charts, tables and new insights show them. */
 import { eventTitle } from '../../parts/names.ts'
 import { mathText } from './editor/maths.ts'
-import { type SeriesNode, seriesName } from './question.ts'
+import { type SeriesNode, seriesName } from './explore-query.ts'
 
 /**
  * Series of the same events say how they are counted, and those that count alike have their letter in the editor:

@@ -17,10 +17,10 @@ import style from './settings.module.css'
 
 /** RIGHTS: the choices of a key's scopes, with their labels. Adding a choice means adding a line. */
 const RIGHTS = [
-  { value: 'query', text: 'Ask questions', scopes: ['query:read'] },
+  { value: 'query', text: 'Run queries', scopes: ['query:read'] },
   {
     value: 'read',
-    text: 'Read insights, boards, flags, persons, and ask questions',
+    text: 'Read insights, boards, flags, persons, and run queries',
     scopes: [
       'query:read',
       'insight:read',

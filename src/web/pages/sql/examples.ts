@@ -1,4 +1,4 @@
-/** EXAMPLES: questions for an empty tab. */
+/** EXAMPLES: queries for an empty tab. */
 export const EXAMPLES: readonly { readonly title: string; readonly text: string }[] = [
   {
     title: 'Events by name',

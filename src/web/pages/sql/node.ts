@@ -1,7 +1,7 @@
-/** A question of this page: a text, and the values of the variables that it names. */
+/** A query of this page: a text, and the values of the variables that it names. */
 
 import type { ListedVariable } from '../../api/variables.ts'
-import { isObject } from '../explore/question.ts'
+import { isObject } from '../explore/explore-query.ts'
 import { cellText } from './results/cells.ts'
 
 /** Typed values of variables by code name; an empty text means the variable's default. */
@@ -26,7 +26,7 @@ export function variableNames(text: string): readonly string[] {
   return [...new Set(names)].slice(0, VARIABLES_MAX)
 }
 
-/** The question of a text. */
+/** The query of a text. */
 export function nodeOfText(
   query: string,
   texts: VariableTexts,
@@ -52,7 +52,7 @@ function valueOfText(text: string, type: ListedVariable['type'] | null): unknown
   return text
 }
 
-/** The texts of a question's values. */
+/** The texts of a query's values. */
 export function textsOfNode({ variables = {} }: HogQLNode): VariableTexts {
   const texts = Object.values(variables).flatMap(({ code_name, value }): [string, string][] =>
     value === undefined || value === null ? [] : [[code_name, cellText(value)]],
@@ -60,7 +60,7 @@ export function textsOfNode({ variables = {} }: HogQLNode): VariableTexts {
   return Object.fromEntries(texts)
 }
 
-/** A question from an address or a saved insight, with or without its wrapper; null for other kinds. */
+/** A query from an address or a saved insight, with or without its wrapper; null for other kinds. */
 export function readNode(value: unknown): HogQLNode | null {
   if (!isObject(value)) return null
   const { kind, query, variables } = isObject(value['source']) ? value['source'] : value

@@ -148,7 +148,7 @@ function Work({ desk }: DeskProps): VNode {
   )
 }
 
-/** A tab that has run a question. */
+/** A tab that has run a query. */
 const ranNode = (node: HogQLNode) => ({ ran: node, values: textsOfNode(node) })
 
 const RUN_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘↵' : 'Ctrl ↵'

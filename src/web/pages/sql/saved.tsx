@@ -1,4 +1,4 @@
-/** Saved queries: insights whose question is a text. */
+/** Saved queries: insights whose query is a text. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -15,7 +15,7 @@ import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useMayEdit, useProject } from '../../state/project.tsx'
-import { isObject } from '../explore/question.ts'
+import { isObject } from '../explore/explore-query.ts'
 import { type HogQLNode, readNode } from './node.ts'
 import { displayOf, type ResultView, viewOfDisplay } from './results/views.ts'
 import style from './sql.module.css'

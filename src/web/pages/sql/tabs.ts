@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
 import { followStored, readStored, store } from '../../state/store.ts'
-import { isObject } from '../explore/question.ts'
+import { isObject } from '../explore/explore-query.ts'
 import { type HogQLNode, readNode, type VariableTexts } from './node.ts'
 
 /** The saved insight that a tab was opened from. */

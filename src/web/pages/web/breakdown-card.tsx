@@ -25,7 +25,7 @@ import {
 import { visitorsSource } from './metrics.ts'
 import { intervalOf } from './range-interval.ts'
 import style from './web.module.css'
-import { type WebQuestion, webMembers } from './web-question.ts'
+import { type WebSettings, webMembers } from './web-settings.ts'
 
 /** A row as this page asks for it; without a comparison the second of each pair is null. */
 type WebRow = {
@@ -49,13 +49,13 @@ const ROW_PX = 32
 
 type BreakdownCardProps = {
   readonly card: WebBreakdownCard
-  readonly question: WebQuestion
+  readonly settings: WebSettings
   readonly onFilter: (conditions: readonly PropertyCondition[]) => void
   readonly onPick: (clicked: ClickedNumber) => void
 }
 
 /** Draws the card; its tab is in the address. */
-export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps): VNode {
+export function BreakdownCard({ card, settings, ...picks }: BreakdownCardProps): VNode {
   const [first] = card.tabs
   if (first === undefined) throw new Error(`the card ${card.title} has no tabs`)
   const [name, setName] = useParam(card.title.toLowerCase(), tabName(first))
@@ -65,7 +65,7 @@ export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps):
     kind: 'WebStatsTableQuery' as const,
     breakdownBy: tab.by,
     limit: tab.look === 'map' ? COUNTRIES_MAX : is_long ? ROWS_MAX : ROWS_AT_FIRST,
-    ...webMembers({ ...question, has_comparison: false }),
+    ...webMembers({ ...settings, has_comparison: false }),
   }
   const answer = useAnswer(query)
   const picture = useRef<HTMLDivElement>(null)
@@ -98,7 +98,7 @@ export function BreakdownCard({ card, question, ...picks }: BreakdownCardProps):
             {tab.look === 'map' ? (
               <PlacesMap tab={tab} rows={found.results.map(readRow)} onFilter={picks.onFilter} />
             ) : (
-              <Rows tab={tab} rows={found.results.map(readRow)} question={question} {...picks} />
+              <Rows tab={tab} rows={found.results.map(readRow)} settings={settings} {...picks} />
             )}
           </div>
         )}
@@ -176,18 +176,18 @@ type RowsProps = Omit<BreakdownCardProps, 'card'> & {
   readonly rows: readonly WebRow[]
 }
 
-function Rows({ tab, rows, question, onFilter, onPick }: RowsProps): VNode {
+function Rows({ tab, rows, settings, onFilter, onPick }: RowsProps): VNode {
   const most = Math.max(1, ...rows.map(({ visitors }) => visitors))
   const pick = (value: WebBreakdownAnswer, title: string, count: number): void => {
     const filters = conditionsOfRow(tab, value)
-    const narrowed = { ...question, filters: [...question.filters, ...filters] }
+    const narrowed = { ...settings, filters: [...settings.filters, ...filters] }
     onPick({
       title: `${breakdownText(tab, value)} · ${title}`,
       value: count,
       filters,
       source: visitorsSource(
         { ...narrowed, has_comparison: false },
-        intervalOf(question.range, now()),
+        intervalOf(settings.range, now()),
       ),
     })
   }

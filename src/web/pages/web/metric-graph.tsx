@@ -18,22 +18,22 @@ import { useProject } from '../../state/project.tsx'
 import { graphQuery, visitorsSource, type WebMetric } from './metrics.ts'
 import { intervalOf } from './range-interval.ts'
 import style from './web.module.css'
-import type { WebQuestion } from './web-question.ts'
+import type { WebSettings } from './web-settings.ts'
 
 const GRAPH_PX = 280
 
 type MetricGraphProps = {
   readonly metric: WebMetric
-  readonly question: WebQuestion
+  readonly settings: WebSettings
   /** The figure of the whole range; null while it is not known. */
   readonly total: number | null
   readonly onPick: (clicked: ClickedNumber) => void
 }
 
 /** Asks for the figure by day, or by the interval that suits the range, and draws it. */
-export function MetricGraph({ metric, question, total, onPick }: MetricGraphProps): VNode {
-  const interval = intervalOf(question.range, now())
-  const query = graphQuery(metric, question, interval)
+export function MetricGraph({ metric, settings, total, onPick }: MetricGraphProps): VNode {
+  const interval = intervalOf(settings.range, now())
+  const query = graphQuery(metric, settings, interval)
   const answer = useAnswer(query)
   const picture = useRef<HTMLDivElement>(null)
   const { data, isPlaceholderData } = answer
@@ -43,7 +43,7 @@ export function MetricGraph({ metric, question, total, onPick }: MetricGraphProp
       title: metric.title,
       value,
       text: metric.format(value),
-      source: visitorsSource({ ...question, has_comparison: false }, interval),
+      source: visitorsSource({ ...settings, has_comparison: false }, interval),
     })
   return (
     <div class={style.graph}>
@@ -74,7 +74,7 @@ export function MetricGraph({ metric, question, total, onPick }: MetricGraphProp
           <div ref={picture}>
             <Graph
               metric={metric}
-              question={question}
+              settings={settings}
               interval={interval}
               all={results}
               onPick={onPick}
@@ -86,7 +86,7 @@ export function MetricGraph({ metric, question, total, onPick }: MetricGraphProp
   )
 }
 
-/** The address of a question in Explore, within the project. */
+/** The address of a query in Explore, within the project. */
 function exploreAddress(query: AnyQuery): string {
   return `/explore#q=${encodeURIComponent(JSON.stringify(query))}`
 }
@@ -111,7 +111,7 @@ type GraphProps = Omit<MetricGraphProps, 'total'> & {
   readonly all: readonly TrendsSeriesAnswer[]
 }
 
-function Graph({ metric, question, interval, all, onPick }: GraphProps): VNode {
+function Graph({ metric, settings, interval, all, onPick }: GraphProps): VNode {
   const { timezone } = useProject()
   const days = daysOf(all)
   const series = all.map((one): ChartSeries => {
@@ -134,9 +134,9 @@ function Graph({ metric, question, interval, all, onPick }: GraphProps): VNode {
       title: `${metric.title} · ${timeBuckets([day], interval)[0]?.text ?? day}`,
       value,
       text: metric.format(value),
-      source: visitorsSource(question, interval, {
+      source: visitorsSource(settings, interval, {
         day,
-        ...(question.has_comparison && { compare }),
+        ...(settings.has_comparison && { compare }),
       }),
     })
   }

@@ -6,7 +6,7 @@ import {
   formatPercent,
   type TimeInterval,
 } from '../../parts/format.ts'
-import { type WebQuestion, webMembers } from './web-question.ts'
+import { type WebSettings, webMembers } from './web-settings.ts'
 
 export type WebMetric = {
   /** The figure's key in the answer, and in the address. */
@@ -77,18 +77,18 @@ export function metricOf(key: string): WebMetric {
   return metric
 }
 
-/** The question of a metric's graph. */
+/** The query of a metric's graph. */
 export function graphQuery(
   { series }: WebMetric,
-  question: WebQuestion,
+  settings: WebSettings,
   interval: TimeInterval,
 ): AnyQuery & { readonly kind: 'TrendsQuery' } {
-  return { kind: 'TrendsQuery', interval, series: [series], ...webMembers(question) }
+  return { kind: 'TrendsQuery', interval, series: [series], ...webMembers(settings) }
 }
 
-/** The question for the visitors of a whole range; `day` narrows it to a bucket, `compare` to the period before. */
+/** The query for the visitors of a whole range; `day` narrows it to a bucket, `compare` to the period before. */
 export function visitorsSource(
-  question: WebQuestion,
+  settings: WebSettings,
   interval: TimeInterval,
   point: { readonly day?: string; readonly compare?: 'current' | 'previous' } = {},
 ): AnyQuery {
@@ -96,7 +96,7 @@ export function visitorsSource(
     kind: 'TrendsQuery',
     interval,
     series: [{ ...views, math: 'dau' }],
-    ...webMembers(question),
+    ...webMembers(settings),
   }
   return { kind: 'InsightActorsQuery', source, series: 0, ...point }
 }

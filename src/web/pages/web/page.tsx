@@ -23,7 +23,7 @@ import { MetricGraph } from './metric-graph.tsx'
 import { metricOf } from './metrics.ts'
 import { Overview } from './overview.tsx'
 import style from './web.module.css'
-import { type WebQuestion, webMembers } from './web-question.ts'
+import { type WebSettings, webMembers } from './web-settings.ts'
 
 const EVENTS = ['$pageview', '$screen']
 
@@ -38,7 +38,7 @@ function Dashboard(): VNode {
   const [filters, setFilters] = useFilters()
   const [compare, setCompare] = useParam('compare', 'on')
   const [tests, setTests] = useParam('tests', 'out')
-  const question: WebQuestion = {
+  const settings: WebSettings = {
     range,
     filters,
     has_comparison: compare === 'on',
@@ -54,7 +54,7 @@ function Dashboard(): VNode {
       <PageHead title="Web" aside={<LiveCount />}>
         <Toggle
           label="Compare"
-          is_on={question.has_comparison}
+          is_on={settings.has_comparison}
           onChange={(is_on) => setCompare(is_on ? 'on' : 'off')}
         />
         <DateRange value={range} onChange={setRange} />
@@ -63,29 +63,29 @@ function Dashboard(): VNode {
         <PropertyFilters filters={filters} onChange={setFilters} event_names={EVENTS} has_key />
         <Toggle
           label="Without test accounts"
-          is_on={question.hides_tests}
+          is_on={settings.hides_tests}
           onChange={(is_on) => setTests(is_on ? 'out' : 'in')}
         />
       </div>
-      <Answers question={question} onFilter={addFilters} onShowTests={() => setTests('in')} />
+      <Answers settings={settings} onFilter={addFilters} onShowTests={() => setTests('in')} />
     </>
   )
 }
 
 type AnswersProps = {
-  readonly question: WebQuestion
+  readonly settings: WebSettings
   readonly onFilter: (conditions: readonly PropertyCondition[]) => void
   readonly onShowTests: () => void
 }
 
 /** The figures, the graph of the chosen one, the tables, and the dialog with the actors of a clicked number. */
-function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
+function Answers({ settings, onFilter, onShowTests }: AnswersProps): VNode {
   const [metric_key, setMetric] = useParam('metric', 'visitors')
   const [clicked, setClicked] = useState<ClickedNumber | null>(null)
   const metric = metricOf(metric_key)
   const overview = useAnswer({
     kind: 'WebOverviewQuery',
-    ...webMembers(question),
+    ...webMembers(settings),
   })
   const total = overview.data?.results.find(({ key }) => key === metric.key)?.value ?? null
   const filterAndClose = (added: readonly PropertyCondition[]): void => {
@@ -96,21 +96,21 @@ function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
     !overview.isPlaceholderData && overview.data?.results.every(({ value }) => !value) === true
   return (
     <>
-      {is_empty && <NoVisits question={question} onShowTests={onShowTests} />}
+      {is_empty && <NoVisits settings={settings} onShowTests={onShowTests} />}
       <section class={style.main} aria-label="Figures">
         <Loaded of={overview} skeleton={<SkeletonBlock height="var(--figures)" />}>
           {(answer) => (
             <Overview answer={answer} chosen={metric} onChoose={({ key }) => setMetric(key)} />
           )}
         </Loaded>
-        <MetricGraph metric={metric} question={question} total={total} onPick={setClicked} />
+        <MetricGraph metric={metric} settings={settings} total={total} onPick={setClicked} />
       </section>
       <div class={style.cards}>
         {BREAKDOWNS.map((card) => (
           <BreakdownCard
             key={card.title}
             card={card}
-            question={question}
+            settings={settings}
             onFilter={onFilter}
             onPick={setClicked}
           />
@@ -123,10 +123,10 @@ function Answers({ question, onFilter, onShowTests }: AnswersProps): VNode {
   )
 }
 
-type NoVisitsProps = { readonly question: WebQuestion; readonly onShowTests: () => void }
+type NoVisitsProps = { readonly settings: WebSettings; readonly onShowTests: () => void }
 
 /** The note when all figures are zero: most often the only visits are of test accounts, which are left out. */
-function NoVisits({ question: { hides_tests }, onShowTests }: NoVisitsProps): VNode {
+function NoVisits({ settings: { hides_tests }, onShowTests }: NoVisitsProps): VNode {
   return (
     <div class={style.note} role="status">
       <p>

@@ -19,7 +19,7 @@ type AnswerMenuProps = {
   /** The name of the answer, for screen readers and saved files. */
   readonly name: string
   readonly query: AnyQuery | null
-  /** Missing while there is no answer to this question. */
+  /** Missing while there is no answer to this query. */
   readonly hogql?: string | null | undefined
   /** Makes the rows of the CSV; missing while there is no answer. */
   readonly tableOf?: (() => AnswerTable) | undefined

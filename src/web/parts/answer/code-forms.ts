@@ -1,4 +1,4 @@
-/** CODE_FORMS: programs that ask a question as the page does, with a personal key that the reader fills in. */
+/** CODE_FORMS: programs that run a query as the page does, with a personal key that the reader fills in. */
 import type { AnyQuery } from '../../api/calls/ask.ts'
 import { SERVER_URL } from '../../state/base-path.ts'
 

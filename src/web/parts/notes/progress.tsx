@@ -1,11 +1,11 @@
 /** The progress of a long query, with a button that cancels it. */
 import type { VNode } from 'preact'
-import type { QuestionProgress } from '../../api/calls/long-answer.ts'
+import type { QueryProgress } from '../../api/calls/long-answer.ts'
 import { Button } from '../button.tsx'
 import { formatNumber } from '../format.ts'
 import style from './progress.module.css'
 
-type ProgressProps = { readonly progress: QuestionProgress; readonly onCancel: () => void }
+type ProgressProps = { readonly progress: QueryProgress; readonly onCancel: () => void }
 
 /** Draws the bar; the server estimates the total, and does not always know it. */
 export function Progress({ progress, onCancel }: ProgressProps): VNode {
@@ -14,7 +14,7 @@ export function Progress({ progress, onCancel }: ProgressProps): VNode {
   return (
     <div class={style.progress}>
       <progress
-        aria-label="Progress of the question"
+        aria-label="Progress of the query"
         {...(is_known && { value: rows_read, max: estimated_rows_total })}
       />
       <p role="status">

@@ -1,27 +1,23 @@
-/** By which properties a question is broken down. */
+/** By which properties a query is broken down. */
 import type { VNode } from 'preact'
 import { IconButton } from '../../../parts/button.tsx'
 import { NO_COHORTS, PropertyList } from '../../../parts/filters/property-list.tsx'
 import { propertyTitle } from '../../../parts/names.ts'
 import { Popover } from '../../../parts/overlays/popover.tsx'
-import type { BreakdownNode, ExploreQuestion } from '../question.ts'
+import type { BreakdownNode, ExploreQuery } from '../explore-query.ts'
 import style from './editor.module.css'
 
 type BreakdownEditorProps = {
-  readonly question: ExploreQuestion
-  readonly onChange: (question: ExploreQuestion) => void
+  readonly query: ExploreQuery
+  readonly onChange: (query: ExploreQuery) => void
   readonly breakdowns_max: number
 }
 
 /** Draws the chosen properties and a button that adds one. */
-export function BreakdownEditor({
-  question,
-  onChange,
-  breakdowns_max,
-}: BreakdownEditorProps): VNode {
-  const breakdowns = question.breakdownFilter?.breakdowns ?? []
+export function BreakdownEditor({ query, onChange, breakdowns_max }: BreakdownEditorProps): VNode {
+  const breakdowns = query.breakdownFilter?.breakdowns ?? []
   const change = (next: readonly BreakdownNode[]): void => {
-    const { breakdownFilter, ...rest } = question
+    const { breakdownFilter, ...rest } = query
     onChange(
       next.length === 0
         ? rest

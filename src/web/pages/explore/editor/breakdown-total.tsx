@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useAnswer } from '../../../api/calls/ask.ts'
 import { formatNumber } from '../../../parts/format.ts'
-import type { ExploreQuestion } from '../question.ts'
+import type { ExploreQuery } from '../explore-query.ts'
 import style from '../views/result.module.css'
 
 /** As many values as the server lists at most. */
@@ -11,9 +11,9 @@ const VALUES_MAX = 1000
 const VALUES_DEFAULT = 25
 
 /** Draws `25 of 300 values`; asks for one number per value to know how many there are. */
-export function BreakdownTotal({ question }: { readonly question: ExploreQuestion }): VNode {
-  const { breakdownFilter, compareFilter: _compare, trendsFilter: _display, ...rest } = question
-  const is_trends = question.kind === 'TrendsQuery'
+export function BreakdownTotal({ query }: { readonly query: ExploreQuery }): VNode {
+  const { breakdownFilter, compareFilter: _compare, trendsFilter: _display, ...rest } = query
+  const is_trends = query.kind === 'TrendsQuery'
   const all = useAnswer(
     is_trends
       ? {
@@ -30,7 +30,7 @@ export function BreakdownTotal({ question }: { readonly question: ExploreQuestio
   )
   const limit = breakdownFilter?.['breakdown_limit']
   const shown = typeof limit === 'number' ? limit : VALUES_DEFAULT
-  const series = Math.max(1, question.series?.length ?? 1)
+  const series = Math.max(1, query.series?.length ?? 1)
   const found = all.data && Math.ceil(all.data.results.length / series)
   const total =
     all.data?.hasMore === true ? `more than ${formatNumber(found)}` : formatNumber(found)

@@ -12,14 +12,14 @@ import {
 } from './kind-settings.tsx'
 import { SeriesEditor } from './series-editor.tsx'
 
-/** Draws the parts that the question's kind has. */
-export function Editor({ question, onChange }: EditorProps): VNode {
-  const { kind, properties = [], filterTestAccounts = false } = question
-  const names = (question.series ?? []).flatMap(({ event }) => (event ? [event] : []))
+/** Draws the parts that the query's kind has. */
+export function Editor({ query, onChange }: EditorProps): VNode {
+  const { kind, properties = [], filterTestAccounts = false } = query
+  const names = (query.series ?? []).flatMap(({ event }) => (event ? [event] : []))
   const breakdowns_max = BREAKDOWNS_MAX[kind] ?? 0
   return (
-    <section class={style.editor} aria-label="Question">
-      <KindEditor question={question} onChange={onChange} />
+    <section class={style.editor} aria-label="Query">
+      <KindEditor query={query} onChange={onChange} />
       <hr class={style.rule} />
       <div class={style.lines}>
         <div class={style.line} role="group" aria-label="Filters of all series">
@@ -28,20 +28,16 @@ export function Editor({ question, onChange }: EditorProps): VNode {
             has_key
             filters={properties}
             event_names={names}
-            onChange={(filters) => onChange({ ...question, properties: filters })}
+            onChange={(filters) => onChange({ ...query, properties: filters })}
           />
           <Toggle
             label="Without test accounts"
             is_on={filterTestAccounts}
-            onChange={(is_on) => onChange({ ...question, filterTestAccounts: is_on })}
+            onChange={(is_on) => onChange({ ...query, filterTestAccounts: is_on })}
           />
         </div>
         {breakdowns_max > 0 && (
-          <BreakdownEditor
-            question={question}
-            onChange={onChange}
-            breakdowns_max={breakdowns_max}
-          />
+          <BreakdownEditor query={query} onChange={onChange} breakdowns_max={breakdowns_max} />
         )}
       </div>
     </section>
@@ -55,28 +51,28 @@ const BREAKDOWNS_MAX: Readonly<Record<string, number>> = {
   RetentionQuery: 1,
 }
 
-function KindEditor({ question, onChange }: EditorProps): VNode {
-  const series = question.series ?? []
-  const change = (next: typeof series): void => onChange({ ...question, series: next })
-  switch (question.kind) {
+function KindEditor({ query, onChange }: EditorProps): VNode {
+  const series = query.series ?? []
+  const change = (next: typeof series): void => onChange({ ...query, series: next })
+  switch (query.kind) {
     case 'TrendsQuery':
       return (
         <>
           <SeriesEditor series={series} onChange={change} marks="letters" has_math />
-          <Formula question={question} onChange={onChange} />
+          <Formula query={query} onChange={onChange} />
         </>
       )
     case 'FunnelsQuery':
       return (
         <>
           <SeriesEditor series={series} onChange={change} marks="numbers" text="Step" />
-          <FunnelSettings question={question} onChange={onChange} />
+          <FunnelSettings query={query} onChange={onChange} />
         </>
       )
     case 'RetentionQuery':
-      return <RetentionSettings question={question} onChange={onChange} />
+      return <RetentionSettings query={query} onChange={onChange} />
     case 'PathsQuery':
-      return <PathSettings question={question} onChange={onChange} />
+      return <PathSettings query={query} onChange={onChange} />
     case 'LifecycleQuery':
       return <SeriesEditor series={series} onChange={change} marks="none" series_max={1} />
     case 'StickinessQuery':
@@ -85,14 +81,14 @@ function KindEditor({ question, onChange }: EditorProps): VNode {
 }
 
 /** Offered as soon as there are two series to compute with. */
-function Formula({ question, onChange }: EditorProps): VNode | null {
-  const { series = [], trendsFilter } = question
+function Formula({ query, onChange }: EditorProps): VNode | null {
+  const { series = [], trendsFilter } = query
   const formula = trendsFilter?.formula ?? ''
   if (series.length < 2 && formula === '') return null
   const change = (text: string): void => {
     const { formula: _before, ...rest } = trendsFilter ?? {}
     const next = text.trim() === '' ? rest : { ...rest, formula: text }
-    onChange({ ...question, trendsFilter: next }, { is_typing: true })
+    onChange({ ...query, trendsFilter: next }, { is_typing: true })
   }
   return (
     <label class={style.line}>

@@ -1,14 +1,14 @@
 /** Settings that only funnels, retention and paths have: windows, periods, start and end points. */
 import type { VNode } from 'preact'
 import { Choice } from '../../../parts/fields/choice.tsx'
-import { type ExploreQuestion, entityOf, nodeOf } from '../question.ts'
+import { type ExploreQuery, entityOf, nodeOf } from '../explore-query.ts'
 import style from './editor.module.css'
 import { Select } from './select.tsx'
 import { SeriesEventPicker } from './series-editor.tsx'
 
 export type EditorProps = {
-  readonly question: ExploreQuestion
-  readonly onChange: (question: ExploreQuestion, options?: { readonly is_typing?: boolean }) => void
+  readonly query: ExploreQuery
+  readonly onChange: (query: ExploreQuery, options?: { readonly is_typing?: boolean }) => void
 }
 
 const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month'] as const
@@ -26,10 +26,10 @@ const ORDERS = [
 ] as const
 
 /** Edits a funnel: the order of its steps, the time for all of them, the display. */
-export function FunnelSettings({ question, onChange }: EditorProps): VNode {
-  const filter = question.funnelsFilter ?? {}
+export function FunnelSettings({ query, onChange }: EditorProps): VNode {
+  const filter = query.funnelsFilter ?? {}
   const set = (fields: object, is_typing = false): void =>
-    onChange({ ...question, funnelsFilter: { ...filter, ...fields } }, { is_typing })
+    onChange({ ...query, funnelsFilter: { ...filter, ...fields } }, { is_typing })
   const view = FUNNEL_VIEWS.find(({ value }) => value === filter['funnelVizType'])?.value ?? 'steps'
   return (
     <div class={style.line}>
@@ -73,10 +73,10 @@ const RETENTION_TYPES = [
 ] as const
 
 /** Edits a retention query: the event that begins it, the returning event, the periods. */
-export function RetentionSettings({ question, onChange }: EditorProps): VNode {
-  const filter = question.retentionFilter ?? {}
+export function RetentionSettings({ query, onChange }: EditorProps): VNode {
+  const filter = query.retentionFilter ?? {}
   const set = (fields: object, is_typing = false): void =>
-    onChange({ ...question, retentionFilter: { ...filter, ...fields } }, { is_typing })
+    onChange({ ...query, retentionFilter: { ...filter, ...fields } }, { is_typing })
   return (
     <>
       <div class={style.line}>
@@ -133,10 +133,10 @@ function pathTypes(filter: Readonly<Record<string, unknown>>): readonly unknown[
 }
 
 /** Edits a paths query: the events of the path, its start and end points, its length. */
-export function PathSettings({ question, onChange }: EditorProps): VNode {
-  const filter = question.pathsFilter ?? {}
+export function PathSettings({ query, onChange }: EditorProps): VNode {
+  const filter = query.pathsFilter ?? {}
   const set = (fields: object, is_typing = false): void =>
-    onChange({ ...question, pathsFilter: { ...filter, ...fields } }, { is_typing })
+    onChange({ ...query, pathsFilter: { ...filter, ...fields } }, { is_typing })
   const types = pathTypes(filter)
   return (
     <>

@@ -1,7 +1,7 @@
 /** MATHS: how a series is counted. */
 import type { ListedGroupType } from '../../../api/definitions.ts'
 import { propertyTitle } from '../../../parts/names.ts'
-import type { SeriesNode } from '../question.ts'
+import type { SeriesNode } from '../explore-query.ts'
 
 type MathOption = {
   readonly value: string

@@ -1,4 +1,4 @@
-/** The series of a question: which events, how they are counted, which of them. */
+/** The series of a query: which events, how they are counted, which of them. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useActions } from '../../../api/actions.ts'
@@ -8,7 +8,7 @@ import type { ComboOption } from '../../../parts/fields/combobox.tsx'
 import { Picker } from '../../../parts/fields/picker.tsx'
 import { PropertyFilters } from '../../../parts/filters/property-filters.tsx'
 import { eventTitle } from '../../../parts/names.ts'
-import { type SeriesNode, seriesName } from '../question.ts'
+import { type SeriesNode, seriesName } from '../explore-query.ts'
 import style from './editor.module.css'
 import { mathOptions, mathValue, needsProperty, withMath } from './maths.ts'
 

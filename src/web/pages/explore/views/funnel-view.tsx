@@ -18,7 +18,7 @@ import { Legend } from '../../../parts/charts/time/legend.tsx'
 import { TimeChart } from '../../../parts/charts/time/time-chart.tsx'
 import { formatDuration, formatNumber, formatPercent } from '../../../parts/format.ts'
 import { eventTitle } from '../../../parts/names.ts'
-import type { ExploreQuestion } from '../question.ts'
+import type { ExploreQuery } from '../explore-query.ts'
 import { breakdownText } from './answers.ts'
 import { breakdownFilters, funnelActorsSource } from './numbers.ts'
 import style from './result.module.css'
@@ -63,7 +63,7 @@ export function isFunnelEmpty(results: FunnelResults): boolean {
   return groupsOf(results).every(([first]) => (first?.count ?? 0) === 0)
 }
 
-function Steps({ question, results, onPick }: ViewProps<FunnelResults>): VNode {
+function Steps({ query, results, onPick }: ViewProps<FunnelResults>): VNode {
   const all = groupsOf(results)
   const groups = all.map(
     (steps, index): FunnelColumn => ({
@@ -88,7 +88,7 @@ function Steps({ question, results, onPick }: ViewProps<FunnelResults>): VNode {
         groups={groups}
         onPick={(step, { key }, part) => {
           const group = all[Number(key)]
-          if (group !== undefined) onPick(stepNumber(question, group, step, part))
+          if (group !== undefined) onPick(stepNumber(query, group, step, part))
         }}
       />
       <Legend series={groups} look="bar" />
@@ -100,7 +100,7 @@ const stepName = ({ name, custom_name }: FunnelStepAnswer): string =>
   custom_name ?? eventTitle(name === 'All events' ? null : name)
 
 function stepNumber(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   group: readonly FunnelStepAnswer[],
   index: number,
   part: FunnelPart,
@@ -114,8 +114,8 @@ function stepNumber(
   return {
     title: value === undefined ? heading : `${heading} · ${breakdownText(value)}`,
     value: part === 'converted' ? count : before - count,
-    ...(value !== undefined && { filters: breakdownFilters(question, value) }),
-    source: funnelActorsSource(question, {
+    ...(value !== undefined && { filters: breakdownFilters(query, value) }),
+    source: funnelActorsSource(query, {
       funnelStep: part === 'converted' ? index + 1 : -(index + 1),
       ...(value !== undefined && { funnelStepBreakdown: value }),
     }),
@@ -163,8 +163,8 @@ function OverTime(
     readonly results: readonly FunnelTrendsAnswer[]
   },
 ): VNode {
-  const { question, results, timezone, annotations } = props
-  const interval = question.interval ?? 'day'
+  const { query, results, timezone, annotations } = props
+  const interval = query.interval ?? 'day'
   const { buckets, series, days } = useMemo(() => {
     const first = results[0]?.days ?? []
     const lines = results.map(
@@ -185,7 +185,7 @@ function OverTime(
     props.onPick({
       title: `Converted · ${buckets[bucket]?.text ?? ''}`,
       value: line.data[bucket] ?? 0,
-      source: funnelActorsSource(question, {
+      source: funnelActorsSource(query, {
         funnelTrendsEntrancePeriodStart: line.days[bucket],
         funnelTrendsDropOff: false,
         ...(line.breakdown_value !== undefined && { funnelStepBreakdown: line.breakdown_value }),
@@ -209,7 +209,7 @@ function OverTime(
 }
 
 /** A row per step and value of the breakdown, per bin, or per bucket. */
-export function funnelTable(question: ExploreQuestion, results: FunnelResults): AnswerTable {
+export function funnelTable(query: ExploreQuery, results: FunnelResults): AnswerTable {
   if ('bins' in results) {
     return {
       columns: ['From', 'Seconds', 'Persons'],
@@ -221,7 +221,7 @@ export function funnelTable(question: ExploreQuestion, results: FunnelResults): 
     }
   }
   if (isTrend(results)) {
-    const buckets = timeBuckets(results[0]?.days ?? [], question.interval ?? 'day')
+    const buckets = timeBuckets(results[0]?.days ?? [], query.interval ?? 'day')
     return {
       columns: [
         'Day',
@@ -244,13 +244,13 @@ export function funnelTable(question: ExploreQuestion, results: FunnelResults): 
       'Median time',
     ],
     rows: groupsOf(results).flatMap((group) =>
-      group.map((_, index) => stepRow(question, group, index)),
+      group.map((_, index) => stepRow(query, group, index)),
     ),
   }
 }
 
 function stepRow(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   group: readonly FunnelStepAnswer[],
   index: number,
 ): AnswerTable['rows'][number] {
@@ -265,12 +265,12 @@ function stepRow(
   return [
     { value: step === undefined ? '' : `${index + 1}. ${stepName(step)}` },
     { value: step?.breakdown_value === undefined ? 'All' : breakdownText(step.breakdown_value) },
-    { value: count, clicked: stepNumber(question, group, index, 'converted') },
+    { value: count, clicked: stepNumber(query, group, index, 'converted') },
     share(first),
     share(before),
     {
       value: before - count,
-      ...(before > count && { clicked: stepNumber(question, group, index, 'dropped') }),
+      ...(before > count && { clicked: stepNumber(query, group, index, 'dropped') }),
     },
     { value: seconds, text: formatDuration(seconds) },
   ]

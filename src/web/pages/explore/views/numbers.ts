@@ -1,29 +1,29 @@
 /** Derives, from a number of a chart, the query for its actors, and the conditions that keep only the events that it counts. */
 import type { AnyQuery } from '../../../api/calls/ask.ts'
 import type { PropertyCondition } from '../../../parts/filters/conditions.ts'
-import type { ExploreQuestion } from '../question.ts'
+import type { ExploreQuery } from '../explore-query.ts'
 import { isEmptyValue, isOther } from './answers.ts'
 
 /** The coordinates of a number of TrendsQuery, LifecycleQuery, StickinessQuery, RetentionQuery or PathsQuery. */
 export function actorsSource(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   point: Readonly<Record<string, unknown>>,
 ): AnyQuery {
-  const kind = question.kind === 'StickinessQuery' ? 'StickinessActorsQuery' : 'InsightActorsQuery'
-  return { kind, source: question, ...point }
+  const kind = query.kind === 'StickinessQuery' ? 'StickinessActorsQuery' : 'InsightActorsQuery'
+  return { kind, source: query, ...point }
 }
 
 /** The coordinates of a number of a funnel: a positive step for those who got there, a negative one for those who did not. */
 export function funnelActorsSource(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   point: Readonly<Record<string, unknown>>,
 ): AnyQuery {
-  return { kind: 'FunnelsActorsQuery', source: question, ...point }
+  return { kind: 'FunnelsActorsQuery', source: query, ...point }
 }
 
-/** The conditions of one value of the question's breakdowns; none when no condition can express it. */
+/** The conditions of one value of the query's breakdowns; none when no condition can express it. */
 export function breakdownFilters(
-  { breakdownFilter }: ExploreQuestion,
+  { breakdownFilter }: ExploreQuery,
   value: unknown,
 ): readonly PropertyCondition[] {
   const breakdowns = breakdownFilter?.breakdowns ?? []

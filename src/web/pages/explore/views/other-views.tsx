@@ -16,7 +16,7 @@ import { RetentionGrid } from '../../../parts/charts/retention-grid.tsx'
 import { TimeChart } from '../../../parts/charts/time/time-chart.tsx'
 import { formatBucket, formatDuration, formatNumber, formatPercent } from '../../../parts/format.ts'
 import { Select } from '../editor/select.tsx'
-import type { ExploreQuestion } from '../question.ts'
+import type { ExploreQuery } from '../explore-query.ts'
 import { seriesNames } from '../series-names.ts'
 import { breakdownText } from './answers.ts'
 import { actorsSource } from './numbers.ts'
@@ -25,14 +25,14 @@ import { marksOf, type ViewProps } from './view.ts'
 
 const UNIT_INTERVALS = { Hour: 'hour', Day: 'day', Week: 'week', Month: 'month' } as const
 
-function periodOf({ retentionFilter }: ExploreQuestion): keyof typeof UNIT_INTERVALS {
+function periodOf({ retentionFilter }: ExploreQuery): keyof typeof UNIT_INTERVALS {
   const period = retentionFilter?.['period']
   return period === 'Hour' || period === 'Week' || period === 'Month' ? period : 'Day'
 }
 
 /** Draws the grid; with a breakdown that of one value, which is chosen above it. */
 export function RetentionView({
-  question,
+  query,
   results,
   timezone,
   onPick,
@@ -45,7 +45,7 @@ export function RetentionView({
   const rows = results.filter(
     ({ breakdown_value }) => breakdownText(breakdown_value ?? 'All') === value,
   )
-  const period = periodOf(question)
+  const period = periodOf(query)
   return (
     <>
       {values.length > 1 && (
@@ -70,7 +70,7 @@ export function RetentionView({
         is_last_incomplete={isIncomplete(rows.at(-1)?.date, UNIT_INTERVALS[period], timezone)}
         onPick={(index) => {
           const row = rows[index]
-          if (row !== undefined) onPick(retentionNumber(question, row, index))
+          if (row !== undefined) onPick(retentionNumber(query, row, index))
         }}
       />
     </>
@@ -81,14 +81,14 @@ const rowText = ({ date }: RetentionRowAnswer, period: keyof typeof UNIT_INTERVA
   formatBucket(date, UNIT_INTERVALS[period])
 
 function retentionNumber(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   row: RetentionRowAnswer,
   interval: number,
 ): ClickedNumber {
   return {
-    title: `Began ${rowText(row, periodOf(question))}`,
+    title: `Began ${rowText(row, periodOf(query))}`,
     value: row.values[0]?.count ?? 0,
-    source: actorsSource(question, {
+    source: actorsSource(query, {
       interval,
       ...(row.breakdown_value !== undefined && { breakdown: row.breakdown_value }),
     }),
@@ -97,10 +97,10 @@ function retentionNumber(
 
 /** A row per beginning. */
 export function retentionTable(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   results: readonly RetentionRowAnswer[],
 ): AnswerTable {
-  const period = periodOf(question)
+  const period = periodOf(query)
   const width = Math.max(0, ...results.map(({ values }) => values.length))
   const has_values = results.some(({ breakdown_value }) => breakdown_value !== undefined)
   return {
@@ -117,7 +117,7 @@ export function retentionTable(
   }
 }
 
-/** Loaded with the first question about paths, since only they need d3-sankey. */
+/** Loaded with the first query about paths, since only they need d3-sankey. */
 const PathsChart = lazyPage(
   () => import('../../../parts/charts/paths-chart.tsx').then((module) => module.PathsChart),
   { is_part: true },
@@ -125,7 +125,7 @@ const PathsChart = lazyPage(
 
 /** Draws the paths. */
 export function PathsView({
-  question,
+  query,
   results,
   onPick,
 }: ViewProps<readonly PathsEdgeAnswer[]>): VNode {
@@ -133,7 +133,7 @@ export function PathsView({
     <PathsChart
       label="Paths"
       links={results}
-      onPickLink={(link) => onPick(edgeNumber(question, link))}
+      onPickLink={(link) => onPick(edgeNumber(query, link))}
       onPickNode={(name, value) => {
         const { text, step } = readPathNode(name)
         // All who came to a step: its edges' end; those of the first step have none before it.
@@ -141,7 +141,7 @@ export function PathsView({
         onPick({
           title: `${text} · step ${step}`,
           value,
-          source: pathSource(question, { [key]: name }),
+          source: pathSource(query, { [key]: name }),
         })
       }}
     />
@@ -149,26 +149,23 @@ export function PathsView({
 }
 
 function edgeNumber(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   { source, target, value }: Pick<PathsEdgeAnswer, 'source' | 'target' | 'value'>,
 ): ClickedNumber {
   return {
     title: `${readPathNode(source).text} → ${readPathNode(target).text}`,
     value,
-    source: pathSource(question, { pathStartKey: source, pathEndKey: target }),
+    source: pathSource(query, { pathStartKey: source, pathEndKey: target }),
   }
 }
 
-/** The ends of an edge belong to the question's filter, not to the point. */
-function pathSource(question: ExploreQuestion, ends: object) {
-  return actorsSource({ ...question, pathsFilter: { ...question.pathsFilter, ...ends } }, {})
+/** The ends of an edge belong to the query's filter, not to the point. */
+function pathSource(query: ExploreQuery, ends: object) {
+  return actorsSource({ ...query, pathsFilter: { ...query.pathsFilter, ...ends } }, {})
 }
 
 /** A row per edge, the most frequent first. */
-export function pathsTable(
-  question: ExploreQuestion,
-  results: readonly PathsEdgeAnswer[],
-): AnswerTable {
+export function pathsTable(query: ExploreQuery, results: readonly PathsEdgeAnswer[]): AnswerTable {
   const ranked = results.toSorted((one, other) => other.value - one.value)
   return {
     columns: ['Step', 'From', 'To', 'Persons', 'Mean time'],
@@ -176,7 +173,7 @@ export function pathsTable(
       { value: readPathNode(edge.source).step },
       { value: readPathNode(edge.source).text },
       { value: readPathNode(edge.target).text },
-      { value: edge.value, clicked: edgeNumber(question, edge) },
+      { value: edge.value, clicked: edgeNumber(query, edge) },
       {
         value: edge.average_conversion_time / 1000,
         text: formatDuration(edge.average_conversion_time / 1000),
@@ -195,8 +192,8 @@ const STATES = [
 
 /** Draws new, returning and resurrecting actors upwards, dormant ones downwards. */
 export function LifecycleView(props: ViewProps<readonly LifecycleSeriesAnswer[]>): VNode {
-  const { question, results, timezone, annotations, onPick } = props
-  const interval = question.interval ?? 'day'
+  const { query, results, timezone, annotations, onPick } = props
+  const interval = query.interval ?? 'day'
   const { buckets, series, days } = useMemo(() => {
     const shown = STATES.flatMap(({ status, text, colour }): ChartSeries[] => {
       const line = results.find((one) => one.status === status)
@@ -218,29 +215,29 @@ export function LifecycleView(props: ViewProps<readonly LifecycleSeriesAnswer[]>
       marks={marks}
       onPick={({ key }, bucket) => {
         const line = results.find(({ status }) => status === key)
-        if (line !== undefined) onPick(stateNumber(question, line, bucket))
+        if (line !== undefined) onPick(stateNumber(query, line, bucket))
       }}
     />
   )
 }
 
 function stateNumber(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   line: LifecycleSeriesAnswer,
   bucket: number,
 ): ClickedNumber {
   const day = line.days[bucket]
   const name = STATES.find(({ status }) => status === line.status)?.text ?? line.status
   return {
-    title: `${name} · ${formatBucket(day ?? '', question.interval ?? 'day')}`,
+    title: `${name} · ${formatBucket(day ?? '', query.interval ?? 'day')}`,
     value: Math.abs(line.data[bucket] ?? 0),
-    source: actorsSource(question, { day, status: line.status }),
+    source: actorsSource(query, { day, status: line.status }),
   }
 }
 
 /** A row per bucket, a column per state. */
 export function lifecycleTable(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   results: readonly LifecycleSeriesAnswer[],
 ): AnswerTable {
   const days = results[0]?.days ?? []
@@ -250,10 +247,10 @@ export function lifecycleTable(
       ...results.map(({ status }) => STATES.find((one) => one.status === status)?.text ?? status),
     ],
     rows: days.map((day, index) => [
-      { value: formatBucket(day, question.interval ?? 'day') },
+      { value: formatBucket(day, query.interval ?? 'day') },
       ...results.map((line) => ({
         value: line.data[index] ?? 0,
-        clicked: stateNumber(question, line, index),
+        clicked: stateNumber(query, line, index),
       })),
     ]),
   }
@@ -261,7 +258,7 @@ export function lifecycleTable(
 
 /** Draws the number of actors by the days, weeks or months on which they were active. */
 export function StickinessView({
-  question,
+  query,
   results,
   onPick,
 }: ViewProps<readonly StickinessSeriesAnswer[]>): VNode {
@@ -271,7 +268,7 @@ export function StickinessView({
       const is_previous = line.compare_label === 'previous'
       return {
         key: String(index),
-        name: lineName(question, line),
+        name: lineName(query, line),
         values: line.data,
         colour: line.action?.order ?? 0,
         ...(is_previous && { is_previous }),
@@ -281,8 +278,8 @@ export function StickinessView({
       buckets: labels.map((text) => ({ text, short: text.split(' ')[0] ?? text })),
       series: lines,
     }
-  }, [question, results])
-  const { interval = 'day' } = question
+  }, [query, results])
+  const { interval = 'day' } = query
   return (
     <>
       <TimeChart
@@ -294,7 +291,7 @@ export function StickinessView({
         has_table
         onPick={({ key }, bucket) => {
           const line = results[Number(key)]
-          if (line !== undefined) onPick(stickyNumber(question, line, bucket))
+          if (line !== undefined) onPick(stickyNumber(query, line, bucket))
         }}
       />
       <p class={style.remark}>Persons by the number of {interval}s on which they were active.</p>
@@ -302,20 +299,20 @@ export function StickinessView({
   )
 }
 
-function lineName({ series = [] }: ExploreQuestion, line: StickinessSeriesAnswer): string {
+function lineName({ series = [] }: ExploreQuery, line: StickinessSeriesAnswer): string {
   const name = seriesNames(series)[line.action?.order ?? 0] ?? line.label
   return line.compare_label === 'previous' ? `${name}, before` : name
 }
 
 function stickyNumber(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   line: StickinessSeriesAnswer,
   bucket: number,
 ): ClickedNumber {
   return {
-    title: `${lineName(question, line)} · ${line.labels[bucket] ?? ''}`,
+    title: `${lineName(query, line)} · ${line.labels[bucket] ?? ''}`,
     value: line.data[bucket] ?? 0,
-    source: actorsSource(question, {
+    source: actorsSource(query, {
       day: line.days[bucket],
       series: line.action?.order ?? 0,
       ...(line.compare_label && { compare: line.compare_label }),
@@ -325,7 +322,7 @@ function stickyNumber(
 
 /** A row per number of buckets, a column per line. */
 export function stickinessTable(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   results: readonly StickinessSeriesAnswer[],
 ): AnswerTable {
   const labels = results[0]?.labels ?? []
@@ -333,7 +330,7 @@ export function stickinessTable(
     columns: [
       'Active on',
       ...results.flatMap((line) => {
-        const name = lineName(question, line)
+        const name = lineName(query, line)
         return [name, `${name}, share`]
       }),
     ],
@@ -343,7 +340,7 @@ export function stickinessTable(
         const value = line.data[index] ?? 0
         const share = line.count === 0 ? null : value / line.count
         return [
-          { value, clicked: stickyNumber(question, line, index) },
+          { value, clicked: stickyNumber(query, line, index) },
           { value: share, text: formatPercent(share) },
         ]
       }),

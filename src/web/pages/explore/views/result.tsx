@@ -23,7 +23,7 @@ import { useParam } from '../../../state/url.ts'
 import { BreakdownTotal } from '../editor/breakdown-total.tsx'
 import type { EditorProps } from '../editor/kind-settings.tsx'
 import { Select } from '../editor/select.tsx'
-import { type ExploreQuestion, rangeOf } from '../question.ts'
+import { type ExploreQuery, rangeOf } from '../explore-query.ts'
 import { AnswerTableView } from './answer-table.tsx'
 import style from './result.module.css'
 import { DISPLAYS, displayOf } from './trends-view.tsx'
@@ -47,16 +47,16 @@ const LOOKS = [
 ] as const
 
 /** Draws the answer under its toolbar, and the dialogs that it opens. */
-export function Result({ question, onChange }: EditorProps): VNode {
+export function Result({ query, onChange }: EditorProps): VNode {
   const [clicked, setClicked] = useState<ClickedNumber | null>(null)
   const [note, setNote] = useState<ChartAnnotation | 'new' | null>(null)
   return (
     <section class={style.result} aria-label="Answer">
-      <Toolbar question={question} onChange={onChange} />
+      <Toolbar query={query} onChange={onChange} />
       <AnswerCard
-        // The answer to another kind of question is not shown while its own is loading.
-        key={question.kind}
-        question={question}
+        // The answer to another kind of query is not shown while its own is loading.
+        key={query.kind}
+        query={query}
         onPick={setClicked}
         onNote={setNote}
       />
@@ -65,7 +65,7 @@ export function Result({ question, onChange }: EditorProps): VNode {
           clicked={clicked}
           onFilter={(filters) => {
             setClicked(null)
-            onChange({ ...question, properties: [...(question.properties ?? []), ...filters] })
+            onChange({ ...query, properties: [...(query.properties ?? []), ...filters] })
           }}
           onClose={() => setClicked(null)}
         />
@@ -78,18 +78,18 @@ export function Result({ question, onChange }: EditorProps): VNode {
 }
 
 type AnswerCardProps = {
-  readonly question: ExploreQuestion
+  readonly query: ExploreQuery
   readonly onPick: (clicked: ClickedNumber) => void
   readonly onNote: (note: ChartAnnotation | 'new') => void
 }
 
-function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
+function AnswerCard({ query, onPick, onNote }: AnswerCardProps): VNode {
   const [look, setLook] = useParam('show', 'chart')
   const picture = useRef<HTMLDivElement>(null)
-  const { answer, progress, cancel } = useLongAnswer(question)
+  const { answer, progress, cancel } = useLongAnswer(query)
   const { data, isPlaceholderData } = answer
   const is_table = look === 'table'
-  const { tableOf } = KIND_VIEWS[question.kind]
+  const { tableOf } = KIND_VIEWS[query.kind]
   return (
     <div class={style.card}>
       <div class={style.bar}>
@@ -100,16 +100,14 @@ function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
           onChange={setLook}
         />
         <span class={style.age}>
-          <AnswerAge query={question} answer={isPlaceholderData ? undefined : data} />
+          <AnswerAge query={query} answer={isPlaceholderData ? undefined : data} />
         </span>
         <AnswerMenu
           name="Answer"
-          query={question}
+          query={query}
           hogql={isPlaceholderData ? null : data?.hogql}
           tableOf={
-            data === undefined || isPlaceholderData
-              ? undefined
-              : () => tableOf(question, data.results)
+            data === undefined || isPlaceholderData ? undefined : () => tableOf(query, data.results)
           }
           picture={picture}
           has_button
@@ -127,7 +125,7 @@ function AnswerCard({ question, onPick, onNote }: AnswerCardProps): VNode {
           {(shown) => (
             <div ref={picture}>
               <Answer
-                question={isPlaceholderData ? questionOfAnswer(shown, question) : question}
+                query={isPlaceholderData ? queryOfAnswer(shown, query) : query}
                 answer={shown}
                 is_table={is_table}
                 onPick={onPick}
@@ -149,28 +147,28 @@ function isCancelled(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'query_cancelled'
 }
 
-/** An answer repeats its question: that of an older answer, which is still shown, is not the current one. */
-function questionOfAnswer(answer: AnswerOf, fallback: ExploreQuestion): ExploreQuestion {
-  const { query } = answer as { readonly query?: ExploreQuestion }
+/** An answer repeats its query: that of an older answer, which is still shown, is not the current one. */
+function queryOfAnswer(answer: AnswerOf, fallback: ExploreQuery): ExploreQuery {
+  const { query } = answer as { readonly query?: ExploreQuery }
   return query ?? fallback
 }
 
 type AnswerProps = {
-  readonly question: ExploreQuestion
+  readonly query: ExploreQuery
   readonly answer: AnswerOf
   readonly is_table: boolean
   readonly onPick: (clicked: ClickedNumber) => void
   readonly onMark: (annotation: ChartAnnotation) => void
 }
 
-function Answer({ question, answer, is_table, ...rest }: AnswerProps): VNode {
+function Answer({ query, answer, is_table, ...rest }: AnswerProps): VNode {
   const { timezone } = useProject()
   const annotations = useAnnotations().data ?? NONE
-  const { View, tableOf, isEmpty } = KIND_VIEWS[question.kind]
+  const { View, tableOf, isEmpty } = KIND_VIEWS[query.kind]
   const { results } = answer
   if (isEmpty(results)) {
     return (
-      <EmptyNote title="Nothing matches this question" icon="explore">
+      <EmptyNote title="Nothing matches this query" icon="explore">
         <p>Take a longer range, another event, or fewer filters.</p>
       </EmptyNote>
     )
@@ -178,17 +176,17 @@ function Answer({ question, answer, is_table, ...rest }: AnswerProps): VNode {
   return (
     <>
       {is_table ? (
-        <AnswerTableView table={tableOf(question, results)} onPick={rest.onPick} />
+        <AnswerTableView table={tableOf(query, results)} onPick={rest.onPick} />
       ) : (
         <View
-          question={question}
+          query={query}
           results={results}
           timezone={timezone}
           annotations={annotations}
           {...rest}
         />
       )}
-      {answer.hasMore === true && <BreakdownTotal question={question} />}
+      {answer.hasMore === true && <BreakdownTotal query={query} />}
     </>
   )
 }
@@ -198,15 +196,15 @@ const NONE: readonly ChartAnnotation[] = []
 const INTERVALS = ['minute', 'hour', 'day', 'week', 'month'] as const
 
 /** Keys of the toolbar: `c` compares, `d 7` is the last seven days. */
-function useToolbarKeys({ question, onChange }: EditorProps): void {
-  const { compareFilter } = question
+function useToolbarKeys({ query, onChange }: EditorProps): void {
+  const { compareFilter } = query
   const compare = {
     keys: 'c',
     text: 'Compare with the period before',
     group: 'Explore',
     run: () => {
-      if (hasComparison(question))
-        onChange({ ...question, compareFilter: { compare: !compareFilter?.compare } })
+      if (hasComparison(query))
+        onChange({ ...query, compareFilter: { compare: !compareFilter?.compare } })
     },
   }
   const ranges = DATE_PRESETS.flatMap(({ key, text, date_from, date_to }) =>
@@ -217,31 +215,31 @@ function useToolbarKeys({ question, onChange }: EditorProps): void {
             keys: `d ${key}`,
             text,
             group: 'Explore',
-            run: () => onChange({ ...question, dateRange: { date_from, date_to } }),
+            run: () => onChange({ ...query, dateRange: { date_from, date_to } }),
           },
         ],
   )
   useKeys([compare, ...ranges])
 }
 
-const hasComparison = ({ kind }: ExploreQuestion): boolean =>
+const hasComparison = ({ kind }: ExploreQuery): boolean =>
   kind === 'TrendsQuery' || kind === 'StickinessQuery'
 
 /** The settings above an answer: its range, and for charts over time the interval and the previous period. */
-function Toolbar({ question, onChange }: EditorProps): VNode {
-  const { kind, interval = 'day', compareFilter, trendsFilter } = question
-  useToolbarKeys({ question, onChange })
+function Toolbar({ query, onChange }: EditorProps): VNode {
+  const { kind, interval = 'day', compareFilter, trendsFilter } = query
+  useToolbarKeys({ query, onChange })
   const is_trends = kind === 'TrendsQuery'
-  const look = is_trends ? displayOf(question).look : 'line'
+  const look = is_trends ? displayOf(query).look : 'line'
   const is_over_time = look === 'line' || look === 'area' || look === 'bar'
   const has_interval =
     is_over_time &&
-    (is_trends || kind === 'LifecycleQuery' || kind === 'StickinessQuery' || isOverTime(question))
+    (is_trends || kind === 'LifecycleQuery' || kind === 'StickinessQuery' || isOverTime(query))
   return (
     <div class={style.toolbar} role="group" aria-label="Time and display">
       <DateRange
-        value={rangeOf(question)}
-        onChange={(range) => onChange({ ...question, dateRange: range })}
+        value={rangeOf(query)}
+        onChange={(range) => onChange({ ...query, dateRange: range })}
       />
       {has_interval && (
         <Select
@@ -250,30 +248,28 @@ function Toolbar({ question, onChange }: EditorProps): VNode {
           options={INTERVALS.map((value) => ({ value, text: `by ${value}` }))}
           onChange={(value) => {
             const next = INTERVALS.find((one) => one === value)
-            if (next !== undefined) onChange({ ...question, interval: next })
+            if (next !== undefined) onChange({ ...query, interval: next })
           }}
         />
       )}
-      {hasComparison(question) && (
+      {hasComparison(query) && (
         <Toggle
           label="Compare"
           is_on={compareFilter?.compare === true}
-          onChange={(compare) => onChange({ ...question, compareFilter: { compare } })}
+          onChange={(compare) => onChange({ ...query, compareFilter: { compare } })}
         />
       )}
       {is_trends && (
         <Select
           label="Display"
-          value={displayOf(question).value}
+          value={displayOf(query).value}
           options={DISPLAYS}
-          onChange={(display) =>
-            onChange({ ...question, trendsFilter: { ...trendsFilter, display } })
-          }
+          onChange={(display) => onChange({ ...query, trendsFilter: { ...trendsFilter, display } })}
         />
       )}
     </div>
   )
 }
 
-const isOverTime = ({ funnelsFilter }: ExploreQuestion): boolean =>
+const isOverTime = ({ funnelsFilter }: ExploreQuery): boolean =>
   funnelsFilter?.['funnelVizType'] === 'trends'

@@ -14,7 +14,7 @@ import {
 import { TimeChart } from '../../../parts/charts/time/time-chart.tsx'
 import { ValueBars } from '../../../parts/charts/value-bars.tsx'
 import { formatNumber } from '../../../parts/format.ts'
-import type { ExploreQuestion } from '../question.ts'
+import type { ExploreQuery } from '../explore-query.ts'
 import { seriesNames } from '../series-names.ts'
 import { breakdownText, endsOfBin } from './answers.ts'
 import { actorsSource, breakdownFilters } from './numbers.ts'
@@ -37,16 +37,16 @@ const LINES_DRAWN_MAX = 26
 /** Displays of totals that this interface lacks, as a pie: their answers have no number per bucket. */
 const OTHER_TOTALS = new Set(['ActionsPie', 'ActionsTable', 'WorldMap'])
 
-/** The display of a question: bars or lines in place of one that this interface lacks. */
-export function displayOf({ trendsFilter }: ExploreQuestion): (typeof DISPLAYS)[number] {
+/** The display of a query: bars or lines in place of one that this interface lacks. */
+export function displayOf({ trendsFilter }: ExploreQuery): (typeof DISPLAYS)[number] {
   const named = String(trendsFilter?.display)
   const display = OTHER_TOTALS.has(named) ? 'ActionsBarValue' : named
   return DISPLAYS.find(({ value }) => value === display) ?? DISPLAYS[0]
 }
 
-/** Draws the answer as the question's display says. */
+/** Draws the answer as the query's display says. */
 export function TrendsView(props: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
-  const { look } = displayOf(props.question)
+  const { look } = displayOf(props.query)
   if (look === 'values') return <Totals {...props} />
   if (look === 'number') return <Total {...props} />
   return <Lines {...props} look={look} />
@@ -57,9 +57,9 @@ type LinesProps = ViewProps<readonly TrendsSeriesAnswer[]> & {
 }
 
 function Lines(props: LinesProps): VNode {
-  const { question, results, timezone, look, onPick } = props
-  const interval = question.interval ?? 'day'
-  const { buckets, series, days } = useMemo(() => seriesOf(question, results), [question, results])
+  const { query, results, timezone, look, onPick } = props
+  const interval = query.interval ?? 'day'
+  const { buckets, series, days } = useMemo(() => seriesOf(query, results), [query, results])
   const is_last_incomplete = isIncomplete(days.at(-1), interval, timezone)
   const marks = useMemo(
     () => marksOf(props.annotations, days, timezone),
@@ -81,7 +81,7 @@ function Lines(props: LinesProps): VNode {
         }}
         onPick={({ key }, bucket) => {
           const line = results[Number(key)]
-          if (line !== undefined) onPick(pointOf(question, line, bucket))
+          if (line !== undefined) onPick(pointOf(query, line, bucket))
         }}
       />
       {results.length > LINES_DRAWN_MAX && (
@@ -100,18 +100,18 @@ type DrawnTrend = {
 }
 
 /** Lines of the period before share the colour of theirs. */
-function seriesOf(question: ExploreQuestion, results: readonly TrendsSeriesAnswer[]): DrawnTrend {
-  const interval = question.interval ?? 'day'
+function seriesOf(query: ExploreQuery, results: readonly TrendsSeriesAnswer[]): DrawnTrend {
+  const interval = query.interval ?? 'day'
   const current = results.find(({ compare_label }) => compare_label !== 'previous')
   const days = current?.days ?? []
-  const names = results.map((line) => lineName(question, line))
+  const names = results.map((line) => lineName(query, line))
   const colours = [...new Set(names)]
   const series = results.slice(0, LINES_DRAWN_MAX).map((line, index): ChartSeries => {
     const is_previous = line.compare_label === 'previous'
     const name = names[index] ?? ''
     return {
       key: String(index),
-      name: lineTitle(question, line),
+      name: lineTitle(query, line),
       values: line.data,
       colour: colours.indexOf(name),
       ...(is_previous && { is_previous, buckets: timeBuckets(line.days, interval) }),
@@ -121,31 +121,27 @@ function seriesOf(question: ExploreQuestion, results: readonly TrendsSeriesAnswe
 }
 
 /** The name of a line: its series, its value of the breakdown, or both where there are several series. */
-function lineName(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
-  const { series = [] } = question
+function lineName(query: ExploreQuery, line: TrendsSeriesAnswer): string {
+  const { series = [] } = query
   const { breakdown_value, action } = line
   const name = seriesNames(series)[action?.order ?? line.order ?? 0]
   const own = action === null || action === undefined || name === undefined ? line.label : name
   if (breakdown_value === undefined) return own
-  const value = breakdownText(breakdown_value, question.breakdownFilter?.breakdowns)
+  const value = breakdownText(breakdown_value, query.breakdownFilter?.breakdowns)
   return series.length > 1 && action !== null ? `${value} – ${own}` : value
 }
 
 /** The name of a line among all lines of its answer. */
-export function lineTitle(question: ExploreQuestion, line: TrendsSeriesAnswer): string {
-  const name = lineName(question, line)
+export function lineTitle(query: ExploreQuery, line: TrendsSeriesAnswer): string {
+  const name = lineName(query, line)
   return line.compare_label === 'previous' ? `${name}, before` : name
 }
 
 /** The number of one line at one bucket; no persons are behind a formula. */
-function pointOf(
-  question: ExploreQuestion,
-  line: TrendsSeriesAnswer,
-  bucket: number,
-): ClickedNumber {
+function pointOf(query: ExploreQuery, line: TrendsSeriesAnswer, bucket: number): ClickedNumber {
   const day = line.days[bucket]
-  const [when] = timeBuckets(day === undefined ? [] : [day], question.interval ?? 'day')
-  return numberOf(question, line, {
+  const [when] = timeBuckets(day === undefined ? [] : [day], query.interval ?? 'day')
+  return numberOf(query, line, {
     value: line.data[bucket] ?? 0,
     point: { day },
     when: when?.text ?? '',
@@ -159,20 +155,20 @@ type NumberPlace = {
 }
 
 function numberOf(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   line: TrendsSeriesAnswer,
   { value, point, when }: NumberPlace,
 ): ClickedNumber {
   const { breakdown_value, compare_label } = line
-  const name = lineName(question, line)
+  const name = lineName(query, line)
   return {
     title: when === '' ? name : `${name} · ${when}`,
     value,
-    ...(breakdown_value !== undefined && { filters: breakdownFilters(question, breakdown_value) }),
-    ...(line.action === null || question.trendsFilter?.formula
+    ...(breakdown_value !== undefined && { filters: breakdownFilters(query, breakdown_value) }),
+    ...(line.action === null || query.trendsFilter?.formula
       ? {}
       : {
-          source: actorsSource(question, {
+          source: actorsSource(query, {
             ...point,
             series: line.action?.order ?? line.order ?? 0,
             ...(breakdown_value !== undefined && { breakdown: breakdown_value }),
@@ -182,7 +178,7 @@ function numberOf(
   }
 }
 
-const isHistogram = ({ breakdownFilter }: ExploreQuestion): boolean =>
+const isHistogram = ({ breakdownFilter }: ExploreQuery): boolean =>
   breakdownFilter?.breakdowns?.length === 1 && !!breakdownFilter.breakdowns[0]?.histogram_bin_count
 
 /** Where a bin begins; values without one come last. */
@@ -194,21 +190,20 @@ function binStart({ breakdown_value }: TrendsSeriesAnswer): number {
 const totalOf = ({ aggregated_value, count }: TrendsSeriesAnswer): number =>
   aggregated_value ?? count
 
-function Totals({ question, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
+function Totals({ query, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
   const now = results.filter(({ compare_label }) => compare_label !== 'previous')
-  const ranked = isHistogram(question)
+  const ranked = isHistogram(query)
     ? now.toSorted((one, other) => binStart(one) - binStart(other))
     : now.toSorted((one, other) => totalOf(other) - totalOf(one))
   const beforeOf = (line: TrendsSeriesAnswer): TrendsSeriesAnswer | undefined =>
     results.find(
-      (one) =>
-        one.compare_label === 'previous' && lineName(question, one) === lineName(question, line),
+      (one) => one.compare_label === 'previous' && lineName(query, one) === lineName(query, line),
     )
   const bars = ranked.map((line, index) => {
     const before = beforeOf(line)
     return {
       key: String(index),
-      name: lineName(question, line),
+      name: lineName(query, line),
       value: totalOf(line),
       colour: 0,
       ...(before && { before: totalOf(before) }),
@@ -220,47 +215,47 @@ function Totals({ question, results, onPick }: ViewProps<readonly TrendsSeriesAn
       bars={bars}
       onPick={({ key }) => {
         const line = ranked[Number(key)]
-        if (line !== undefined) onPick(totalNumber(question, line))
+        if (line !== undefined) onPick(totalNumber(query, line))
       }}
     />
   )
 }
 
-function totalNumber(question: ExploreQuestion, line: TrendsSeriesAnswer): ClickedNumber {
-  return numberOf(question, line, { value: totalOf(line), point: {}, when: '' })
+function totalNumber(query: ExploreQuery, line: TrendsSeriesAnswer): ClickedNumber {
+  return numberOf(query, line, { value: totalOf(line), point: {}, when: '' })
 }
 
-function Total({ question, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
+function Total({ query, results, onPick }: ViewProps<readonly TrendsSeriesAnswer[]>): VNode {
   const line = results.find(({ compare_label }) => compare_label !== 'previous')
   const before = results.find(({ compare_label }) => compare_label === 'previous')
   if (line === undefined) return <BigNumber name="" value={0} />
   return (
     <BigNumber
-      name={lineName(question, line)}
+      name={lineName(query, line)}
       value={totalOf(line)}
       before={before && totalOf(before)}
-      onPick={() => onPick(totalNumber(question, line))}
+      onPick={() => onPick(totalNumber(query, line))}
     />
   )
 }
 
 /** A row per line: its total where it has one, and its buckets. */
 export function trendsTable(
-  question: ExploreQuestion,
+  query: ExploreQuery,
   results: readonly TrendsSeriesAnswer[],
 ): AnswerTable {
   const is_total = results.every(({ days }) => days.length === 0)
   const current = results.find(({ compare_label }) => compare_label !== 'previous')
-  const shown = timeBuckets(current?.days ?? [], question.interval ?? 'day')
+  const shown = timeBuckets(current?.days ?? [], query.interval ?? 'day')
   return {
     columns: ['Series', 'Total', ...shown.map(({ short }) => short)],
     csv_columns: ['Series', 'Total', ...(current?.days ?? [])],
     rows: results.map((line) => [
-      { value: lineTitle(question, line) },
+      { value: lineTitle(query, line) },
       is_total
-        ? { value: totalOf(line), clicked: totalNumber(question, line) }
+        ? { value: totalOf(line), clicked: totalNumber(query, line) }
         : { value: line.count },
-      ...line.data.map((value, bucket) => ({ value, clicked: pointOf(question, line, bucket) })),
+      ...line.data.map((value, bucket) => ({ value, clicked: pointOf(query, line, bucket) })),
     ]),
   }
 }

@@ -4,11 +4,11 @@ import type { ClickedNumber } from '../../../parts/answer/clicked-number.ts'
 import type { ChartMark } from '../../../parts/charts/chart-data.ts'
 import { inZone } from '../../../parts/charts/chart-data.ts'
 import { readProjectTime } from '../../../parts/format.ts'
-import type { ExploreQuestion } from '../question.ts'
+import type { ExploreQuery } from '../explore-query.ts'
 
 /** Properties of the view of any kind. */
 export type ViewProps<Results> = {
-  readonly question: ExploreQuestion
+  readonly query: ExploreQuery
   readonly results: Results
   readonly timezone: string
   readonly annotations: readonly ChartAnnotation[]

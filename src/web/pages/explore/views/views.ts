@@ -8,7 +8,7 @@ import type {
   TrendsSeriesAnswer,
 } from '../../../../contract/insights/answers.ts'
 import type { AnswerTable } from '../../../parts/answer/answer-table.ts'
-import type { ExploreKind, ExploreQuestion } from '../question.ts'
+import type { ExploreKind, ExploreQuery } from '../explore-query.ts'
 import { type FunnelResults, FunnelView, funnelTable, isFunnelEmpty } from './funnel-view.tsx'
 import {
   LifecycleView,
@@ -25,14 +25,14 @@ import type { ViewProps } from './view.ts'
 
 type KindView = {
   readonly View: ComponentType<ViewProps<unknown>>
-  readonly tableOf: (question: ExploreQuestion, results: unknown) => AnswerTable
+  readonly tableOf: (query: ExploreQuery, results: unknown) => AnswerTable
   readonly isEmpty: (results: unknown) => boolean
 }
 
 /** The server answers each kind with results of its type. */
 function viewOf<Results>(
   View: (props: ViewProps<Results>) => unknown,
-  tableOf: (question: ExploreQuestion, results: Results) => AnswerTable,
+  tableOf: (query: ExploreQuery, results: Results) => AnswerTable,
   isEmpty: (results: Results) => boolean,
 ): KindView {
   return { View, tableOf, isEmpty } as unknown as KindView

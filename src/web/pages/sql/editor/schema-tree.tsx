@@ -75,7 +75,7 @@ function Tree({ tables, search, onPick }: TreeProps): VNode {
   )
 }
 
-/** The tables that most questions are about. */
+/** The tables that most queries are about. */
 const FIRST = ['events', 'persons', 'sessions', 'groups', 'person_distinct_ids', 'cohort_people']
 
 /** The table with the fields that contain a text; whole when its name does, null when nothing does. */

@@ -6,7 +6,7 @@ import type uPlot from 'uplot'
 import { colourReader, useThemeCount } from './colours.ts'
 import { areaOf, type PlotArea, type PlotInput, type PlotSize, plotOf } from './plot-options.ts'
 
-/** Begun with the page and not part of it: it arrives while the question is under way. */
+/** Begun with the page and not part of it: it arrives while the query is under way. */
 const loading = import('uplot')
 
 /** A drawn plot. */

@@ -1,10 +1,10 @@
-/** ExploreQuestion: the query that the editor edits, the address contains and the server answers. */
+/** ExploreQuery: the query that the editor edits, the address contains and the server answers. */
 import type { AnyQuery } from '../../api/calls/ask.ts'
 import type { DateRangeValue } from '../../parts/fields/date-range.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import type { TimeInterval } from '../../parts/format.ts'
 
-/** EXPLORE_KINDS: the kinds of questions, in the order of the tabs. */
+/** EXPLORE_KINDS: the kinds of queries, in the order of the tabs. */
 export const EXPLORE_KINDS = [
   { kind: 'TrendsQuery', text: 'Trends' },
   { kind: 'FunnelsQuery', text: 'Funnel' },
@@ -41,7 +41,7 @@ export type BreakdownNode = {
 
 type Settings = Readonly<Record<string, unknown>>
 
-export type ExploreQuestion = AnyQuery & {
+export type ExploreQuery = AnyQuery & {
   readonly kind: ExploreKind
   readonly series?: readonly SeriesNode[]
   readonly dateRange?: { readonly date_from?: string | null; readonly date_to?: string | null }
@@ -60,16 +60,16 @@ export type ExploreQuestion = AnyQuery & {
 
 const FALLBACK_RANGE: DateRangeValue = { date_from: '-30d', date_to: null }
 
-/** The range of a question. */
-export function rangeOf({ dateRange }: ExploreQuestion): DateRangeValue {
+/** The range of a query. */
+export function rangeOf({ dateRange }: ExploreQuery): DateRangeValue {
   const { date_from, date_to } = dateRange ?? {}
   return { date_from: date_from ?? FALLBACK_RANGE.date_from, date_to: date_to ?? null }
 }
 
 const PAGEVIEW: SeriesNode = { kind: 'EventsNode', event: '$pageview' }
 
-/** The first question of a kind, with the series and filters of the one before it. */
-export function questionOf(kind: ExploreKind, before: ExploreQuestion | null): ExploreQuestion {
+/** The first query of a kind, with the series and filters of the one before it. */
+export function queryOf(kind: ExploreKind, before: ExploreQuery | null): ExploreQuery {
   const series = before?.series ?? [PAGEVIEW]
   const shared = {
     kind,
@@ -113,7 +113,7 @@ function twoSteps(series: readonly SeriesNode[]): readonly SeriesNode[] {
 }
 
 /** The interval of the query before; a day in place of hours and minutes. */
-function intervalOfDays(before: ExploreQuestion | null): TimeInterval {
+function intervalOfDays(before: ExploreQuery | null): TimeInterval {
   const interval = before?.interval ?? 'day'
   return interval === 'hour' || interval === 'minute' ? 'day' : interval
 }
@@ -159,7 +159,7 @@ export function seriesName({ kind, event, id, name, custom_name }: SeriesNode): 
  * Reads a query from an address or a saved insight, with or without its wrapper `InsightVizNode`; null for a query that
  * Explore cannot edit.
  */
-export function readQuestion(value: unknown): ExploreQuestion | null {
+export function readQuery(value: unknown): ExploreQuery | null {
   if (!isObject(value)) return null
   const inner =
     isObject(value['source']) && typeof value['kind'] === 'string' ? value['source'] : value
@@ -206,7 +206,7 @@ function flatFilters(value: unknown): readonly PropertyCondition[] | null {
   return parts.includes(null) ? null : parts.flatMap((part) => part ?? [])
 }
 
-/** `{breakdown, breakdown_type}` of older questions becomes the list of breakdowns. */
+/** `{breakdown, breakdown_type}` of older queries becomes the list of breakdowns. */
 function oneBreakdownForm(filter: Settings): Settings {
   const { breakdown, breakdown_type, breakdown_group_type_index, ...rest } = filter
   if (breakdown === undefined || breakdown === null) return rest
@@ -226,15 +226,15 @@ function oneBreakdownForm(filter: Settings): Settings {
 }
 
 /**
- * The question as it is saved and linked: in the wrapper that other editors expect. The wrapper of a stored query keeps
+ * The query as it is saved and linked: in the wrapper that other editors expect. The wrapper of a stored query keeps
  * their settings, as the look of a pie.
  */
-export function wrapQuestion(
-  question: ExploreQuestion,
+export function wrapQuery(
+  query: ExploreQuery,
   stored?: unknown,
-): { readonly kind: string; readonly source: ExploreQuestion } {
+): { readonly kind: string; readonly source: ExploreQuery } {
   const settings = isObject(stored) && isObject(stored['source']) ? stored : {}
-  return { kind: 'InsightVizNode', ...settings, source: question }
+  return { kind: 'InsightVizNode', ...settings, source: query }
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -2,7 +2,7 @@
 import type { DateRangeValue } from '../../parts/fields/date-range.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 
-export type WebQuestion = {
+export type WebSettings = {
   readonly range: DateRangeValue
   readonly filters: readonly PropertyCondition[]
   readonly has_comparison: boolean
@@ -11,7 +11,7 @@ export type WebQuestion = {
 }
 
 /** The members that every web query takes. */
-export function webMembers({ range, filters, has_comparison, hides_tests }: WebQuestion) {
+export function webMembers({ range, filters, has_comparison, hides_tests }: WebSettings) {
   return {
     dateRange: range,
     properties: filters,
