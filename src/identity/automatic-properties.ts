@@ -87,6 +87,9 @@ const WHERE_LOCATED: readonly AutomaticProperty[] = [
   ...OPTIONAL_LOCATED.map((from) => describe(from, from, undefined)),
 ]
 
+/** All of them, in the order of their bits. */
+const ALL: readonly AutomaticProperty[] = [...EVERYWHERE, ...WHERE_LOCATED]
+
 /** The property that every event with a location has. */
 const LOCATED_MARK = '$geoip_country_code'
 
@@ -105,6 +108,11 @@ type PropertyMarks = { readonly low: number; readonly high: number }
 /** Bits of one number that keep it non-negative. */
 const BITS = 31
 
+/** The system that an event was sent from: a server's says nothing about the person. */
+const SYSTEM_MARKS = marksOf(['$os', '$os_name', '$os_version'])
+/** Copied only where `$os` is missing. */
+const OS_NAME_MARKS = marksOf(['$os_name'])
+
 /** The bit set of the automatic properties of an event. */
 export function marksOfEvent(properties: PersonProperties): PropertyMarks {
   let low = 0
@@ -115,6 +123,8 @@ export function marksOfEvent(properties: PersonProperties): PropertyMarks {
     if (bit < BITS) low |= 1 << bit
     else high |= 1 << (bit - BITS)
   }
+  if (properties['$is_server'] === true) low &= ~SYSTEM_MARKS.low
+  if (properties['$os'] !== undefined) low &= ~OS_NAME_MARKS.low
   if (properties[LOCATED_MARK] === undefined) return { low, high }
   WHERE_LOCATED.forEach(({ from, fallback }, index) => {
     if (fallback === null || properties[from] !== undefined) high |= locatedBit(index)
@@ -166,9 +176,10 @@ function marksByName(
   nameOf: (automatic: AutomaticProperty) => string,
 ): ReadonlyMap<string, PropertyMarks> {
   const marks = new Map<string, { low: number; high: number }>()
-  for (const [bit, automatic] of [...EVERYWHERE, ...WHERE_LOCATED].entries()) {
+  for (const [bit, automatic] of ALL.entries()) {
     const name = nameOf(automatic)
-    const sum = bit < BITS ? { low: 1 << bit, high: 0 } : { low: 0, high: 1 << (bit - BITS) }
+    const sum = { low: 0, high: 0 }
+    addMarks(sum, markOf(bit))
     addMarks(sum, marks.get(name))
     marks.set(name, sum)
   }
@@ -177,6 +188,18 @@ function marksByName(
 
 const LAST_NAMES = marksByName((automatic) => automatic.set)
 const FIRST_NAMES = marksByName((automatic) => automatic.initial)
+
+/** The bit set of automatic properties by their names in events. */
+function marksOf(names: readonly string[]): PropertyMarks {
+  const marks = { low: 0, high: 0 }
+  for (const [bit, { from }] of ALL.entries())
+    if (names.includes(from)) addMarks(marks, markOf(bit))
+  return marks
+}
+
+function markOf(bit: number): PropertyMarks {
+  return bit < BITS ? { low: 1 << bit, high: 0 } : { low: 0, high: 1 << (bit - BITS) }
+}
 
 /** True if the event has an automatic property that the person lacks. */
 export function hasMoreMarks(
@@ -193,18 +216,17 @@ export function* automaticValues(
   if (values.low === 0 && values.high === 0) return
   values.properties ??= JSON.parse(values.text) as PersonProperties
   const { properties } = values
-  const is_located = properties[LOCATED_MARK] !== undefined
-  for (const automatic of is_located ? [...EVERYWHERE, ...WHERE_LOCATED] : EVERYWHERE) {
-    const value = properties[automatic.from]
-    if (value !== undefined) yield [automatic, value]
-    else if (automatic.fallback === null) yield [automatic, null]
+  for (const [bit, automatic] of ALL.entries()) {
+    const is_marked = bit < BITS ? values.low & (1 << bit) : values.high & (1 << (bit - BITS))
+    // A mark without a property is that of a fallback.
+    if (is_marked !== 0) yield [automatic, properties[automatic.from] ?? null]
   }
 }
 
 /** The automatic properties of an event alone, under the names that the event has. */
 export function pickAutomatic(properties: PersonProperties): PersonProperties {
   const picked: PersonProperties = {}
-  for (const { from } of [...EVERYWHERE, ...WHERE_LOCATED]) {
+  for (const { from } of ALL) {
     if (properties[from] !== undefined) picked[from] = properties[from]
   }
   return picked

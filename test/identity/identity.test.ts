@@ -123,6 +123,32 @@ describe('a person', () => {
     })
   })
 
+  test('learns nothing about its system from the server that sends its events', async () => {
+    const server = { $is_server: true, $os: 'Linux', $os_version: '6.1', $app_version: '2.0' }
+    await folder.batch(capture('u', server), capture('w', { $is_server: true, $os_name: 'Linux' }))
+    await folder.batch(
+      capture('u', { ...server, plan: 1 }, '$identify'),
+      capture('u', { $is_server: false, $os: 'iOS' }),
+    )
+    expect(folder.person('u')?.properties).toEqual({
+      $creator_event_uuid: expect.any(String),
+      $app_version: '2.0',
+      $initial_app_version: '2.0',
+      $os: 'iOS',
+      $initial_os: 'iOS',
+    })
+    expect(folder.person('w')?.properties).toEqual({ $creator_event_uuid: expect.any(String) })
+    expect(folder.events()[0]?.properties).toMatchObject({ $os: 'Linux', $os_version: '6.1' })
+  })
+
+  test('has the $os of an event that has an $os_name too', async () => {
+    await folder.batch(capture('u', { $os: 'Mac OS X', $os_name: 'macOS' }))
+    expect(folder.person('u')?.properties).toMatchObject({
+      $os: 'Mac OS X',
+      $initial_os: 'Mac OS X',
+    })
+  })
+
   test.each(['$exception', '$$heatmap', '$groupidentify'])(
     'is not changed by %s',
     async (event) => {
