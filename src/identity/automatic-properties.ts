@@ -1,5 +1,6 @@
 /** Automatic properties: event properties that are copied to the person, as `$set` and once as `$initial_…`. */
 import type { PersonProperties } from '../storage/persons/person-store.ts'
+import { valueText } from './value-text.ts'
 
 const FROM_EVENTS = [
   '$app_build',
@@ -68,6 +69,28 @@ const OPTIONAL_LOCATED = [
   '$geoip_subdivision_2_name',
 ] as const
 
+/**
+ * Automatic properties that change often and say little: a change of theirs alone is not written. One of the others,
+ * such as a campaign, the version of an app or a country, is, and then all of them are.
+ */
+const VOLATILE: ReadonlySet<string> = new Set([
+  '$current_url',
+  '$pathname',
+  '$referring_domain',
+  '$referrer',
+  '$browser',
+  '$browser_version',
+  '$device_type',
+  '$os',
+  '$os_name',
+  '$os_version',
+  '$geoip_postal_code',
+  '$geoip_latitude',
+  '$geoip_longitude',
+  '$geoip_time_zone',
+  ...OPTIONAL_LOCATED,
+])
+
 /** An event property (`from`), and its names on the person. */
 type AutomaticProperty = {
   readonly from: string
@@ -75,6 +98,8 @@ type AutomaticProperty = {
   readonly initial: string
   /** The value copied from an event with a location but without this property; undefined copies nothing. */
   readonly fallback: null | undefined
+  /** Whether a change of this property alone is written. */
+  readonly is_lasting: boolean
 }
 
 const EVERYWHERE: readonly AutomaticProperty[] = FROM_EVENTS.map((from) =>
@@ -98,6 +123,8 @@ const LOCATED_MARK = '$geoip_country_code'
  * reading a value. The values are in `properties`, or as JSON in `text`.
  */
 export type AutomaticValues = PropertyMarks & {
+  /** A hash of the lasting ones, by which an event that repeats them is recognized; 0 without any. */
+  readonly lasting_hash: number
   /** Parsed from `text` on first use; null before. */
   properties: PersonProperties | null
   readonly text: string
@@ -113,8 +140,28 @@ const SYSTEM_MARKS = marksOf(['$os', '$os_name', '$os_version'])
 /** Copied only where `$os` is missing. */
 const OS_NAME_MARKS = marksOf(['$os_name'])
 
+/** The lasting ones with their bits. */
+const LASTING = ALL.flatMap(({ from, is_lasting }, bit) => (is_lasting ? { from, bit } : []))
+const LASTING_MARKS = marksOf(LASTING.map(({ from }) => from))
+
+/** The automatic properties of an event. */
+export function automaticOf(properties: PersonProperties): AutomaticValues {
+  const marks = marksOfEvent(properties)
+  return { ...marks, lasting_hash: hashLasting(marks, properties), properties, text: '' }
+}
+
+/** Hashes the lasting properties among those of an event's bit set. */
+function hashLasting(marks: PropertyMarks, properties: PersonProperties): number {
+  if ((marks.low & LASTING_MARKS.low) === 0 && (marks.high & LASTING_MARKS.high) === 0) return 0
+  let text = ''
+  for (const { from, bit } of LASTING) {
+    if (hasMark(marks, bit)) text += `${bit} ${valueText(properties[from] ?? null)}`
+  }
+  return Bun.hash.xxHash32(text)
+}
+
 /** The bit set of the automatic properties of an event. */
-export function marksOfEvent(properties: PersonProperties): PropertyMarks {
+function marksOfEvent(properties: PersonProperties): PropertyMarks {
   let low = 0
   let high = 0
   for (let bit = 0; bit < EVERYWHERE.length; bit += 1) {
@@ -201,6 +248,10 @@ function markOf(bit: number): PropertyMarks {
   return bit < BITS ? { low: 1 << bit, high: 0 } : { low: 0, high: 1 << (bit - BITS) }
 }
 
+function hasMark({ low, high }: PropertyMarks, bit: number): boolean {
+  return (bit < BITS ? low & (1 << bit) : high & (1 << (bit - BITS))) !== 0
+}
+
 /** True if the event has an automatic property that the person lacks. */
 export function hasMoreMarks(
   event: PropertyMarks,
@@ -217,9 +268,8 @@ export function* automaticValues(
   values.properties ??= JSON.parse(values.text) as PersonProperties
   const { properties } = values
   for (const [bit, automatic] of ALL.entries()) {
-    const is_marked = bit < BITS ? values.low & (1 << bit) : values.high & (1 << (bit - BITS))
     // A mark without a property is that of a fallback.
-    if (is_marked !== 0) yield [automatic, properties[automatic.from] ?? null]
+    if (hasMark(values, bit)) yield [automatic, properties[automatic.from] ?? null]
   }
 }
 
@@ -237,5 +287,6 @@ function locatedBit(index: number): number {
 }
 
 function describe(from: string, set: string, fallback: null | undefined): AutomaticProperty {
-  return { from, set, initial: `$initial_${set.replace('$', '')}`, fallback }
+  const initial = `$initial_${set.replace('$', '')}`
+  return { from, set, initial, fallback, is_lasting: !VOLATILE.has(from) }
 }

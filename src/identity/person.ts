@@ -39,6 +39,20 @@ export function updatePerson(
   limits: SizeLimits,
 ): UpdateOutcome {
   if (!mayChange(store, person, update)) return 'unchanged'
+  const outcome = applyUpdate(store, person, update, limits)
+  const { lasting_hash } = update.automatic
+  // An explicit change takes precedence over automatic properties, which are then not compared.
+  const are_compared = outcome !== 'too_large' && lasting_hash !== 0 && !hasExplicitChange(update)
+  if (are_compared) person.lasting_hash = lasting_hash
+  return outcome
+}
+
+function applyUpdate(
+  store: PersonStore,
+  person: StoredPerson,
+  update: PersonUpdate,
+  limits: SizeLimits,
+): UpdateOutcome {
   const stored = store.parse(person)
   const set = collectChanges(stored, update) ?? {}
   const gone = new Set(
@@ -62,8 +76,16 @@ export function updatePerson(
 function mayChange(store: PersonStore, person: StoredPerson, update: PersonUpdate): boolean {
   if (hasExplicitChange(update)) return true
   if (person.marks_low === -1) markPerson(person, store.parse(person))
-  return hasMoreMarks(update.automatic, person)
+  return hasNewAutomatic(update.automatic, person)
 }
+
+/** Whether automatic properties are not known to leave a person unchanged: it lacks one, or had other lasting ones. */
+function hasNewAutomatic(automatic: AutomaticValues, person: AutomaticMarks): boolean {
+  if (hasMoreMarks(automatic, person)) return true
+  return automatic.lasting_hash !== 0 && automatic.lasting_hash !== person.lasting_hash
+}
+
+type AutomaticMarks = Pick<StoredPerson, 'lasting_hash' | 'marks_high' | 'marks_low'>
 
 function hasExplicitChange(update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return true
@@ -72,12 +94,10 @@ function hasExplicitChange(update: PersonUpdate): boolean {
   return false
 }
 
-/** Whether an update certainly leaves a person with this bit set unchanged. */
-export function isNoop(
-  update: PersonUpdate | null,
-  person: { readonly marks_low: number; readonly marks_high: number },
-): boolean {
-  return update === null || !(hasExplicitChange(update) || hasMoreMarks(update.automatic, person))
+/** Whether an update certainly leaves a person with these marks unchanged. */
+export function isNoop(update: PersonUpdate | null, person: Readonly<AutomaticMarks>): boolean {
+  if (update === null) return true
+  return !hasExplicitChange(update) && !hasNewAutomatic(update.automatic, person)
 }
 
 function markPerson(person: StoredPerson, properties: PersonProperties): void {
@@ -91,7 +111,8 @@ function collectChanges(stored: PersonProperties, update: PersonUpdate): PersonP
   const explicit = collectExplicitChanges(stored, update)
   const changes = addMissingAutomatic(stored, update, explicit)
   // Automatic properties such as `$current_url` change with every event: they are written with another change only.
-  if (changes === null && !update.is_about_person && update.unset.length === 0) return null
+  const is_idle = changes === null && !update.is_about_person && update.unset.length === 0
+  if (is_idle && !hasLastingChange(stored, update)) return null
   return addChangedAutomatic(stored, update, changes)
 }
 
@@ -111,6 +132,13 @@ function addMissingAutomatic(
     }
   }
   return changes
+}
+
+function hasLastingChange(stored: PersonProperties, update: PersonUpdate): boolean {
+  for (const [{ set, is_lasting }, value] of automaticValues(update.automatic)) {
+    if (is_lasting && !isExplicit(update, set) && !isSame(stored[set], value)) return true
+  }
+  return false
 }
 
 /** Adds the automatic properties that have another value on the person. */

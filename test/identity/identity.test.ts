@@ -123,6 +123,29 @@ describe('a person', () => {
     })
   })
 
+  test('learns of a new campaign, version or country, and of pages only together with one', async () => {
+    const first = { utm_source: 'mail', $app_version: '1', $browser: 'Edge', $current_url: '/a' }
+    await folder.batch(capture('u', first))
+    await folder.batch(capture('u', { ...first, $browser: 'Opera', $current_url: '/b' }))
+    expect(folder.person('u')?.properties).toMatchObject({ $browser: 'Edge', $current_url: '/a' })
+    await folder.batch(capture('u', { ...first, $app_version: '2', $current_url: '/c' }))
+    await folder.batch(capture('u', { utm_source: 'ads' }), capture('u', { $current_url: '/d' }))
+    await folder.batch(capture('u', { utm_source: 'ads', $set: { utm_source: 'set' } }))
+    expect(folder.person('u')?.properties).toMatchObject({ utm_source: 'set', $app_version: '2' })
+    await folder.batch(capture('u', { utm_source: 'ads' }))
+    expect(folder.person('u')?.properties).toEqual({
+      $creator_event_uuid: expect.any(String),
+      utm_source: 'ads',
+      $initial_utm_source: 'mail',
+      $app_version: '2',
+      $initial_app_version: '1',
+      $browser: 'Edge',
+      $initial_browser: 'Edge',
+      $current_url: '/c',
+      $initial_current_url: '/a',
+    })
+  })
+
   test('learns nothing about its system from the server that sends its events', async () => {
     const server = { $is_server: true, $os: 'Linux', $os_version: '6.1', $app_version: '2.0' }
     await folder.batch(capture('u', server), capture('w', { $is_server: true, $os_name: 'Linux' }))

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { marksOfEvent } from '../../src/identity/automatic-properties.ts'
+import { automaticOf } from '../../src/identity/automatic-properties.ts'
 import { changePerson, runParts } from '../../src/identity/changes.ts'
 import { MergeBudget } from '../../src/identity/merge-budget.ts'
 import { resolvePerson } from '../../src/identity/resolve.ts'
@@ -24,6 +24,9 @@ const PROPERTIES: readonly PersonProperties[] = [
   { $browser: 'Chrome' },
   { $browser: 'Safari', $os: 'Linux' },
   { $browser: 'Edge', $os: 'Linux', $current_url: 'https://a.example/' },
+  { $browser: 'Edge', utm_source: 'mail' },
+  { $browser: 'Chrome', utm_source: 'ads', $app_version: '2' },
+  { utm_source: null, $geoip_country_code: 'DE' },
 ]
 const IDS = ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']
 
@@ -58,8 +61,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('event' as const),
       id: anyId,
       told: fc.nat(PROPERTIES.length - 1),
-      set: fc.constantFrom<PersonProperties>({}, { plan: 'pro' }, { $browser: 'Opera' }),
-      unset: fc.constantFrom<readonly string[]>([], ['$browser'], ['$initial_os', 'plan']),
+      set: fc.constantFrom<PersonProperties>(
+        {},
+        { plan: 'pro' },
+        { $browser: 'Opera' },
+        { utm_source: 'ads' },
+      ),
+      unset: fc.constantFrom<readonly string[]>(
+        [],
+        ['$browser'],
+        ['$initial_os', 'plan'],
+        ['utm_source'],
+      ),
       other: fc.option(anyId),
       is_personless: fc.boolean(),
     }),
@@ -113,7 +126,7 @@ class World {
       set: sent.set,
       set_once: {},
       unset: sent.unset,
-      automatic: { ...marksOfEvent(told), properties: told, text: '' },
+      automatic: automaticOf(told),
       is_about_person: false,
     }
     const merge =

@@ -1,7 +1,7 @@
 /** Steps that read an event's claims about its person and groups: updates, merges, group keys. */
 
 import { KIB } from '../../bytes.ts'
-import { marksOfEvent } from '../../identity/automatic-properties.ts'
+import { automaticOf } from '../../identity/automatic-properties.ts'
 import { isObject } from '../../json.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { DropReason } from '../notes/counters.ts'
@@ -83,15 +83,15 @@ export function readUpdate(draft: EventDraft): null {
   if (sent['$unset'] !== undefined) properties['$unset'] ??= sent['$unset']
   if (WITHOUT_UPDATE.has(draft.event)) return null
   const unset = keysOf(properties['$unset'])
-  const marks = marksOfEvent(properties)
+  const automatic = automaticOf(properties)
   const is_about_person = ABOUT_PERSON.has(draft.event)
-  const has_only_objects = marks.low === 0 && marks.high === 0 && unset.length === 0
+  const has_only_objects = automatic.low === 0 && automatic.high === 0 && unset.length === 0
   if (has_only_objects && set === null && set_once === null) return null
   draft.update = {
     set: set ?? NO_PROPERTIES,
     set_once: set_once ?? NO_PROPERTIES,
     unset,
-    automatic: { ...marks, properties, text: '' },
+    automatic,
     is_about_person,
   }
   return null

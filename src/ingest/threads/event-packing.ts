@@ -58,6 +58,8 @@ type RareEventMembers = Partial<
   readonly update?: Pick<PersonUpdate, 'is_about_person' | 'set' | 'set_once' | 'unset'>
   /** The automatic properties of an event with many others: the receiver need not parse those. */
   readonly automatic?: PersonProperties
+  /** Of the automatic properties; missing without lasting ones, and in events that an older version packed. */
+  readonly lasting_hash?: number
 }
 
 /** Properties as JSON beyond this length are not parsed for the automatic ones among them: a megabyte took 40 ms. */
@@ -167,6 +169,8 @@ function packRareMembers(event: PreparedEvent): RareEventMembers | 0 {
     const { properties } = event.update.automatic
     if (properties !== null) more.automatic = pickAutomatic(properties)
   }
+  const lasting_hash = event.update?.automatic.lasting_hash ?? 0
+  if (lasting_hash !== 0) more.lasting_hash = lasting_hash
   for (const _ in more) is_empty = false
   return is_empty ? 0 : more
 }
@@ -193,7 +197,8 @@ function unpackEvent(
   { uuid, text, project_id }: UnpackedMembers,
 ): PreparedEvent {
   const more = rare === 0 ? null : rare
-  const automatic = { low, high, properties: more?.automatic ?? null, text }
+  const lasting_hash = more?.lasting_hash ?? 0
+  const automatic = { low, high, lasting_hash, properties: more?.automatic ?? null, text }
   const has_update = low !== 0 || high !== 0 || more?.update !== undefined
   return {
     uuid,

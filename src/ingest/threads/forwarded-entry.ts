@@ -210,12 +210,14 @@ const isGroupText = (value: unknown): value is string =>
 
 function isRare(more: unknown): boolean {
   if (!isObject(more)) return false
-  const { elements_chain, group, groups, is_personless, merge, update, warnings } = more
+  const { elements_chain, group, groups, is_personless, lasting_hash, merge, update, warnings } =
+    more
   return (
     isMissingOr(elements_chain, isChain) &&
     isMissingOr(group, isGroupClaim) &&
     isMissingOr(groups, (value) => Array.isArray(value) && value.every(isTextPair)) &&
     isMissingOr(is_personless, (value) => typeof value === 'boolean') &&
+    isMissingOr(lasting_hash, isCount) &&
     isMissingOr(merge, isMerge) &&
     isMissingOr(update, isUpdate) &&
     isMissingOr(warnings, areWarnings)

@@ -150,6 +150,8 @@ export type StoredPerson = {
   /** A bit set of its automatic properties, computed by identity; `marks_low` is -1 before that, and after each change. */
   marks_low: number
   marks_high: number
+  /** The hash of the lasting automatic properties that were last found to be its own; 0 after each change. */
+  lasting_hash: number
   /** True once it is stored that this identified person was identified again. */
   is_confirmed: boolean
   /** False for an object that was replaced or evicted. */
@@ -166,6 +168,7 @@ const UNSEEN = {
   properties_count: null,
   marks_low: -1,
   marks_high: -1,
+  lasting_hash: 0,
   is_confirmed: false,
   is_cached: false,
   was_used: false,
@@ -366,6 +369,7 @@ export class PersonStore {
   save(person: StoredPerson): void {
     person.version += 1
     person.marks_low = -1
+    person.lasting_hash = 0
     this.#addUnsaved(person)
   }
 

@@ -11,22 +11,25 @@ export type CachedSender = {
   /** The bit set of the person's automatic properties, as identity marks them. */
   readonly marks_low: number
   readonly marks_high: number
+  /** The hash of the lasting ones that its events had last. */
+  readonly lasting_hash: number
 }
 
 /** The person an entry is made from. */
-type SenderEntry = Pick<CachedSender, 'marks_low' | 'marks_high'> & { readonly id: Uint8Array }
+type SenderEntry = Omit<CachedSender, 'person_id'> & { readonly id: Uint8Array }
 
 /** Entries, 25 MB together; allocated with the first one, which small installations never need. */
 const ENTRIES = 1 << 19
 /** Slots per set: an entry may be in any of them; when all are used, one is replaced. */
 const PLACES = 4
 
-/** An entry in 32-bit words: hash of the id, person, marks, and the count of its person's group (0 for none). */
+/** An entry in 32-bit words: hash of the id, person, marks, the count of its person's group (0 for none), lasting hash. */
 const WORDS = 12
 const PERSON = 4
 const MARKS_LOW = 8
 const MARKS_HIGH = 9
 const COUNT = 10
+const LASTING_HASH = 11
 
 /** Number of change counters; a change invalidates all entries of persons with the same counter. */
 const GROUPS = 1 << 16
@@ -62,6 +65,7 @@ export class SenderCache {
       person_id,
       marks_low: words[at + MARKS_LOW] ?? 0,
       marks_high: words[at + MARKS_HIGH] ?? 0,
+      lasting_hash: words[at + LASTING_HASH] ?? 0,
     }
   }
 
@@ -75,6 +79,7 @@ export class SenderCache {
     this.#bytes.set(person.id, (at + PERSON) * 4)
     words[at + MARKS_LOW] = person.marks_low
     words[at + MARKS_HIGH] = person.marks_high
+    words[at + LASTING_HASH] = person.lasting_hash
     words[at + COUNT] = this.#counts[groupOf(person.id)] ?? 0
   }
 

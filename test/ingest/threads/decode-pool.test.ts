@@ -39,9 +39,9 @@ const EVENTS = [
   {
     event: 'click',
     distinct_id: 'user',
-    properties: { $elements: [{ tag_name: 'a', $el_text: 'é' }] },
+    properties: { $elements: [{ tag_name: 'a', $el_text: 'é' }], utm_source: 'mail' },
   },
-  { event: 'late', distinct_id: 'user', timestamp: 'soon' },
+  { event: 'late', distinct_id: 'user', timestamp: 'soon', properties: { utm_source: 'ads' } },
   { event: 'far', distinct_id: 'user', timestamp: '2031-01-01' },
   { event: '', distinct_id: 'user' },
   { event: 'nobody' },

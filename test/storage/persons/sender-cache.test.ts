@@ -17,8 +17,18 @@ test('a sender is known by its own id, with its person and marks', () => {
   const senders = new SenderCache()
   expect(senders.find('1:a')).toBeNull()
   const [person_id = new Uint8Array(16)] = PERSONS
-  senders.note('1:a', { id: person_id, marks_low: 2 ** 30, marks_high: 5 })
-  expect(senders.find('1:a')).toEqual({ person_id, marks_low: 2 ** 30, marks_high: 5 })
+  senders.note('1:a', {
+    id: person_id,
+    marks_low: 2 ** 30,
+    marks_high: 5,
+    lasting_hash: 2 ** 32 - 1,
+  })
+  expect(senders.find('1:a')).toEqual({
+    person_id,
+    marks_low: 2 ** 30,
+    marks_high: 5,
+    lasting_hash: 2 ** 32 - 1,
+  })
   expect(senders.find('1:b')).toBeNull()
   expect(senders.find('2:a')).toBeNull()
 })
@@ -56,7 +66,11 @@ function take(senders: SenderCache, truth: Map<string, CachedSender>, one: Step)
   switch (one.kind) {
     case 'note': {
       const id = PERSONS[one.person] ?? new Uint8Array(16)
-      const known = { marks_low: one.marks, marks_high: one.marks >> 3 }
+      const known = {
+        marks_low: one.marks,
+        marks_high: one.marks >> 3,
+        lasting_hash: one.marks >> 1,
+      }
       senders.note(one.name, { id, ...known })
       truth.set(one.name, { person_id: id, ...known })
       // What was noted last can be relied on to be there.
@@ -105,7 +119,7 @@ test('more senders than have room push each other out, and nobody becomes somebo
   const view = new DataView(id.buffer)
   for (let number = 0; number < count; number++) {
     view.setUint32(0, number)
-    senders.note(`1:${number}`, { id, marks_low: number, marks_high: 0 })
+    senders.note(`1:${number}`, { id, marks_low: number, marks_high: 0, lasting_hash: 0 })
   }
   let known = 0
   for (let number = 0; number < count; number++) {
