@@ -131,9 +131,13 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
       source: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview' }] },
     }
     const init = { method: 'POST', body: JSON.stringify({ name: 'Eights', saved: true, query }) }
-    const { short_id } = (await ui.api(path, init)) as { readonly short_id: string }
-    const board = { method: 'POST', body: JSON.stringify({ name: 'Of eights' }) }
-    await ui.api(`/api/projects/${ui.project}/dashboards/`, board)
+    type Made = { readonly id: number; readonly short_id: string }
+    const { id, short_id } = (await ui.api(path, init)) as Made
+    const makeNamed = async (name: string): Promise<number> => {
+      const board = { method: 'POST', body: JSON.stringify({ name }) }
+      return ((await ui.api(`/api/projects/${ui.project}/dashboards/`, board)) as Made).id
+    }
+    const board_id = await makeNamed('Of eights')
     await using visit = await ui.visit()
     const { page } = visit
     const choose = async (item: string): Promise<void> => {
@@ -147,11 +151,19 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Nines')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Nines' }).waitFor()
+    // Another user puts it on another board meanwhile.
+    const other = await makeNamed('Other')
+    await ui.api(`${path}${id}/`, {
+      method: 'PATCH',
+      body: JSON.stringify({ dashboards: [other] }),
+    })
     await choose('Add to a board')
     await page.getByRole('combobox', { name: 'Board' }).fill('eights')
     expect(await findBarriers(page)).toEqual([])
     await page.keyboard.press('Enter')
     await page.getByText('Added to Of eights').waitFor()
+    const { dashboards } = (await ui.api(`${path}${id}/`)) as { readonly dashboards: number[] }
+    expect(new Set(dashboards)).toEqual(new Set([board_id, other]))
     await page.getByRole('button', { name: 'Open the board' }).click()
     await page.getByRole('article', { name: 'Nines' }).waitFor()
     await page.goBack()

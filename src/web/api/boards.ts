@@ -195,6 +195,18 @@ export async function changeBoards<Answer>(
   }
 }
 
+/** Puts an insight on one more board. */
+export async function addToBoard(
+  project_id: number,
+  insight_id: number,
+  board_id: number,
+): Promise<void> {
+  const path = `insights/${insight_id}/`
+  // The boards as they are now: the list that is sent replaces them, and another user may have changed them since.
+  const { dashboards } = await call<StoredInsight>('GET', `/api/projects/${project_id}/${path}`)
+  await changeBoards(project_id, 'PATCH', [path, { dashboards: [...dashboards, board_id] }])
+}
+
 /** Shows tiles as placed before the server has stored them; answers that are on their way are older. */
 export async function showTiles(
   project_id: number,

@@ -1,8 +1,13 @@
 /** The dialogs of a board: another insight, a text, its name. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { type Board, type BoardTile, changeBoards, useFoundInsights } from '../../api/boards.ts'
-import type { StoredInsight } from '../../api/insights.ts'
+import {
+  addToBoard,
+  type Board,
+  type BoardTile,
+  changeBoards,
+  useFoundInsights,
+} from '../../api/boards.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Combobox } from '../../parts/fields/combobox.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
@@ -24,10 +29,9 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
   const [search, setSearch] = useState('')
   const insights = useFoundInsights(search)
   const present = new Set(board.tiles.flatMap(({ insight }) => insight?.id ?? []))
-  const add = async (insight: StoredInsight): Promise<void> => {
+  const add = async (insight_id: number): Promise<void> => {
     try {
-      const dashboards = [...insight.dashboards, board.id]
-      await changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { dashboards }])
+      await addToBoard(id, insight_id, board.id)
       onClose()
     } catch (failure) {
       setError(failure)
@@ -51,10 +55,7 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
             onSearch={setSearch}
             is_loading={insights.isFetching}
             empty={search === '' ? <NoOther /> : undefined}
-            onPick={({ value }) => {
-              const picked = results.find((insight) => String(insight.id) === value)
-              if (picked !== undefined) void add(picked)
-            }}
+            onPick={({ value }) => void add(Number(value))}
           />
         )}
       </Loaded>

@@ -1,8 +1,13 @@
 /** Changes of a board. Each is stored at once; a removal offers an undo. */
 import { useLocation } from 'wouter-preact'
-import { type Board, type BoardTile, changeBoards, showTiles } from '../../api/boards.ts'
+import {
+  addToBoard,
+  type Board,
+  type BoardTile,
+  changeBoards,
+  showTiles,
+} from '../../api/boards.ts'
 import { call } from '../../api/calls/call.ts'
-import type { StoredInsight } from '../../api/insights.ts'
 import { errorText } from '../../parts/notes/error-note.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useProject } from '../../state/project.tsx'
@@ -42,18 +47,14 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
   /** Puts a removed tile back where it was; the server gives it another id. */
   const restore = async (tile: BoardTile): Promise<void> => {
     const { insight, text } = tile
-    const api = `/api/projects/${project.id}`
     try {
       if (insight === null) {
         const body = { tiles: [{ text: { body: text?.body } }] }
         await changeBoards(project.id, 'PATCH', [path, body])
       } else {
-        const at = `insights/${insight.id}/`
-        // The other boards as they are now: it may have been put on another one since.
-        const { dashboards } = await call<StoredInsight>('GET', `${api}/${at}`)
-        await changeBoards(project.id, 'PATCH', [at, { dashboards: [...dashboards, id] }])
+        await addToBoard(project.id, insight.id, id)
       }
-      const now = await call<Board>('GET', `${api}/${path}`)
+      const now = await call<Board>('GET', `/api/projects/${project.id}/${path}`)
       place(restoreTile(orderTiles(tiles), tile, orderTiles(now.tiles)))
     } catch (error) {
       showToast({ text: errorText(error) })

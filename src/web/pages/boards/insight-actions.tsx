@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { changeBoards, useFoundBoards } from '../../api/boards.ts'
+import { addToBoard, changeBoards, useFoundBoards } from '../../api/boards.ts'
 import type { StoredInsight } from '../../api/insights.ts'
 import { Combobox } from '../../parts/fields/combobox.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
@@ -39,9 +39,8 @@ export function AddToBoard({ insight, onClose }: InsightDialogProps): VNode {
   const [search, setSearch] = useState('')
   const boards = useFoundBoards(search)
   const add = async (board_id: number, name: string): Promise<void> => {
-    const dashboards = [...insight.dashboards, board_id]
     try {
-      await changeBoards(id, 'PATCH', [`insights/${insight.id}/`, { dashboards }])
+      await addToBoard(id, insight.id, board_id)
       onClose()
       const run = (): void => navigate(`/boards/${board_id}`)
       showToast({ text: `Added to ${name}`, action: { text: 'Open the board', run } })
