@@ -58,7 +58,8 @@ export function readTilesOfInsights(
 }
 
 /**
- * Puts an insight on exactly these dashboards of its project; false when nothing changed. Refuses unknown ids.
+ * Puts an insight on exactly these dashboards of its project; false when nothing changed. On deleted ones, which callers do
+ * not see, it stays, and is there when they are restored. Refuses unknown ids.
  */
 export function setDashboards(
   db: TileWriter,
@@ -83,8 +84,7 @@ export function setDashboards(
     const detail = `Invalid pk "${missing}" - object does not exist.`
     throw new Refusal('does_not_exist', detail, { attr: 'dashboards' })
   }
-  const own = eq(dashboard_tiles.insight_id, insight.id)
-  const stored = db.select().from(dashboard_tiles).where(own).all()
+  const stored = readTilesOfInsights(db, insight.project_id)(insight.id)
   const left = stored.filter((tile) => !there.has(tile.dashboard_id))
   for (const tile of left) {
     db.delete(dashboard_tiles).where(eq(dashboard_tiles.id, tile.id)).run()

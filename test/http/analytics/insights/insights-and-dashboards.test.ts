@@ -258,7 +258,7 @@ describe('a dashboard', () => {
     )
   })
 
-  test('that is deleted is listed no more, and holds nothing', async () => {
+  test('that is deleted is listed no more, and holds nothing until it is restored', async () => {
     const board = await manage(world, 'POST', DASHBOARDS, { name: 'Short-lived' })
     const id = Number(board.body['id'])
     const insight = await saved({ name: 'Left', dashboards: [id] })
@@ -270,6 +270,10 @@ describe('a dashboard', () => {
     expect((await manage(world, 'GET', `${INSIGHTS}${insight}/`)).body['dashboards']).toEqual([])
     const log = await manage(world, 'GET', `${path}activity/`)
     expect(log.body).toMatchObject({ results: [{ activity: 'deleted', scope: 'Dashboard' }, {}] })
+    // A client sends back what it has read.
+    await manage(world, 'PATCH', `${INSIGHTS}${insight}/`, { dashboards: [] })
+    const restored = await manage(world, 'PATCH', path, { deleted: false })
+    expect(restored.body).toMatchObject({ tiles: [{ insight: { id: insight } }] })
   })
 })
 
