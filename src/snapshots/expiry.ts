@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { monthsBefore } from '../storage/files/file-months.ts'
-import { listAllFiles } from '../storage/files/manifest.ts'
+import { listAllFiles, listFileTimes } from '../storage/files/manifest.ts'
 import { filePath } from '../storage/files/parquet.ts'
 import { newestProven, PROVEN_MS, SILENCE_MAX_US } from '../storage/files/proven-time.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
@@ -33,7 +33,7 @@ export function createExpirer(
 
 /** A lower bound of the time, from files that are older than any clock error, and from the process's uptime. */
 function createKnownTime(db: Database): () => number {
-  const look = () => ({ us: newestProven(listAllFiles(db)), at_ms: performance.now() })
+  const look = () => ({ us: newestProven(listFileTimes(db)), at_ms: performance.now() })
   let proven = look()
   let next = proven
   return () => {

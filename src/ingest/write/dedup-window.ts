@@ -1,6 +1,6 @@
 /** Deletes uuids older than the deduplication window (`TIDEMARK_DEDUP_DAYS`) from the index. */
 
-import { listAllFiles } from '../../storage/files/manifest.ts'
+import { listFileTimes } from '../../storage/files/manifest.ts'
 import { newestProven } from '../../storage/files/proven-time.ts'
 import type { EventLog, FileRow } from '../../storage/log/event-log.ts'
 import { DAY_MS } from '../../time.ts'
@@ -32,7 +32,7 @@ export class DedupWindow {
   }
 
   #begin(): void {
-    const files = listAllFiles(this.#log.db)
+    const files = listFileTimes(this.#log.db)
     this.#scan(null, findFirstDay(files, Date.now() * 1000, this.#dedup_days))
   }
 

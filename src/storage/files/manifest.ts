@@ -51,6 +51,11 @@ export function listAllFiles(db: Database): readonly FileRow[] {
     .all()
 }
 
+/** The times at which the files of all projects were written, without what else is known of them, which is long. */
+export function listFileTimes(db: Database): readonly Pick<FileRow, 'created_at'>[] {
+  return db.query<Pick<FileRow, 'created_at'>, []>('select created_at from files').all()
+}
+
 /** Refuses a damaged file (`storage_unavailable`): an answer without its events would be wrong without notice. */
 export function requireWhole(data_dir: string, file: FileRow): void {
   const damage = findDamage(filePath(data_dir, file), file.byte_count)
