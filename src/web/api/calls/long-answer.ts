@@ -7,7 +7,7 @@ import { type ApiError, call } from './call.ts'
 import { queryClient } from './client.ts'
 
 /** The server's figures on a running query. */
-export type QueryProgress = {
+export type AnswerProgress = {
   readonly rows_read: number
   readonly bytes_read: number
   readonly estimated_rows_total: number
@@ -17,12 +17,12 @@ export type QueryProgress = {
 type LongAnswer<Results> = {
   readonly answer: UseQueryResult<AnswerOf<Results>, ApiError>
   /** Null before the query has taken a second. */
-  readonly progress: QueryProgress | null
+  readonly progress: AnswerProgress | null
   /** Stops the query in the server. */
   readonly cancel: () => void
 }
 
-type StatusBody = { readonly query_status?: { readonly query_progress?: QueryProgress | null } }
+type StatusBody = { readonly query_status?: { readonly query_progress?: AnswerProgress | null } }
 
 /** Shorter queries show no progress. */
 const SLOW_MS = 1000
@@ -62,10 +62,10 @@ export function useProgress(
   query_id: string,
   is_running: boolean,
   key: string,
-): QueryProgress | null {
+): AnswerProgress | null {
   const { id } = useProject()
   const is_slow = useSlow(is_running, key)
-  const status = useQuery<QueryProgress | null, ApiError>({
+  const status = useQuery<AnswerProgress | null, ApiError>({
     queryKey: ['progress', query_id],
     queryFn: async ({ signal }) => {
       const options = { query: { show_progress: true }, signal }
@@ -89,7 +89,7 @@ export function cancelQuery(project_id: number, query_id: string): void {
   void call('DELETE', path).catch(() => undefined)
 }
 
-const NOTHING_YET: QueryProgress = {
+const NOTHING_YET: AnswerProgress = {
   rows_read: 0,
   bytes_read: 0,
   estimated_rows_total: 0,

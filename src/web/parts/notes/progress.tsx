@@ -1,11 +1,11 @@
 /** The progress of a long query, with a button that cancels it. */
 import type { VNode } from 'preact'
-import type { QueryProgress } from '../../api/calls/long-answer.ts'
+import type { AnswerProgress } from '../../api/calls/long-answer.ts'
 import { Button } from '../button.tsx'
 import { formatNumber } from '../format.ts'
 import style from './progress.module.css'
 
-type ProgressProps = { readonly progress: QueryProgress; readonly onCancel: () => void }
+type ProgressProps = { readonly progress: AnswerProgress; readonly onCancel: () => void }
 
 /** Draws the bar; the server estimates the total, and does not always know it. */
 export function Progress({ progress, onCancel }: ProgressProps): VNode {

@@ -4,9 +4,9 @@ import { useMemo } from 'preact/hooks'
 import type { AnswerOf } from '../../../api/calls/ask.ts'
 import { type ApiError, call } from '../../../api/calls/call.ts'
 import {
+  type AnswerProgress,
   cancelQuery,
   newQueryId,
-  type QueryProgress,
   useProgress,
 } from '../../../api/calls/long-answer.ts'
 import { useProject } from '../../../state/project.tsx'
@@ -22,7 +22,7 @@ export type SqlAnswer = AnswerOf<readonly SqlRow[]> & {
 type SqlRun = {
   readonly answer: UseQueryResult<SqlAnswer, ApiError>
   /** Null before a run has taken a second. */
-  readonly progress: QueryProgress | null
+  readonly progress: AnswerProgress | null
   readonly run: (node: HogQLNode) => void
   /** Stops the run in the server. */
   readonly cancel: () => void
