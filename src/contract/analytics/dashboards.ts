@@ -65,6 +65,8 @@ export const InsightsQuery = t.Object({
   dashboard: t.Optional(Whole),
   /** A JSON list: insights on all of these dashboards. */
   dashboards: t.Optional(t.String()),
+  /** A JSON list: insights that count all of these events. */
+  events: t.Optional(t.String()),
   /** A JSON list: insights with any of these tags. */
   tags: t.Optional(t.String()),
   /** The id of a user, or a JSON list of them. */

@@ -7,9 +7,10 @@ import { isObject } from '../../../json.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { queryValues, requireSearch } from '../../answers/pages.ts'
 
-/** An insight in a list; `dashboards` and `type` are read only for requests that filter by them. */
+/** An insight in a list; `dashboards`, `events` and `type` are read only for requests that filter by them. */
 type ListedInsight = InsightHead & {
   readonly dashboards: () => readonly number[]
+  readonly events: () => ReadonlySet<string>
   readonly type: () => unknown
 }
 
@@ -37,6 +38,10 @@ const FILTERS: Readonly<Record<string, InsightFilter>> = {
   dashboards: (input, name) => {
     const wanted = new Set(listOf(input, name).map(Number))
     return (insight) => wanted.isSubsetOf(new Set(insight.dashboards()))
+  },
+  events: (input, name) => {
+    const wanted = new Set(listOf(input, name).map(String))
+    return (insight) => wanted.isSubsetOf(insight.events())
   },
   tags: (input, name) => {
     const allowed = new Set(listOf(input, name))
@@ -109,4 +114,27 @@ export function typeOfInsight({
   if (query === null) return isObject(filters) ? (filters['insight'] ?? 'TRENDS') : null
   const requested = isObject(query) && isObject(query['source']) ? query['source'] : query
   return TYPES.get(isObject(requested) ? requested['kind'] : null) ?? 'JSON'
+}
+
+/**
+ * Returns the events that an insight counts: those of its series, steps and retention, not those that its SQL or its
+ * actions name. A loop, since stored queries may be nested deeply.
+ */
+export function eventsOfInsight({
+  query,
+  filters,
+}: Pick<SavedInsight, 'filters' | 'query'>): ReadonlySet<string> {
+  const events = new Set<unknown>()
+  const values: unknown[] = [query ?? filters]
+  for (const value of values) {
+    if (typeof value !== 'object' || value === null) continue
+    for (const inner of Object.values(value)) values.push(inner)
+    if (!isObject(value)) continue
+    if (value['kind'] === 'EventsNode') events.add(value['event'])
+    // Entities of retention and of legacy filters; those in a list of events need no type.
+    if (value['type'] === 'events') events.add(value['id'])
+    const listed = Array.isArray(value['events']) ? value['events'] : []
+    for (const entity of listed) if (isObject(entity)) events.add(entity['id'])
+  }
+  return new Set([...events].filter((name) => typeof name === 'string'))
 }

@@ -31,7 +31,7 @@ import { boardEditor } from '../../callers/editors.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { resource } from '../../resource.ts'
 import { pathNames, projectRoute } from '../../route.ts'
-import { filterInsights, typeOfInsight } from './insight-filters.ts'
+import { eventsOfInsight, filterInsights, typeOfInsight } from './insight-filters.ts'
 import {
   computeInsight,
   type InsightCall,
@@ -129,6 +129,7 @@ async function answerInsights(app: AppContext, call: InsightCall): Promise<Respo
   const all = (await readInsightHeads(app.control, project.id)).map((insight) => ({
     ...insight,
     dashboards: () => places(insight.id).map(({ dashboard_id }) => dashboard_id),
+    events: () => eventsOfInsight(getInsight(app.control, project.id, insight.id)),
     type: () => typeOfInsight(getInsight(app.control, project.id, insight.id)),
   }))
   const context = { user_id: caller.user_id, timezone: project.timezone, now: app.now() }

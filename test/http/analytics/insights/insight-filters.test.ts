@@ -63,6 +63,9 @@ describe('a list of insights', () => {
     ['insight=JSON', ['odd']],
     ['tags=["odd","money"]', ['odd', 'trend']],
     ['search=MONEY', ['trend']],
+    ['events=["paid"]', ['old', 'trend']],
+    ['events=["paid","signed up"]', []],
+    ['events=["signed up"]', []],
     ['user=true&insight=SQL', ['sql']],
     ['created_by=1&insight=SQL', ['sql']],
     ['created_by=[77,1]&insight=SQL', ['sql']],
@@ -102,6 +105,7 @@ describe('a list of insights', () => {
 
   test.each([
     ['tags=money', 'tags'],
+    ['events=paid', 'events'],
     ['dashboards={}', 'dashboards'],
     ['date_from=soon', 'date_from'],
     ['created_date_to=never', 'created_date_to'],
