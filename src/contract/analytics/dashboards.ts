@@ -307,6 +307,13 @@ export const DashboardsQuery = t.Object({
   pinned: t.Optional(t.UnionEnum(['true', 'false'])),
 })
 
+/** Query of …/run_insights/. */
+export const RunInsightsQuery = t.Object({
+  ...RefreshQuery.properties,
+  /** Numbers of tiles joined by commas: only these are computed. */
+  tile_ids: t.Optional(t.String()),
+})
+
 /** The computed insights of a dashboard. */
 export const DashboardResults = t.Object({
   results: t.Array(t.Object({ id: Whole, order: Whole, insight: InsightAnswer })),

@@ -8,6 +8,7 @@ import {
   DashboardsQuery,
   MoveTileBody,
   RefreshQuery,
+  RunInsightsQuery,
   TileOrderBody,
 } from '../../../contract/analytics/dashboards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
@@ -120,10 +121,11 @@ export const DASHBOARD_ROUTES = [
     path: 'dashboards/:id/run_insights/',
     scope: 'dashboard:read',
     summary: 'Compute the insights of a dashboard, and read their results alone.',
-    query: RefreshQuery,
+    query: RunInsightsQuery,
     answers: { 200: DashboardResults },
     answer: async (app, call) => {
-      const tiles = await tilesOf(app, call, findPresent(app, call), 'blocking')
+      const only = readTileIds(call.request)
+      const tiles = await tilesOf(app, call, findPresent(app, call), 'blocking', only)
       const results = tiles.flatMap(({ id, order, insight }) =>
         insight === null ? [] : { id, order, insight },
       )
@@ -248,12 +250,16 @@ type TileAnswer = {
   readonly [member: string]: unknown
 }
 
-/** Serializes tiles. `fallback` is the refresh mode of requests without one; null leaves the results out. */
+/**
+ * Serializes tiles, all or those of `only`. `fallback` is the refresh mode of requests without one; null leaves the
+ * results out.
+ */
 async function tilesOf(
   app: AppContext,
   call: InsightCall,
   dashboard: Dashboard,
   fallback: RefreshMode | null,
+  only: ReadonlySet<number> | null = null,
 ): Promise<readonly TileAnswer[]> {
   const { project, request } = call
   const has_results = fallback !== null
@@ -264,6 +270,7 @@ async function tilesOf(
   const tiles: TileAnswer[] = []
   for (const { id, insight_id, body, layouts, color } of listTiles(app.control, dashboard.id)) {
     if (insight_id !== null && is_hidden) continue
+    if (only !== null && !only.has(id)) continue
     const insight = insight_id === null ? null : getInsight(app.control, project.id, insight_id)
     const result =
       insight !== null && has_results ? await tryInsight(app, call, insight, requested) : NO_RESULT
@@ -281,6 +288,16 @@ async function tilesOf(
     })
   }
   return tiles
+}
+
+/** Reads `tile_ids`, numbers joined by commas; null when it is missing. Refuses others. */
+function readTileIds(request: Request): ReadonlySet<number> | null {
+  const text = queryValue(request, 'tile_ids') ?? ''
+  if (text === '') return null
+  const ids = text.split(',').map((id) => id.trim())
+  if (ids.every((id) => /^\d{1,15}$/.test(id))) return new Set(ids.map(Number))
+  const detail = 'tile_ids must be a comma-separated list of integers.'
+  throw new Refusal('invalid_input', detail, { attr: 'tile_ids' })
 }
 
 /** Returns the dashboard in the path. Refuses missing and deleted ones. */

@@ -458,6 +458,28 @@ describe('a dashboard that begins with another', () => {
     const [tile] = body['results'] as { insight: Readonly<Record<string, unknown>> }[]
     expect(daysIn(tile?.insight ?? {})).toBe(15)
   })
+
+  test('computes the tiles that are named alone', async () => {
+    const made = await manage(world, 'POST', DASHBOARDS, { name: 'Two tiles' })
+    const path = `${DASHBOARDS}${String(made.body['id'])}/`
+    for (const name of ['first', 'second']) {
+      await manage(world, 'POST', `/api/projects/${project_id}/insights/`, {
+        name,
+        query: { kind: 'HogQLQuery', query: 'select 1' },
+        dashboards: [made.body['id']],
+      })
+    }
+    const run = async (search: string) => {
+      const { body } = await manage(world, 'GET', `${path}run_insights/${search}`)
+      return body['results'] as { id: number; insight: { name: string } }[]
+    }
+    const [first, second] = await run('')
+    const named = await run(`?tile_ids=${String(second?.id)},99999`)
+    expect(named.map(({ insight }) => insight.name)).toEqual(['second'])
+    expect(await run(`?tile_ids=${String(first?.id)},${String(second?.id)}`)).toHaveLength(2)
+    const refused = await manage(world, 'GET', `${path}run_insights/?tile_ids=first`)
+    expect(refused).toMatchObject({ status: 400, body: { attr: 'tile_ids' } })
+  })
 })
 
 test('dashboards are found by their name, description and tags', async () => {
