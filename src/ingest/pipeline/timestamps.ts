@@ -6,7 +6,7 @@ import type { WarningType } from '../notes/warnings.ts'
 const FUTURE_MAX_US = 23 * 3600 * 1_000_000
 
 const DATE_TIME =
-  /^(\d{4})-?(\d{2})-?(\d{2})(?:[Tt ]\s*(\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9})\d*)?)?)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/
+  /^(\d{4})[-/]?(\d{2})[-/]?(\d{2})(?:[Tt ]\s*(\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9})\d*)?)?)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/
 const WEEK_DATE = /^(\d{4})-?W(\d{2})-?([1-7])?(.*)$/
 const ORDINAL_DATE = /^(\d{4})-(\d{3})(?!\d)(.*)$/
 const MAIL_DATE = /^(?:[A-Za-z]{3},? )?((\d{1,2}) [A-Za-z]{3} \d{4}) \d{2}:\d{2}(.*)$/
@@ -52,7 +52,7 @@ export function resolveTimestamp(claims: TimeClaims): ResolvedTime {
 /** The start of year 1, the first date that SQLite, DuckDB and JavaScript can all print. */
 const EARLIEST_US = Date.parse('0001-01-01T00:00:00Z') * 1000
 
-/** Reads a time in any accepted form (ISO 8601 with its week and ordinal dates, mail dates, Unix numbers), or null. */
+/** Reads a time in any accepted form (ISO 8601 with its week and ordinal dates, also with slashes; mail dates, Unix numbers), or null. */
 export function parseTimestamp(value: unknown): number | null {
   if (typeof value === 'number') return fromNumber(value)
   if (typeof value !== 'string') return null
