@@ -90,7 +90,7 @@ export class ClickHouseClient {
     const code = Number(response.headers.get('X-ClickHouse-Exception-Code') ?? Number.NaN)
     const bytes = await readAtMost(response, ERROR_BYTES_MAX)
     const error = errorOf(bytes?.toString() ?? TOO_LONG, Number.isNaN(code) ? null : code)
-    if (error.code !== null) throw error
+    if (bytes === null || error.code !== null) throw error
     throw new ClickHouseError(
       `HTTP ${response.status} from a server that is not ClickHouse: ${error.message}`,
       null,
