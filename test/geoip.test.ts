@@ -183,7 +183,7 @@ describe("a database in MaxMind's shape", () => {
     expect(findGeoipFiles(folder)).toEqual([])
   })
 
-  test('with a record of unexpected shape locates nobody in particular', () => {
+  test('with a record of unexpected shape locates no place', () => {
     const odd = writeDatabase('odd.mmdb', '1.2.3.4', {
       city: 'Paris',
       country: ['FR'],

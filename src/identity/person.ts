@@ -79,7 +79,7 @@ function mayChange(store: PersonStore, person: StoredPerson, update: PersonUpdat
   return hasNewAutomatic(update.automatic, person)
 }
 
-/** Whether automatic properties are not known to leave a person unchanged: it lacks one, or had other lasting ones. */
+/** Whether automatic properties may change a person: it lacks one, or had other lasting ones. */
 function hasNewAutomatic(automatic: AutomaticValues, person: AutomaticMarks): boolean {
   if (hasMoreMarks(automatic, person)) return true
   return automatic.lasting_hash !== 0 && automatic.lasting_hash !== person.lasting_hash

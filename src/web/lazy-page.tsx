@@ -19,7 +19,7 @@ const RELOADED_AT = 'tidemark.reloaded_at'
 type LazyOptions = {
   /** A part of a page. */
   readonly is_part?: boolean
-  /** Over the page: nothing has its place while it is loading. */
+  /** A dialog, for which the page keeps no place while it is loading. */
   readonly is_dialog?: boolean
 }
 

@@ -103,7 +103,7 @@ test('an undone merge leads events in files and in the log back to their person'
   await job.close()
 })
 
-test('a deleted person is nobody to whom an id leads, in queries too', async () => {
+test('no id leads to a deleted person, in queries too', async () => {
   await using world = new World()
   const persons = new PersonStore(world.log)
   const engine = world.openEngine()

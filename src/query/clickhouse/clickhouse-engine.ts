@@ -23,7 +23,7 @@ import { refusalOf } from './clickhouse-refusals.ts'
 import { FOLD_LIMITS, GATHER_SETTINGS, GatheredRoom, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
 import { tableFilters } from './table-filters.ts'
-import { type QuestionLog, UnansweredLog } from './unanswered-log.ts'
+import { type ClickHouseLog, UnansweredLog } from './unanswered-log.ts'
 
 export type ClickHouseLimits = {
   readonly running_max: number
@@ -47,7 +47,7 @@ type ClickHouseEngineOptions = {
   /** Computes folds over the events of actors, which ClickHouse cannot. */
   readonly folding: Pick<QueryEngine, 'ask'>
   readonly data_dir: string
-  readonly log: QuestionLog
+  readonly log: ClickHouseLog
 }
 
 type Ask = QueryEngine['ask']

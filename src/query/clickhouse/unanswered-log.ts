@@ -3,7 +3,7 @@
 import { ClickHouseError } from '../../storage/clickhouse/clickhouse-client.ts'
 import { MINUTE_MS } from '../../time.ts'
 
-export type QuestionLog = {
+export type ClickHouseLog = {
   error(fields: object, message: string): void
   info(fields: object, message: string): void
 }
@@ -12,12 +12,12 @@ export type QuestionLog = {
 const LINE_EVERY_MS = MINUTE_MS
 
 export class UnansweredLog {
-  readonly #log: QuestionLog
+  readonly #log: ClickHouseLog
   /** The time of the last line of each code, of ClickHouse or of the network. */
   readonly #logged_at_ms = new Map<string, number>()
   #is_logged = false
 
-  constructor(log: QuestionLog) {
+  constructor(log: ClickHouseLog) {
     this.#log = log
   }
 

@@ -106,7 +106,7 @@ export class ClickHouseClient {
     return bytes.toString()
   }
 
-  /** Breaks off every request, also later ones: a server that does not answer holds nobody up. */
+  /** Breaks off every request, also later ones: no caller waits for a server that does not answer. */
   close(): void {
     this.#closing.abort()
   }

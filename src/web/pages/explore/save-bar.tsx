@@ -18,7 +18,7 @@ import { derivedName } from './derived-name.ts'
 import { type ExploreQuery, wrapQuery } from './explore-query.ts'
 import style from './page.module.css'
 
-/** Loaded when they are used: the page has little room. */
+/** Loaded at first use: a page's first load has a limit of bytes. */
 const actions = () => import('../boards/insight-actions.tsx')
 const AddToBoard = lazyPage(() => actions().then((all) => all.AddToBoard), { is_dialog: true })
 const RenameInsight = lazyPage(() => actions().then((all) => all.RenameInsight), {

@@ -38,7 +38,7 @@ export function WhoDialog({ clicked, onFilter, onClose }: WhoDialogProps): VNode
         )}
       </div>
       {source === undefined ? (
-        <p class={style.remark}>A formula counts nobody in particular.</p>
+        <p class={style.remark}>A formula counts no persons.</p>
       ) : (
         <Actors source={source} />
       )}

@@ -35,7 +35,7 @@ const NoteDialog = lazyPage(
   { is_dialog: true },
 )
 
-/** Loaded at the first click on a number: the page has little room. */
+/** Loaded at the first click on a number: a page's first load has a limit of bytes. */
 const WhoDialog = lazyPage(
   () => import('../../../parts/answer/who-dialog.tsx').then(({ WhoDialog: Dialog }) => Dialog),
   { is_dialog: true },
