@@ -10,6 +10,8 @@ type FlagDetails = {
   readonly key: string
   readonly enabled: boolean
   readonly variant: string | null
+  /** Clients keep the value that they have of a flag which failed. */
+  readonly failed?: true
   readonly reason: FlagResult['reason']
   readonly metadata: {
     readonly id: number
@@ -137,9 +139,10 @@ function detailsOf(evaluation: Evaluation): FlagMembers {
   return { flags, errorsWhileComputingFlags: evaluation.has_errors }
 }
 
-function detailOf({ flag, enabled, variant, reason, payload }: FlagResult): FlagDetails {
+function detailOf({ flag, enabled, variant, is_failed, reason, payload }: FlagResult): FlagDetails {
   const metadata = { id: flag.id, payload, version: flag.version ?? 0, description: null }
-  return { key: flag.key, enabled, variant, reason, metadata }
+  const failed = is_failed ? ({ failed: true } as const) : {}
+  return { key: flag.key, enabled, variant, ...failed, reason, metadata }
 }
 
 /** Without a prototype, so that a flag named `__proto__` is a key like any other. */

@@ -66,6 +66,7 @@ const fourth = {
       'broken',
       details('broken', 14, {
         enabled: false,
+        failed: true,
         reason: { code: 'invalid_definition', condition_index: null, description: null },
       }),
     ],
