@@ -38,9 +38,12 @@ describe('a request that names an anonymous id', () => {
     expect(to_store).toEqual([])
   })
 
-  test('stores nothing when neither id has a person yet: the distinct id is hashed', () => {
+  test('stores nothing when neither id has a person yet, but is hashed as it was before', () => {
     expect(resolveContinuity(definitions, [], 'anon')).toEqual({
-      overrides: new Map(),
+      overrides: new Map([
+        ['one', 'anon'],
+        ['two', 'anon'],
+      ]),
       to_store: [],
     })
   })
