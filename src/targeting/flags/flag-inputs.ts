@@ -2,10 +2,13 @@
 import type { CohortNode } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { CompiledFilter } from '../../flags/filter.ts'
+import { isInitial } from '../../flags/subject.ts'
 
 export type FlagInputs = {
   /** Person properties in filters of active flags, each once. */
   readonly person_keys: readonly string[]
+  /** Those among them that are first values of other properties. */
+  readonly initial_keys: readonly string[]
   /** Whether a filter reads the location. */
   readonly needs_location: boolean
   /**
@@ -47,6 +50,7 @@ export function readsOf(definitions: CompiledFlags): FlagInputs {
   person_keys.delete('distinct_id')
   return {
     person_keys: [...person_keys],
+    initial_keys: [...person_keys].filter(isInitial),
     needs_location: [...person_keys].some((key) => key.startsWith('$geoip_')),
     needs_person: needs_person || has_continuity,
     group_indexes: [...group_indexes],

@@ -413,6 +413,20 @@ describe('a change', () => {
   })
 })
 
+describe('a flag on a first value', () => {
+  test.each([
+    ['$initial_utm_source', { utm_source: 'news' }, 'first-utm'],
+    ['$initial_os', { $os: 'news' }, 'first-os'],
+  ])('%s takes the present one until it is stored', async (key, person_properties, flag) => {
+    putFlag(world, flagOn(flag, { key, value: 'news' }))
+    const query = { distinct_id: `new to ${flag}`, flag_keys_to_evaluate: [flag] }
+    expect(await featureFlags(query)).toEqual({ [flag]: false })
+    expect(await featureFlags({ ...query, person_properties })).toEqual({ [flag]: true })
+    await capture(world, { event: 'seen', ...query, properties: { $set_once: { [key]: 'old' } } })
+    expect(await featureFlags({ ...query, person_properties })).toEqual({ [flag]: false })
+  })
+})
+
 describe('experience continuity', () => {
   /** Half of everybody, so that who is hashed can be seen. */
   const half = { groups: [{ rollout_percentage: 50 }] }
