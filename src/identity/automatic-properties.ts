@@ -131,6 +131,7 @@ export type AutomaticValues = PropertyMarks & {
 }
 
 type PropertyMarks = { readonly low: number; readonly high: number }
+type MarksSum = { low: number; high: number }
 
 /** Bits of one number that keep it non-negative. */
 const BITS = 31
@@ -182,18 +183,20 @@ function marksOfEvent(properties: PersonProperties): PropertyMarks {
   return { low, high }
 }
 
-/** The bit set of the automatic properties that a person has under both names, the last value and the initial one. */
+/**
+ * The bit set of the automatic properties that a person has under both names, the last value and the initial one. An
+ * initial null counts as missing. Beside a last null it is not missed: browsers send a null with every event for each
+ * campaign parameter that their visit lacks, and such events must be recognized too.
+ */
 export function marksOfPerson(properties: PersonProperties): PropertyMarks {
-  const last = { low: 0, high: 0 }
-  const first = { low: 0, high: 0 }
+  const marks = { last: { low: 0, high: 0 }, first: { low: 0, high: 0 } }
   let budget = SCANNED_NAMES_MAX
   for (const name in properties) {
     if (budget === 0) return marksOfWidePerson(properties)
     budget -= 1
-    addMarks(last, LAST_NAMES.get(name))
-    addMarks(first, FIRST_NAMES.get(name))
+    markName(marks, name, properties[name])
   }
-  return { low: last.low & first.low, high: last.high & first.high }
+  return inBoth(marks)
 }
 
 /** Properties of a person up to which its names are looked up one by one; most persons have a few dozen. */
@@ -201,12 +204,23 @@ const SCANNED_NAMES_MAX = 200
 
 /** The same for a person with many properties: looks for each automatic name instead. */
 function marksOfWidePerson(properties: PersonProperties): PropertyMarks {
-  const last = { low: 0, high: 0 }
-  const first = { low: 0, high: 0 }
-  for (const [name, marks] of LAST_NAMES) if (Object.hasOwn(properties, name)) addMarks(last, marks)
-  for (const [name, marks] of FIRST_NAMES) {
-    if (Object.hasOwn(properties, name)) addMarks(first, marks)
+  const marks = { last: { low: 0, high: 0 }, first: { low: 0, high: 0 } }
+  for (const names of [LAST_NAMES, FIRST_NAMES]) {
+    for (const name of names.keys()) {
+      if (Object.hasOwn(properties, name)) markName(marks, name, properties[name])
+    }
   }
+  return inBoth(marks)
+}
+
+type MarksByTime = { readonly last: MarksSum; readonly first: MarksSum }
+
+function markName({ last, first }: MarksByTime, name: string, value: unknown): void {
+  addMarks(last, LAST_NAMES.get(name))
+  addMarks(first, (value === null ? LAST_NAMES : FIRST_NAMES).get(name))
+}
+
+function inBoth({ last, first }: MarksByTime): PropertyMarks {
   return { low: last.low & first.low, high: last.high & first.high }
 }
 
@@ -215,7 +229,7 @@ export function isAutomatic(name: string): boolean {
   return LAST_NAMES.has(name) || FIRST_NAMES.has(name)
 }
 
-function addMarks(sum: { low: number; high: number }, marks: PropertyMarks | undefined): void {
+function addMarks(sum: MarksSum, marks: PropertyMarks | undefined): void {
   if (marks === undefined) return
   sum.low |= marks.low
   sum.high |= marks.high
@@ -225,7 +239,7 @@ function addMarks(sum: { low: number; high: number }, marks: PropertyMarks | und
 function marksByName(
   nameOf: (automatic: AutomaticProperty) => string,
 ): ReadonlyMap<string, PropertyMarks> {
-  const marks = new Map<string, { low: number; high: number }>()
+  const marks = new Map<string, MarksSum>()
   for (const [bit, automatic] of ALL.entries()) {
     const name = nameOf(automatic)
     const sum = { low: 0, high: 0 }

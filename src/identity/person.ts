@@ -123,8 +123,10 @@ function addMissingAutomatic(
   explicit: PersonProperties | null,
 ): PersonProperties | null {
   let changes = explicit
-  for (const [{ set, initial }, value] of automaticValues(update.automatic)) {
-    if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
+  for (const [{ set, initial, fallback }, value] of automaticValues(update.automatic)) {
+    // A browser's null says that this visit has no such parameter, not that the first one had none.
+    const is_first = (value !== null || fallback === null) && lacks(stored, initial, value)
+    if (is_first && !Object.hasOwn(update.set_once, initial)) {
       changes = withKey(changes ?? {}, initial, value)
     }
     if (!Object.hasOwn(stored, set) && !isExplicit(update, set)) {
@@ -165,7 +167,8 @@ function collectExplicitChanges(
 ): PersonProperties | null {
   let changes: PersonProperties | null = null
   for (const key of Object.keys(update.set_once)) {
-    if (!Object.hasOwn(stored, key)) changes = withKey(changes ?? {}, key, update.set_once[key])
+    const value = update.set_once[key]
+    if (lacks(stored, key, value)) changes = withKey(changes ?? {}, key, value)
   }
   for (const key of Object.keys(update.set)) {
     const value = update.set[key]
@@ -175,6 +178,11 @@ function collectExplicitChanges(
     }
   }
   return changes
+}
+
+/** Whether `$set_once` of a value applies: nothing is stored, or a null beside which the value says more. */
+function lacks(stored: PersonProperties, key: string, value: unknown): boolean {
+  return !Object.hasOwn(stored, key) || (stored[key] === null && value !== null)
 }
 
 /** Sets a member, also one called `__proto__`, which a plain assignment would not create. */

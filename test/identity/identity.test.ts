@@ -70,7 +70,8 @@ describe('a person', () => {
       { $set_once: { a: 2, b: 2 } },
       { a: 1, b: 2 },
     ],
-    ['a stored null counts as stored', { $set: { a: null } }, { $set_once: { a: 2 } }, { a: null }],
+    ['set_once replaces a stored null', { $set: { a: null } }, { $set_once: { a: 2 } }, { a: 2 }],
+    ['set_once of null keeps a value', { $set: { a: 0 } }, { $set_once: { a: null } }, { a: 0 }],
     ['set wins over set_once', {}, { $set_once: { a: 1 }, $set: { a: 2 } }, { a: 2 }],
     ['unset takes a list', { $set: { a: 1, b: 1 } }, { $unset: ['a', 'none', 7] }, { b: 1 }],
     ['unset takes an object', { $set: { a: 1, b: 1 } }, { $unset: { a: '' } }, { b: 1 }],
@@ -144,6 +145,30 @@ describe('a person', () => {
       $current_url: '/c',
       $initial_current_url: '/a',
     })
+  })
+
+  test('learns its first campaign from an event that has one, not from one with nulls', async () => {
+    const campaign = { utm_source: 'mail', gclid: null }
+    await folder.batch(capture('u', campaign), capture('u', campaign))
+    const { $creator_event_uuid, ...properties } = folder.person('u')?.properties ?? {}
+    expect(properties).toEqual({ ...campaign, $initial_utm_source: 'mail' })
+    await folder.batch(capture('u', { utm_source: null, gclid: 'ad' }))
+    await folder.batch(capture('u', { utm_source: 'later', gclid: 'other' }))
+    expect(folder.person('u')?.properties).toEqual({
+      $creator_event_uuid,
+      utm_source: 'later',
+      $initial_utm_source: 'mail',
+      gclid: 'other',
+      $initial_gclid: 'ad',
+    })
+  })
+
+  test('learns its first campaign in place of a null that was stored before', async () => {
+    await folder.batch(
+      capture('u', { $set: { gclid: 'ad' }, $set_once: { $initial_gclid: null } }),
+      capture('u', { gclid: 'ad' }),
+    )
+    expect(folder.person('u')?.properties).toMatchObject({ gclid: 'ad', $initial_gclid: 'ad' })
   })
 
   test('learns nothing about its system from the server that sends its events', async () => {
