@@ -90,9 +90,9 @@ LIMIT $3::BIGINT
 
 -- conditions of -If are filters
 select countIf(properties.price > 8), sumIf(properties.price, properties.paid = true) from events
-SELECT count(*) FILTER (WHERE (((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) > $2::BIGINT) AND ((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0) <= $3::DOUBLE))) AS c1, sum((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0)) FILTER (WHERE (CASE json_extract_string(t1."properties", $4::VARCHAR) WHEN 'true' THEN true WHEN 'false' THEN false END = TRUE)) AS c2
-FROM events_of($5::BIGINT) AS t1
-LIMIT $6::BIGINT
+SELECT count(*) FILTER (WHERE (ch_real((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0)) > $2::BIGINT)) AS c1, sum((try_cast(json_extract_string(t1."properties", $1::VARCHAR) AS DOUBLE) + 0.0)) FILTER (WHERE (CASE json_extract_string(t1."properties", $3::VARCHAR) WHEN 'true' THEN true WHEN 'false' THEN false END = TRUE)) AS c2
+FROM events_of($4::BIGINT) AS t1
+LIMIT $5::BIGINT
 -- [["2",10]]
 
 -- columns that cannot be NULL are compared plainly

@@ -14,9 +14,9 @@ LIMIT $3::BIGINT
 
 -- comparisons within an aggregate too
 select countIf(properties.price > 8), countIf(not (properties.price <= 7.5 and event = '$pageview')) from events
-SELECT count(*) FILTER (WHERE ((t1."p_w_7072696365" > $1::BIGINT) AND (typeof(t1."p_w_7072696365") = 'BIGINT' OR (t1."p_w_7072696365" <= $2::DOUBLE)))) AS c1, count(*) FILTER (WHERE (NOT (coalesce((t1."p_w_7072696365" <= $3::DOUBLE), false) AND (t1."event" = $4::VARCHAR)))) AS c2
-FROM events_lean_of($5::BIGINT) AS t1
-LIMIT $6::BIGINT
+SELECT count(*) FILTER (WHERE (ch_real(t1."p_w_7072696365") > $1::BIGINT)) AS c1, count(*) FILTER (WHERE (NOT (coalesce((t1."p_w_7072696365" <= $2::DOUBLE), false) AND (t1."event" = $3::VARCHAR)))) AS c2
+FROM events_lean_of($4::BIGINT) AS t1
+LIMIT $5::BIGINT
 -- [["2","4"]]
 
 -- not over a window, whose rows may be groups
@@ -38,7 +38,7 @@ LIMIT $4::BIGINT
 
 -- a key that is compared is spelled as in GROUP BY
 select properties.price as p, p > 8, countIf(p > 8) from events group by p having p > 7 order by p
-SELECT t1."p_n_7072696365" AS c1, ((coalesce((t1."p_n_7072696365" > $1::BIGINT), false) AND coalesce((t1."p_n_7072696365" <= $2::DOUBLE), false)))::UTINYINT AS c2, count(*) FILTER (WHERE ((t1."p_w_7072696365" > $1::BIGINT) AND (typeof(t1."p_w_7072696365") = 'BIGINT' OR (t1."p_w_7072696365" <= $2::DOUBLE)))) AS c3
+SELECT t1."p_n_7072696365" AS c1, ((coalesce((t1."p_n_7072696365" > $1::BIGINT), false) AND coalesce((t1."p_n_7072696365" <= $2::DOUBLE), false)))::UTINYINT AS c2, count(*) FILTER (WHERE (ch_real(t1."p_w_7072696365") > $1::BIGINT)) AS c3
 FROM events_lean_of($3::BIGINT) AS t1
 GROUP BY t1."p_n_7072696365"
 HAVING ((t1."p_n_7072696365" > $4::BIGINT) AND (t1."p_n_7072696365" <= $2::DOUBLE))
