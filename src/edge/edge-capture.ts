@@ -2,6 +2,7 @@
 import { Capture, type CaptureSettings } from '../ingest/threads/capture.ts'
 import { startDataWorker } from '../ingest/threads/data-worker.ts'
 import type { FromDataThread } from '../ingest/threads/messages.ts'
+import type { MovedEntries } from '../storage/log/edge-entries.ts'
 import type { CopiesFromHome } from '../storage/persons/edge-persons.ts'
 import type { CopiedGroupType } from './definition-tables.ts'
 import type { ToEdgeThread } from './messages.ts'
@@ -10,6 +11,10 @@ export type EdgeCapture = {
   readonly capture: Capture
   /** Deletes entries that are at home. */
   readonly confirm: (epoch: string, up_to_seq: number) => void
+  /** Sets entries of a project aside that another server has. */
+  readonly setAside: (entries: MovedEntries) => void
+  /** Has the entries of a project sent that were set aside. */
+  readonly resume: (project_id: number) => void
   /** Stores copies of persons, groups and group types. */
   readonly replicate: (copies: CopiesFromHome) => void
   readonly takeGroupTypes: (types: readonly CopiedGroupType[]) => void
@@ -36,6 +41,8 @@ export async function openEdgeCapture(settings: EdgeCaptureSettings): Promise<Ed
   return {
     capture,
     confirm: (epoch, up_to_seq) => post({ kind: 'confirmed', epoch, up_to_seq }),
+    setAside: (entries) => post({ kind: 'moved', entries }),
+    resume: (project_id) => post({ kind: 'resume', project_id }),
     replicate: (copies) => post({ kind: 'replicate', copies }),
     takeGroupTypes: (types) => post({ kind: 'group_types', types }),
   }

@@ -58,6 +58,12 @@ self.addEventListener('message', (event: MessageEvent<ToEdgeThread>) => {
     case 'confirmed':
       thread?.writer.confirm(message)
       break
+    case 'moved':
+      store(() => thread?.writer.setAside(message.entries))
+      return
+    case 'resume':
+      thread?.writer.resume(message.project_id)
+      break
     case 'replicate':
       store((log) => storeCopies(log, message.copies, Date.now() * 1000))
       return

@@ -21,7 +21,7 @@ import {
   UNAVAILABLE,
 } from '../ingest/threads/messages.ts'
 import { faultOf } from '../ingest/threads/storage-faults.ts'
-import type { EdgeEntries, NewEntry } from '../storage/log/edge-entries.ts'
+import type { EdgeEntries, MovedEntries, NewEntry } from '../storage/log/edge-entries.ts'
 import type { EventLog } from '../storage/log/event-log.ts'
 import { type OwnOverride, storeOwnOverrides } from '../storage/persons/edge-persons.ts'
 import type { OverrideRow } from '../storage/persons/flag-rows.ts'
@@ -68,6 +68,8 @@ export class EntryWriter {
   readonly #arriving = new Map<number, PackedSlice[]>()
   #waiting: DecodedRequest[] = []
   #confirmed: Confirmation[] = []
+  /** Projects whose entries were set aside, and are to be sent. */
+  readonly #resumed = new Set<number>()
   /** Bytes that wait for the home. */
   #bytes: number
   #is_broken = false
@@ -112,6 +114,16 @@ export class EntryWriter {
     this.#confirmed.push(confirmation)
   }
 
+  /** Sets entries aside whose project another server has, in the caller's transaction. */
+  setAside(entries: MovedEntries): void {
+    this.#context.entries.setAside(entries)
+  }
+
+  /** The home has this project: entries that were set aside are appended again, some in each turn. */
+  resume(project_id: number): void {
+    this.#resumed.add(project_id)
+  }
+
   /** Stores overrides, and an entry that carries them to the home. Returns the error that prevented it; null without one. */
   storeOverrides(rows: readonly OverrideRow[]): string | null {
     const { log, entries, bytes_max } = this.#context
@@ -132,14 +144,16 @@ export class EntryWriter {
   }
 
   get has_work(): boolean {
-    return this.#decoder.has_work || this.#waiting.length > 0 || this.#confirmed.length > 0
+    const has_entries = this.#waiting.length > 0 || this.#confirmed.length > 0
+    return this.#decoder.has_work || has_entries || this.#resumed.size > 0
   }
 
-  /** One turn: decodes new requests, commits requests, then deletes some confirmed entries. */
+  /** One turn: decodes new requests, commits requests, then deletes some confirmed entries and resumes some others. */
   turn(): void {
     this.#decoder.turn()
     if (this.#waiting.length > 0) this.#commitSome(this.#waiting.splice(0, REQUESTS_MAX))
     if (this.#confirmed.length > 0) this.#deleteSome()
+    if (this.#resumed.size > 0) this.#resumeSome()
   }
 
   #takeSlice(job: DecodeJob, is_last: boolean): void {
@@ -214,6 +228,23 @@ export class EntryWriter {
       // They are confirmed again when they are sent again, or with the next batch of their epoch.
       this.#confirmed = []
       this.#bytes = entries.readBacklog().bytes
+      if (faultOf(error) !== 'unavailable') this.#break(error)
+    }
+  }
+
+  #resumeSome(): void {
+    const [project_id] = this.#resumed
+    if (project_id === undefined) return
+    const { log, entries } = this.#context
+    try {
+      log.transact(() => {
+        if (!entries.resume(project_id)) this.#resumed.delete(project_id)
+      })
+      // It wakes the forwarder.
+      this.#send([], 0)
+    } catch (error) {
+      // The forwarder asks for it again.
+      this.#resumed.clear()
       if (faultOf(error) !== 'unavailable') this.#break(error)
     }
   }

@@ -5,7 +5,7 @@
 import { KIB, MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
-import { EdgeEntryReader } from '../storage/log/edge-entries.ts'
+import { EdgeEntryReader, type MovedEntries } from '../storage/log/edge-entries.ts'
 import { Histogram } from '../threads/histogram.ts'
 import { secondsSince } from '../threads/timings.ts'
 import { SECOND_MS } from '../time.ts'
@@ -40,6 +40,10 @@ export type ForwarderContext = {
   readonly home: Home
   /** Deletes entries that are at home. */
   readonly confirm: (epoch: string, up_to_seq: number) => void
+  /** Sets entries aside whose project another server has. */
+  readonly setAside: (entries: MovedEntries) => void
+  /** Has those of a project sent. */
+  readonly resume: (project_id: number) => void
   readonly definitions: { readonly age_s: number | null; readonly projects: readonly number[] }
   readonly log: {
     readonly info: (fields: object, message: string) => void
@@ -82,6 +86,8 @@ export class Forwarder {
   #keeps_order = false
   #totals = { events: 0, batches: 0, bytes_sent: 0, failures: 0 }
   #last_error: string | null = null
+  /** Projects whose entries are set aside, and since when the newest of them, ms. */
+  readonly #moved = new Map<number, number>()
   /** The time until the home confirmed each batch. */
   readonly times = new Histogram()
 
@@ -89,6 +95,8 @@ export class Forwarder {
   constructor(context: ForwarderContext) {
     this.#context = context
     this.#entries = new EdgeEntryReader(context.data_dir)
+    for (const project_id of this.#entries.listMoved())
+      this.#moved.set(project_id, context.now().getTime())
   }
 
   get totals(): ForwardedTotals {
@@ -139,10 +147,25 @@ export class Forwarder {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       try {
+        this.#resumeMoved()
         await this.#sendWaiting()
         await this.#rest()
       } catch (error) {
         await this.#noteFailure(error)
+      }
+    }
+  }
+
+  /** Has entries sent that were set aside, once the home, perhaps another one, has their project by newer definitions. */
+  #resumeMoved(): void {
+    const { definitions, log, now, resume } = this.#context
+    const checked_ms = now().getTime() - (definitions.age_s ?? Number.POSITIVE_INFINITY) * 1000
+    for (const [project_id, since_ms] of this.#moved) {
+      if (checked_ms <= since_ms || !definitions.projects.includes(project_id)) continue
+      if (this.#entries.hasMoved(project_id)) resume(project_id)
+      else {
+        this.#moved.delete(project_id)
+        log.info({}, `the home has project ${project_id}: its events are sent again`)
       }
     }
   }
@@ -190,7 +213,7 @@ export class Forwarder {
    */
   async #send(batch: PackedBatch, after_seq: number | null, given_up: AbortSignal): Promise<void> {
     const { epoch, last_seq, body, events } = batch
-    const { home, confirm } = this.#context
+    const { home, confirm, setAside, now } = this.#context
     const headers = {
       'Content-Encoding': 'zstd',
       'Content-Type': 'application/x-ndjson',
@@ -205,7 +228,15 @@ export class Forwarder {
     const started_ms = performance.now()
     const answer = await home.call('/_edge/v1/batch', init, TIMEOUT_MS)
     const stored = await readJson(answer, ANSWER_BYTES_MAX)
-    const { seq, keeps_order } = isObject(stored) ? stored : {}
+    const { seq, keeps_order, moved } = isObject(stored) ? stored : {}
+    if (typeof moved === 'number' && typeof seq === 'number' && last_seq !== null) {
+      setAside({ project_id: moved, epoch, after_seq: seq, up_to_seq: last_seq })
+      this.#moved.set(moved, now().getTime())
+      throw new HomeError(
+        answer.status,
+        `project ${moved} has moved to another server: its events stay on this edge until it forwards to that one`,
+      )
+    }
     if (typeof seq !== 'number' || (last_seq !== null && seq < last_seq)) {
       const is_early = typeof seq === 'number' && after_seq !== null && seq < after_seq
       const cause = is_early ? 'lacks the batch before this one' : 'does not speak this wire'

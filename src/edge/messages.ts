@@ -1,5 +1,6 @@
 /** The messages to an edge's data thread: those of ingestion that it understands, and its own. */
 import type { ToDataThread } from '../ingest/threads/messages.ts'
+import type { MovedEntries } from '../storage/log/edge-entries.ts'
 import type { CopiesFromHome } from '../storage/persons/edge-persons.ts'
 import type { CopiedGroupType } from './definition-tables.ts'
 
@@ -17,3 +18,7 @@ export type ToEdgeThread =
   | { readonly kind: 'group_types'; readonly types: readonly CopiedGroupType[] }
   /** The home has stored an epoch's entries up to this number. */
   | { readonly kind: 'confirmed'; readonly epoch: string; readonly up_to_seq: number }
+  /** Another server has the project of these entries: they are set aside. */
+  | { readonly kind: 'moved'; readonly entries: MovedEntries }
+  /** The home has this project, of which entries were set aside: they are to be sent. */
+  | { readonly kind: 'resume'; readonly project_id: number }

@@ -56,7 +56,7 @@ export async function openEdge(
   const copies = openCopies(config, log, home, edge, parts)
   const { data_dir } = config
   const { definitions } = copies
-  const forwarder = openForwarder(config, log, { home, confirm: edge.confirm, definitions }, parts)
+  const forwarder = openForwarder(config, log, { home, ...edge, definitions }, parts)
 
   const needs = createContext(config, log, { control, edge, copies, timings })
   const state = { is_stopping: false }
@@ -96,7 +96,7 @@ export async function openEdge(
 function openForwarder(
   { data_dir, edge_name: name }: Config,
   log: Log,
-  needs: Pick<ForwarderContext, 'confirm' | 'definitions' | 'home'>,
+  needs: Pick<ForwarderContext, 'confirm' | 'definitions' | 'home' | 'resume' | 'setAside'>,
   parts: AsyncDisposableStack,
 ): Forwarder {
   const forwarder = new Forwarder({ ...needs, data_dir, name, log, now })

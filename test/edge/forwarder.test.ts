@@ -47,6 +47,8 @@ test('a batch that the home refuses is sent in halves, each entry once and in or
     confirm: (_epoch, up_to_seq) => {
       if (up_to_seq === 8) confirmed.resolve()
     },
+    setAside: () => undefined,
+    resume: () => undefined,
     definitions: { age_s: null, projects: [1] },
     log: { info: () => undefined, warn: () => undefined },
     now: () => new Date(),
@@ -81,6 +83,8 @@ test('the report of an edge with thousands of projects fits the headers of a bat
     name: 'rome-1',
     home: new Home({ url: home.url.href.replace(/\/$/, ''), key: 'phx_key' }),
     confirm: () => undefined,
+    setAside: () => undefined,
+    resume: () => undefined,
     definitions: { age_s: null, projects: Array.from({ length: 5000 }, (_, index) => index + 1) },
     log: {
       info: () => undefined,

@@ -6,6 +6,7 @@ import { readReport } from '../../edge/report.ts'
 import { Refusal } from '../../errors.ts'
 import { isHexId } from '../../ingest/threads/forwarded-entry.ts'
 import type { Caller } from '../../projects/rights/access.ts'
+import { listMovedProjects } from '../../projects/settings/moved-project.ts'
 import { listProjectIds } from '../../projects/settings/project.ts'
 import { FairBudget } from '../../threads/fair-budget.ts'
 import { resumeWork } from '../../threads/this-thread.ts'
@@ -70,10 +71,11 @@ async function answerBatch(
   using charge = chargeOf(budget, caller)
   const entries = await unpack(encoding, body, charge)
   const forbidden = listProjectIds(app.control).filter((id) => !is_allowed.has(id))
+  const moved = listMovedProjects(app.control)
   const now = app.now().getTime() * 1000
   const { user_id } = caller
   const sender = { user_id, edge, epoch }
-  const batch = { ...sender, entries, after, allowed, forbidden, report, now }
+  const batch = { ...sender, entries, after, allowed, forbidden, moved, report, now }
   const outcome = await app.forwarding.forward(batch)
   if (outcome.kind === 'refused') {
     throw new Refusal(outcome.code, outcome.detail, { attr: outcome.attr })

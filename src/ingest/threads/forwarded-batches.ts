@@ -62,6 +62,8 @@ type RunningBatch = {
   accepted: number
   repeated: number
   dropped: number
+  /** The project of its next entry, if another server has it: the batch ends before it. */
+  moved?: number
 }
 
 /** An entry that is applied; of a long one a slice of events is unpacked at a time. */
@@ -138,8 +140,9 @@ export class ForwardedBatches {
       const is_done = this.#applySlice(running)
       if (!is_done) return
       this.#remove(running)
-      const { seq, accepted, repeated, dropped } = running
-      this.#context.answer(call, { kind: 'forwarded', seq, accepted, repeated, dropped })
+      const { seq, accepted, repeated, dropped, moved } = running
+      const stored = { seq, accepted, repeated, dropped, ...(moved !== undefined && { moved }) }
+      this.#context.answer(call, { kind: 'forwarded', ...stored })
     } catch (error) {
       this.#remove(running)
       this.#refuse(running, error)
@@ -179,6 +182,10 @@ export class ForwardedBatches {
           // Entries before it stay: the edge sends the rest again when it is mended.
           if (!(error instanceof Refusal)) throw error
           refusal = error
+          break
+        }
+        if (endsAtMoved(running)) {
+          is_done = true
           break
         }
         if (running.entry !== null) may_go_on = this.#applyEntry(running, running.entry, isOver)
@@ -268,6 +275,18 @@ export class ForwardedBatches {
     running.entry = null
     return true
   }
+}
+
+/**
+ * Ends a batch before an entry of a project that another server has. Events of the entry that were stored before
+ * the move are known there; here another entry will be the next one.
+ */
+function endsAtMoved(running: RunningBatch): boolean {
+  const project_id = running.entry?.entry.project_id
+  if (project_id === undefined || !running.batch.moved.includes(project_id)) return false
+  running.moved = project_id
+  running.events_done = 0
+  return true
 }
 
 function requireAllowed(

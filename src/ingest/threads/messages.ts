@@ -86,13 +86,18 @@ export type ForwardedBatch = EdgeEpoch & {
   readonly allowed: readonly number[]
   /** Projects that exist, but not for this edge: its entry is refused, and waits for the right. */
   readonly forbidden: readonly number[]
+  /** Projects that another server has now: the edge keeps their entries. */
+  readonly moved: readonly number[]
   /** The edge's report (`edge/report.ts`) as JSON. */
   readonly report: string
   /** Time of receipt by this server's clock, µs. */
   readonly now: number
 }
 
-/** `seq`: the edge's entries up to it are stored. `dropped`: events of projects that do not exist any more. */
+/**
+ * `seq`: the edge's entries up to it are stored. `dropped`: events of projects that do not exist any more. `moved`: the
+ * project of the next entry, if another server has it.
+ */
 export type ForwardedOutcome =
   | {
       readonly kind: 'forwarded'
@@ -100,6 +105,7 @@ export type ForwardedOutcome =
       readonly accepted: number
       readonly repeated: number
       readonly dropped: number
+      readonly moved?: number
     }
   | CaptureRefusal
 

@@ -2,6 +2,14 @@
 import { sql } from 'drizzle-orm'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 
+/** Lists the projects that another server has now. */
+export function listMovedProjects(db: ControlDB): readonly number[] {
+  const rows = db.all<{ project_id: number }>(sql`
+select project_id from moved_projects
+where left_at is not null and project_id not in (select id from projects)`)
+  return rows.map(({ project_id }) => project_id)
+}
+
 /** Notes that a project has moved, and deletes it here; its senders are asked to send again from then on. */
 export function leaveMoved(
   db: ControlDB,

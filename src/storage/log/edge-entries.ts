@@ -32,6 +32,26 @@ delete from edge_entries
 where seq in (select seq from edge_entries where epoch = ?1 and seq <= ?2 order by seq limit ?3)
 returning event_count, octet_length(entry) as bytes`
 
+/** Entries of a project, whose number their first line has, as JSON. */
+const OF_PROJECT = "json_extract(substr(entry, 1, instr(entry, char(10)) - 1), '$.project')"
+
+/** Entries of projects that another server has wait under this epoch, which is no start's. */
+const SET_ASIDE = `
+update edge_entries set epoch = 'moved'
+where epoch = ?1 and seq > ?2 and seq <= ?3 and ${OF_PROJECT} = ?4`
+
+/** Entries that are appended again in one transaction: each may have megabytes. */
+const RESUMED_TOGETHER_MAX = 50
+
+const SELECT_MOVED = `
+select seq from edge_entries
+where epoch = 'moved' and ${OF_PROJECT} = ?
+order by seq`
+
+const APPEND_AGAIN = `
+insert into edge_entries (epoch, received_at, event_count, entry)
+select ?1, received_at, event_count, entry from edge_entries where seq = ?2`
+
 const ADD_BACKLOG = `
 update edge_state
 set entries = entries + ?, events = events + ?, bytes = bytes + ?
@@ -92,13 +112,41 @@ export class EdgeEntries {
     this.#add.run(-rows.length, -events, -bytes)
     return bytes
   }
+
+  /** Sets entries aside, where no position passes them and no confirmation deletes them. */
+  setAside({ project_id, epoch, after_seq, up_to_seq }: MovedEntries): void {
+    this.#db.query(SET_ASIDE).run(epoch, after_seq, up_to_seq, project_id)
+  }
+
+  /**
+   * Appends some entries of a project again that were set aside, under new numbers: the home may have stored later ones
+   * of theirs. False when none was left.
+   */
+  resume(project_id: number): boolean {
+    const rows = this.#db
+      .query<{ seq: number }, [number, number]>(`${SELECT_MOVED} limit ?`)
+      .all(project_id, RESUMED_TOGETHER_MAX)
+    for (const { seq } of rows) {
+      this.#db.query(APPEND_AGAIN).run(this.#epoch, seq)
+      this.#db.query('delete from edge_entries where seq = ?').run(seq)
+    }
+    return rows.length > 0
+  }
+}
+
+/** Entries of a batch that belong to a project which another server has. */
+export type MovedEntries = {
+  readonly project_id: number
+  readonly epoch: string
+  readonly after_seq: number
+  readonly up_to_seq: number
 }
 
 /** Selects bytes: a text would be decoded into a string here, and encoded again for the compression. */
 const SELECT_WAITING = `
 select seq, epoch, event_count, cast(seq || ' ' || entry as blob) as bytes
 from edge_entries
-where seq > ?
+where seq > ? and epoch <> 'moved'
 order by seq`
 
 /** The forwarder's side: a read-only connection. */
@@ -127,6 +175,21 @@ export class EdgeEntryReader {
       bytes += row.bytes.length
     }
     return batch
+  }
+
+  /** Projects of which entries were set aside. */
+  listMoved(): readonly number[] {
+    return this.#db
+      .query<{ project_id: number }, []>(
+        `select distinct ${OF_PROJECT} as project_id from edge_entries where epoch = 'moved'`,
+      )
+      .all()
+      .map(({ project_id }) => project_id)
+  }
+
+  /** Whether entries of a project were set aside. */
+  hasMoved(project_id: number): boolean {
+    return this.#db.query<object, [number]>(`${SELECT_MOVED} limit 1`).get(project_id) !== null
   }
 
   /** The current epoch. */

@@ -64,6 +64,7 @@ import shipments from '../../../sql/events/0020_shipments.sql' with { type: 'tex
 import edgeCopies from '../../../sql/events/0021_edge_copies.sql' with { type: 'text' }
 import deletedGroups from '../../../sql/events/0022_deleted_groups.sql' with { type: 'text' }
 import wholeNumbers from '../../../sql/events/0023_whole_numbers.sql' with { type: 'text' }
+import edgeMoved from '../../../sql/events/0024_edge_moved.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -91,6 +92,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0021_edge_copies', sql: edgeCopies },
   { name: '0022_deleted_groups', sql: deletedGroups },
   { name: '0023_whole_numbers', sql: wholeNumbers },
+  { name: '0024_edge_moved', sql: edgeMoved },
 ]
 
 /** The schema of control.db, oldest step first. */

@@ -8,12 +8,13 @@ import { ForwardedBatches } from '../../../src/ingest/threads/forwarded-batches.
 import { readEntry } from '../../../src/ingest/threads/forwarded-entry.ts'
 import {
   CAPTURE_LIMITS,
+  type ForwardedBatch,
   type ForwardedOutcome,
   type LongEntryLines,
   UNAVAILABLE,
 } from '../../../src/ingest/threads/messages.ts'
 import { type IngestStores, openStores } from '../../../src/ingest/write/apply.ts'
-import { entryOf } from '../../http/edges/wire.ts'
+import { EDGE, entryOf } from '../../http/edges/wire.ts'
 
 const EPOCH = 'a1'.repeat(16)
 
@@ -50,7 +51,12 @@ const openBatches = (): ForwardedBatches =>
     readElsewhere: (lines) => long.push(lines),
   })
 
-const receive = (call: number, text: string, edge = 'e0'.repeat(16)): void =>
+const receive = (
+  call: number,
+  text: string,
+  edge = EDGE,
+  changes: Partial<ForwardedBatch> = {},
+): void =>
   batches.receive(call, {
     user_id: 1,
     edge,
@@ -59,8 +65,10 @@ const receive = (call: number, text: string, edge = 'e0'.repeat(16)): void =>
     after: null,
     allowed: [1],
     forbidden: [2],
+    moved: [],
     report: '{}',
     now: Date.UTC(2026, 10, 23) * 1000,
+    ...changes,
   })
 
 /** Runs turns until nothing is left to do; returns their number. */
@@ -137,6 +145,26 @@ test('a long entry that was stored in part is continued where it was', () => {
   run()
   expect(outcomes).toEqual([stored(2, 1, 3000 - before)])
   expect(countEvents()).toBe(3000)
+})
+
+test('an entry of a project that moved after a part of it was stored is left, and the next is stored whole', () => {
+  const entry = entryOf(1, seen(3000, 100))
+  receive(1, entry)
+  run()
+  readOne()
+  run(1500)
+  batches = openBatches()
+  const moved = { allowed: [3], moved: [1] }
+  const next = entryOf(2, seen(5), { project: 3 })
+  receive(2, entry + next, EDGE, moved)
+  run()
+  readOne()
+  run()
+  const none = { kind: 'forwarded', seq: 0, accepted: 0, repeated: 0, dropped: 0 } as const
+  expect(outcomes).toEqual([[2, { ...none, moved: 1 }]])
+  receive(3, next, EDGE, moved)
+  run()
+  expect(outcomes.slice(1)).toEqual([stored(3, 2, 5)])
 })
 
 test('a long entry is refused as a short one is: for a fault in it, and for its project', () => {

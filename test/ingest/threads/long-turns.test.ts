@@ -104,6 +104,7 @@ function forward(text: string): Promise<ForwardedOutcome> {
     after: null,
     allowed: [1],
     forbidden: [],
+    moved: [],
     report: '{}',
     now: RECEIVED_AT,
   })
