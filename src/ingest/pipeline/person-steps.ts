@@ -155,7 +155,8 @@ function cutGroup(text: string): string {
 function claimMerge(draft: EventDraft, other: unknown): void {
   if (other === undefined || other === null) return
   draft.merge = {
-    other_id: cutText(propertyText(other)),
+    // A broken client sends `{}` for an id that it has not got yet: the persons of all of them must not become one.
+    other_id: typeof other === 'object' ? '[object Object]' : cutText(propertyText(other)),
     is_forced: draft.event === '$merge_dangerously',
     makes_other_main: draft.event === '$create_alias',
   }
