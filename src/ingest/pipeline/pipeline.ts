@@ -1,6 +1,6 @@
 /** STEPS: validates and enriches one captured event before anything is written. */
 import { Refusal } from '../../errors.ts'
-import { parseUuid } from '../../uuid.ts'
+import { isUuid, parseUuid } from '../../uuid.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { Warning } from '../notes/warnings.ts'
 import { cleanValue, isDeeperThan } from './clean.ts'
@@ -37,9 +37,11 @@ const STEPS: readonly PipelineStep[] = [
   readUuid,
   resolveTime,
   addRequestProperties,
+  lowerSessionId,
   locateEvent,
   hideAddress,
   runPlugins,
+  fillSystem,
   flattenElements,
   readPersonMode,
   readUpdate,
@@ -240,5 +242,28 @@ function addRequestProperties(draft: EventDraft): null {
     if (ip !== '') properties['$ip'] = ip
   }
   if (request_context.sent_at_text !== null) properties['$sent_at'] = request_context.sent_at_text
+  return null
+}
+
+/** `A1B2…` → `a1b2…`: iOS writes the UUIDs of sessions in capitals, and the parts of one session must have one id. */
+function lowerSessionId({ properties }: EventDraft): null {
+  const id = properties['$session_id']
+  if (typeof id === 'string' && CAPITAL.test(id) && isUuid(id)) {
+    properties['$session_id'] = id.toLowerCase()
+  }
+  return null
+}
+
+const CAPITAL = /[A-F]/
+
+/**
+ * Copies `$os_name`, which mobile SDKs send, to `$os`. Runs after the plugins, one of which recognizes the system and
+ * the browser together. The system of a sending server is no user's.
+ */
+function fillSystem({ properties }: EventDraft): null {
+  const name = properties['$os_name']
+  if (name !== undefined && properties['$os'] === undefined && properties['$is_server'] !== true) {
+    properties['$os'] = name
+  }
   return null
 }

@@ -227,6 +227,28 @@ describe('what surrounds an event', () => {
     expect(last()?.properties).toEqual({})
   })
 
+  test.each<[unknown, unknown]>([
+    ['0193E000-0000-7000-8000-00000000AAAA', '0193e000-0000-7000-8000-00000000aaaa'],
+    ['{0193E000-0000-7000-8000-00000000AAAA}', '{0193E000-0000-7000-8000-00000000AAAA}'],
+    ['My Session', 'My Session'],
+    [12, 12],
+    [null, null],
+  ])('its session %j becomes %j', async (sent, stored) => {
+    await folder.batch({ event: 'a', distinct_id: 'u', properties: { $session_id: sent } })
+    expect(last()?.properties['$session_id']).toBe(stored)
+  })
+
+  test.each<[object, unknown]>([
+    [{ $os_name: 'iOS' }, 'iOS'],
+    [{ $os_name: 'iOS', $process_person_profile: false }, 'iOS'],
+    [{ $os_name: 'macOS', $os: 'Mac OS X' }, 'Mac OS X'],
+    [{ $os_name: 'iOS', $os: null }, null],
+    [{ $os_name: 'Linux', $is_server: true }, undefined],
+  ])('its system is that of %j', async (properties, expected) => {
+    await folder.batch({ event: 'a', distinct_id: 'u', properties })
+    expect(last()?.properties['$os']).toEqual(expected)
+  })
+
   test.each<[string, object, object, string]>([
     [
       'its time and the request’s sent_at',
