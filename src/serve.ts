@@ -16,7 +16,7 @@ import { openCapture } from './ingest/threads/capture.ts'
 import type { DataWorker } from './ingest/threads/data-worker.ts'
 import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
-import { createFirstThings, setOwnerPassword } from './projects/bootstrap.ts'
+import { createFirstThings, type FirstObjects, setOwnerPassword } from './projects/bootstrap.ts'
 import { makeSessionToken } from './projects/keys/secrets.ts'
 import { raiseProjectIds } from './projects/settings/home.ts'
 import { markIngested } from './projects/settings/project.ts'
@@ -50,6 +50,8 @@ type ServeOptions = {
   readonly data_worker?: DataWorker | undefined
   /** True lets callers set the clock. */
   readonly is_clock_settable?: boolean
+  /** True makes the first things on an empty folder, also without preset keys. */
+  readonly makes_first_things?: boolean
   /** Stops the server when it resolves, as a signal does. */
   readonly ended?: Promise<void>
 }
@@ -62,7 +64,7 @@ export async function serve(
   config: Config,
   log: Log,
   onListening: (server: Server) => void,
-  { data_worker, is_clock_settable = false, ended }: ServeOptions = {},
+  { data_worker, is_clock_settable = false, makes_first_things = false, ended }: ServeOptions = {},
 ): Promise<number> {
   exitOnFaults(log)
   // Handled from the beginning: a signal during the start stops the server right after it.
@@ -70,7 +72,7 @@ export async function serve(
   const followed = isStandby(config, log) ? await follow(config, log, stop_requested) : 'taken_over'
   if (followed === 'stopped') return 0
   const clock = is_clock_settable ? new SettableClock() : undefined
-  const server = await startServer(config, log, { clock, data_worker })
+  const server = await startServer(config, log, { clock, data_worker, makes_first_things })
   onListening(server)
   const exit_code = await Promise.race([stop_requested.then(() => 0), server.broken.then(() => 1)])
   log.info('stopping')
@@ -104,13 +106,13 @@ async function follow(
 export async function startServer(
   config: Config,
   log: Log,
-  { clock, data_worker }: Partial<Pick<BaseParts, 'clock' | 'data_worker'>> = {},
+  { clock, data_worker, makes_first_things = false }: Partial<StartingParts> = {},
 ): Promise<Server> {
   const parts = new AsyncDisposableStack()
   const now = clock?.now ?? ((): Date => new Date())
   try {
     return await (config.forward_to === null
-      ? openParts({ config, log, clock, data_worker, now }, parts)
+      ? openParts({ config, log, clock, data_worker, makes_first_things, now }, parts)
       : openEdge(config, log, parts))
   } catch (error) {
     await parts.disposeAsync()
@@ -154,6 +156,7 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
   return {
     url: http.url,
     control: rooms.control,
+    first: rooms.first,
     broken: broken.promise,
     async stop() {
       stopping.is_stopping = true
@@ -177,8 +180,11 @@ type BaseParts = {
   readonly log: Log
   readonly clock: SettableClock | undefined
   readonly data_worker: DataWorker | undefined
+  readonly makes_first_things: boolean
   readonly now: () => Date
 }
+
+type StartingParts = Pick<BaseParts, 'clock' | 'data_worker' | 'makes_first_things'>
 
 type ContextParts = BaseParts & {
   readonly event_loops: EventLoops
@@ -254,7 +260,7 @@ function openServedControl({ data_dir }: Config, log: Log, onBroken: () => void)
 
 /** Opens everything behind the routes, each part after its dependencies. */
 async function openRooms(
-  { config, log, data_worker, now, event_loops, timings, onBroken }: ServerOptions,
+  { config, log, data_worker, now, event_loops, timings, onBroken, ...base }: ServerOptions,
   parts: AsyncDisposableStack,
 ) {
   const control = openServedControl(config, log, onBroken)
@@ -283,7 +289,7 @@ async function openRooms(
   const holder = await openEvents(config, { control, capture, timings, log })
   const { engine, snapshots, are_in_clickhouse } = holder
   parts.defer(() => engine.close())
-  await bootstrapUnattended(control, config)
+  const first = await bootstrap(control, config, base.makes_first_things)
   const definitions = new DefinitionReader(config.data_dir, are_in_clickhouse)
   parts.defer(() => definitions.close())
   const ingest = new IngestReports(config.data_dir)
@@ -309,7 +315,7 @@ async function openRooms(
 
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest, snapshots }
-  return { control, capture, readers, targeting, engine, query_service, snapshots, shipping }
+  return { control, first, capture, readers, targeting, engine, query_service, snapshots, shipping }
 }
 
 const captureSettings = (config: Config) => ({
@@ -344,10 +350,14 @@ function noteFirstEvent(control: Control, project_id: number, log: Log): void {
 }
 
 /**
- * Creates the first organization, project and owner from preset keys and password, without printing them: an unattended
- * install. With ClickHouse, the number of the project must be claimed there before.
+ * Creates the first organization, project, owner and key on an empty folder, if a caller wants them or keys are preset,
+ * and sets a preset password. With ClickHouse, the number of the project must be claimed there before.
  */
-async function bootstrapUnattended({ db }: Control, config: Config): Promise<void> {
+async function bootstrap(
+  { db }: Control,
+  config: Config,
+  makes_first_things: boolean,
+): Promise<FirstObjects | null> {
   const { bootstrap_owner_email: email, bootstrap_owner_password: password } = config
   if ((email === null) !== (password === null)) {
     const names = 'TIDEMARK_BOOTSTRAP_OWNER_EMAIL and TIDEMARK_BOOTSTRAP_OWNER_PASSWORD'
@@ -357,11 +367,13 @@ async function bootstrapUnattended({ db }: Control, config: Config): Promise<voi
     api_token: config.bootstrap_api_token,
     personal_api_key: config.bootstrap_personal_api_key,
   }
-  if (presets.api_token !== null || presets.personal_api_key !== null) {
-    createFirstThings(db, presets, new Date())
+  const has_presets = presets.api_token !== null || presets.personal_api_key !== null
+  const first =
+    makes_first_things || has_presets ? createFirstThings(db, presets, new Date()) : null
+  if (email !== null && password !== null && !hasPasswords(db)) {
+    setOwnerPassword(db, { email, hash: await hashPassword(password, email) }, new Date())
   }
-  if (email === null || password === null || hasPasswords(db)) return
-  setOwnerPassword(db, { email, hash: await hashPassword(password, email) }, new Date())
+  return first
 }
 
 /** Ends the process at an unexpected error: its state is unknown, and every start can recover from a crash. */

@@ -4,7 +4,6 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Log } from '../logs.ts'
-import { createFirstThings } from '../projects/bootstrap.ts'
 import type { Server } from '../serve/listening.ts'
 import { loadServer } from '../serve/load-server.ts'
 import { nativeFolder } from '../storage/duckdb/duckdb-native.ts'
@@ -26,10 +25,9 @@ export async function serveEphemerally(
   try {
     shareNativeFolder(data_dir)
     const { serve, data_worker } = await loadServer(config)
-    const options = { data_worker, is_clock_settable: true, ended: endOfInput() }
-    // With these settings the server would make the first project itself, and return no key that could be printed.
-    const served = { ...config, bootstrap_api_token: null, bootstrap_personal_api_key: null }
-    return await serve(served, openLog(config), (server) => printKeys(server, config), options)
+    const ended = endOfInput()
+    const options = { data_worker, is_clock_settable: true, makes_first_things: true, ended }
+    return await serve(config, openLog(config), (server) => printKeys(server, config), options)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
   }
@@ -46,15 +44,9 @@ function shareNativeFolder(data_dir: string): void {
   }
 }
 
-function printKeys({ url, control: { db } }: Server, config: Config): void {
-  const presets = {
-    api_token: config.bootstrap_api_token,
-    personal_api_key: config.bootstrap_personal_api_key,
-  }
-  const first = createFirstThings(db, presets, new Date())
+function printKeys({ url, first }: Server, { data_dir }: Config): void {
   if (first === null) throw new Error('a new folder has an organization already')
   const { project_id, api_token, personal_api_key } = first
-  const { data_dir } = config
   const keys = { url, project_id, project_token: api_token, personal_api_key, data_dir }
   process.stdout.write(`${JSON.stringify(keys)}\n`)
 }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { type Config, ConfigError, listUnknownVariables } from '../config.ts'
 import { type Log, openLog } from '../logs.ts'
-import { createFirstThings, type FirstObjects } from '../projects/bootstrap.ts'
+import type { FirstObjects } from '../projects/bootstrap.ts'
 import { makeOwnerCode } from '../projects/users/login-links.ts'
 import type { Server } from '../serve/listening.ts'
 import { loadServer } from '../serve/load-server.ts'
@@ -49,9 +49,10 @@ export function addServeCommands(program: Command, exit: { code: number }): void
       const config = configFromOptions(upCommand)
       // An edge has no keys and users: those are its home's.
       const is_edge = config.forward_to !== null
-      exit.code = await keepServing(config, (server) => {
+      const onListening = (server: Server) => {
         if (!is_edge) welcome(server, config)
-      })
+      }
+      exit.code = await keepServing(config, onListening, true)
     })
 }
 
@@ -74,9 +75,13 @@ function ephemeralConfig(config: Config, { dataDir, logLevel, port }: GivenOptio
   }
 }
 
-async function keepServing(config: Config, onListening: (server: Server) => void): Promise<number> {
+async function keepServing(
+  config: Config,
+  onListening: (server: Server) => void,
+  makes_first_things = false,
+): Promise<number> {
   const { serve, data_worker } = await loadServer(config)
-  return serve(config, openServerLog(config), onListening, { data_worker })
+  return serve(config, openServerLog(config), onListening, { data_worker, makes_first_things })
 }
 
 function openServerLog(config: Config): Log {
@@ -97,18 +102,10 @@ function openServerLog(config: Config): Log {
 }
 
 /** Prints where to open the interface: on the first start of a folder with the new keys. */
-function welcome({ url, control: { db } }: Server, config: Config): void {
-  const presets = {
-    api_token: config.bootstrap_api_token,
-    personal_api_key: config.bootstrap_personal_api_key,
-  }
-  const first = createFirstThings(db, presets, new Date())
+function welcome({ url, control: { db }, first }: Server, config: Config): void {
   const setup = setupText(db, url) ?? LATER_TEXT
-  console.log(
-    [`Tidemark serves on ${url}`, setup, ...(first === null ? [] : [firstText(url, first)])].join(
-      '\n\n',
-    ),
-  )
+  const keys = first === null ? [] : [firstText(url, first, config.bootstrap_personal_api_key)]
+  console.log([`Tidemark serves on ${url}`, setup, ...keys].join('\n\n'))
 }
 
 /** Prints the address of the first setup while no user has a password; otherwise nothing. */
@@ -128,10 +125,16 @@ function setupText(db: ControlDB, url: string): string | null {
   ${url}/setup#${code}`
 }
 
-function firstText(url: string, { api_token, personal_api_key }: FirstObjects): string {
+/** A preset personal key is its operator's secret already, and stays out of logs. */
+function firstText(url: string, first: FirstObjects, preset: string | null): string {
+  const { api_token, personal_api_key } = first
   const event = { api_key: api_token, event: 'first event', distinct_id: 'me' }
+  const personal =
+    preset === null
+      ? `${personal_api_key}   for the API, secret: shown only now`
+      : 'as TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY says   for the API, secret'
   return `  project API key   ${api_token}   for SDKs, public
-  personal API key  ${personal_api_key}   for the API, secret: shown only now
+  personal API key  ${personal}
 
   A first event:
 

@@ -83,6 +83,7 @@ export async function openEdge(
   return {
     url: http.url,
     control,
+    first: null,
     broken: broken.promise,
     async stop() {
       state.is_stopping = true

@@ -6,6 +6,7 @@ import { Refusal } from '../errors.ts'
 import { answerRefusal } from '../http/answers/refusals.ts'
 import { IDLE_TIMEOUT_S } from '../http/endpoint.ts'
 import type { Log } from '../logs.ts'
+import type { FirstObjects } from '../projects/bootstrap.ts'
 import type { Control } from '../storage/control/control-db.ts'
 
 /** Time for started requests during a stop; then their connections are closed. */
@@ -20,6 +21,8 @@ class PortInUse extends Error {
 export type Server = {
   readonly url: string
   readonly control: Control
+  /** The things that this start made on an empty folder. */
+  readonly first: FirstObjects | null
   /** Resolves when the server cannot continue. */
   readonly broken: Promise<void>
   /** Answers received requests, commits, closes and resolves. */

@@ -172,6 +172,35 @@ describe('tidemark up', () => {
     expect(await stop(third)).toBe(0)
     for (const one of [key, old, code, OWNER.password]) expect(readLog()).not.toContain(one)
   })
+
+  test('prints what to do next with preset keys and a preset owner too, but no preset secret', async () => {
+    const key = 'phx_preset_key_for_tests'
+    const owner = {
+      TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+      TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+    }
+    const served = await start('up', { TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: key, ...owner })
+    expect(await paste(served.out(), '/capture/')).toBe('{"status":1}')
+    expect(await countWith(served.url, key)).toContain('"results":[["first event",1]]')
+    expect(served.out()).toContain('as TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY says')
+    expect(served.out()).toContain('Open it and log in')
+    expect(served.out()).not.toContain(key)
+    expect(await stop(served)).toBe(0)
+
+    const again = await start('up', { TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: key, ...owner })
+    expect(again.out()).not.toContain('API key')
+    expect(await stop(again)).toBe(0)
+  })
+
+  test('prints the keys that it makes beside a preset owner', async () => {
+    const served = await start('up', {
+      TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+      TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+    })
+    const key = /phx_[0-9A-Za-z]+/.exec(served.out())?.[0] ?? ''
+    expect(await countWith(served.url, key)).toContain('"results":[]')
+    expect(await stop(served)).toBe(0)
+  })
 })
 
 describe('the README', () => {
