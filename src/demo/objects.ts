@@ -11,12 +11,12 @@ const PAYING = { key: 'plan', type: 'person', operator: 'exact', value: ['pro', 
 const FLAGS: readonly KeyedFlag[] = [
   {
     key: EDITOR_FLAG,
-    name: 'The new editor, for half of the people',
+    name: 'The new editor, for half of all users',
     filters: {
       groups: [{ properties: [], rollout_percentage: 100 }],
       multivariate: {
         variants: [
-          { key: 'control', name: 'The editor of old', rollout_percentage: 50 },
+          { key: 'control', name: 'The old editor', rollout_percentage: 50 },
           { key: 'test', name: 'The new editor', rollout_percentage: 50 },
         ],
       },
@@ -24,14 +24,14 @@ const FLAGS: readonly KeyedFlag[] = [
   },
   {
     key: 'export-to-pdf',
-    name: 'Export, for those who pay',
+    name: 'PDF export for paying customers',
     filters: { groups: [{ properties: [PAYING], rollout_percentage: 100 }] },
   },
-  { key: 'dark-mode', name: 'Dark mode, for a third', rollout_percentage: 33 },
+  { key: 'dark-mode', name: 'Dark mode for a third of all users', rollout_percentage: 33 },
 ]
 
 const COHORTS = [
-  { name: 'Paying people', properties: [PAYING] },
+  { name: 'Paying customers', properties: [PAYING] },
   {
     name: 'Busy writers',
     properties: [{ key: 'documents', type: 'person', operator: 'gt', value: 10 }],

@@ -103,7 +103,7 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await found.waitFor()
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('searchbox', { name: 'Search insights' }).fill('nothing of this name')
-    await page.getByText('No insight is found').waitFor()
+    await page.getByText('No insights found').waitFor()
     await page.getByRole('searchbox', { name: 'Search insights' }).fill('seven')
     expect(await found.innerText()).toMatch(/^Sevens\s+SQL · on a board\s/)
     await page.getByRole('button', { name: 'Actions of Sevens' }).click()
@@ -115,7 +115,7 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await renamed.waitFor()
     await page.getByRole('button', { name: 'Actions of Sevens and more' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
-    await page.getByText('The insight is deleted').waitFor()
+    await page.getByText('Insight deleted').waitFor()
     await renamed.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.reload()
@@ -168,7 +168,7 @@ describe.skipIf(!HAS_BROWSER)('saved insights', () => {
     await page.getByRole('article', { name: 'Nines' }).waitFor()
     await page.goBack()
     await choose('Delete')
-    await page.getByText('The insight is deleted').waitFor()
+    await page.getByText('Insight deleted').waitFor()
     await page.getByRole('heading', { level: 1, name: 'Boards' }).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('link', { name: /^Nines/ }).click()
@@ -232,7 +232,7 @@ test.skipIf(!HAS_BROWSER)(
     await page.locator('main:focus').waitFor()
     expect(posts.filter((path) => path === boardsPath())).toHaveLength(1)
     const menu = page.getByRole('button', { name: 'Actions of the board' })
-    for (const item of ['Rename', 'Share by a link']) {
+    for (const item of ['Rename', 'Share with a link']) {
       await menu.click()
       await page.getByRole('menuitem', { name: item }).click()
       await page.getByRole('dialog', { name: /Rename|Share/ }).waitFor()
@@ -241,7 +241,7 @@ test.skipIf(!HAS_BROWSER)(
     }
     await menu.click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
-    await page.getByText('The board is deleted').waitFor()
+    await page.getByText('Board deleted').waitFor()
     await page.locator('main:focus').waitFor()
     expect(visit.complaints).toEqual([])
   },
@@ -413,15 +413,15 @@ describe.skipIf(!HAS_BROWSER)('a range for all tiles', () => {
       asked.push((request.postDataJSON() as { query: { dateRange?: unknown } }).query.dateRange)
     })
     await open(page, id, '?from=-3d')
-    await page.getByText('Only you see it so').waitFor()
+    await page.getByText('Only you see this').waitFor()
     expect(asked).toContainEqual({ date_from: '-3d', date_to: null })
     await page.getByRole('button', { name: 'Save for all' }).click()
-    await page.getByText('Only you see it so').waitFor({ state: 'detached' })
+    await page.getByText('Only you see this').waitFor({ state: 'detached' })
     expect((await read(id)).filters).toMatchObject({ date_from: '-3d' })
     expect(new URL(page.url()).search).toBe('')
-    await page.getByRole('button', { name: 'Give each insight its own range' }).click()
+    await page.getByRole('button', { name: "Use the insights' own ranges" }).click()
     await page.getByRole('button', { name: 'Revert' }).click()
-    await page.getByText('Only you see it so').waitFor({ state: 'detached' })
+    await page.getByText('Only you see this').waitFor({ state: 'detached' })
   })
 
   longTest('goes with conditions, which narrow every insight', async () => {
@@ -506,7 +506,7 @@ describe.skipIf(!HAS_BROWSER)('a screen on the wall', () => {
     )
     await page.clock.runFor(5 * 60_000)
     await forced
-    await choose('Leave full screen')
+    await choose('Exit full screen')
     await expectSoon(isFull, false)
     expect(visit.complaints).toEqual([])
   })
@@ -549,7 +549,7 @@ describe.skipIf(!HAS_BROWSER)('a subscription', () => {
     expect(list.results).toEqual([
       expect.objectContaining({ frequency: 'weekly', target_value: 'https://hooks.example.com/x' }),
     ])
-    await page.getByRole('button', { name: 'End the posts to hooks.example.com' }).click()
+    await page.getByRole('button', { name: 'Stop posting to hooks.example.com' }).click()
     await page.getByText(/^Every week, next/).waitFor({ state: 'detached' })
   })
 })
@@ -561,8 +561,8 @@ describe.skipIf(!HAS_BROWSER)('the public link', () => {
     const { page } = visit
     await open(page, id)
     await page.getByRole('button', { name: 'Actions of the board' }).click()
-    await page.getByRole('menuitem', { name: 'Share by a link' }).click()
-    await page.getByText('Anybody with the link').click()
+    await page.getByRole('menuitem', { name: 'Share with a link' }).click()
+    await page.getByText('Anyone with the link').click()
     const link = await page.getByLabel('Link', { exact: true }).inputValue()
     await using stranger = await ui.visit({ is_out: true })
     await stranger.page.goto(link)
@@ -572,10 +572,10 @@ describe.skipIf(!HAS_BROWSER)('the public link', () => {
     )
     expect(await stranger.page.locator('article header button').count()).toBe(0)
     expect(stranger.complaints).toEqual([])
-    await page.getByText('Anybody with the link').click()
+    await page.getByText('Anyone with the link').click()
     await page.getByLabel('Link', { exact: true }).waitFor({ state: 'detached' })
     await stranger.page.reload()
-    await stranger.page.getByText('This link has ended').waitFor()
+    await stranger.page.getByText('This link is no longer valid').waitFor()
     expect(visit.complaints).toEqual([])
   })
 

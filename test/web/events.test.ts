@@ -92,12 +92,12 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     const json = { type: 'x', code: 'permission_denied', detail: 'No.', attr: null }
     await page.route('**/events/?limit=*', (route) => route.fulfill({ status: 403, json }))
     await page.goto(`/p/${ui.project}/events`)
-    await page.getByText('You may not see this. No.').waitFor()
+    await page.getByText('You do not have access to this. No.').waitFor()
     expect(await page.getByText('connecting').count()).toBe(0)
   })
 
   test.each([
-    ['blocked', 'new events do not come through'],
+    ['blocked', 'new events cannot be received'],
     ['refused', 'new events are refused'],
   ])('are not said to be connecting where their stream is %s', async (how, text) => {
     await using visit = await ui.visit()
@@ -231,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await open(page)
-    await page.getByText(/Is one missing/).click()
+    await page.getByText(/Missing an event/).click()
     const words = (warnings.results[0]?.type ?? '').replaceAll('_', ' ')
     await page
       .locator('details strong')

@@ -38,7 +38,7 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     name: 'Web',
     path: ({ project }) => `/p/${project}/web`,
     drawn: 'table th[scope=row]',
-    empty: 'No event has come in yet',
+    empty: 'No events yet',
   },
   {
     name: 'Explore',
@@ -91,7 +91,7 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     name: 'saved insights',
     path: ({ project }) => `/p/${project}/boards?show=insights`,
     drawn: 'main ul a',
-    empty: 'No insight is saved yet',
+    empty: 'No saved insights yet',
   },
   {
     name: 'a board',
@@ -102,7 +102,7 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     name: 'Alerts',
     path: ({ project }) => `/p/${project}/alerts`,
     drawn: 'main ul li',
-    empty: 'No alert yet',
+    empty: 'No alerts yet',
   },
   {
     name: 'Start',

@@ -270,7 +270,7 @@ describe.skipIf(!HAS_BROWSER)('values', () => {
     expect(new Set(tracks).size).toBe(1)
     // No condition of an event says in which bin it is.
     await bars.first().click()
-    await page.getByRole('list', { name: 'Who is behind the number' }).waitFor()
+    await page.getByRole('list', { name: 'Persons behind the number' }).waitFor()
     expect(await page.getByRole('button', { name: 'Show only these' }).count()).toBe(0)
     expect(visit.complaints).toEqual([])
   })
@@ -362,7 +362,7 @@ test.skipIf(!HAS_BROWSER)(
     await page.getByRole('row', { name: /Mean/ }).waitFor()
     const occurrence = page.getByRole('combobox', { name: 'Which occurrence begins' })
     expect(await occurrence.inputValue()).toBe('retention_recurring')
-    for (const role of ['Event that begins', 'Event of coming back']) {
+    for (const role of ['Start event', 'Return event']) {
       expect(await page.getByRole('button', { name: `${role}: Page view` }).count()).toBe(1)
     }
     // As many as the range has days.

@@ -473,7 +473,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.goto(`/p/${web.project}/explore`)
     for (const [refusal, text, interval] of [
       [500, 'A server error occurred.', 'day'],
-      [403, 'You may not see this. No.', 'week'],
+      [403, 'You do not have access to this. No.', 'week'],
       [400, 'No.', 'month'],
     ] as const) {
       status = refusal
@@ -503,7 +503,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       await page.getByRole('slider', { name: 'Trend' }).waitFor()
       await context.clearCookies()
       await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
-      const dialog = page.getByRole('dialog', { name: 'Log in to go on' })
+      const dialog = page.getByRole('dialog', { name: 'Log in to continue' })
       await dialog.waitFor()
       await dialog.locator('input[type=password]').fill(PASSWORD)
       await page.keyboard.press('Enter')
@@ -546,9 +546,9 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       properties,
     }
     await page.goto(addressOf(query))
-    await page.getByText('Nothing matches this query').waitFor()
+    await page.getByText('No data matches this query').waitFor()
     await page.goto(addressOf({ kind: 'StickinessQuery', series: [PAGEVIEW], properties }))
-    await page.getByText('Nothing matches this query').waitFor()
+    await page.getByText('No data matches this query').waitFor()
     for (const hash of ['#q=%7B', '#q=[]', '#q={"kind":"TrendsQuery","series":"x"}', '#q=null']) {
       await page.goto(`/p/${web.project}/explore${hash}`)
       await page.reload()

@@ -189,7 +189,7 @@ describe.skipIf(!HAS_BROWSER)('a board', () => {
       await act(first, 'Move later')
       await expectSoon(titles, [second, first, ...others])
       await act(second, 'Whole width')
-      await act(first, 'Take off the board')
+      await act(first, 'Remove from the board')
       await expectSoon(titles, [second, ...others])
       await page.getByRole('button', { name: 'Undo' }).click()
       await expectSoon(titles, [second, first, ...others])

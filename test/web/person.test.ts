@@ -121,7 +121,7 @@ describe.skipIf(!HAS_BROWSER)('the page of a person', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(`${await addressOf('vera')}?view=cohorts`)
-    await page.getByText('In no cohort').waitFor()
+    await page.getByText('Not in a cohort').waitFor()
     const made = (await post('cohorts/', { name: 'Guests', is_static: true })) as { id: number }
     await post('cohorts/', { name: 'Empty', is_static: true })
     const person_ids = await uuidsOf('vera')
@@ -192,7 +192,7 @@ describe.skipIf(!HAS_BROWSER)('what undoing a merge would change', () => {
     expect(await uuidsOf('before-1')).toEqual(await uuidsOf('mia'))
     await page.unroute('**/undo_merge/')
     await dialog.getByRole('button', { name: 'Undo the merge' }).click()
-    await page.getByText('The merge is undone').waitFor()
+    await page.getByText('Merge undone').waitFor()
     await page.getByText('No merge to undo').waitFor()
     expect(await uuidsOf('before-1')).not.toEqual(await uuidsOf('mia'))
   })
@@ -230,7 +230,7 @@ describe.skipIf(!HAS_BROWSER)('deleting a person', () => {
     await open()
     if (takes_events) await dialog.getByRole('checkbox').check()
     await dialog.getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('The person is deleted').waitFor()
+    await page.getByText('Person deleted').waitFor()
     expect(new URL(page.url()).pathname).toBe(`/p/${ui.project}/persons`)
     await page.getByRole('link', { name: id }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'vera@x.example' }).waitFor()

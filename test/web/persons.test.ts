@@ -111,7 +111,7 @@ describe.skipIf(!HAS_BROWSER)('groups', () => {
     await page.goto(`/p/${ui.project}/persons`)
     await page.getByText('company', { exact: true }).click()
     await page.getByRole('searchbox', { name: 'Search name or key' }).fill('nobody')
-    await page.getByText('No group is found').waitFor()
+    await page.getByText('No groups found').waitFor()
     await page.getByRole('searchbox', { name: 'Search name or key' }).fill('north')
     await page.getByRole('link', { name: 'Acme North' }).click()
     await page.getByRole('heading', { level: 1, name: 'Acme North' }).waitFor()
@@ -270,8 +270,8 @@ describe.skipIf(!HAS_BROWSER)('a group', () => {
     expect(await keys()).toEqual(['red'])
     await open()
     await dialog.getByRole('button', { name: 'Delete' }).press('Enter')
-    await page.getByText('The group is deleted').waitFor()
-    await page.getByText('No group is found').waitFor()
+    await page.getByText('Group deleted').waitFor()
+    await page.getByText('No groups found').waitFor()
     expect(new URL(page.url()).search).toBe('?groups=1')
     expect(await keys()).toEqual([])
     expect(visit.complaints).toEqual([])
@@ -310,7 +310,7 @@ describe.skipIf(!HAS_BROWSER)('a property', () => {
       'Set to "team" by the event came back',
       'Removed by the event left',
       'Set to "<b>pro</b>" by the event $set',
-      'Set, if there was none, to "free" by the event signed up',
+      'Set once, to "free" by the event signed up',
     ]
     expect((await texts()).map((text) => text.replace(/\s+/g, ' '))).toEqual(
       before.map((text) => expect.stringMatching(wordsOf(text))),
@@ -382,7 +382,7 @@ describe.skipIf(!HAS_BROWSER)('undoing a merge', () => {
     const merged = await persons()
     await page.getByRole('button', { name: 'Undo this merge' }).click()
     await dialog.getByRole('button', { name: 'Undo the merge' }).click()
-    await page.getByText('The merge is undone').waitFor()
+    await page.getByText('Merge undone').waitFor()
     expect(await persons()).toBe(merged + 1)
     expect(visit.complaints).toEqual([])
   })

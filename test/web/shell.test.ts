@@ -247,7 +247,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     await context.clearCookies()
     // Not a click: a request that was under way may have opened the dialog over the link.
     await page.getByRole('link', { name: 'Events' }).dispatchEvent('click')
-    const dialog = page.getByRole('dialog', { name: 'Log in to go on' })
+    const dialog = page.getByRole('dialog', { name: 'Log in to continue' })
     await dialog.waitFor()
     await dialog.locator('input[type=password]').fill(PASSWORD)
     await page.keyboard.press('Enter')

@@ -278,7 +278,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.keyboard.press('Enter')
     await page.locator('td').getByText('42').waitFor()
     await page.getByRole('button', { name: 'Save least as a variable' }).click()
-    await page.getByText('least is a variable of this project now').waitFor()
+    await page.getByText('least is now a variable of this project').waitFor()
     // Now it is a number, with its default.
     await page.getByRole('spinbutton', { name: 'least' }).fill('')
     await run(page)
@@ -335,7 +335,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await run(page)
     await page.getByRole('progressbar', { name: 'Progress of the query' }).waitFor()
     await page.getByRole('button', { name: 'Cancel' }).first().click()
-    await page.getByText('The server has stopped working on it.').waitFor()
+    await page.getByText('The server has stopped running it.').waitFor()
   })
 
   test('saves more rows than an answer has as CSV, JSON lines, Arrow and Parquet', async () => {

@@ -255,7 +255,7 @@ describe.skipIf(!HAS_BROWSER)('trouble of a page', () => {
     await form.getByLabel('Name').fill('Half typed')
     await context.clearCookies()
     await page.keyboard.press('Enter')
-    const login = page.getByRole('dialog', { name: 'Log in to go on' })
+    const login = page.getByRole('dialog', { name: 'Log in to continue' })
     await login.locator('input[type=password]').fill(PASSWORD)
     expect(await findBarriers(page)).toEqual([])
     await page.keyboard.press('Enter')
@@ -437,7 +437,7 @@ describe.skipIf(!HAS_BROWSER)('trouble of a page', () => {
       route.fulfill({ json: { results: [{}, null], next: null } }),
     )
     await page.goto(`/p/${ui.project}/persons`)
-    await page.getByText('This page could not draw what it found here.').waitFor()
+    await page.getByText('This page could not show its content.').waitFor()
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('link', { name: 'Events' }).click()
     await page.locator('tbody tr').first().waitFor()

@@ -56,7 +56,7 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
     const { page } = visit
     await open(page)
     await page.route(/\/api\/|\/_readiness/, (route) => route.abort())
-    await page.getByRole('switch', { name: 'Without test accounts' }).click()
+    await page.getByRole('switch', { name: 'Filter out test accounts' }).click()
     await page.getByText('The server does not answer.').waitFor()
     await settle(page)
     expect(await page.getByText('The server does not answer.').count()).toBe(1)
@@ -224,7 +224,7 @@ describe.skipIf(!HAS_BROWSER)('every number', () => {
     await page.getByRole('button', { name: /^Bounce rate/ }).click()
     await page.getByRole('slider', { name: 'Bounce rate over time' }).waitFor()
     await page.getByRole('button', { name: 'More: Bounce rate' }).click()
-    await page.getByRole('menuitem', { name: 'Who is behind it' }).click()
+    await page.getByRole('menuitem', { name: 'Show the persons' }).click()
     await dialog.getByText(/%$/).first().waitFor()
     await dialog.getByRole('listitem').first().waitFor()
     expect(visit.complaints).toEqual([])
@@ -279,7 +279,7 @@ describe.skipIf(!HAS_BROWSER)('nothing to show', () => {
     await page.getByRole('button', { name: 'Show test visits' }).click()
     await page.getByRole('button', { name: /^Visitors 1 / }).waitFor()
     expect(await page.getByText('No page views here.').count()).toBe(0)
-    expect(await page.getByRole('switch', { name: 'Without test accounts' }).isChecked()).toBe(
+    expect(await page.getByRole('switch', { name: 'Filter out test accounts' }).isChecked()).toBe(
       false,
     )
     expect(visit.complaints).toEqual([])

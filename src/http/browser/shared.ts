@@ -55,13 +55,14 @@ export function sharedBoardReader(app: AppContext) {
  */
 function getShared(app: AppContext, token: string) {
   const shared = findSharedDashboard(app.control, token)
-  if (shared === null) throw new Refusal('not_found', 'This link has ended, or never was one.')
+  if (shared === null)
+    throw new Refusal('not_found', 'This link is no longer valid, or never was.')
   const { dashboard, user_id } = shared
   const member = { id: `link of dashboard ${dashboard.id}`, user_id, scopes: SHARED_SCOPES }
   const { caller, project, level } = actForMember(app.control, member, dashboard.project_id)
   const rights = rightsAt(app.control, caller, { project, level })
   if (!hasRight(rights, { scope: 'dashboard:read', by: 'key_and_level' })) {
-    throw new Refusal('not_found', 'This link has ended, or never was one.')
+    throw new Refusal('not_found', 'This link is no longer valid, or never was.')
   }
   return { dashboard, caller, project, level }
 }

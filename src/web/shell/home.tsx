@@ -25,7 +25,7 @@ function leadOn(session: Session, to: string | null): VNode {
     return (
       <main style={{ padding: '20px 32px' }}>
         <PageHead title="No project" />
-        <EmptyNote title="You are a member of no project">
+        <EmptyNote title="You are not a member of a project">
           <p>Ask an administrator for an invite.</p>
           <Button onClick={() => void logOut()}>Log out</Button>
         </EmptyNote>

@@ -16,7 +16,7 @@ export function LoginAgain({ user, ended_at }: LoginAgainProps): VNode | null {
   const [closed_at, setClosed] = useState(0)
   if (closed_at >= ended_at) return null
   return (
-    <Dialog title="Log in to go on" onClose={() => setClosed(ended_at)}>
+    <Dialog title="Log in to continue" onClose={() => setClosed(ended_at)}>
       <p>Your session has ended. This page stays as you left it.</p>
       <LoginForm email={user.email ?? ''} />
     </Dialog>

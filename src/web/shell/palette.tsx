@@ -98,7 +98,7 @@ const COMMANDS: readonly PaletteEntry[] = [
   },
   {
     value: 'system',
-    text: 'Theme as the system',
+    text: 'System theme',
     icon: 'system',
     group: 'Commands',
     run: () => chooseTheme('system'),

@@ -11,8 +11,8 @@ export function ProjectGone({ name }: { readonly name: string }): VNode | null {
   return (
     <Dialog title="This project is gone" onClose={() => setClosed(true)}>
       <p>
-        <strong>{name}</strong> was deleted, or you may not see it any more. Close this message to
-        copy what is still on the page.
+        <strong>{name}</strong> was deleted, or you no longer have access to it. Close this message
+        to copy what is still on the page.
       </p>
       <ButtonLink look="main" href="~/">
         Go to another project

@@ -13,7 +13,7 @@ import { chooseTheme, readTheme, type Theme } from '../state/theme.ts'
 const THEME_ITEMS = [
   { theme: 'light', text: 'Light', icon: 'sun' },
   { theme: 'dark', text: 'Dark', icon: 'moon' },
-  { theme: 'system', text: 'As the system', icon: 'system' },
+  { theme: 'system', text: 'System', icon: 'system' },
 ] as const
 
 type UserMenuProps = {

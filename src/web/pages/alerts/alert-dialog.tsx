@@ -54,10 +54,10 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
           })
           const chosen = alert?.insight.id ?? insight_id ?? Number(trends[0]?.value)
           return trends.length === 0 ? (
-            <EmptyNote title="No trend is saved yet" icon="explore">
-              <p>An alert watches a line of a saved trend.</p>
+            <EmptyNote title="No saved trends yet" icon="explore">
+              <p>An alert watches one series of a saved trend.</p>
               <ButtonLink href="/explore" look="main">
-                Make one in Explore
+                Create one in Explore
               </ButtonLink>
             </EmptyNote>
           ) : (
@@ -127,7 +127,7 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
             placeholder="https://"
             value={input.webhook_url}
             onInput={(webhook_url) => change({ webhook_url })}
-            hint="Gets a message in JSON when the state changes; chats show its text."
+            hint="Receives a JSON message when the state changes; chat services show its text."
             error={fieldError(error, 'webhook_url')}
           />
         </>
@@ -150,7 +150,7 @@ function LineField({ query, line, onChange }: LineFieldProps): VNode {
   if (query === null || (data === undefined && !isPending)) {
     return (
       <TextField
-        label="Line of the trend, from 1"
+        label="Series of the trend, from 1"
         type="number"
         min={1}
         value={line}
@@ -197,13 +197,13 @@ function RuleFields({ input, change, error }: RuleFieldsProps): VNode {
       />
       {is_change && (
         <Toggle
-          label="In percent of the interval before"
+          label="As a percentage of the previous interval"
           is_on={input.is_share}
           onChange={(is_share) => change({ is_share })}
         />
       )}
       <Toggle
-        label="Include the current interval, which is not over yet"
+        label="Include the current, incomplete interval"
         is_on={input.is_ongoing}
         onChange={(is_ongoing) => change({ is_ongoing })}
       />

@@ -46,10 +46,10 @@ export function AlertsPage(): VNode {
         of={useAlerts()}
         isEmpty={({ results }) => results.length === 0}
         empty={
-          <EmptyNote title="No alert yet" icon="alert">
+          <EmptyNote title="No alerts yet" icon="alert">
             <p>
-              An alert watches a line of a saved trend, and tells a webhook when it is too high, too
-              low, or changes too much.
+              An alert watches one series of a saved trend and calls a webhook when it is too high,
+              too low, or changes too much.
             </p>
           </EmptyNote>
         }

@@ -64,9 +64,9 @@ export function AddInsight({ board, onClose }: BoardDialogProps): VNode {
 }
 
 const NoOther = (): VNode => (
-  <EmptyNote title="No other insight is saved" icon="explore">
+  <EmptyNote title="No other saved insights" icon="explore">
     <ButtonLink href="/explore" look="main">
-      Make an insight
+      Create an insight
     </ButtonLink>
   </EmptyNote>
 )

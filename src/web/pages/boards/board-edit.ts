@@ -40,7 +40,7 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
     navigate('/boards')
     if (!(await send({ deleted: true }))) return
     showToast({
-      text: 'The board is deleted',
+      text: 'Board deleted',
       action: { text: 'Undo', run: () => void send({ deleted: false }) },
     })
   }
@@ -68,7 +68,7 @@ export function useBoardEdit({ id, tiles }: Board): BoardEdit {
   const remove = async (tile: BoardTile): Promise<void> => {
     if (!(await send({ tiles: [{ id: tile.id, deleted: true }] }))) return
     const action = { text: 'Undo', run: () => void restore(tile) }
-    showToast({ text: 'The tile is gone', action })
+    showToast({ text: 'Tile removed', action })
   }
   return {
     change: send,

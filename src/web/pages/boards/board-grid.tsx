@@ -278,7 +278,7 @@ function tileActions(
     })),
     null,
     {
-      text: 'Take off the board',
+      text: 'Remove from the board',
       icon: 'trash',
       is_danger: true,
       onSelect: () => edit.remove(tile),

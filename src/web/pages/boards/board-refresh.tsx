@@ -11,7 +11,7 @@ import style from './boards.module.css'
 
 /** REFRESH_EVERY: the choices for a periodic refresh. A line adds one. */
 export const REFRESH_EVERY = [
-  { minutes: 0, text: 'Refresh by hand only' },
+  { minutes: 0, text: 'Refresh manually' },
   { minutes: 1, text: 'Refresh every minute' },
   { minutes: 5, text: 'Refresh every 5 minutes' },
   { minutes: 15, text: 'Refresh every 15 minutes' },

@@ -46,7 +46,7 @@ export function BoardView({ board_id }: { readonly board_id: number }): VNode {
     return (
       <>
         <PageHead title="Board" />
-        <EmptyNote title="There is no such board" icon="boards">
+        <EmptyNote title="Board not found" icon="boards">
           <p>It may have been deleted.</p>
           <ButtonLink href="/boards">All boards</ButtonLink>
         </EmptyNote>
@@ -113,7 +113,7 @@ function OpenBoard({ board, changed }: OpenBoardProps): VNode {
       <BoardConditions filters={filters} changed={changed} edit={rights.edit ? edit : null} />
       {tiles.length === 0 ? (
         <EmptyNote title="This board is empty" icon="boards">
-          <p>Add a saved insight, or make a new one in Explore and save it.</p>
+          <p>Add a saved insight, or create one in Explore and save it.</p>
           <ButtonLink href="/explore">Explore</ButtonLink>
         </EmptyNote>
       ) : (
@@ -184,7 +184,7 @@ function boardActions(
       onSelect: () => setDialog({ kind: 'text', tile: null }),
     },
     rights.share && {
-      text: 'Share by a link',
+      text: 'Share with a link',
       icon: 'link',
       onSelect: () => setDialog({ kind: 'share' }),
     },
@@ -198,7 +198,7 @@ function boardActions(
       text: board.pinned ? 'Unpin' : 'Pin',
       onSelect: () => void edit.change({ pinned: !board.pinned }),
     },
-    { text: screen.is_full ? 'Leave full screen' : 'Full screen', onSelect: screen.toggle },
+    { text: screen.is_full ? 'Exit full screen' : 'Full screen', onSelect: screen.toggle },
     null,
     ...every_items,
     rights.edit && null,
@@ -225,7 +225,7 @@ function BoardRange({ filters }: { readonly filters: BoardFilters }): VNode {
       />
       <IconButton
         icon="close"
-        label="Give each insight its own range"
+        label="Use the insights' own ranges"
         onClick={() => change({ from: OWN_RANGE, to: null })}
       />
     </>
@@ -256,7 +256,7 @@ function BoardConditions({ filters, changed, edit }: BoardConditionsProps): VNod
       />
       {Object.keys(changed).length > 0 && (
         <span class={style.changed}>
-          Only you see it so
+          Only you see this
           {edit !== null && <Button onClick={() => void save()}>Save for all</Button>}
           <Button look="quiet" onClick={revert}>
             Revert

@@ -86,7 +86,7 @@ export async function deleteInsight(
   }
   if (!(await send(true))) return
   showToast({
-    text: 'The insight is deleted',
+    text: 'Insight deleted',
     action: { text: 'Undo', run: () => void send(false) },
   })
 }

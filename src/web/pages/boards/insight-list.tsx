@@ -28,11 +28,11 @@ export function InsightList({ search }: { readonly search: string }): VNode {
         isEmpty={() => insights.length === 0}
         empty={
           search === '' ? (
-            <EmptyNote title="No insight is saved yet" icon="explore">
-              <p>Make one in Explore or SQL, and save it.</p>
+            <EmptyNote title="No saved insights yet" icon="explore">
+              <p>Create one in Explore or SQL and save it.</p>
             </EmptyNote>
           ) : (
-            <EmptyNote title="No insight is found" icon="search" />
+            <EmptyNote title="No insights found" icon="search" />
           )
         }
       >

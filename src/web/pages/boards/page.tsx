@@ -96,7 +96,7 @@ function BoardList(): VNode {
         of={list}
         isEmpty={() => boards.length === 0}
         empty={
-          <EmptyNote title="No board yet" icon="boards">
+          <EmptyNote title="No boards yet" icon="boards">
             <p>A board shows insights side by side, for a team or a screen on the wall.</p>
           </EmptyNote>
         }

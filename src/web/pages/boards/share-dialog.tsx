@@ -17,7 +17,7 @@ type ShareDialogProps = { readonly board: Board; readonly onClose: () => void }
 /** Shows whether the board has a link, and the link. */
 export function ShareDialog({ board, onClose }: ShareDialogProps): VNode {
   return (
-    <Dialog title="Share by a link" onClose={onClose}>
+    <Dialog title="Share with a link" onClose={onClose}>
       <Loaded of={useBoardLink(board.id)}>
         {(link) => <LinkSettings board={board} link={link} />}
       </Loaded>
@@ -43,11 +43,11 @@ function LinkSettings({ board, link }: LinkSettingsProps): VNode {
   return (
     <div class={style.form}>
       <p>
-        Whoever has the link sees this board and nothing else, without logging in, and changes
-        nothing. It shows what you may see yourself.
+        The link shows this board and nothing else, without a login, to read only. It shows what you
+        can see yourself.
       </p>
       <Toggle
-        label="Anybody with the link may read this board"
+        label="Anyone with the link can view this board"
         is_on={link.enabled}
         onChange={(enabled) => void send('PATCH', path, { enabled })}
       />
@@ -61,7 +61,7 @@ function LinkSettings({ board, link }: LinkSettingsProps): VNode {
             <Button look="quiet" onClick={() => void send('POST', `${path}refresh/`, {})}>
               Replace the link
             </Button>{' '}
-            The one before it ends at once.
+            The old link stops working at once.
           </p>
         </>
       )}

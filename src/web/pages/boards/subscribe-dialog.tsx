@@ -27,7 +27,7 @@ export function SubscribeDialog({ board, onClose }: SubscribeDialogProps): VNode
     <Dialog title="Post to a webhook" onClose={onClose}>
       <div class={style.form}>
         <p>
-          The webhook gets the figures of this board as JSON, as you see them, and a picture where
+          The webhook receives the numbers of this board as JSON, as you see them, and a picture if
           the server can draw one.
         </p>
         <Loaded of={useSubscriptions(board.id)}>
@@ -76,7 +76,7 @@ function SubscriptionItem({ subscription }: SubscriptionItemProps): VNode {
       </span>
       <IconButton
         icon="trash"
-        label={`End the posts to ${new URL(target_value).host}`}
+        label={`Stop posting to ${new URL(target_value).host}`}
         onClick={() => void end()}
       />
     </li>
@@ -125,7 +125,7 @@ function NewSubscription({ board }: { readonly board: Board }): VNode {
           <TextField
             label="First time"
             type="datetime-local"
-            hint="Now, unless you choose a time; later ones are at the same time of day."
+            hint="Leave it empty to start now. Later posts are sent at the same time of day."
             value={first}
             onInput={setFirst}
             error={fieldError(error, 'start_date')}

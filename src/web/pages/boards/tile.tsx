@@ -82,7 +82,7 @@ export function TileAnswer({ query, answer, timezone, layout }: TileAnswerProps)
     return view === 'table' ? <TileRows {...rows} /> : <ResultChart {...rows} view={view} />
   }
   const { View, isEmpty } = KIND_VIEWS[explored.kind]
-  if (isEmpty(results)) return <EmptyNote title="Nothing in this range" />
+  if (isEmpty(results)) return <EmptyNote title="No data in this range" />
   return (
     <ChartHeight.Provider value={height}>
       <View
@@ -112,7 +112,7 @@ const cellValue = (cell: unknown): string | number | null =>
 export function NoChart(): VNode {
   return (
     <EmptyNote title="No chart for this kind of query">
-      <p>It can be asked by the API.</p>
+      <p>The API answers it.</p>
     </EmptyNote>
   )
 }

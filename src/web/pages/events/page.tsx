@@ -107,7 +107,7 @@ function LiveState({
 }: {
   readonly live: LiveEventList
 }): VNode {
-  const came = total === 0 ? 'waiting for events' : `${formatNumber(total)} came in`
+  const came = total === 0 ? 'waiting for events' : `${formatNumber(total)} received`
   const left = missed === 0 ? '' : `, about ${formatNumber(missed)} too fast to be listed`
   const text = connection === 'connected' ? `${came}${left}` : UNCONNECTED[connection]
   return <span class={style.state}>{text}</span>
@@ -115,7 +115,7 @@ function LiveState({
 
 const UNCONNECTED = {
   connecting: 'connecting …',
-  blocked: 'new events do not come through: an extension or a proxy may block them',
+  blocked: 'new events cannot be received: a browser extension or a proxy may be blocking them',
   refused: 'new events are refused',
 } as const
 
@@ -149,7 +149,7 @@ function NoEvents({ is_filtered }: { readonly is_filtered: boolean }): VNode {
   if (!is_filtered) {
     return (
       <EmptyNote title="No events yet" icon="events">
-        <p>Events show up here a moment after your site or app has sent them.</p>
+        <p>Events appear here a moment after your site or app sends them.</p>
         <ButtonLink href="/start" look="main">
           Get started
         </ButtonLink>
@@ -158,7 +158,7 @@ function NoEvents({ is_filtered }: { readonly is_filtered: boolean }): VNode {
   }
   return (
     <EmptyNote title="No event matches" icon="filter">
-      <p>Take a filter away, or wait: new events that match appear here.</p>
+      <p>Remove a filter, or wait: new events that match appear here.</p>
     </EmptyNote>
   )
 }

@@ -13,7 +13,7 @@ export function Warnings(): VNode | null {
   return (
     <details class={style.warnings}>
       <summary>
-        <Icon name="alert" size={16} /> Is one missing? {formatNumber(data.count)}{' '}
+        <Icon name="alert" size={16} /> Missing an event? {formatNumber(data.count)}{' '}
         {data.count === 1 ? 'warning' : 'warnings'}, the last{' '}
         {formatAgo(data.results[0]?.timestamp ?? '')}
       </summary>

@@ -59,7 +59,7 @@ export function Examples({ onPick }: { readonly onPick: (query: ExploreQuery) =>
     <section class={style.examples}>
       <header>
         <h2>What do you want to know?</h2>
-        <p>Begin with an example; everything in it can be changed.</p>
+        <p>Start with an example; everything in it can be changed.</p>
       </header>
       <ul>
         {EXAMPLES.map((example) => (

@@ -38,7 +38,7 @@ export function InsightPage(): VNode {
   const lost = (
     <>
       <PageHead title="Insight" />
-      <EmptyNote title="There is no such insight" icon="explore">
+      <EmptyNote title="Insight not found" icon="explore">
         <p>It may have been deleted.</p>
         <ButtonLink href="/boards?show=insights">All insights</ButtonLink>
       </EmptyNote>
@@ -132,7 +132,7 @@ function Foreign({ query }: { readonly query: unknown }): VNode {
   return (
     <EmptyNote title="Explore cannot edit this insight" icon="explore">
       {node === null ? (
-        <p>It is a kind of query that has no editor here yet.</p>
+        <p>This kind of query has no editor here yet.</p>
       ) : (
         <ButtonLink href={`/sql#q=${encodeURIComponent(JSON.stringify(node))}`} icon="sql">
           Open in SQL

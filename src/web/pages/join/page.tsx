@@ -59,10 +59,10 @@ function JoinAsNewcomer({ token, offer }: JoinProps): VNode {
   return (
     <OuterFrame
       title={`Join ${offer.organization.name}`}
-      lead="You are invited to see its analytics."
+      lead="You are invited to its analytics."
       foot={
         <p>
-          You have an account here? <a href={`${BASE_PATH}/login?next=${next}`}>Log in first</a>
+          Already have an account? <a href={`${BASE_PATH}/login?next=${next}`}>Log in first</a>
         </p>
       }
     >
@@ -126,8 +126,8 @@ function JoinAsUser({ token, offer, email }: JoinProps & { readonly email: strin
 function InviteIsOver(): VNode {
   return (
     <OuterFrame
-      title="This invite is not valid any more"
-      lead="It works once, for three days. Ask whoever invited you for a new one."
+      title="This invite is no longer valid"
+      lead="It works once, for three days. Ask the person who invited you for a new one."
     >
       <ButtonLink href="/">Go to Tidemark</ButtonLink>
     </OuterFrame>

@@ -29,7 +29,7 @@ function Forgotten(): VNode {
   return (
     <details>
       <summary>Forgotten your password?</summary>
-      <p>Whoever runs this server makes a link that sets a new one:</p>
+      <p>An administrator of this server can create a link that sets a new one:</p>
       <CommandLine command="tidemark user link you@example.com" />
     </details>
   )

@@ -46,7 +46,7 @@ export function GroupView({ group_type_index, group_key }: GroupViewProps): VNod
     return (
       <>
         <PageHead title="Group" />
-        <EmptyNote title="There is no such group" icon="persons">
+        <EmptyNote title="Group not found" icon="persons">
           <p>
             A group has a page when your site or server has called{' '}
             <code>posthog.group(type, key, properties)</code>.
@@ -160,13 +160,13 @@ function Delete({ group, onClose }: DeleteGroupProps): VNode {
   const remove = async (): Promise<void> => {
     await deleteGroup(id, group)
     navigate(`/persons?groups=${group_type_index}`)
-    showToast({ text: 'The group is deleted' })
+    showToast({ text: 'Group deleted' })
   }
   return (
     <ConfirmDialog title="Delete this group" action="Delete" onConfirm={remove} onClose={onClose}>
       <p>
-        The properties of <strong>{nameOfGroup(group_key, group_properties)}</strong> are gone for
-        good. Events keep its key <code>{group_key}</code>.
+        The properties of <strong>{nameOfGroup(group_key, group_properties)}</strong> are deleted
+        permanently. Events keep its key <code>{group_key}</code>.
       </p>
       <p>
         When your site or server calls <code>posthog.group()</code> with this key again, there is a
@@ -250,7 +250,7 @@ type TypedFlagsProps = {
 
 function TypedFlags({ group_type_index, type, group_key }: TypedFlagsProps): VNode {
   const answer = useGroupFlags(group_type_index, type, group_key)
-  return <FlagList of={answer} empty={`No flag is decided by ${type}`} />
+  return <FlagList of={answer} empty={`No flags are evaluated by ${type}`} />
 }
 
 const PARTS = { events: Events, persons: Persons, groups: Groups, flags: Flags } as const

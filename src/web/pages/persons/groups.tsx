@@ -25,7 +25,7 @@ export function GroupTable({ group_type_index, search, filters }: GroupTableProp
         of={list}
         skeleton={<SkeletonBlock height={480} />}
         isEmpty={() => groups.length === 0}
-        empty={<EmptyNote title="No group is found" icon="search" />}
+        empty={<EmptyNote title="No groups found" icon="search" />}
       >
         {() => (
           <Table

@@ -127,7 +127,7 @@ function PersonTable({ search, filters }: PersonTableProps): VNode {
 }
 
 function NoPersons({ is_searched }: { readonly is_searched: boolean }): VNode {
-  if (is_searched) return <EmptyNote title="Nobody is found" icon="search" />
+  if (is_searched) return <EmptyNote title="No persons found" icon="search" />
   return (
     <EmptyNote title="No persons yet" icon="persons">
       <p>

@@ -37,7 +37,7 @@ export function PersonView({ uuid }: { readonly uuid: string }): VNode {
     return (
       <>
         <PageHead title="Person" />
-        <EmptyNote title="There is no such person" icon="persons">
+        <EmptyNote title="Person not found" icon="persons">
           <p>The person may have been deleted, or merged into another one.</p>
           <ButtonLink href="/persons">All persons</ButtonLink>
         </EmptyNote>
@@ -141,7 +141,7 @@ function Cohorts({ person }: PersonProps): VNode {
     <Loaded
       of={usePersonCohorts(person.uuid)}
       isEmpty={({ results }) => results.length === 0}
-      empty={<EmptyNote title="In no cohort" icon="persons" />}
+      empty={<EmptyNote title="Not in a cohort" icon="persons" />}
     >
       {({ results }) => (
         <ul class={style.list}>
@@ -205,12 +205,12 @@ function Delete({ person, onClose }: DeleteProps): VNode {
   const remove = async (): Promise<void> => {
     await changePerson(id, 'DELETE', [`${person.uuid}/?delete_events=${String(has_events)}`])
     navigate('/persons')
-    showToast({ text: 'The person is deleted' })
+    showToast({ text: 'Person deleted' })
   }
   return (
     <ConfirmDialog title="Delete this person" action="Delete" onConfirm={remove} onClose={onClose}>
       <p>
-        Properties and ids of <strong>{person.name}</strong> are gone for good.
+        Properties and ids of <strong>{person.name}</strong> are deleted permanently.
       </p>
       <label class={style.check}>
         <input

@@ -53,7 +53,7 @@ const NO_CHANGES = {
   group: 'No event names this property.',
 } as const
 
-const WORDS = { set: 'Set to', set_once: 'Set, if there was none, to', unset: 'Removed' } as const
+const WORDS = { set: 'Set to', set_once: 'Set once, to', unset: 'Removed' } as const
 
 function changeText({ how, value, event, author }: PropertyChange): string {
   const by = author ?? `the event ${eventTitle(event)}`

@@ -28,7 +28,7 @@ export function UndoMerge({ person, merge, onClose }: UndoMergeProps): VNode {
   const preview = useUndoPreview(person.uuid, merge.id)
   const undo = async (): Promise<void> => {
     await changePerson(id, 'POST', [`${person.uuid}/undo_merge/`, { merge_id: merge.id }])
-    showToast({ text: 'The merge is undone' })
+    showToast({ text: 'Merge undone' })
   }
   return (
     <ConfirmDialog
@@ -38,7 +38,7 @@ export function UndoMerge({ person, merge, onClose }: UndoMergeProps): VNode {
       onClose={onClose}
     >
       <p>
-        The merge of {formatMoment(merge.merged_at, timezone)} is taken back: one person becomes two
+        The merge of {formatMoment(merge.merged_at, timezone)} is undone: one person becomes two
         again, each with its events, those since the merge too.
       </p>
       <Loaded of={preview} skeleton={<SkeletonBlock height={180} />}>

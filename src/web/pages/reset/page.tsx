@@ -52,8 +52,8 @@ export function ResetPage(): VNode {
 function LinkIsOver(): VNode {
   return (
     <OuterFrame
-      title="This link is not valid any more"
-      lead="It works once, within an hour. Whoever runs this server makes a new one:"
+      title="This link is no longer valid"
+      lead="It works once, within an hour. An administrator of this server can create a new one:"
     >
       <CommandLine command="tidemark user link you@example.com" />
     </OuterFrame>

@@ -76,7 +76,7 @@ function MemberCard({ organization }: OrganizationProps): VNode {
           }}
           onClose={() => setLeaving(null)}
         >
-          <p>They see nothing of {organization.name} any more. What they made stays.</p>
+          <p>They lose access to {organization.name}. What they created stays.</p>
         </ConfirmDialog>
       )}
     </section>
@@ -194,7 +194,7 @@ function InviteRow({
   invite,
   organization,
 }: OrganizationProps & { readonly invite: OpenInvite }): VNode {
-  const who = invite.target_email ?? 'Whoever has the link'
+  const who = invite.target_email ?? 'Anyone with the link'
   const remove = async (): Promise<void> => {
     try {
       await deleteInvite(organization.id, invite.id)
@@ -210,8 +210,8 @@ function InviteRow({
           {levelName(invite.level)}, ends {formatAgo(invite.expires_at)}
         </span>
       </div>
-      <Button look="quiet" onClick={() => void remove()} aria-label={`Take back: ${who}`}>
-        Take back
+      <Button look="quiet" onClick={() => void remove()} aria-label={`Revoke: ${who}`}>
+        Revoke
       </Button>
     </li>
   )

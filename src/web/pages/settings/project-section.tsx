@@ -28,7 +28,7 @@ export function ProjectSection(): VNode {
       <ProjectForm key={id} />
       <section class={style.card} aria-labelledby="token">
         <h2 id="token">Sending events</h2>
-        <p class={style.hint}>SDKs send with this token. It is public, and reads nothing.</p>
+        <p class={style.hint}>SDKs send with this token. It is public and cannot read anything.</p>
         <p class={style.secret}>
           <code>{api_token}</code>
           <CopyButton text={api_token} label="Copy token" />
@@ -66,7 +66,7 @@ function ProjectForm(): VNode {
             />
             <SelectField
               label="Time zone"
-              hint="Days and weeks of charts begin by it."
+              hint="Days and weeks in charts begin by it."
               value={timezone}
               options={zones.map((zone) => ({ value: zone, text: zone.replaceAll('_', ' ') }))}
               onChange={setTimezone}
@@ -126,7 +126,8 @@ function NewProjectForm(): VNode | null {
     <section class={style.card} aria-labelledby="new-project">
       <h2 id="new-project">New project</h2>
       <p class={style.hint}>
-        Its events, persons and flags are apart from those here. The menu at the top switches.
+        Its events, persons and flags are separate from those here. The menu at the top switches
+        projects.
       </p>
       <Form is_minor action="Create project" fields={['name']} onSubmit={create}>
         {(error) => (

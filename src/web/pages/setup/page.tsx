@@ -30,7 +30,10 @@ export function SetupPage(): VNode {
 
 function AlreadySetUp(): VNode {
   return (
-    <OuterFrame title="This server is set up already" lead="Somebody has set the first password.">
+    <OuterFrame
+      title="This server is set up already"
+      lead="The first password has been set already."
+    >
       <ButtonLink href="/login" look="main">
         Log in
       </ButtonLink>
@@ -158,8 +161,7 @@ function browserZone(): string | null {
   return Intl.DateTimeFormat().resolvedOptions().timeZone || null
 }
 
-const WRONG_CODE =
-  'This code is not valid, or not any more. The last one that the server printed counts.'
+const WRONG_CODE = 'This code is not valid, or no longer. Use the last one that the server printed.'
 
 const emailError = (message: string | null): string | null =>
-  message && (message.startsWith('Not a valid') ? 'This is no email address.' : message)
+  message && (message.startsWith('Not a valid') ? 'This is not an email address.' : message)

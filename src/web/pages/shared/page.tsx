@@ -55,8 +55,8 @@ export function SharedPage(): VNode {
   return (
     <main class={style.shared}>
       {board.error?.status === 404 ? (
-        <EmptyNote title="This link has ended" icon="link">
-          <p>Ask whoever gave it to you for another one.</p>
+        <EmptyNote title="This link is no longer valid" icon="link">
+          <p>Ask the person who gave it to you for a new one.</p>
         </EmptyNote>
       ) : (
         <Loaded of={board}>{(shared) => <SharedBoard shared={shared} />}</Loaded>

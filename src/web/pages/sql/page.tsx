@@ -213,7 +213,7 @@ function TakeAway({ node }: { readonly node: HogQLNode }): VNode {
 function Examples({ onPick }: { readonly onPick: (text: string) => void }): VNode {
   return (
     <section class={style.examples} aria-label="Examples">
-      <h2>Begin with an example</h2>
+      <h2>Start with an example</h2>
       <ul>
         {EXAMPLES.map(({ title, text }) => (
           <li key={title}>

@@ -73,8 +73,8 @@ function DemoOffer({ has_events, failure }: DemoOfferProps): VNode {
       <p class={style.hint}>
         Three months of a small product: visitors, sign-ups, companies, flags, sessions.{' '}
         {has_events
-          ? 'It goes into a project of its own, beside your events.'
-          : 'It goes into this project: real events that come later stand beside it.'}
+          ? 'It goes into its own project, separate from your events.'
+          : 'It goes into this project: real events that arrive later mix with it.'}
       </p>
       {failure !== null && <ErrorNote message={failure} />}
       {error !== null && <ErrorNote message={errorText(error)} />}

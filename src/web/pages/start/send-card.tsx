@@ -12,7 +12,7 @@ const WAYS = [
   {
     value: 'web',
     text: 'Web',
-    hint: 'Put this into the head of every page. Visits, clicks and page leaves come by themselves.',
+    hint: 'Put this into the head of every page. Page views, clicks and page leaves are captured automatically.',
     code: (url: string, token: string) => `<script src="${url}/static/array.js"></script>
 <script>
   posthog.init('${token}', {
@@ -92,8 +92,8 @@ export function SendCard({ has_events }: { readonly has_events: boolean }): VNod
         </div>
       </dl>
       <p class={style.hint}>
-        The token is public: with it one can send, and read nothing. PostHog's SDKs work as they
-        are, with this address as their host.
+        The token is public: it can send events and read nothing. PostHog's SDKs work as they are,
+        with this address as their host.
       </p>
     </section>
   )

@@ -91,7 +91,7 @@ export function BreakdownCard({ card, settings, ...picks }: BreakdownCardProps):
         of={answer}
         skeleton={<SkeletonBlock height={ROW_PX * (ROWS_AT_FIRST + 1)} />}
         isEmpty={({ results }) => results.length === 0}
-        empty={<EmptyNote title="Nothing in this range" />}
+        empty={<EmptyNote title="No data in this range" />}
       >
         {(found) => (
           <div ref={picture}>

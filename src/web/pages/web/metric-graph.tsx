@@ -61,7 +61,7 @@ export function MetricGraph({ metric, settings, total, onPick }: MetricGraphProp
           has_button
           items={[
             {
-              text: 'Who is behind it',
+              text: 'Show the persons',
               icon: 'persons',
               is_disabled: total === null,
               onSelect: () => pickTotal(total ?? 0),

@@ -62,7 +62,7 @@ function Dashboard(): VNode {
       <div class={style.filters}>
         <PropertyFilters filters={filters} onChange={setFilters} event_names={EVENTS} has_key />
         <Toggle
-          label="Without test accounts"
+          label="Filter out test accounts"
           is_on={settings.hides_tests}
           onChange={(is_on) => setTests(is_on ? 'out' : 'in')}
         />
@@ -132,8 +132,8 @@ function NoVisits({ settings: { hides_tests }, onShowTests }: NoVisitsProps): VN
       <p>
         <b>No page views here.</b>{' '}
         {hides_tests
-          ? 'Visits of localhost and of your team count as tests and are left out.'
-          : 'Take a longer range or fewer filters.'}
+          ? 'Visits from localhost and from your team count as tests and are left out.'
+          : 'Try a longer range or fewer filters.'}
       </p>
       {hides_tests && <Button onClick={onShowTests}>Show test visits</Button>}
       <ButtonLink href="/events">All events</ButtonLink>
@@ -147,10 +147,10 @@ function NothingYet(): VNode {
     <>
       <PageHead title="Web" />
       <div class={style.main}>
-        <EmptyNote title="No event has come in yet" icon="start">
+        <EmptyNote title="No events yet" icon="start">
           <p>
-            Put the snippet on your site, or fill the project with demo data: figures, graph and map
-            appear here by themselves.
+            Put the snippet on your site, or fill the project with demo data: numbers, graph and map
+            then appear here.
           </p>
           <ButtonLink href="/start" look="main">
             Get started

@@ -45,7 +45,7 @@ export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
         {text}
       </pre>
       {checked.data?.isValid === false && (
-        <p class={style.remark}>SQL does not take it as it is: {reason}</p>
+        <p class={style.remark}>The SQL page cannot run it as it is: {reason}</p>
       )}
     </Dialog>
   )

@@ -38,7 +38,7 @@ export function WhoDialog({ clicked, onFilter, onClose }: WhoDialogProps): VNode
         )}
       </div>
       {source === undefined ? (
-        <p class={style.remark}>A formula counts no persons.</p>
+        <p class={style.remark}>A formula does not count persons.</p>
       ) : (
         <Actors source={source} />
       )}
@@ -74,14 +74,14 @@ function Actors({ source }: { readonly source: NonNullable<ClickedNumber['source
   )
   if (actors.length === 0) {
     return (
-      <EmptyNote title="Nobody" icon="persons">
+      <EmptyNote title="No persons" icon="persons">
         <p>These events have no person, or the persons were deleted.</p>
       </EmptyNote>
     )
   }
   return (
     <>
-      <ul class={style.list} aria-label="Who is behind the number">
+      <ul class={style.list} aria-label="Persons behind the number">
         {actors.map((actor) => (
           <li key={actor.id}>
             <Actor actor={actor} />

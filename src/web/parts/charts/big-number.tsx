@@ -33,7 +33,7 @@ export function BigNumber({ name, value, before, onPick }: BigNumberProps): VNod
               {change < 0 ? '▼' : '▲'} {formatPercent(Math.abs(change))}
             </b>
           )}{' '}
-          {formatNumber(before)} in the period before
+          {formatNumber(before)} in the previous period
         </p>
       )}
     </div>

@@ -60,7 +60,7 @@ export function FunnelChart({ label, steps, groups, onPick }: FunnelChartProps):
             </p>
             {index > 0 && (
               <p class={style.detail}>
-                {formatPercent(ratio(total(index), total(index - 1)))} of the step before
+                {formatPercent(ratio(total(index), total(index - 1)))} of the previous step
                 {step.median_s !== null && <>, median {formatDuration(step.median_s)}</>}
               </p>
             )}

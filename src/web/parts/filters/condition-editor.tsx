@@ -87,7 +87,7 @@ export function ConditionEditor({
 
 const MEMBERSHIP = [
   { value: 'in', text: 'In the cohort' },
-  { value: 'not_in', text: 'Not in it' },
+  { value: 'not_in', text: 'Not in the cohort' },
 ] as const
 
 type ComparisonProps = {

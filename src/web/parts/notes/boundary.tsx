@@ -25,7 +25,7 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
     return (
       <>
         <PageHead title="Something went wrong" />
-        <ErrorNote message="This page could not draw what it found here." onRetry={retry} />
+        <ErrorNote message="This page could not show its content." onRetry={retry} />
       </>
     )
   }

@@ -47,7 +47,7 @@ export function errorText(error: unknown): string {
   if (isUnreachable(error))
     return 'The server does not answer. Is it running, and is the network up?'
   if (error.code === 'not_authenticated') return 'Your session has ended. Log in to continue.'
-  if (error.status === 403) return `You may not see this. ${error.message}`
+  if (error.status === 403) return `You do not have access to this. ${error.message}`
   return error.message
 }
 

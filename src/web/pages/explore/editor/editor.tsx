@@ -31,7 +31,7 @@ export function Editor({ query, onChange }: EditorProps): VNode {
             onChange={(filters) => onChange({ ...query, properties: filters })}
           />
           <Toggle
-            label="Without test accounts"
+            label="Filter out test accounts"
             is_on={filterTestAccounts}
             onChange={(is_on) => onChange({ ...query, filterTestAccounts: is_on })}
           />

@@ -21,7 +21,7 @@ const FUNNEL_VIEWS = [
 
 const ORDERS = [
   { value: 'ordered', text: 'in this order' },
-  { value: 'strict', text: 'with nothing between' },
+  { value: 'strict', text: 'in this order, with no event in between' },
   { value: 'unordered', text: 'in any order' },
 ] as const
 
@@ -82,7 +82,7 @@ export function RetentionSettings({ query, onChange }: EditorProps): VNode {
       <div class={style.line}>
         <span class={style.word}>Persons who did</span>
         <SeriesEventPicker
-          label="Event that begins"
+          label="Start event"
           node={nodeOf(filter['targetEntity'])}
           onChange={(node) => set({ targetEntity: entityOf(node) })}
         />
@@ -96,7 +96,7 @@ export function RetentionSettings({ query, onChange }: EditorProps): VNode {
       <div class={style.line}>
         <span class={style.word}>and came back to do</span>
         <SeriesEventPicker
-          label="Event of coming back"
+          label="Return event"
           node={nodeOf(filter['returningEntity'])}
           onChange={(node) => set({ returningEntity: entityOf(node) })}
         />
@@ -171,7 +171,7 @@ export function PathSettings({ query, onChange }: EditorProps): VNode {
         <TextSetting filter={filter} name="endPoint" label="End at" other="startPoint" set={set} />
         <span class={style.word}>up to</span>
         <NumberField
-          label="Steps of a path"
+          label="Steps per path"
           value={Number(filter['stepLimit'] ?? 5)}
           min={2}
           max={20}

@@ -117,7 +117,7 @@ function AnswerCard({ query, onPick, onNote }: AnswerCardProps): VNode {
       {progress !== null && <Progress progress={progress} onCancel={cancel} />}
       {isCancelled(answer.error) && !answer.isFetching ? (
         <EmptyNote title="Cancelled" icon="close">
-          <p>The server has stopped working on it.</p>
+          <p>The server has stopped running it.</p>
           <Button onClick={() => void answer.refetch()}>Ask again</Button>
         </EmptyNote>
       ) : (
@@ -168,8 +168,8 @@ function Answer({ query, answer, is_table, ...rest }: AnswerProps): VNode {
   const { results } = answer
   if (isEmpty(results)) {
     return (
-      <EmptyNote title="Nothing matches this query" icon="explore">
-        <p>Take a longer range, another event, or fewer filters.</p>
+      <EmptyNote title="No data matches this query" icon="explore">
+        <p>Try a longer range, another event, or fewer filters.</p>
       </EmptyNote>
     )
   }
@@ -200,7 +200,7 @@ function useToolbarKeys({ query, onChange }: EditorProps): void {
   const { compareFilter } = query
   const compare = {
     keys: 'c',
-    text: 'Compare with the period before',
+    text: 'Compare to the previous period',
     group: 'Explore',
     run: () => {
       if (hasComparison(query))

@@ -119,7 +119,7 @@ function SaveVariable({ name, value }: { readonly name: string; readonly value: 
         type: is_number ? 'Number' : 'String',
         default_value: is_number ? Number(value) : value,
       })
-      showToast({ text: `${name} is a variable of this project now` })
+      showToast({ text: `${name} is now a variable of this project` })
     } catch (error) {
       showToast({ text: errorText(error) })
     }

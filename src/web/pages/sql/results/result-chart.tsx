@@ -28,7 +28,7 @@ export function ResultChart(props: ResultChartProps): VNode {
   const roles = rolesOf(columns, drawn)
   if (roles.numbers.length === 0 || drawn.length === 0) {
     return (
-      <EmptyNote title="Nothing to draw">
+      <EmptyNote title="No chart for these rows">
         <p>A chart needs rows with a column of numbers, and one of names or times.</p>
       </EmptyNote>
     )

@@ -39,7 +39,7 @@ export function Results({ of, node, run_key, actions, refusal }: ResultsProps): 
         refusal(of.error)
       ) : is_cancelled ? (
         <EmptyNote title="Cancelled">
-          <p>The server has stopped working on it.</p>
+          <p>The server has stopped running it.</p>
         </EmptyNote>
       ) : (
         <Loaded of={of}>
