@@ -37,6 +37,7 @@ const HOSTILE = [
   '../../../etc/passwd?x=1#hash',
   'NaN',
   'null',
+  'اسم طويل جدا '.repeat(12).trim(),
 ] as const
 
 const URLS = [
@@ -154,8 +155,28 @@ async function expectUnharmed(
     ),
   ).toBe(0)
   await expectFits(page, widths)
+  expect(await page.evaluate<readonly string[]>(NAMES_WITHOUT_BEGINNING)).toEqual([])
   expect(complaints).toEqual([])
 }
+
+/** Names from right to left that are too long for their place, and whose first letter is not inside of it. */
+const NAMES_WITHOUT_BEGINNING = `(() => {
+  const names = []
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    if (!/^[\u0590-\u06ff]/.test(text.data) || text.parentElement.closest('.unseen')) continue
+    let place = text.parentElement
+    while (place !== null && getComputedStyle(place).textOverflow !== 'ellipsis') place = place.parentElement
+    if (place === null) continue
+    const range = document.createRange()
+    range.setStart(text, 0)
+    range.setEnd(text, 1)
+    const { left, right } = range.getBoundingClientRect()
+    const box = place.getBoundingClientRect()
+    if (left < box.left - 1 || right > box.right + 1) names.push(place.className || place.localName)
+  }
+  return names
+})()`
 
 /** Opens every tooltip that the pointer finds on the way over the answer. */
 async function sweep(page: Page): Promise<void> {
