@@ -55,8 +55,7 @@ export function sharedBoardReader(app: AppContext) {
  */
 function getShared(app: AppContext, token: string) {
   const shared = findSharedDashboard(app.control, token)
-  if (shared === null)
-    throw new Refusal('not_found', 'This link is no longer valid, or never was.')
+  if (shared === null) throw new Refusal('not_found', 'This link is no longer valid, or never was.')
   const { dashboard, user_id } = shared
   const member = { id: `link of dashboard ${dashboard.id}`, user_id, scopes: SHARED_SCOPES }
   const { caller, project, level } = actForMember(app.control, member, dashboard.project_id)
