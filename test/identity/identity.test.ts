@@ -171,6 +171,20 @@ describe('a person', () => {
     expect(folder.person('u')?.properties).toMatchObject({ gclid: 'ad', $initial_gclid: 'ad' })
   })
 
+  test('learns of its screen and window, and of other sizes only with another change', async () => {
+    const sizes = { $screen_width: 1440, $screen_height: 900, $viewport_width: 1200 }
+    const first = { ...sizes, $viewport_height: 700, $raw_user_agent: 'Mozilla/5.0' }
+    await folder.batch(capture('u', first), capture('u', { $viewport_width: 800 }))
+    const { $creator_event_uuid, ...properties } = folder.person('u')?.properties ?? {}
+    const initial = Object.entries(first).map(([name, value]) => [
+      name.replace('$', '$initial_'),
+      value,
+    ])
+    expect(properties).toEqual({ ...first, ...Object.fromEntries(initial) })
+    await folder.batch(capture('u', { $viewport_width: 800 }, '$identify'))
+    expect(folder.person('u')?.properties).toMatchObject({ $viewport_width: 800 })
+  })
+
   test('learns nothing about its system from the server that sends its events', async () => {
     const server = { $is_server: true, $os: 'Linux', $os_version: '6.1', $app_version: '2.0' }
     await folder.batch(capture('u', server), capture('w', { $is_server: true, $os_name: 'Linux' }))
