@@ -1,5 +1,6 @@
 /** `project`: the commands about projects. */
 import { type Command, InvalidArgumentError } from 'commander'
+import { listOrganizations } from '../projects/organization.ts'
 import { createProject, listProjects, type Project } from '../projects/settings/project.ts'
 import { RETENTION_MONTHS_MAX, setRetention } from '../projects/settings/retention.ts'
 import {
@@ -30,10 +31,14 @@ export function addProjectCommands(program: Command): void {
     })
 
   addStoreOptions(project.command('list'))
-    .requiredOption('--organization <id>', 'organization whose projects to list')
-    .description("List an organization's projects.")
-    .action((options: ProjectOptions) => {
-      const all = withControlDB(options, ({ db }) => listProjects(db, options.organization))
+    .option('--organization <id>', 'organization whose projects to list; default: all of them')
+    .description('List projects with their API keys.')
+    .action((options: DataFolderOptions & Partial<ProjectOptions>) => {
+      const all = withControlDB(options, ({ db }) => {
+        const ids = listOrganizations(db).map(({ id }) => id)
+        const listed = options.organization === undefined ? ids : [options.organization]
+        return listed.flatMap((id) => listProjects(db, id))
+      })
       printResult(options, { results: all.map(publicOf) }, all.map(lineOf).join('\n'))
     })
 

@@ -62,6 +62,9 @@ describe('the command line', () => {
 
     expect(await made('organization', 'list')).toEqual({ results: [{ id, name: 'Acme' }] })
     expect(await made('project', 'list', '--organization', id)).toEqual({ results: [project] })
+    const second = String((await made('organization', 'create', 'Bcme'))['id'])
+    const other = await made('project', 'create', '--organization', second, 'Web')
+    expect(await made('project', 'list')).toEqual({ results: [project, other] })
   })
 
   test('says for how long a project keeps its events', async () => {
