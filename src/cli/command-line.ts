@@ -1,7 +1,7 @@
 /** Runs a command line, and prints errors. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
-import { errorMessage } from '../error-message.ts'
+import { errorMessage, findErrorCode } from '../error-message.ts'
 import { Refusal } from '../errors.ts'
 import { isUnopened } from '../storage/sqlite/sqlite.ts'
 
@@ -13,6 +13,10 @@ const EXIT_MISUSED = 2
 
 const UNOPENED =
   'this user may not write in the data folder, its disk is read-only, or no file handle is left'
+
+const DISK_FULL =
+  'make room on the disk of the data folder, or of the files that this command writes, and start again'
+const DISK_FULL_CODES: ReadonlySet<string | null> = new Set(['ENOSPC', 'SQLITE_FULL'])
 
 const AFTER_HELP = `
 Examples:
@@ -49,13 +53,15 @@ function printFault(error: unknown): number {
   // Commander has already printed its message, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED
   // `tidemark … | head` has closed the pipe: the rest is not wanted.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT_FAILED
+  const code = findErrorCode(error)
+  if (code === 'EPIPE') return EXIT_FAILED
   if (error instanceof ConfigError) return print(error.message, EXIT_MISUSED)
   if (error instanceof Refusal) {
     const field = error.attr === null ? '' : `${error.attr}: `
     return print(`${field}${error.detail}`, EXIT_FAILED)
   }
   const message = errorMessage(error)
+  if (DISK_FULL_CODES.has(code)) return print(`${message}: ${DISK_FULL}`, EXIT_FAILED)
   return print(isUnopened(error) ? `${message}: ${UNOPENED}` : message, EXIT_FAILED)
 }
 

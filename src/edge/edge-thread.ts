@@ -1,5 +1,6 @@
 /** An edge's data thread: a Worker, the only writer of its events.db. This file is its message loop. */
 import { join } from 'node:path'
+import { errorMessage, findErrorCode } from '../error-message.ts'
 import { openGeoip } from '../geoip.ts'
 import { DefinitionTracker } from '../ingest/notes/definition-tracker.ts'
 import { memoizeLocation } from '../ingest/pipeline/location.ts'
@@ -134,7 +135,7 @@ function open(settings: DataThreadSettings & { readonly timings: CommitTimings }
     startHeartbeat(settings.event_loop)
     send({ kind: 'opened', projects_with_events: [] })
   } catch (error) {
-    send({ kind: 'open_failed', message: String(error) })
+    send({ kind: 'open_failed', message: errorMessage(error), code: findErrorCode(error) })
   }
 }
 

@@ -162,6 +162,12 @@ test.skipIf(!canMount)(
     expect(started.status).toBe(200)
     const empty = fill(0)
     expect(await server.stop()).toBe(0)
+    for (const dir of [filled, join(disk, 'another')]) {
+      const ran = await tidemark(['serve', '--port', '0', '--data-dir', dir])
+      expect(ran.exit_code).toBe(1)
+      expect(ran.err).toContain('make room on the disk of the data folder')
+      expect(ran.err).not.toContain('SQL.run')
+    }
     empty()
     const again = await start({}, filled)
     expect((await askHogQL(again.url, COUNT)).results).toEqual([[1, 1]])

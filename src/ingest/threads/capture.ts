@@ -360,7 +360,8 @@ export class Capture {
       case 'open_failed':
         this.#is_open = false
         this.#worker.terminate()
-        this.#opening.reject(new Error(message.message))
+        // A message takes no code of an error along, by which the command line says what to do.
+        this.#opening.reject(Object.assign(new Error(message.message), { code: message.code }))
         return
       case 'answers':
         this.#deliver(message)

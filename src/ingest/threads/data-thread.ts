@@ -4,6 +4,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
+import { errorMessage, findErrorCode } from '../../error-message.ts'
 import { openGeoip } from '../../geoip.ts'
 import { changePerson, runParts } from '../../identity/changes.ts'
 import { deleteGroup } from '../../identity/group.ts'
@@ -201,7 +202,7 @@ function open(settings: DataThreadSettings & { readonly timings: CommitTimings }
     if (committer.has_work) wake()
     send({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
-    send({ kind: 'open_failed', message: String(error) })
+    send({ kind: 'open_failed', message: errorMessage(error), code: findErrorCode(error) })
   }
 }
 

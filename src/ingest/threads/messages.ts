@@ -237,7 +237,7 @@ export type DecodedSlice =
 /** Data thread → main thread. */
 export type FromDataThread =
   | { readonly kind: 'opened'; readonly projects_with_events: readonly number[] }
-  | { readonly kind: 'open_failed'; readonly message: string }
+  | { readonly kind: 'open_failed'; readonly message: string; readonly code: string | null }
   | CommittedAnswers
   /** Requests that decompress to much more than was sent: the main thread posts them to the decode thread for large ones. */
   | { readonly kind: 'diverted'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }

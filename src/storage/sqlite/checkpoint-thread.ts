@@ -28,6 +28,7 @@ type CheckpointProgress = {
   readonly checkpointed: number
 }
 
+let path = ''
 let db: Database | null = null
 /** A descriptor of the database file, once one was needed. Never closed: that would release SQLite's locks on the file. */
 let database_fd: number | null = null
@@ -36,9 +37,7 @@ self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
   const message = event.data
   switch (message.kind) {
     case 'open':
-      db = openWriter(message.path)
-      // Waiting for a reader would make commits wait as well.
-      db.run('pragma busy_timeout = 0')
+      path = message.path
       return
     case 'checkpoint':
       send(checkpoint())
@@ -60,9 +59,21 @@ function send(message: FromCheckpointThread): void {
   self.postMessage(message, [])
 }
 
+/** Opens the database at the first checkpoint, and again at the next one where a full disk did not let it. */
+function openDatabase(): Database {
+  if (db !== null) return db
+  const opened = openWriter(path)
+  // Waiting for a reader would make commits wait as well.
+  opened.run('pragma busy_timeout = 0')
+  db = opened
+  return db
+}
+
 function checkpoint(): FromCheckpointThread {
   try {
-    const progress = db?.query<CheckpointProgress, []>('pragma wal_checkpoint(passive)').get()
+    const progress = openDatabase()
+      .query<CheckpointProgress, []>('pragma wal_checkpoint(passive)')
+      .get()
     const pages = progress?.log ?? 0
     return { kind: 'checkpointed', pages, pages_left: pages - (progress?.checkpointed ?? 0) }
   } catch (error) {
@@ -77,7 +88,7 @@ function checkpoint(): FromCheckpointThread {
  */
 function syncDatabase(): FromCheckpointThread {
   try {
-    database_fd ??= openSync(db?.filename ?? '', 'r')
+    database_fd ??= openSync(path, 'r')
     fdatasyncSync(database_fd)
     const progress = checkpoint()
     if (progress.kind === 'failed') return progress
@@ -93,6 +104,8 @@ function truncate(): FromCheckpointThread {
   const progress = checkpoint()
   if (progress.kind !== 'checkpointed') return progress
   if (progress.pages_left > 0) return { kind: 'truncated', is_empty: false }
-  const result = db?.query<CheckpointProgress, []>('pragma wal_checkpoint(truncate)').get()
+  const result = openDatabase()
+    .query<CheckpointProgress, []>('pragma wal_checkpoint(truncate)')
+    .get()
   return { kind: 'truncated', is_empty: result?.busy === 0 }
 }

@@ -1,6 +1,7 @@
 /** Opens SQLite databases with this project's settings, and migrates their schemas. */
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
+import { findErrorCode } from '../../error-message.ts'
 
 /** One forward-only step of a database's schema; never edited after release. */
 export type Migration = { readonly name: string; readonly sql: string }
@@ -68,7 +69,7 @@ export function requireTrustedSqlite(): void {
 
 /** True for SQLite's error about a file that it may not open, or not write beside: it says nothing about what is in it. */
 export function isUnopened(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = findErrorCode(error) ?? ''
   return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY')
 }
 
@@ -94,7 +95,7 @@ function quickCheck(path: string): string {
         ?.quick_check.replaceAll('\n', ' ') ?? ''
     )
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null
+    const code = findErrorCode(error)
     if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') return code
     throw error
   }
