@@ -39,7 +39,7 @@ export function openReader(path: string): Database {
 export function migrate(db: Database, migrations: readonly Migration[]): void {
   if (readVersion(db) > migrations.length) {
     throw new Error(
-      `${db.filename} has schema version ${readVersion(db)}, this executable knows ${migrations.length}: run a newer tidemark`,
+      `${db.filename} has schema version ${readVersion(db)}, this executable knows ${migrations.length}: run a newer tidemark, or restore a backup from before the upgrade`,
     )
   }
   while (readVersion(db) < migrations.length) {
