@@ -190,6 +190,9 @@ create or replace macro ch_weighted_median(a) as case when len(a) > 3000 then er
 -- dates: the argument is the local clock
 
 create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;
+-- Days beyond the end of a month are days of the next one; for what no calendar or clock has there is no result.
+create or replace macro ch_make_date(y, m, d) as case when y between 1 and 9999 and m between 1 and 12 and d between 1 and 31 then make_date(y::bigint, m::bigint, 1) + (d - 1)::integer end;
+create or replace macro ch_make_time(y, mo, d, h, mi, s) as case when y between 1 and 9999 and mo between 1 and 12 and d between 1 and 31 and h between 0 and 99 and mi between 0 and 99 and s >= 0 and s < 100 then make_timestamp(y::bigint, mo::bigint, 1, 0, 0, 0) + to_days((d - 1)::integer) + to_hours(h::bigint) + to_minutes(mi::bigint) + to_microseconds(round(s * 1000000)::bigint) end;
 create or replace macro ch_age_months(a, b) as date_diff('month', a, b) - case when a <= b and strftime(b, '%d%H%M%S%f') < strftime(a, '%d%H%M%S%f') then 1 when a > b and strftime(b, '%d%H%M%S%f') > strftime(a, '%d%H%M%S%f') then -1 else 0 end;
 create or replace macro ch_week1(t) as case when isoyear(t) < year(t) then 0 when isoyear(t) > year(t) then 53 else weekofyear(t) end;
 create or replace macro ch_offset_text(s) as printf('%+03d%02d', s // 3600, abs(s) // 60 % 60);

@@ -11,7 +11,7 @@ import { type FunctionDef, isNullable } from './definition.ts'
 
 /** Functions that return NULL when any argument is NULL. */
 const NULL_GIVES_NULL =
-  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|countSubstrings\w*|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_date|to(Int|Float)OrZero|toJSONString)$/
+  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|countSubstrings\w*|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_(date|timestamp|timestamptz)|to(Int|Float)OrZero|toJSONString)$/
 
 /** Functions that return arrays and treat a NULL text as ''. */
 const NULL_IS_EMPTY =

@@ -152,13 +152,29 @@ const fromSeconds: Lowering = (call) =>
 const timestampIn: TypeRule = ({ args, context }) =>
   nullableLike(dateTimeType(zoneNamed(args[6], context)), args)
 
-const timestampOf: Lowering = (call, context) =>
-  fromLocal(clockTime(call.args, call.type), zoneNamed(call.args[6], context), context)
+const timestampOf: Lowering = (call, context) => {
+  const local = clockTime(call.args, withNull(call.type))
+  const instant = fromLocal(local, zoneNamed(call.args[6], context), context)
+  return sql`coalesce(${instant}, TIMESTAMP '1970-01-01')`(call.type)
+}
 
-const clockTime = ([y, mo, d, h, mi, s]: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
-  sql`make_timestamp(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}, ${h ?? NULL_VALUE}, ${mi ?? NULL_VALUE}, (${s ?? NULL_VALUE})::DOUBLE)`(
+/** Floats lose their fractions, but the seconds of a time keep them. */
+const clockTime = (args: readonly ResolvedExpr[], type: Type): ResolvedExpr => {
+  const [y, mo, d, h, mi] = args.map(truncated)
+  return sql`ch_make_time(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}, ${h ?? NULL_VALUE}, ${mi ?? NULL_VALUE}, ${args[5] ?? NULL_VALUE})`(
     type,
   )
+}
+
+const truncated = (arg: ResolvedExpr): ResolvedExpr =>
+  arg.type.kind === 'float' ? sql`trunc(${arg})`(arg.type) : arg
+
+const makeDate: Lowering = (call) => {
+  const [y, mo, d] = call.args.map(truncated)
+  return sql`coalesce(ch_make_date(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}), DATE '1970-01-01')`(
+    call.type,
+  )
+}
 
 const toTime: Lowering = (call, context) => {
   const at = localOf(call.args[0], context)
@@ -244,12 +260,7 @@ export const DATES: readonly FunctionDef[] = [
   scalar('timeZoneOf', '1', nonNull(STRING), (call, context) =>
     bindText(zoneOf(call.args[0] ?? NULL_VALUE, context)),
   ),
-  scalar(
-    '~make_date|makeDate',
-    '3',
-    asDeclared(DATE),
-    "coalesce(CASE WHEN $1 BETWEEN 1 AND 9999 THEN TRY(make_date($1, $2, $3)) END, DATE '1970-01-01')",
-  ),
+  scalar('~make_date|makeDate', '3', asDeclared(DATE), makeDate),
   scalar('~make_timestamp|makeDateTime', '6-7', timestampIn, timestampOf),
   scalar('~make_timestamptz', '7', timestampIn, timestampOf),
   scalar('toModifiedJulianDay', '1', asDeclared(intType(32, true)), (call, context) =>

@@ -52,7 +52,8 @@ function itemOperation(name: string, left: Type, right: Type): Type {
 }
 
 const elementOfTuple: TypeRule = ({ args }) => {
-  return elementOf(typeOf(args[0]), position(args[1]))
+  const type = typeOf(args[0])
+  return elementOf(type, position(args[1], type))
 }
 
 /** The type of the element at a 1-based position; of an array of tuples, an array of the elements. */
@@ -67,9 +68,16 @@ export function isOfTuples(type: Type): boolean {
   return type.kind === 'array' && (type.of.kind === 'tuple' || isOfTuples(type.of))
 }
 
-function position(index: ResolvedExpr | undefined): number {
-  if (index?.kind === 'value' && typeof index.value === 'string') return Number(index.value)
-  return Number(constantInt(index) ?? 0n)
+/** The 1-based position of an element, which a negative index counts from the end. */
+function position(index: ResolvedExpr | undefined, of: Type): number {
+  const is_text = index?.kind === 'value' && typeof index.value === 'string'
+  const at = is_text ? Number(index.value) : Number(constantInt(index) ?? 0n)
+  return at < 0 ? at + 1 + tupleWidth(of) : at
+}
+
+function tupleWidth(type: Type): number {
+  if (type.kind === 'array') return tupleWidth(type.of)
+  return type.kind === 'tuple' ? type.items.length : 0
 }
 
 function elementsOf(of: ResolvedExpr, at: number, type: Type): ResolvedExpr {
@@ -83,7 +91,7 @@ function elementsOf(of: ResolvedExpr, at: number, type: Type): ResolvedExpr {
 const tupleElement: Lowering = (call) => {
   const [of, index] = call.args
   if (of !== undefined && (of.type.kind === 'tuple' || isOfTuples(of.type)))
-    return elementsOf(of, position(index), call.type)
+    return elementsOf(of, position(index, of.type), call.type)
   return sql`(${of ?? NULL_VALUE})[${index ?? NULL_VALUE}]`(call.type)
 }
 

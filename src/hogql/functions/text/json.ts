@@ -292,16 +292,58 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
 /** A value as JSON; floats without a JSON number are null, tuples are arrays. */
 function jsonText(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(STRING, value.type.nullable)
-  if (value.type.kind === 'float')
-    return sql`CASE WHEN isfinite(${value}) THEN ch_float_text(${value}) WHEN ${value} IS NOT NULL THEN 'null' END`(
-      type,
-    )
-  if (value.type.kind === 'datetime') return sql`('"' || ${asText(value, context)} || '"')`(type)
-  if (value.type.kind !== 'tuple') return sql`to_json(${value})::VARCHAR`(type)
-  const items = value.type.items.map((item, index) =>
+  switch (value.type.kind) {
+    case 'float':
+      return sql`CASE WHEN isfinite(${value}) THEN ch_float_text(${value}) WHEN ${value} IS NOT NULL THEN 'null' END`(
+        type,
+      )
+    case 'truth':
+      return asText(value, context)
+    case 'datetime':
+    case 'interval':
+      return sql`('"' || ${asText(value, context)} || '"')`(type)
+    case 'tuple':
+      return tupleJson(value, value.type.items, context)
+    case 'array':
+      return sql`to_json(${eachAsJson(value, value.type.of, context)})::VARCHAR`(type)
+    case 'map': {
+      const values = sql`map_values(${value})`(UNKNOWN)
+      return sql`to_json(map(map_keys(${value}), ${eachAsJson(values, value.type.value, context)}))::VARCHAR`(
+        type,
+      )
+    }
+    default:
+      return sql`to_json(${value})::VARCHAR`(type)
+  }
+}
+
+/** A list whose items the engine writes as ClickHouse does: as they are, or as their JSON. */
+function eachAsJson(list: ResolvedExpr, of: Type, context: CompileContext): ResolvedExpr {
+  if (!OTHERWISE.has(of.kind)) return list
+  const item: ResolvedExpr = { kind: 'local', id: -80, type: of }
+  return sql`list_transform(${list}, lambda ${item}: (${jsonText(item, context)})::JSON)`(UNKNOWN)
+}
+
+/** Types that the engine's `to_json` writes in its own way. */
+const OTHERWISE: ReadonlySet<Type['kind']> = new Set([
+  'array',
+  'datetime',
+  'float',
+  'interval',
+  'map',
+  'truth',
+  'tuple',
+])
+
+function tupleJson(
+  value: ResolvedExpr,
+  types: readonly Type[],
+  context: CompileContext,
+): ResolvedExpr {
+  const items = types.map((item, index) =>
     sql`coalesce(${jsonText(tupleItem(value, index + 1, item), context)}, 'null')`(STRING),
   )
   return sql`concat('[', ${joinFragments(["concat_ws(',', ", ', ', ')'], items, STRING)}, ']')`(
-    type,
+    withNull(STRING, value.type.nullable),
   )
 }

@@ -8,7 +8,8 @@
 import type { CompileContext } from '../../context.ts'
 import { withPlace } from '../../functions/argument-errors.ts'
 import { findFunction } from '../../functions/registry.ts'
-import type { Apply, Over, ResolvedExpr } from '../../sql/ir.ts'
+import type { Apply, OrderBy, Over, ResolvedExpr } from '../../sql/ir.ts'
+import { NULL_VALUE } from '../../sql/sql-fragments.ts'
 import { keepQuery, mapChildren, mapStatement, type Pass } from '../walk.ts'
 
 /** Lowers every call. An OVER moves to the aggregates that its function was lowered to. */
@@ -30,11 +31,11 @@ function lowerCall(call: Apply, context: CompileContext): ResolvedExpr {
   return is_time ? { ...lowered, type: call.type } : lowered
 }
 
-/** Attaches the window to the aggregates inside a lowered function. The engine's `lag` and `lead` keep to the frame if they are ordered. */
+/** Attaches the window to the aggregates inside a lowered function. */
 function overWindow(expr: ResolvedExpr, over: Over): ResolvedExpr {
   if (expr.kind === 'aggregate' && expr.over === null)
     return expr.is_in_frame === true
-      ? { ...expr, over, order_by: over.order_by }
+      ? { ...expr, over, order_by: orderInFrame(over) }
       : { ...expr, over }
   return mapChildren(
     expr,
@@ -42,3 +43,10 @@ function overWindow(expr: ResolvedExpr, over: Over): ResolvedExpr {
     keepQuery,
   )
 }
+
+/** The engine's `lag` and `lead` keep to the frame if they are ordered, be it by a constant. */
+function orderInFrame({ order_by, frame }: Over): readonly OrderBy[] {
+  return order_by.length === 0 && frame !== null ? [BY_NOTHING] : order_by
+}
+
+const BY_NOTHING: OrderBy = { expr: NULL_VALUE, descending: false, nulls: null }
