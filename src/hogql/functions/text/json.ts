@@ -292,29 +292,21 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
 /** A value as JSON; floats without a JSON number are null, tuples are arrays. */
 function jsonText(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(STRING, value.type.nullable)
-  switch (value.type.kind) {
-    case 'float':
-      return sql`CASE WHEN isfinite(${value}) THEN ch_float_text(${value}) WHEN ${value} IS NOT NULL THEN 'null' END`(
-        type,
-      )
-    case 'truth':
-      return asText(value, context)
-    case 'datetime':
-    case 'interval':
-      return sql`('"' || ${asText(value, context)} || '"')`(type)
-    case 'tuple':
-      return tupleJson(value, value.type.items, context)
-    case 'array':
-      return sql`to_json(${eachAsJson(value, value.type.of, context)})::VARCHAR`(type)
-    case 'map': {
-      const values = sql`map_values(${value})`(UNKNOWN)
-      return sql`to_json(map(map_keys(${value}), ${eachAsJson(values, value.type.value, context)}))::VARCHAR`(
-        type,
-      )
-    }
-    default:
-      return sql`to_json(${value})::VARCHAR`(type)
+  const of = value.type
+  if (of.kind === 'float')
+    return sql`CASE WHEN isfinite(${value}) THEN ch_float_text(${value}) WHEN ${value} IS NOT NULL THEN 'null' END`(
+      type,
+    )
+  if (of.kind === 'truth') return asText(value, context)
+  if (of.kind === 'datetime' || of.kind === 'interval')
+    return sql`('"' || ${asText(value, context)} || '"')`(type)
+  if (of.kind === 'tuple') return tupleJson(value, of.items, context)
+  if (of.kind === 'array') return sql`to_json(${eachAsJson(value, of.of, context)})::VARCHAR`(type)
+  if (of.kind === 'map' && OTHERWISE.has(of.value.kind)) {
+    const values = eachAsJson(sql`map_values(${value})`(UNKNOWN), of.value, context)
+    return sql`to_json(map(map_keys(${value}), ${values}))::VARCHAR`(type)
   }
+  return sql`to_json(${value})::VARCHAR`(type)
 }
 
 /** A list whose items the engine writes as ClickHouse does: as they are, or as their JSON. */
