@@ -1,5 +1,6 @@
 /** StickinessQuery: how many actors were active in exactly one bucket, two, three… */
 import type { StickinessQuery } from '../../contract/insights/activity.ts'
+import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { CompareOperator, Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
@@ -18,6 +19,7 @@ import {
 import type { InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { actorOf, hasActor } from '../members/actor.ts'
 import { allOf, eventsOf, queryCondition, scaleSample } from '../members/conditions.ts'
+import { readExpression } from '../members/expression.ts'
 import {
   actionOf,
   getSeries,
@@ -92,7 +94,8 @@ async function answerSeries(
   )
   const { compare_label } = span
   const result = {
-    count: data.reduce((sum, count) => sum + count, 0),
+    // As many as there are actors, cumulated or not.
+    count: exactly.reduce((sum, count) => sum + scaleSample(count, query), 0),
     data,
     days: data.map((_, at) => at + 1),
     label: seriesLabel(series.series, context),
@@ -112,18 +115,12 @@ function suffixSums(counts: readonly number[]): readonly number[] {
     .toReversed()
 }
 
-function stepsLabel(
-  count: number,
-  { interval, intervalCount, stickinessFilter }: StickinessQuery,
-): string {
-  const unit = interval ?? 'day'
-  const length = intervalCount ?? 1
-  const name = length === 1 ? unit : `${length}-${unit} period`
+function stepsLabel(count: number, { interval, stickinessFilter }: StickinessQuery): string {
   const or_more = stickinessFilter?.computedAs === 'cumulative' ? ' or more' : ''
-  return `${count} ${name}${count === 1 ? '' : 's'}${or_more}`
+  return `${count} ${interval ?? 'day'}${count === 1 ? '' : 's'}${or_more}`
 }
 
-/** The number of buckets of the range; the last may be shorter. */
+/** The number of buckets of the range, several intervals long each; the first may be shorter. */
 function stepsOf({ intervalCount }: StickinessQuery, range: InsightDateRange): number {
   return Math.ceil(bucketsOf(range).length / (intervalCount ?? 1))
 }
@@ -134,7 +131,7 @@ function actorsTree(request: StickinessRequest): SelectQuery {
   const masks = masksOf(stepsOf(query, span.range))
   const criteria = query.stickinessFilter?.stickinessCriteria ?? null
   const index = stepOf(request)
-  const actor = actorOf(groupTypeOf(query, series))
+  const actor = actorOfSeries(series) ?? actorOf(groupTypeOf(query, series))
   if (criteria === null) {
     return select`select actor, ${activeSteps(masks)} as active, events
       from (select ${actor} as actor, count() as events, ${maskColumns(masks, index)}
@@ -157,14 +154,18 @@ const CRITERIA = { exact: '==', gte: '>=', lte: '<=' } as const satisfies Record
 >
 
 function stepOf({ query, span }: StickinessRequest): Expr {
-  const [first] = bucketsOf(span.range)
+  const intervals = bucketsOf(span.range)
+  const [first] = intervals
   if (first === undefined) {
     const detail = 'The date range ends before it begins.'
     throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
   }
   const index = stepIndex(field(['timestamp']), span.range, first)
   const length = query.intervalCount ?? 1
-  return length === 1 ? index : expr`intDiv(${index}, ${constant(BigInt(length))})`
+  if (length === 1) return index
+  // Counted from the end of the range: the newest bucket is whole.
+  const last = constant(BigInt(intervals.length - 1))
+  return expr`intDiv(${last} - ${index}, ${constant(BigInt(length))})`
 }
 
 /** A series may count groups (`unique_group`); otherwise the query's actors apply. */
@@ -173,12 +174,23 @@ function groupTypeOf(query: StickinessQuery, { series }: SeriesAt): number | nul
   return query.aggregation_group_type_index ?? null
 }
 
+/** The actors of a series that counts the values of an expression (`hogql`); null for other series. */
+function actorOfSeries({ series, index }: SeriesAt): Expr | null {
+  if (!countsValues(series) || !series.math_hogql) return null
+  return expr`toString(${readExpression(series.math_hogql, `query__series__${index}__math_hogql`)})`
+}
+
+/** Whether the actors of a series are values of an expression, neither persons nor groups. */
+export const countsValues = ({ math, math_hogql }: Series): boolean =>
+  math === 'hogql' && Boolean(math_hogql)
+
 function conditionOf({ query, context, series, span }: StickinessRequest): Expr {
+  const actor = actorOfSeries(series)
   return allOf(
     withinRange(inWholeSteps(span.range)),
     seriesCondition(series, context),
     queryCondition(query, context),
-    hasActor(groupTypeOf(query, series)),
+    actor === null ? hasActor(groupTypeOf(query, series)) : expr`isNotNull(${actor})`,
   )
 }
 

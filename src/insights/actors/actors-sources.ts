@@ -5,7 +5,7 @@ import { parseSelect } from '../../hogql/parser/parser.ts'
 import type { Expr, OrderExpr, Select } from '../../hogql/syntax/ast.ts'
 import { field, order } from '../../hogql/syntax/nodes.ts'
 import { lifecycleActors } from '../activity/lifecycle.ts'
-import { stickinessActors } from '../activity/stickiness.ts'
+import { countsValues, stickinessActors } from '../activity/stickiness.ts'
 import { correlationActors } from '../correlation/correlation.ts'
 import { sinceFirstEvent } from '../dates/date-range.ts'
 import { funnelActors } from '../funnels/actors.ts'
@@ -13,6 +13,7 @@ import type { InsightContext, RunTree } from '../insight.ts'
 import { pathActors } from '../paths/paths.ts'
 import { retentionActors } from '../retention/actors.ts'
 import { trendsActors } from '../trends/actors.ts'
+import { groupTypeOf as groupTypeOfSeries } from '../trends/math.ts'
 import { type ActorsPoint, FIRST_POINT } from './point.ts'
 
 /** A query whose rows are actors. */
@@ -66,6 +67,7 @@ export async function sourceOf(
       return {
         ...OURS,
         tree: await treeOf(insight, point, context, ask),
+        is_ours: !isOfValues(insight, point),
         group_type_index: groupTypeOf(insight, point),
       }
     }
@@ -114,6 +116,13 @@ function pointOf(source: PointOf): ActorsPoint {
   }
 }
 
+/** Whether the actors are values of an expression, which are texts. */
+function isOfValues(insight: ActorsInsight, { series }: ActorsPoint): boolean {
+  if (insight.kind !== 'StickinessQuery') return false
+  const match = insight.series[series]
+  return match !== undefined && countsValues(match)
+}
+
 /** A number of steps; clients send it as text too. */
 function stepsOf(day: number | string): number {
   const steps = Number(day)
@@ -123,9 +132,12 @@ function stepsOf(day: number | string): number {
 }
 
 /** A series may count groups of its own type; otherwise the insight's type applies. */
-function groupTypeOf(insight: ActorsInsight, { series }: ActorsPoint): number | null {
-  const request = 'series' in insight ? insight.series[series] : undefined
-  if (request?.math === 'unique_group') return request.math_group_type_index ?? 0
+function groupTypeOf(insight: ActorsInsight, { series: index }: ActorsPoint): number | null {
+  const series = 'series' in insight ? insight.series[index] : undefined
+  if (series?.math === 'unique_group') return series.math_group_type_index ?? 0
+  if (insight.kind === 'TrendsQuery' && series !== undefined) {
+    return groupTypeOfSeries({ series, index })
+  }
   return insight.aggregation_group_type_index ?? null
 }
 

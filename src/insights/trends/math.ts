@@ -120,9 +120,13 @@ function numberOf(series: Series, property: string): Expr {
   return expr`toFloat(${field([...(owner ?? ['properties']), property])})`
 }
 
+/** Maths whose actors are groups where the series names a group type. */
+const ACTIVE_MATHS: ReadonlySet<string> = new Set(['dau', 'weekly_active', 'monthly_active'])
+
 /** The group type a series counts; null for persons. */
-export function groupTypeOf({ series }: SeriesAt): number | null {
-  return series.math === 'unique_group' ? (series.math_group_type_index ?? 0) : null
+export function groupTypeOf({ series: { math, math_group_type_index } }: SeriesAt): number | null {
+  if (math === 'unique_group') return math_group_type_index ?? 0
+  return ACTIVE_MATHS.has(math ?? '') ? (math_group_type_index ?? null) : null
 }
 
 /** The actor of a series' events. */

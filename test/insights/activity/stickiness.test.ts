@@ -1,5 +1,6 @@
 /** Stickiness: examples worked by hand. Any history: any-history.test.ts. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { StickinessQuery } from '../../../src/contract/insights/activity.ts'
 import { stickinessActors } from '../../../src/insights/activity/stickiness.ts'
 import { FIRST_POINT } from '../../../src/insights/actors/point.ts'
 import { InsightWorld, insightContext } from '../world.ts'
@@ -54,6 +55,8 @@ describe('StickinessQuery', () => {
     }
     expect((await world.ask(cumulative, NOW)).results).toMatchObject([
       {
+        // The persons, who are in several numbers.
+        count: 3,
         data: [3, 2, 1, 0],
         labels: ['1 day or more', '2 days or more', '3 days or more', '4 days or more'],
         compare_label: 'current',
@@ -71,8 +74,23 @@ describe('StickinessQuery', () => {
   test('counts in steps of several days', async () => {
     // The 2nd with the 3rd, the 4th with the 5th.
     expect((await world.ask({ ...query, intervalCount: 2 }, NOW)).results).toMatchObject([
-      { data: [2, 1], labels: ['1 2-day period', '2 2-day periods'] },
+      { data: [2, 1], labels: ['1 day', '2 days'] },
     ])
+    // Counted from the end: the 4th with the 3rd, the 2nd alone.
+    const dateRange = { date_from: '2024-03-02', date_to: '2024-03-04' }
+    const odd = { ...query, intervalCount: 2, dateRange }
+    expect((await world.ask(odd, NOW)).results).toMatchObject([{ data: [1, 2] }])
+  })
+
+  test('counts the values of an expression in place of persons', async () => {
+    const series = [{ ...query.series[0], math: 'hogql', math_hogql: 'toHour(timestamp)' }]
+    const source = { ...query, series } as StickinessQuery
+    // At ten on the 2nd, 3rd and 4th, at one once, at 23 on the 2nd and 5th.
+    expect((await world.ask(source, NOW)).results).toMatchObject([{ data: [1, 1, 1, 0] }])
+    const behind = { kind: 'StickinessActorsQuery' as const, source, day: 3 }
+    expect((await world.ask(behind, NOW)).results).toEqual([['10', 4]])
+    const { results } = await world.ask({ kind: 'ActorsQuery', source: behind }, NOW)
+    expect(results).toMatchObject([[{ id: '10' }, '10', 1]])
   })
 
   test('finds the people behind each number', async () => {

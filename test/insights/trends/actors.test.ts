@@ -49,11 +49,13 @@ describe('the people behind a number', () => {
   })
 
   test('are groups where groups are counted', async () => {
-    const series = [seen({ math: 'unique_group', math_group_type_index: 0 })]
-    expect(await actors({ series }, { day: '2024-03-10' })).toEqual([
-      ['acme', 1],
-      ['beta', 1],
-    ])
+    const group = { math_group_type_index: 0 }
+    for (const math of ['unique_group', 'weekly_active']) {
+      expect(await actors({ series: [seen({ math, ...group })] }, { day: '2024-03-10' })).toEqual([
+        ['acme', 1],
+        ['beta', 1],
+      ])
+    }
   })
 
   test('of windows, sums and first times are all that count there', async () => {

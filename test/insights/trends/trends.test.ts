@@ -117,6 +117,8 @@ describe('a TrendsQuery', () => {
     // On the 9th also Bob, who was somebody else on the 8th.
     [{ math: 'weekly_active' }, [2, 2, 3, 3]],
     [{ math: 'unique_group', math_group_type_index: 0 }, [0, 2, 0, 0]],
+    [{ math: 'dau', math_group_type_index: 0 }, [0, 2, 0, 0]],
+    [{ math: 'weekly_active', math_group_type_index: 0 }, [0, 2, 2, 2]],
     [{ math: 'sum', math_property: 'price' }, [30, 80, 0, 0]],
     [{ math: 'sum', math_property: 'price', math_multiplier: 0.5 }, [15, 40, 0, 0]],
     [{ math: 'avg', math_property: 'price' }, [15, 40, 0, 0]],
