@@ -102,13 +102,14 @@ function digits(text: string, start: number, count: number): number {
   return number
 }
 
-/** Reads a Unix time in seconds, milliseconds or microseconds, distinguished by its size. */
+/** Reads a Unix time in seconds, milliseconds, microseconds or, as Go prints it, nanoseconds, distinguished by its size. */
 function fromNumber(value: number): number | null {
   if (!Number.isFinite(value)) return null
   const size = Math.abs(value)
   if (size < 1e11) return Math.round(value * 1_000_000)
   if (size < 1e14) return Math.round(value * 1000)
-  return size < 1e17 ? Math.round(value) : null
+  if (size < 1e17) return Math.round(value)
+  return size < 1e20 ? Math.round(value / 1000) : null
 }
 
 function fromDateTime(text: string): number | null {
