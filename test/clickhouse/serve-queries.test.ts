@@ -74,6 +74,51 @@ describe.skipIf(!hasClickHouse())('queries to a server with ClickHouse', () => {
     expect(await results({ kind: 'ActorsQuery', select: ['id'], source })).toHaveLength(10)
   }, 60_000)
 
+  test('name thousands of texts and persons in lists, as they are', async () => {
+    const odd = [
+      "it's",
+      'a\\b',
+      'line\nbreak',
+      'tab\t',
+      'nul\0',
+      '',
+      "'",
+      '\\',
+      "\\'",
+      'à 🌊',
+      '{p1}',
+    ]
+    const quoted = [
+      ...odd,
+      ...Array.from({ length: 3000 }, (_, index) => `${index} ${'x'.repeat(8)}`),
+    ]
+      .map(
+        (text) =>
+          `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`,
+      )
+      .join(',')
+    const nodes = odd.map(
+      (text) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`,
+    )
+    const ids = (await results({
+      kind: 'HogQLQuery',
+      query: 'select toString(id) from persons',
+    })) as readonly (readonly string[])[]
+    const others = Array.from({ length: 2000 }, () => [Bun.randomUUIDv7()])
+    const persons = [...ids.slice(0, 7), ...others].map(([id]) => `'${id}'`).join(',')
+    expect(
+      await results({
+        kind: 'HogQLQuery',
+        query: `select
+  (select arraySort(groupArray(text)) = arraySort([${nodes.join(',')}])
+   from (select arrayJoin([${nodes.join(',')}]) as text) where text in (${quoted})),
+  (select count() from events where distinct_id not in (${quoted}, 'd1', 'd3')),
+  (select count(distinct person_id) from events where person_id in (${persons})),
+  length([${quoted}]), [${quoted}][3]`,
+      }),
+    ).toEqual([[1, 57, 7, 3011, 'line\nbreak']])
+  }, 60_000)
+
   test('are written in every form of files', async () => {
     const query = {
       kind: 'HogQLQuery',

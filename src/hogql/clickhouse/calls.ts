@@ -259,6 +259,8 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
 export function printCall(call: Apply, printer: ExprPrinter): string {
   const name = nameOf(call)
   requireConstants(name, call.args)
+  const list = name === 'array' ? printer.values.list(call.args) : null
+  if (list !== null) return list
   const args = call.args.map((arg, index) => argumentText(arg, index, { ...call, name }, printer))
   const own = Object.hasOwn(CALLS, name) ? CALLS[name] : undefined
   const text = own === undefined ? printer.namedCall(name, args, call) : own(args, call, printer)

@@ -8,6 +8,7 @@ import type {
   Apply,
   ColumnExpr,
   Cte,
+  Fragment,
   FrameBound,
   Join,
   JoinKind,
@@ -285,7 +286,7 @@ class ClickHousePrinter implements ExprPrinter {
       case 'window':
         return this.#window(expr)
       case 'fragment':
-        return this.#spelled(expr.pieces, expr.args)
+        return this.#members(expr) ?? this.#spelled(expr.pieces, expr.args)
       case 'aggregate':
       case 'clock':
       case 'instant':
@@ -297,6 +298,11 @@ class ClickHousePrinter implements ExprPrinter {
     const text = `(${this.query(query)})`
     if (form === 'exists') return `EXISTS ${text}`
     return form === 'scalar' ? this.values.saturated(text, type) : text
+  }
+
+  /** The long list of an IN: no other condition has only texts. Null for any other fragment. */
+  #members({ args, type }: Fragment): string | null {
+    return type.kind === 'truth' ? this.values.list(args) : null
   }
 
   #spelled(pieces: readonly string[], args: readonly ResolvedExpr[]): string {

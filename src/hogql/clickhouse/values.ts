@@ -2,13 +2,18 @@
 
 import { chunksOf } from '../../text-chunks.ts'
 import { DAY_US, END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
-import type { ValueExpr } from '../sql/ir.ts'
+import type { ResolvedExpr, ValueExpr } from '../sql/ir.ts'
 import { StatementParameters } from '../sql/parameters.ts'
 import { RelativeTime } from '../times/relative-time.ts'
 import { clickhouseName, literalIntType, type Type } from '../types/types.ts'
 
 /** A parameter holds 128 KiB there, and escapes may double what is sent: longer texts are several. */
 const TEXT_LENGTH_MAX = 15_000
+
+/** Shorter lists are printed item by item. */
+const LONG_LIST = 20
+/** Characters of the texts of one parameter, with what is around each. */
+const LIST_LENGTH_MAX = 2 * TEXT_LENGTH_MAX
 
 /** Collects the parameters of one statement and prints values. */
 export class ClickHouseValues {
@@ -23,7 +28,36 @@ export class ClickHouseValues {
   }
 
   #textPart(value: string): string {
-    return `{p${this.parameters.number({ type: 'VARCHAR', value })}:String}`
+    return this.#bound(value, 'String')
+  }
+
+  #bound(value: string, type: string): string {
+    return `{p${this.parameters.number({ type: 'VARCHAR', value })}:${type}}`
+  }
+
+  /**
+   * A long list of constant texts or ids as a parameter, or a few, since the server takes a thousand: `'a', 'b', …` →
+   * `{p1:Array(String)}`. Null for any other list.
+   */
+  list(items: readonly ResolvedExpr[]): string | null {
+    if (items.length < LONG_LIST) return null
+    const kind = items[0]?.type.kind
+    const parts: string[] = []
+    let part = ''
+    for (const item of items) {
+      if (item.kind !== 'value' || typeof item.value !== 'string') return null
+      if (item.type.kind !== kind || item.value.length > TEXT_LENGTH_MAX) return null
+      // The client escapes what else has to be.
+      const text = `'${item.value.replaceAll("'", "''")}'`
+      if (part.length + text.length > LIST_LENGTH_MAX) {
+        parts.push(part)
+        part = ''
+      }
+      part += part === '' ? text : `,${text}`
+    }
+    const name = kind === 'uuid' ? 'UUID' : 'String'
+    const printed = [...parts, part].map((value) => this.#bound(`[${value}]`, `Array(${name})`))
+    return printed.length === 1 ? printed.join('') : `arrayConcat(${printed.join(', ')})`
   }
 
   /** A constant of a type. */

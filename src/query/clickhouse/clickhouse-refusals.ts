@@ -77,7 +77,7 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
 /** A shard that ends while it answers breaks off what is read from it, with the code of a text that is too short. */
 const FROM_SHARD = 'while receiving packet from'
 
-/** The server takes a thousand fields of a form, unless it is set up otherwise: each text of a query is one. */
+/** The server takes a thousand fields of a form, unless it is set up otherwise: each text of a query is one, and each long list. */
 const FORM_TOO_LARGE = 'HTML Form Exception'
 
 const RETRY_AFTER_S = 5
