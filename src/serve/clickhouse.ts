@@ -248,7 +248,8 @@ function openEngine(
       return {
         ...folding.state,
         ...asking.load,
-        unready: shipper.state.failure === null ? null : 'ClickHouse does not take events.',
+        unready:
+          shipper.state.failure === null ? asking.unready : 'ClickHouse does not take events.',
       }
     },
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type ClickHouseCluster, startCluster } from '../clickhouse/cluster.ts'
 import { hasClickHouse } from '../clickhouse/library.ts'
 import { clickhouseEnvironment } from '../clickhouse/settings.ts'
+import { askUntil } from '../flows/clients/patience.ts'
 import {
   API_TOKEN,
   askHogQL,
@@ -68,6 +69,15 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
     const body = JSON.stringify({ api_key: API_TOKEN, batch })
     expect((await fetch(`${server.url}/batch/`, { method: 'POST', body })).status).toBe(200)
   }
+  /** What `/_readyz` says once it has a status. */
+  const readinessOf = async (server: Server, status: number): Promise<unknown> => {
+    const answer = await askUntil(
+      () => fetch(`${server.url}/_readyz`),
+      (one) => one.status === status,
+    )
+    expect(answer.status).toBe(status)
+    return answer.json()
+  }
   const COUNTS = 'select count(), count(distinct uuid) from events'
   const errorsOfLog = (): readonly (readonly [msg: string, cause: string | undefined])[] =>
     serverLog(join(folder, 'data'))
@@ -86,6 +96,9 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
     expect(refused).toMatchObject({
       message: expect.stringMatching(/^503: .*"ClickHouse refuses queries\. The log of the/),
     })
+    expect(await readinessOf(server, 503)).toMatchObject({
+      reasons: [{ check: 'queries', detail: 'ClickHouse does not answer queries.' }],
+    })
     way.wrong_for.add('shipper')
     await capture(server, 20)
     const behind = await rejectionOf(askHogQL(server.url, COUNTS))
@@ -97,6 +110,8 @@ describe.skipIf(!hasClickHouse())('a server in front of a ClickHouse', () => {
       ['events could not be sent to ClickHouse', expect.stringMatching(/^Code: 516\..* shipper: /)],
     ])
     way.wrong_for.clear()
+    // Without a query: a load balancer sends none.
+    expect(await readinessOf(server, 200)).toEqual({ status: 'ok' })
     expect(await askFresh(server.url, COUNTS)).toEqual([[captured, captured]])
     expect(await server.stop()).toBe(0)
   })

@@ -19,6 +19,7 @@ import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 import { TEXT_FORMS } from '../engine/text-forms.ts'
 import { whenAborted } from '../scheduling/abort-signal.ts'
 import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
+import { AnswerProbe } from './answer-probe.ts'
 import { refusalOf } from './clickhouse-refusals.ts'
 import { FOLD_LIMITS, GATHER_SETTINGS, GatheredRoom, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
@@ -91,6 +92,8 @@ const SETTINGS = {
 const GRACE_S = 5
 /** A query that still runs this long after its connection ended is killed. */
 const KILL_AFTER_MS = 2000
+/** The time in which a query for nothing has its answer. */
+const PROBE_MS = 10_000
 /** Queries that may run beyond `running_max` when none of their project does. */
 const GUESTS_MAX = 1
 const PART_LENGTH = 256 * 1024
@@ -103,6 +106,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   readonly #leaving = new AbortController()
   readonly #room: GatheredRoom
   readonly #unanswered: UnansweredLog
+  readonly #probe: AnswerProbe
   #last_id = 0
 
   constructor(options: ClickHouseEngineOptions) {
@@ -111,6 +115,12 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     const { data_dir, limits } = options
     this.#room = new GatheredRoom({ data_dir, spill_mb: limits.spill_mb })
     this.#unanswered = new UnansweredLog(options.log)
+    this.#probe = new AnswerProbe(() => this.#askForNothing(), this.#leaving.signal)
+  }
+
+  /** The reason why no query is answered; null while some are. */
+  get unready(): string | null {
+    return this.#probe.has_failed ? 'ClickHouse does not answer queries.' : null
   }
 
   /** Queries that run and wait. */
@@ -146,7 +156,10 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       if (signal?.aborted) throw refuseCancelled()
       if (deadline.signal.aborted) throw refuseTimedOut(timeout_ms)
       const refusal = refusalOf(error)
-      if (refusal.cause !== undefined) this.#unanswered.noteFailure(refusal.cause)
+      if (refusal.cause !== undefined) {
+        this.#unanswered.noteFailure(refusal.cause)
+        this.#probe.start()
+      }
       throw refusal
     } finally {
       clearTimeout(timer)
@@ -275,6 +288,12 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     }
   }
 
+  async #askForNothing(): Promise<void> {
+    const sql = 'SELECT 1 FROM events LIMIT 0'
+    const built = this.#statement({ project_id: 0, timezone: 'UTC' }, { sql, values: [] }, PROBE_MS)
+    await this.#options.reader.run(sql, { ...built, signal: AbortSignal.timeout(PROBE_MS) })
+  }
+
   /** Sends a statement and reads its answer; ClickHouse ends it when `stop` does. */
   async #sending<Answer>(
     statement: ClickHouseStatement,
@@ -293,7 +312,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 
   #statement(
-    { project_id, timezone, parts }: WorkerQuery,
+    { project_id, timezone, parts }: Pick<WorkerQuery, 'parts' | 'project_id' | 'timezone'>,
     { sql, values }: Pick<WorkerQuery, 'sql' | 'values'>,
     timeout_ms: number,
   ): ClickHouseStatement {
