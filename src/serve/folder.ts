@@ -17,6 +17,7 @@ export function openFolder(data_dir: string, log: Log, parts: AsyncDisposableSta
   if (lock.was_abandoned) {
     log.warn('the last server on this folder did not stop by itself: checking its databases')
     for (const name of DATABASES) requireUndamaged(join(data_dir, name))
+    lock.noteChecked()
   }
   return lock
 }

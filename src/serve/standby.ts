@@ -67,6 +67,8 @@ export async function openStandby(
   const { data_dir, url, key } = readFollowing(config)
   const lock = takeLock(data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
+  // Its copies are compared with the primary's.
+  lock.noteChecked()
   requireTrustedSqlite()
   // Parts of files that were received when it was killed: what is asked for next may be others.
   rmSync(temporaryFolder(data_dir), { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /** `serve` and `up` as processes: first start, later starts, a folder in use, signals. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -309,6 +309,20 @@ describe('tidemark serve', () => {
     })
     expect(answer.status).toBe(200)
     await stopTwice(served, 'SIGINT')
+  })
+
+  test('does not start on a damaged database after a kill, however often it is tried', async () => {
+    expect(await stop(await start('serve'))).toBe(0)
+    const path = join(data_dir, 'events.db')
+    const bytes = readFileSync(path)
+    bytes.fill(0xff, 12 * 4096, 13 * 4096)
+    writeFileSync(path, bytes)
+    // As a killed server leaves it.
+    writeFileSync(join(data_dir, 'serve.json'), '{}')
+    for (let time = 0; time < 2; time += 1) {
+      const { exit_code, err } = await run(['serve', '--data-dir', data_dir, '--port', '0'])
+      expect([exit_code, err]).toEqual([1, expect.stringContaining('events.db is damaged')])
+    }
   })
 
   test('answers what it has received before it ends', async () => {

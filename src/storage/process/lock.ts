@@ -22,8 +22,10 @@ export const STANDBY_NOTE = 'standby.json'
 
 /** Held until `release` or the end of the process, however it ends. */
 export type FolderLock = {
-  /** True when the previous holder ended without `release`: it was killed, or the power failed. */
+  /** True when a holder ended without `release`, killed or by a power failure, and the databases were not checked since. */
   readonly was_abandoned: boolean
+  /** Notes that they were. Without it the next holder has to: its note outlives one that was not checked. */
+  noteChecked(): void
   /** Writes the holder's addresses and its operator's key into the note. */
   announce(access: Pick<LockHolder, 'local_url' | 'operator_key' | 'url'>): void
   release(): void
@@ -62,13 +64,17 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
   }
   held.add(db)
   const was_abandoned = existsSync(notePath(data_dir))
+  let is_checked = !was_abandoned
   const started_at = now.toISOString()
   writeNote(data_dir, { pid, url: null, local_url: null, operator_key: null, started_at })
   return {
     was_abandoned,
+    noteChecked: () => {
+      is_checked = true
+    },
     announce: (access) => writeNote(data_dir, { pid, ...access, started_at }),
     release() {
-      rmSync(notePath(data_dir), { force: true })
+      if (is_checked) rmSync(notePath(data_dir), { force: true })
       held.delete(db)
       db.close()
     },

@@ -65,6 +65,23 @@ describe('the lock of a data folder', () => {
     lock.release()
   })
 
+  test('of a killed holder leaves its mark until the databases were checked', async () => {
+    const child = await otherHolder()
+    child.kill('SIGKILL')
+    await child.exited
+    for (let time = 0; time < 2; time += 1) {
+      const lock = takeLock(data_dir, process.pid, NOW)
+      expect(lock.was_abandoned).toBe(true)
+      lock.release()
+    }
+    const checking = takeLock(data_dir, process.pid, NOW)
+    checking.noteChecked()
+    checking.release()
+    const next = takeLock(data_dir, process.pid, NOW)
+    expect(next.was_abandoned).toBe(false)
+    next.release()
+  })
+
   test('outlives the garbage collector', async () => {
     const child = await otherHolder()
     // The holder collects garbage every few milliseconds.
