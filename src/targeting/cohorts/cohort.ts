@@ -47,6 +47,11 @@ export function createCohort(
 ): CohortRow {
   const is_static = changes.is_static ?? false
   const filters = filtersOf(changes) ?? (is_static ? null : NO_CONDITIONS)
+  if (is_static && hasConditions(filters)) {
+    const detail =
+      'A static cohort is made of persons or a query. Duplicate a dynamic one with these filters.'
+    throw refused(detail)
+  }
   if (!is_static) requireSound(editor, { id: NO_ID, filters })
   return editor.control.transaction((tx) => {
     const cohort = tx
@@ -69,7 +74,7 @@ export function createCohort(
   })
 }
 
-/** Changes a cohort. A static cohort stays static, a dynamic one dynamic. */
+/** Changes a cohort. A static one with new conditions may become dynamic. */
 export function updateCohort(
   editor: TargetingEditor,
   before: CohortRow,
@@ -77,7 +82,9 @@ export function updateCohort(
   now: Date,
 ): CohortRow {
   const filters = filtersOf(changes)
-  const is_new = filters !== undefined && !before.is_static
+  const is_static = changes.is_static ?? before.is_static
+  requireKind(before, is_static, filters)
+  const is_new = filters !== undefined && !is_static
   if (is_new) requireSound(editor, { id: before.id, filters })
   if (changes.deleted === true && !before.deleted) requireUnused(editor.definitions, before)
   return editor.control.transaction((tx) => {
@@ -87,6 +94,8 @@ export function updateCohort(
         name: changes.name === undefined ? before.name : changes.name,
         description: changes.description ?? before.description,
         filters: is_new ? (filters as Json) : before.filters,
+        query: is_static && changes.query ? (changes.query as Json) : before.query,
+        is_static,
         deleted: changes.deleted ?? before.deleted,
         version: before.version + (is_new ? 1 : 0),
       })
@@ -137,6 +146,24 @@ export function setCount(db: ControlDB, id: number, count: number): void {
 export function filtersOf({ filters, groups }: CohortChanges): unknown {
   if (filters !== undefined && filters !== null) return filters
   return groups?.length ? filtersOfGroups(groups) : undefined
+}
+
+/** Refuses a change that would lose a list, or be without effect. */
+function requireKind(before: CohortRow, is_static: boolean, filters: unknown): void {
+  if (is_static && !before.is_static) {
+    const detail = 'A dynamic cohort stays dynamic. Duplicate it as a static one.'
+    throw new Refusal('invalid_input', detail, { attr: 'is_static' })
+  }
+  if (!before.is_static) return
+  if (!is_static && !hasConditions(filters)) throw refused('A dynamic cohort needs filters.')
+  if (is_static && hasConditions(filters) && !Bun.deepEquals(filters, before.filters)) {
+    throw refused('Editing the criteria of a static cohort is not supported.')
+  }
+}
+
+function hasConditions(filters: unknown): boolean {
+  const root = isObject(filters) ? (filters['properties'] ?? {}) : {}
+  return isObject(root) && Array.isArray(root['values']) && root['values'].length > 0
 }
 
 /** Refuses filters that cannot be evaluated for a person. */

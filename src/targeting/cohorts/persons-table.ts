@@ -28,8 +28,8 @@ type NameColumn = { readonly by: PersonList['by']; readonly column: number }
 
 /**
  * Reads the identifiers from a table with commas, semicolons or tabs. The column is chosen by its head; a
- * single column needs none. Reads a slice per turn of the event loop. Refuses an empty table, and one with many
- * columns of which none identifies persons.
+ * single column needs none. Reads a slice per turn of the event loop. Refuses a table without identifiers, and one with
+ * many columns of which none identifies persons.
  */
 export async function readPeopleTable(text: string): Promise<PersonList> {
   const start = text.startsWith('\uFEFF') ? 1 : 0
@@ -49,6 +49,9 @@ export async function readPeopleTable(text: string): Promise<PersonList> {
     if (name !== '') names.push(name)
   }
   if (named === null) throw refused('CSV file is empty.')
+  if (names.length === 0) {
+    throw refused('CSV file has no person IDs, distinct IDs or email addresses.')
+  }
   return { by: named.by, names }
 }
 
@@ -67,7 +70,7 @@ function nameColumnOf(head: readonly string[]): NameColumn | null {
     const column = titles.findIndex((title) => heads.has(title))
     if (column >= 0) return { by, column }
   }
-  if (head.length === 1) return null
+  if (head.filter((cell) => cell.trim() !== '').length === 1) return null
   const shown = head.map((cell) => JSON.stringify(cell.slice(0, 50))).join(', ')
   const detail = `Of several columns one must be called distinct_id, person_id or email. Found: ${shown.slice(0, 500)}.`
   throw refused(detail)

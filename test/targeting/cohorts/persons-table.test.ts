@@ -19,19 +19,22 @@ describe('a table of people', () => {
     ['name,email\n"Ann, ""the""\nfirst",a@b.c\n', 'email', ['a@b.c']],
     ['name,email\n\nAnn, a@b.c \n , \nBob\n', 'email', ['a@b.c']],
     ['a@b.c', 'id', ['a@b.c']],
-    ['email', 'email', []],
+    ['User ID,\nann,\n', 'id', ['User ID', 'ann']],
   ] as const)('%j names by %s %j', async (text, by, names) => {
     expect(await readPeopleTable(text)).toEqual({ by, names })
   })
 
-  test.each(['', '\n\n', '\uFEFF', 'name,plan\nAnn,pro\n', 'ann,bob\ncat,dan\n'])(
-    '%j is refused',
-    (text) => {
-      expect(readPeopleTable(text)).rejects.toThrow(
-        text.trim() === '' || text === '\uFEFF' ? 'CSV file is empty.' : 'Of several columns',
-      )
-    },
-  )
+  test.each([
+    ['', 'CSV file is empty.'],
+    ['\n\n', 'CSV file is empty.'],
+    ['\uFEFF', 'CSV file is empty.'],
+    ['name,plan\nAnn,pro\n', 'Of several columns'],
+    ['ann,bob\ncat,dan\n', 'Of several columns'],
+    ['email', 'CSV file has no person IDs'],
+    ['email,distinct_id\na@b.c,\n', 'CSV file has no person IDs'],
+  ])('%j is refused: %s', (text, reason) => {
+    expect(readPeopleTable(text)).rejects.toThrow(reason)
+  })
 
   test('has the separator that its first 100,000 characters have: no more are searched for it', async () => {
     const note = ' '.repeat(99_990)
@@ -56,8 +59,11 @@ describe('a table of people', () => {
           const rows = cells.map((one) =>
             [one, ...others.map(() => 'o')].map(quoted).join(separator),
           )
-          const { names } = await readPeopleTable([head, ...rows].join(end))
-          expect(names).toEqual(cells.map((one) => one.trim()).filter((one) => one !== ''))
+          const last = ['last', ...others].map(quoted).join(separator)
+          const { names } = await readPeopleTable([head, ...rows, last].join(end))
+          expect(names).toEqual(
+            [...cells, 'last'].map((one) => one.trim()).filter((one) => one !== ''),
+          )
         },
       ),
       randomRuns(40),

@@ -12,10 +12,10 @@ import type { ClientSocket } from '../../endpoint.ts'
 
 const COHORT = validatorOf(CohortBody)
 
-/** The cohort's members, and its persons; null when the body lists none. */
+/** A cohort, and the persons that its body lists. */
 type UploadedCohort = {
   readonly body: Static<typeof CohortBody>
-  readonly named: PersonList | null
+  readonly named: readonly PersonList[]
 }
 
 /** Reads a form or a JSON body. Refuses unreadable forms, and members of the wrong type. */
@@ -26,19 +26,23 @@ export async function readCohort(
   const type = request.headers.get('content-type') ?? ''
   if (!isFormType(type)) {
     const body = await readBody(app.bodies, request, COHORT, socket)
-    const { _create_static_person_ids: names } = body
-    return { body, named: names === undefined ? null : { by: 'id', names } }
+    return { body, named: personsIn(body) }
   }
   const bytes = await app.bodies.read(request, undefined, socket)
   resumeWork()
   const form = await readForm(bytes, type)
   resumeWork()
   const fields: (readonly [name: string, text: string])[] = []
-  let named: PersonList | null = null
+  const tables: PersonList[] = []
   for (const [name, value] of form) {
-    if (typeof value !== 'string') named = await readPeopleTable(await value.text())
-    else if (name === 'csv') named = await readPeopleTable(value)
+    if (typeof value !== 'string') tables.push(await readPeopleTable(await value.text()))
+    else if (name === 'csv') tables.push(await readPeopleTable(value))
     else fields.push([name, value])
   }
-  return { body: COHORT.require(readFields(CohortBody, fields)), named }
+  const body = COHORT.require(readFields(CohortBody, fields))
+  return { body, named: [...tables, ...personsIn(body)] }
+}
+
+function personsIn({ _create_static_person_ids: names }: UploadedCohort['body']): PersonList[] {
+  return names === undefined ? [] : [{ by: 'id', names }]
 }

@@ -30,6 +30,7 @@ import {
   readMembers,
   removeMembers,
 } from '../../../targeting/cohorts/cohort-members.ts'
+import type { PersonList } from '../../../targeting/cohorts/persons-table.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
 import { readFilterParameters } from '../../analytics/queries/filter-parameters.ts'
@@ -67,14 +68,18 @@ const MEMBER_ROUTES = [
       const { params, project, caller } = call
       const { body, named } = await readCohort(app, call)
       const filters = filtersOf(body)
-      const { filters: stored } = getCohort(app.control, project.id, parseNumberId(params))
-      if (!Bun.deepEquals(filters, stored)) await requireShownBehaviors(app, call, filters)
+      const stored = getCohort(app.control, project.id, parseNumberId(params))
+      if (!Bun.deepEquals(filters, stored.filters)) await requireShownBehaviors(app, call, filters)
+      const { query, is_static } = body
+      const is_new = (is_static ?? stored.is_static) && !Bun.deepEquals(query, stored.query)
+      const found = query && is_new ? await personsInQuery(app, call, query) : []
       // Read now: others may change the cohort while a table is uploaded.
       const before = getCohort(app.control, project.id, parseNumberId(params))
       const editor = targetingEditor(app, project, caller)
       editor.narrowReaders('Cohort')
       const cohort = updateCohort(editor, before, body, app.now())
-      if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
+      if (found.length > 0) await addMemberIds(membersOf(app), cohort, found)
+      await addLists(app, cohort, named)
       return answerJson(serializeNow(app, call, cohort))
     },
   }),
@@ -199,12 +204,14 @@ export const COHORT_ROUTES = [
         const detail = 'Only static cohorts are made of a query.'
         throw new Refusal('invalid_input', detail, { attr: 'query' })
       }
+      const source = findSource(app, call)
       await requireShownBehaviors(app, call, filtersOf(body))
       const result = query === null ? [] : await personsInQuery(app, call, query)
       const editor = targetingEditor(app, project, caller)
       const cohort = createCohort(editor, body, app.now())
       if (query !== null) await addMemberIds(membersOf(app), cohort, result)
-      if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
+      await addLists(app, cohort, named)
+      if (source !== null && cohort.is_static) await copyMembers(membersOf(app), source, cohort)
       return answerJson(serializeNow(app, call, cohort), 201)
     },
   }),
@@ -218,6 +225,28 @@ function serializeNow(app: AppContext, to: ShownTo, cohort: CohortRow): object {
   }
   const now = getCohort(app.control, cohort.project_id, cohort.id)
   return cohortSerializer(app, to)(now)
+}
+
+/** The cohort whose persons a new static one takes; null without one. Refuses the filters of an older insight. */
+function findSource(app: AppContext, { request, project }: TreeCall): CohortRow | null {
+  const fields = new URLSearchParams(queryOf(request.url))
+  if (fields.has('insight')) {
+    const detail =
+      'Filters of an insight are not read here. Send the persons as query, an ActorsQuery.'
+    throw new Refusal('invalid_input', detail, { attr: 'insight' })
+  }
+  const id = fields.get('from_cohort_id')
+  return id === null ? null : getCohort(app.control, project.id, Number(id))
+}
+
+/** Adds the persons of lists to a static cohort. */
+async function addLists(
+  app: AppContext,
+  cohort: CohortRow,
+  lists: readonly PersonList[],
+): Promise<void> {
+  if (!cohort.is_static) return
+  for (const list of lists) await addNamed(membersOf(app), cohort, list)
 }
 
 function requireNames(names: readonly string[], attr: string): void {

@@ -1,5 +1,5 @@
 /** Lists of cohorts, lists of people by their addresses, and how cohorts were worked out. */
-import { beforeAll, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { getOrganizationOwner } from '../../../../src/projects/organization.ts'
 import { joinWorld } from '../../shared-world.ts'
@@ -76,11 +76,14 @@ test('a change that comes while another one is still being sent is kept', async 
   expect(await (await slow).json()).toMatchObject({ name: 'after', description: 'people' })
 })
 
-test.each(['', 'name,plan\nann,pro\n'])('a table like %j makes no cohort', async (csv) => {
-  const before = (await manage(world, 'GET', COHORTS)).body['count']
-  expect(await upload('POST', COHORTS, csv)).toMatchObject({ status: 400, body: { attr: 'csv' } })
-  expect((await manage(world, 'GET', COHORTS)).body['count']).toBe(before)
-})
+test.each(['', 'name,plan\nann,pro\n', ',,\n,\n', 'distinct_id\n'])(
+  'a table like %j makes no cohort',
+  async (csv) => {
+    const before = (await manage(world, 'GET', COHORTS)).body['count']
+    expect(await upload('POST', COHORTS, csv)).toMatchObject({ status: 400, body: { attr: 'csv' } })
+    expect((await manage(world, 'GET', COHORTS)).body['count']).toBe(before)
+  },
+)
 
 test('nobody is neither added nor taken out', async () => {
   const path = `${COHORTS}${await idOf({ is_static: true })}/`
@@ -238,4 +241,73 @@ test('members are listed page by page, each of them once, and none that was dele
   expect((await pages()).flat()).toEqual(before.flat().filter((id) => id !== gone))
   const { body } = await manage(world, 'GET', `${path}?limit=3&offset=200000`)
   expect([body['results'], body['next']]).toEqual([[], null])
+})
+
+describe('a static cohort', () => {
+  const people = ['ann', 'bob', 'cat', 'twin']
+  const byName = (value: string) => ({
+    kind: 'ActorsQuery',
+    properties: [{ type: 'person', key: 'name', value, operator: 'exact' }],
+  })
+  const change = (id: number, body: object) => manage(world, 'PATCH', `${COHORTS}${id}/`, body)
+  const countOf = async (id: number) =>
+    (await manage(world, 'GET', `${COHORTS}${id}/`)).body['count']
+
+  test('takes the persons of a query also later, and again only if the query changes', async () => {
+    const id = await idOf({ name: 'asked', is_static: true, query: byName('ann') })
+    expect((await change(id, { query: byName('bob') })).body).toMatchObject({
+      count: 2,
+      query: byName('bob'),
+    })
+    const gone = { distinct_ids: ['bob'] }
+    await manage(world, 'PATCH', `${COHORTS}${id}/remove_person_from_static_cohort/`, gone)
+    const { body } = await change(id, { name: 'renamed', query: byName('bob') })
+    expect(body).toMatchObject({ name: 'renamed', count: 1 })
+  })
+
+  test('takes the persons of a table and of a list in one form', async () => {
+    const form = new FormData()
+    form.set('is_static', 'true')
+    for (const name of people.slice(0, 2)) form.append('_create_static_person_ids', name)
+    form.set('csv', new Blob(['User ID,\ntwin,\n']), 'people.csv')
+    const headers = { Authorization: `Bearer ${world.first.personal_api_key}` }
+    const made = await world.send(COHORTS, { method: 'POST', headers, body: form })
+    expect(await made.json()).toMatchObject({ count: 3 })
+  })
+
+  test('takes the persons of another cohort, and says that it reads no filters of an insight', async () => {
+    const from = await idOf({ is_static: true, query: byName('ann') })
+    const path = `${COHORTS}?from_cohort_id=${from}`
+    const made = await manage(world, 'POST', path, { is_static: true })
+    expect(made.body['count']).toBe(1)
+    const missing = `${COHORTS}?from_cohort_id=999999`
+    expect((await manage(world, 'POST', missing, { is_static: true })).status).toBe(404)
+    const legacy = `${COHORTS}?insight=TRENDS&events=[]`
+    const refused = await manage(world, 'POST', legacy, { is_static: true })
+    expect(refused).toMatchObject({ status: 400, body: { attr: 'insight' } })
+  })
+
+  test('has no conditions: they are refused, instead of being without effect', async () => {
+    const filters = filtersOn(plan)
+    const refused = { status: 400, body: { attr: 'filters' } }
+    expect(await create({ is_static: true, filters })).toMatchObject(refused)
+    const id = await idOf({ is_static: true, filters: { properties: {} } })
+    expect(await change(id, { filters })).toMatchObject(refused)
+    expect(await change(id, { filters: { properties: {} } })).toMatchObject({ status: 200 })
+  })
+
+  test('becomes dynamic with conditions, but a dynamic one no list', async () => {
+    const id = await idOf({ is_static: true, query: byName('bob') })
+    expect((await change(id, { is_static: false })).status).toBe(400)
+    expect(await countOf(id)).toBe(1)
+    const { body } = await change(id, { is_static: false, filters: filtersOn(plan) })
+    expect(body).toMatchObject({ is_static: false, filters: filtersOn(plan) })
+    await world.needs.cohorts.look()
+    const { body: members } = await manage(world, 'GET', `${COHORTS}${id}/persons/`)
+    expect(members['results']).toMatchObject([{ name: 'Ann@shop.example' }])
+    expect(await change(id, { is_static: true })).toMatchObject({
+      status: 400,
+      body: { attr: 'is_static' },
+    })
+  })
 })
