@@ -68,10 +68,11 @@ type ConstantRollout = { readonly variant: string | null; readonly reason: strin
 function constantOf(filters: unknown): ConstantRollout | null {
   if (!isObject(filters)) return null
   const sets = listOf(findSets(filters))
-  const is_special = [filters['super_groups'], filters['holdout_groups']].some(
-    (part) => listOf(part).length > 0,
-  )
-  if (is_special || isObject(filters['holdout'])) return null
+  const is_special =
+    filters['feature_enrollment'] === true ||
+    isObject(filters['holdout']) ||
+    [filters['super_groups'], filters['holdout_groups']].some((part) => listOf(part).length > 0)
+  if (is_special) return null
   const full = sets.findIndex(isForAll)
   if (full < 0) return null
   const variants = variantsOf(filters)

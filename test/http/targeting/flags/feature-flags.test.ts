@@ -322,12 +322,23 @@ describe('about flags', () => {
       putFlag(world, { key: 'half', filters: { groups: [{ rollout_percentage: 50 }] } }),
       putFlag(world, { key: 'off', active: false }),
       putFlag(world, { key: 'gone', deleted: true }),
+      putFlag(world, {
+        key: 'choice',
+        filters: { groups: [{ rollout_percentage: 100 }], feature_enrollment: true },
+      }),
     ]
+    for (const key of ['all', 'choice']) {
+      await capture(world, {
+        event: '$feature_flag_called',
+        distinct_id: 'a',
+        properties: { $feature_flag: key, $feature_flag_response: true },
+      })
+    }
     const states = await Promise.all(
       ids.map(async (id) => (await manage(world, 'GET', `${FLAGS}${id}/status/`)).body['status']),
     )
     // Nobody has asked for the half in a month.
-    expect(states).toEqual(['stale', 'stale', 'inactive', 'deleted'])
+    expect(states).toEqual(['stale', 'stale', 'inactive', 'deleted', 'active'])
     await capture(world, {
       event: '$feature_flag_called',
       distinct_id: 'a',
