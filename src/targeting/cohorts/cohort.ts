@@ -3,13 +3,17 @@
  * background.
  */
 
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, sql } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CohortNode, type CompiledCohort, compileAmong } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { StoredCohort } from '../../flags/definition-types.ts'
+import type { PropertyFilter } from '../../flags/filter.ts'
+import { parseDateBound } from '../../flags/operators/date.ts'
+import { findOperator } from '../../flags/operators/operators.ts'
 import { asText } from '../../flags/operators/value.ts'
 import { isObject } from '../../json.ts'
+import { findProject } from '../../projects/settings/project.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { readOneByOne } from '../../threads/sliced-json.ts'
@@ -86,7 +90,7 @@ export function updateCohort(
   requireKind(before, is_static, filters)
   const is_new = filters !== undefined && !is_static
   if (is_new) requireSound(editor, { id: before.id, filters })
-  if (changes.deleted === true && !before.deleted) requireUnused(editor.definitions, before)
+  if (changes.deleted === true && !before.deleted) requireUnused(editor, before)
   return editor.control.transaction((tx) => {
     const cohort = tx
       .update(cohorts)
@@ -161,8 +165,12 @@ function requireKind(before: CohortRow, is_static: boolean, filters: unknown): v
   }
 }
 
+function rootOf(filters: unknown): unknown {
+  return isObject(filters) ? filters['properties'] : undefined
+}
+
 function hasConditions(filters: unknown): boolean {
-  const root = isObject(filters) ? (filters['properties'] ?? {}) : {}
+  const root = rootOf(filters)
   return isObject(root) && Array.isArray(root['values']) && root['values'].length > 0
 }
 
@@ -232,14 +240,54 @@ function requireLeaves(node: CohortNode, stored: ReadonlyMap<number, CompiledCoh
   if (filter.kind === 'broken') {
     throw new Refusal('invalid_value', filter.detail, { attr: 'filters' })
   }
+  if (filter.kind === 'property') requireValue(filter)
   if (filter.kind === 'cohort' && !stored.has(filter.cohort_id)) {
     const detail = `Cohort with id ${filter.cohort_id} does not exist`
     throw new Refusal('cohort_does_not_exist', detail, { attr: 'filters' })
   }
 }
 
-/** Refuses to delete a cohort that flags use. */
-function requireUnused({ flags }: CompiledFlags, { id }: CohortRow): void {
+/** Refuses a condition that no value meets: one without a value, or about a date that is none. */
+function requireValue({ operator, value }: PropertyFilter): void {
+  if (value === null && findOperator(operator)?.needs_value !== false) {
+    throw refused('Missing required keys for person filter: value')
+  }
+  if (!operator.startsWith('is_date') || parseDateBound(value) !== null) return
+  throw new Refusal('invalid_date', `Invalid date value: ${asText(value)}`, { attr: 'filters' })
+}
+
+/** Refuses to delete a cohort that flags, other cohorts or the project's filter of test users need. */
+function requireUnused(
+  { control, definitions, project }: TargetingEditor,
+  { id }: CohortRow,
+): void {
+  requireNoFlags(definitions, id)
+  const hidden: unknown = findProject(control, project.id)?.test_account_filters
+  if (Array.isArray(hidden) && hidden.some((filter) => refersTo(filter, id))) {
+    throw inUse('the filter of internal and test users')
+  }
+  const users = definitions.stored.cohorts.filter(
+    (other) => !other.is_static && !other.deleted && refersTo(rootOf(other.filters), id),
+  )
+  if (users.length === 0) return
+  const ids = users.slice(0, NAMED_MAX).map((other) => other.id)
+  const { name } = cohorts
+  const names = control.select({ name }).from(cohorts).where(inArray(cohorts.id, ids)).all()
+  throw inUse(`${users.length} other cohort(s): ${names.map((row) => row.name ?? '').join(', ')}`)
+}
+
+/** Cohorts that a refusal names. */
+const NAMED_MAX = 5
+
+/** Whether a filter, or one in a tree of them, is about a cohort. */
+function refersTo(node: unknown, id: number): boolean {
+  if (!isObject(node)) return false
+  const { values, type, value } = node
+  if (Array.isArray(values)) return values.some((part) => refersTo(part, id))
+  return (type === 'cohort' || type === 'precalculated-cohort') && Number(value) === id
+}
+
+function requireNoFlags({ flags }: CompiledFlags, id: number): void {
   const users = flags.filter(
     ({ flag, plan }) =>
       flag.active &&
@@ -250,8 +298,11 @@ function requireUnused({ flags }: CompiledFlags, { id }: CohortRow): void {
   )
   if (users.length === 0) return
   const keys = users.map(({ flag }) => flag.key).join(', ')
-  const detail = `This cohort is used in ${users.length} active feature flag(s): ${keys}`
-  throw new Refusal('invalid_input', detail, { attr: 'deleted' })
+  throw inUse(`${users.length} active feature flag(s): ${keys}`)
+}
+
+function inUse(place: string): Refusal {
+  return new Refusal('invalid_input', `This cohort is used in ${place}`, { attr: 'deleted' })
 }
 
 function refused(detail: string): Refusal {

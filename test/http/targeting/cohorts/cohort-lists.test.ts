@@ -311,3 +311,39 @@ describe('a static cohort', () => {
     })
   })
 })
+
+describe('a cohort that is in use', () => {
+  const remove = (id: number) => manage(world, 'PATCH', `${COHORTS}${id}/`, { deleted: true })
+  const about = (id: number) => ({ type: 'cohort', key: 'id', value: id })
+
+  test('by other cohorts is not deleted: their persons, and the flags on them, would change', async () => {
+    const id = await idOf({ name: 'below', filters: filtersOn(plan) })
+    const above = await idOf({ name: 'above', filters: filtersOn(filtersOn(about(id)).properties) })
+    expect(await remove(id)).toMatchObject({
+      status: 400,
+      body: { attr: 'deleted', detail: 'This cohort is used in 1 other cohort(s): above' },
+    })
+    expect((await remove(above)).status).toBe(200)
+    expect((await remove(id)).status).toBe(200)
+  })
+
+  test('by the filter of test users is not deleted: no insight without them would be computed', async () => {
+    const id = await idOf({ name: 'staff', filters: filtersOn(plan) })
+    const settings = `/api/projects/${project_id}/`
+    const set = (...test_account_filters: readonly object[]) =>
+      manage(world, 'PATCH', settings, { test_account_filters })
+    await set({ ...about(id), operator: 'not_in' })
+    expect(await remove(id)).toMatchObject({ status: 400, body: { attr: 'deleted' } })
+    await set()
+    expect((await remove(id)).status).toBe(200)
+  })
+})
+
+test.each([
+  [{ operator: 'exact', value: null }, 'Missing required keys for person filter: value'],
+  [{ operator: 'is_date_after', value: 'garbage' }, 'Invalid date value: garbage'],
+  [{ operator: 'is_date_before', value: '10000d' }, 'Invalid date value: 10000d'],
+])('a condition %j, which nobody can meet, is refused', async (condition, detail) => {
+  const made = await create({ filters: filtersOn({ ...plan, ...condition }) })
+  expect(made).toMatchObject({ status: 400, body: { attr: 'filters', detail } })
+})
