@@ -188,6 +188,25 @@ describe('a person', () => {
     expect(folder.person('u')?.properties).toMatchObject({ $viewport_width: 800 })
   })
 
+  test('learns when it was last shown a survey, unless the event says it', async () => {
+    const shown = (distinct_id: string, properties: object = {}) => ({
+      ...capture(distinct_id, properties, 'survey shown'),
+      timestamp: '2026-02-01T00:00:00Z',
+    })
+    await folder.batch(
+      shown('u', { $set: { a: 1 } }),
+      shown('v', { $set: { $survey_last_seen_date: '2026-01-01' } }),
+      shown('w', { $process_person_profile: false }),
+    )
+    expect(folder.person('u')?.properties).toEqual({
+      $creator_event_uuid: expect.any(String),
+      $survey_last_seen_date: '2026-02-01T00:00:00.000Z',
+      a: 1,
+    })
+    expect(folder.person('v')?.properties).toMatchObject({ $survey_last_seen_date: '2026-01-01' })
+    expect(folder.events().at(-1)?.properties).not.toHaveProperty('$set')
+  })
+
   test('learns nothing about its system from the server that sends its events', async () => {
     const server = { $is_server: true, $os: 'Linux', $os_version: '6.1', $app_version: '2.0' }
     await folder.batch(capture('u', server), capture('w', { $is_server: true, $os_name: 'Linux' }))

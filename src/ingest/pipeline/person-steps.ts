@@ -4,6 +4,7 @@ import { KIB } from '../../bytes.ts'
 import { automaticOf } from '../../identity/automatic-properties.ts'
 import { isObject } from '../../json.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
+import { US_PER_MS } from '../../time.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { Warning } from '../notes/warnings.ts'
 import type { PreparedEvent } from '../threads/batch.ts'
@@ -67,6 +68,15 @@ export function readPersonMode(draft: EventDraft): DropReason | null {
   }
   draft.is_personless = true
   for (const field of PERSON_FIELDS) if (field in properties) delete properties[field]
+  return null
+}
+
+/** Sets when a person was last shown a survey, by which surveys are held back: most SDKs leave that to the server. */
+export function noteSurvey({ event, is_personless, properties, timestamp }: EventDraft): null {
+  if (event !== 'survey shown' || is_personless) return null
+  const set = properties['$set']
+  const shown_at = new Date(timestamp / US_PER_MS).toISOString()
+  properties['$set'] = { $survey_last_seen_date: shown_at, ...(isObject(set) ? set : {}) }
   return null
 }
 

@@ -15,6 +15,7 @@ import { hideAddress, locateEvent } from './location.ts'
 import {
   LARGE_CHANGES_LENGTH,
   limitChanges,
+  noteSurvey,
   readGroups,
   readMerge,
   readPersonMode,
@@ -44,6 +45,7 @@ const STEPS: readonly PipelineStep[] = [
   fillSystem,
   flattenElements,
   readPersonMode,
+  noteSurvey,
   readUpdate,
   readMerge,
   readGroups,
