@@ -81,7 +81,7 @@ export const SETTINGS = [
     flag: '--trusted-proxies <list>',
     read: readNetworks,
     fallback: '',
-    help: 'addresses or networks, comma-separated, whose X-Forwarded-For is believed, as 10.0.0.0/8',
+    help: 'addresses or networks, comma-separated, whose X-Forwarded-For is trusted, as 10.0.0.0/8',
   },
   {
     key: 'metrics_networks',
@@ -114,7 +114,7 @@ export const SETTINGS = [
     flag: '--webhook-networks <list>',
     read: readNetworks,
     fallback: '',
-    help: 'private addresses or networks, comma-separated, that webhooks may call all the same, as 10.1.0.0/16',
+    help: 'private addresses or networks, comma-separated, that webhooks may call nevertheless, as 10.1.0.0/16',
   },
   {
     key: 'log_level',
@@ -138,7 +138,7 @@ export const SETTINGS = [
     flag: '--slow-query-ms <milliseconds>',
     read: wholeNumber(0, 3_600_000),
     fallback: '0',
-    help: 'time after which a computed query is logged with its HogQL, which may contain what people typed; 0 logs none',
+    help: 'time after which a computed query is logged with its HogQL, which may contain text of users; 0 logs none',
   },
   {
     key: 'slow_query_plan',
@@ -258,7 +258,7 @@ export const SETTINGS = [
     flag: '--query-spill-mb <megabytes>',
     read: wholeNumber(16, 1024 * 1024),
     fallback: '10240',
-    help: 'disk that queries which do not fit into memory may use together; the last gigabyte is never theirs',
+    help: 'disk that queries which do not fit into memory may use together; the last gigabyte stays free',
   },
   {
     key: 'query_confinement',

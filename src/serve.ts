@@ -361,7 +361,7 @@ async function bootstrap(
   const { bootstrap_owner_email: email, bootstrap_owner_password: password } = config
   if ((email === null) !== (password === null)) {
     const names = 'TIDEMARK_BOOTSTRAP_OWNER_EMAIL and TIDEMARK_BOOTSTRAP_OWNER_PASSWORD'
-    throw new ConfigError(`${names} are only of use together`)
+    throw new ConfigError(`${names} must be set together`)
   }
   const presets = {
     api_token: config.bootstrap_api_token,

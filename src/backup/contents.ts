@@ -41,7 +41,7 @@ export function findChecksums(folder: string): Checksums | null {
   const stat = lstatSync(checksumsPath(folder), { throwIfNoEntry: false })
   if (stat === undefined) return null
   const no = (why: string): BackupFault => new BackupFault(`checksums.json of ${folder} ${why}`)
-  if (!stat.isFile()) throw no('is no plain file')
+  if (!stat.isFile()) throw no('is not a regular file')
   if (stat.size > CHECKSUMS_BYTES_MAX) throw no(`has more than ${CHECKSUMS_BYTES_MAX} bytes`)
   return parseList(readFileSync(checksumsPath(folder), 'utf8'), `checksums.json of ${folder}`)
 }
@@ -112,7 +112,7 @@ function findPlain(folder: string, path: string): Plain {
     if (stat === undefined) break
     const is_last = index === names.length - 1
     if (!(is_last ? stat.isFile() : stat.isDirectory())) {
-      return { stat: null, fault: 'is a link or no plain file' }
+      return { stat: null, fault: 'is a link, or not a regular file' }
     }
     if (is_last) return { stat, fault: null }
   }

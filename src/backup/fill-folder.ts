@@ -65,7 +65,7 @@ function requireRoom(folder: string): void {
   // A new ext4 file system has this folder.
   const found = readdirSync(folder).filter((name) => name !== LOST_AND_FOUND)
   if (found.length === 0) return
-  throw new BackupFault(`${folder} is not empty: name a folder that is not there yet`)
+  throw new BackupFault(`${folder} is not empty: name a folder that does not exist yet`)
 }
 
 const LOST_AND_FOUND = 'lost+found'

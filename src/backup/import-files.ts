@@ -62,7 +62,7 @@ export function listImportFiles(
 ): readonly ImportFile[] {
   return paths.flatMap((path) => {
     const stat = statSync(path, { throwIfNoEntry: false })
-    if (stat === undefined) throw new BackupFault(`${path} is not there`)
+    if (stat === undefined) throw new BackupFault(`${path} does not exist`)
     if (!stat.isDirectory()) return [importFile(path, stat, has_lines)]
     if (isIncomplete(path)) throw new BackupFault(`${path} is an export that was cut off`)
     const names = readdirSync(path).filter((name) => formatOf(name) !== null)
@@ -88,7 +88,7 @@ function importFile(path: string, stat: Stats, has_lines: boolean): ImportFile {
       `${path} is named neither .jsonl, .ndjson, .json, .csv nor .parquet${hint}`,
     )
   }
-  if (!stat.isFile()) throw new BackupFault(`${path} is a link or no plain file`)
+  if (!stat.isFile()) throw new BackupFault(`${path} is a link, or not a regular file`)
   if (format === 'json' && stat.size > JSON_BYTES_MAX) throw tooLarge(path)
   if ((format === 'parquet' || format === 'csv') && PATTERN.test(path)) {
     throw new BackupFault(`${path} has *, ? or [ in its name: rename it`)

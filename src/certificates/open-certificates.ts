@@ -50,7 +50,7 @@ export async function openCertificates(
 function requireOneSource(config: CertificateConfig): void {
   const { tls_cert, tls_key, acme_domains, acme_terms, acme_directory, acme_http_port } = config
   if ((tls_cert === null) !== (tls_key === null)) {
-    throw new ConfigError('TIDEMARK_TLS_CERT and TIDEMARK_TLS_KEY are only of use together')
+    throw new ConfigError('TIDEMARK_TLS_CERT and TIDEMARK_TLS_KEY must be set together')
   }
   if (acme_domains.length === 0) return
   if (tls_cert !== null) {

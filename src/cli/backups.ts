@@ -103,7 +103,7 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
 
 function addBackupCommand(program: Command): void {
   const command = addStoreOptions(program.command('backup'))
-    .argument('[folder]', 'where the backup goes: a folder that is not there yet')
+    .argument('[folder]', 'folder for the backup, which must not exist yet')
     .option('--copy', 'copy snapshot files even where they could be hard-linked')
     .option('--to <store>', 'a store of backups instead: a folder, or s3://bucket/prefix')
     .option('--keep <number|days>', 'remove older backups from the store: keep 14 of them, or 30d')
@@ -136,7 +136,7 @@ function addBackupCommand(program: Command): void {
 }
 
 async function backUpToFolder(folder: string, options: BackupCommandOptions): Promise<void> {
-  if (options.keep !== undefined) throw new ConfigError('--keep is only of use with --to')
+  if (options.keep !== undefined) throw new ConfigError('--keep needs --to')
   const data_dir = readDataDir(options.dataDir)
   const is_copied = options.copy === true
   const made = await takeBackup({ data_dir, folder, is_copied }, new Date())
@@ -171,7 +171,7 @@ async function restoreAny(
     throw new ConfigError('restore needs the folder of a backup, or --from with a store')
   }
   if (folder !== undefined) {
-    if (at !== undefined) throw new ConfigError('--at is only of use with --from')
+    if (at !== undefined) throw new ConfigError('--at needs --from')
     return { ...(await restoreBackup(folder, data_dir)), passed_by: [] }
   }
   return restoreKept(openConfigured(from).store, at === undefined ? null : readTime(at), data_dir)
@@ -214,7 +214,7 @@ function addDoctorCommand(program: Command, exit: { code: number }): void {
   addStoreOptions(program.command('doctor'))
     .option('--store <store>', 'examine every backup of a store instead of the data folder')
     .description(
-      'Read everything through and compare it with its checksums, look at the machine, and say what to do. Exits with 1 when something is wrong.',
+      'Compare all data with its checksums, check the machine, and say what to do. Exits with 1 when something is wrong.',
     )
     .action(async (options: DoctorOptions) => {
       if (options.store !== undefined) return examineBackups(options, exit)

@@ -35,10 +35,10 @@ Example:
 export function addDemoCommand(program: Command): void {
   addStoreOptions(program.command('demo'))
     .requiredOption('--project <id>', 'project to fill', parseId)
-    .option('--seed <text>', 'what chance is made of')
-    .option('--persons <number>', 'people who come to the product; 500 by default')
-    .option('--days <number>', 'days the story goes back; 90 by default')
-    .description('Fill a project with a believable product: persons, companies, sessions, flags.')
+    .option('--seed <text>', 'seed of the random numbers')
+    .option('--persons <number>', 'number of persons; 500 by default')
+    .option('--days <number>', 'number of past days; 90 by default')
+    .description('Fill a project with demo data: persons, companies, sessions, flags.')
     .addHelpText('after', EXAMPLES)
     .action(async (options: DemoOptions) => {
       order(options)

@@ -82,7 +82,7 @@ Examples:
 /** Adds the commands. */
 export function addExportCommands(program: Command): void {
   addStoreOptions(program.command('export'))
-    .argument('<folder>', 'where the files go: a folder that is not there yet')
+    .argument('<folder>', 'folder for the files, which must not exist yet')
     .requiredOption('--project <id>', 'project to export', parseId)
     .option('--format <format>', EXPORT_FORMATS.join(' or '), parseFormat, 'jsonl')
     .description("Write a project's events and persons into files, also while a server runs.")
@@ -112,7 +112,7 @@ export function addExportCommands(program: Command): void {
 function parseFormat(text: string): ExportFormat {
   const format = EXPORT_FORMATS.find((known) => known === text)
   if (format !== undefined) return format
-  throw new InvalidArgumentError(`It is none of ${EXPORT_FORMATS.join(', ')}.`)
+  throw new InvalidArgumentError(`It must be one of ${EXPORT_FORMATS.join(', ')}.`)
 }
 
 function parseSource(text: string): SourceName {
@@ -123,7 +123,7 @@ function parseSource(text: string): SourceName {
   }
   const name = SOURCE_NAMES.find((known) => known === text)
   if (name !== undefined) return name
-  throw new InvalidArgumentError(`It is none of ${SOURCE_NAMES.join(', ')}.`)
+  throw new InvalidArgumentError(`It must be one of ${SOURCE_NAMES.join(', ')}.`)
 }
 
 async function exportFrom(folder: string, options: ExportCommandOptions): Promise<void> {

@@ -26,15 +26,17 @@ Examples:
 
 /** Adds `key create`. */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('Make, list, roll and revoke personal API keys.')
+  const key = program.command('key').description('Create, list, roll and revoke personal API keys.')
   addStoredKeyCommands(key)
 
   addStoreOptions(key.command('create'))
     .requiredOption('--organization <id>', 'organization that the key is limited to')
     .option('--project <id>', 'project of that organization that the key is limited to', parseId)
-    .requiredOption('--scope <scopes...>', 'what the key may do; give as many as needed')
-    .option('--label <text>', 'what the key is for', 'Command line')
-    .description('Make a key for the owner of an organization and print its value, this once.')
+    .requiredOption('--scope <scopes...>', 'a right of the key; may be repeated')
+    .option('--label <text>', 'label of the key', 'Command line')
+    .description(
+      'Create a key for the owner of an organization and print its value, only this once.',
+    )
     .addHelpText('after', EXAMPLES)
     .action((options: KeyOptions) => {
       const made = withControlDB(options, ({ db }) =>
@@ -78,8 +80,10 @@ function addStoredKeyCommands(key: Command): void {
     })
 
   addStoreOptions(key.command('roll'))
-    .argument('<id>', 'which key, as "key list" names it')
-    .description('Give a key a new value and print it, this once; the old one ends at once.')
+    .argument('<id>', 'the key, as "key list" prints it')
+    .description(
+      'Give a key a new value and print it, only this once; the old one stops working at once.',
+    )
     .action((id: string, options: DataFolderOptions) => {
       const value = withControlDB(options, ({ db }) => rollKeyById(db, id, new Date()))
       const text = `personal API key  ${value}\n\nIt is shown only now: keep it.`
@@ -87,8 +91,8 @@ function addStoredKeyCommands(key: Command): void {
     })
 
   addStoreOptions(key.command('revoke'))
-    .argument('<id>', 'which key, as "key list" names it')
-    .description('End a key at once.')
+    .argument('<id>', 'the key, as "key list" prints it')
+    .description('Revoke a key; it stops working at once.')
     .action((id: string, options: DataFolderOptions) => {
       withControlDB(options, ({ db }) => revokeKeyById(db, id))
       printResult(options, { id }, `revoked  ${id}`)

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 export function addLicensesCommand(program: Command): void {
   program
     .command('licenses')
-    .description('Print the licences of all software that is in this executable.')
+    .description('Print the licences of all software in this executable.')
     .action(async () => {
       // Imported here, because no other command needs half a megabyte of text, or the bundler.
       const { readNotices } = await import('../licenses/notices.ts')

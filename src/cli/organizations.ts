@@ -5,11 +5,11 @@ import { addStoreOptions, type DataFolderOptions, printResult, withControlDB } f
 
 /** Adds `organization create` and `organization list`. */
 export function addOrganizationCommands(program: Command): void {
-  const organization = program.command('organization').description('Make and list organizations.')
+  const organization = program.command('organization').description('Create and list organizations.')
 
   addStoreOptions(organization.command('create'))
-    .argument('<name>', 'what the organization is called')
-    .description('Make an organization; the first one also makes the owner it belongs to.')
+    .argument('<name>', 'name of the organization')
+    .description('Create an organization; the first one also creates its owner.')
     .addHelpText('after', '\nExample:\n  $ tidemark organization create "Acme" --json')
     .action((name: string, options: DataFolderOptions) => {
       const made = withControlDB(

@@ -15,12 +15,12 @@ type ProjectOptions = DataFolderOptions & { readonly organization: string }
 
 /** Adds `project create`, `project list` and `project retention`. */
 export function addProjectCommands(program: Command): void {
-  const project = program.command('project').description('Make and list projects.')
+  const project = program.command('project').description('Create and list projects.')
 
   addStoreOptions(project.command('create'))
-    .argument('<name>', 'what the project is called')
+    .argument('<name>', 'name of the project')
     .requiredOption('--organization <id>', 'organization that the project belongs to')
-    .description('Make a project and print its API key, which SDKs send events with.')
+    .description('Create a project and print its API key, which SDKs send events with.')
     .addHelpText('after', '\nExample:\n  $ tidemark project create --organization ID "Web shop"')
     .action((name: string, options: ProjectOptions) => {
       const organization_id = options.organization
@@ -49,7 +49,7 @@ export function addProjectCommands(program: Command): void {
       'whole months to keep; 0 keeps everything, "default" follows the server',
       parseMonths,
     )
-    .description('Say for how many months a project keeps its events. Older months are deleted.')
+    .description('Set for how many months a project keeps its events. Older months are deleted.')
     .addHelpText('after', '\nExample:\n  $ tidemark project retention 1 18')
     .action((id: number, months: number | null, options: DataFolderOptions) => {
       withControlDB(options, ({ db }) => setRetention(db, id, months))

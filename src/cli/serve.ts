@@ -27,7 +27,7 @@ data folder it makes an organization, a project and a personal API key with scop
 
 /** Adds the commands that keep running; `exit.code` gets the exit code of the process. */
 export function addServeCommands(program: Command, exit: { code: number }): void {
-  const serveCommand = program.command('serve').description('Serve until told to stop.')
+  const serveCommand = program.command('serve').description('Run the server.')
   addSettings(serveCommand)
     .option('--ephemeral', EPHEMERAL_HELP)
     .addHelpText('after', SERVE_HELP)
@@ -42,7 +42,7 @@ export function addServeCommands(program: Command, exit: { code: number }): void
 
   const upCommand = program
     .command('up')
-    .description('Serve, and on an empty data folder first make a project and a key.')
+    .description('Run the server; on an empty data folder, create a project and a key first.')
   addSettings(upCommand)
     .addHelpText('after', UP_HELP)
     .action(async () => {

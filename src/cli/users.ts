@@ -34,10 +34,12 @@ Example:
 
 /** Adds `user list`, `user add` and `user link`. */
 export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('List and add people, and let them in.')
+  const user = program
+    .command('user')
+    .description('List and add users, and print links that set passwords.')
 
   addStoreOptions(user.command('list'))
-    .description('List all people: who has a password, and in how many organizations they are.')
+    .description('List all users: whether they have a password, and their number of organizations.')
     .action((options: DataFolderOptions) => {
       const results = withControlDB(options, ({ db }) =>
         listUsers(db).map((one) => shownUser(db, one)),
@@ -56,10 +58,10 @@ export function addUserCommands(program: Command): void {
 
   addStoreOptions(user.command('add'))
     .argument('<email>', 'the address to log in with', parseEmail)
-    .option('--name <name>', 'first name; default: what stands before the @')
+    .option('--name <name>', 'first name; default: the part before the @')
     .option('--organization <id>', 'organization to join; default: the first one')
     .option('--level <level>', 'member, admin or owner', parseLevel, MEMBER)
-    .description('Add somebody to an organization and print a link to set a password.')
+    .description('Add a user to an organization and print a link that sets a password.')
     .addHelpText('after', '\nExample:\n  $ tidemark user add ann@example.com --level admin')
     .action((email: string, options: NewUserOptions) => {
       const token = withControlDB(options, ({ db }) => addUser(db, email, options))
@@ -69,9 +71,9 @@ export function addUserCommands(program: Command): void {
   addStoreOptions(user.command('link'))
     .argument(
       '[email]',
-      'whose password is to be set; the number of "user list" if two have the address',
+      'address of the user; if two users have it, the number that "user list" prints',
     )
-    .description('Print a link to set a password: for a first login, or when it was forgotten.')
+    .description('Print a link that sets a password: for a first login, or a forgotten password.')
     .addHelpText('after', LINK_HELP)
     .action((email: string | undefined, options: DataFolderOptions) => {
       if (email === undefined) return printSetupLink(options)
@@ -125,7 +127,7 @@ function printSetupLink(options: DataFolderOptions): void {
   if (code === null) {
     throw new Refusal(
       'invalid_input',
-      'Somebody has a password already: name the address whose link you need.',
+      'A user has a password already: name the address of the user who needs a link.',
     )
   }
   const link = `${serverUrl(options)}/setup#${code}`
@@ -165,5 +167,5 @@ function parseEmail(text: string): string {
 function parseLevel(text: string): MemberLevel {
   const level = Object.hasOwn(LEVELS, text) ? LEVELS[text] : undefined
   if (level !== undefined) return level
-  throw new InvalidArgumentError(`It is none of ${Object.keys(LEVELS).join(', ')}.`)
+  throw new InvalidArgumentError(`It must be one of ${Object.keys(LEVELS).join(', ')}.`)
 }

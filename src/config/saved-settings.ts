@@ -45,7 +45,7 @@ export const SAVED_SETTINGS = [
     flag: '--deleted-days <days>',
     read: wholeNumber(1, 36_500),
     fallback: '30',
-    help: 'days after which insights, dashboards, flags, cohorts and the like that were deleted are gone for good',
+    help: 'days after which deleted insights, dashboards, flags, cohorts and the like are removed permanently',
   },
   {
     key: 'activity_days',

@@ -52,7 +52,7 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
     id: '0b7e7a52-5d0f-4a52-9a54-6f1d2c3b4a01',
     key: 'DEFAULT_APP',
     template_name: 'Product analytics',
-    dashboard_description: 'Who uses the product, how often, and who comes back.',
+    dashboard_description: 'Active persons, how often they come, and retention.',
     tags: ['product'],
     date_from: '-30d',
     tiles: [
@@ -66,7 +66,7 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
         series: series('total'),
         interval: 'week',
       }),
-      insight('Retention', 'Persons of a week who come again in the weeks after.', {
+      insight('Retention', 'Persons of a week who come back in later weeks.', {
         kind: 'RetentionQuery',
         retentionFilter: {
           period: 'Week',
@@ -75,12 +75,12 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
           returningEntity: { id: PAGEVIEW, type: 'events' },
         },
       }),
-      insight('Stickiness', 'On how many days of the period persons come.', {
+      insight('Stickiness', 'On how many days of the period persons were active.', {
         kind: 'StickinessQuery',
         series: series('total'),
         interval: 'day',
       }),
-      insight('Where visitors come from', 'Persons by the site that led them here.', {
+      insight('Where visitors come from', 'Persons by referring site.', {
         ...trends('dau', 'day'),
         breakdownFilter: { breakdown: '$referring_domain', breakdown_type: 'event' },
         trendsFilter: { display: 'ActionsBarValue' },
@@ -99,11 +99,7 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
       insight('Page views', 'Views of pages by day.', trends('total', 'day')),
       insight('Sessions', 'Sessions by day.', trends('unique_session', 'day')),
       insight('Pages', 'Views by path.', bars('total', '$pathname')),
-      insight(
-        'Sources',
-        'Visitors by the site that led them here.',
-        bars('dau', '$referring_domain'),
-      ),
+      insight('Sources', 'Visitors by referring site.', bars('dau', '$referring_domain')),
       insight('Countries', 'Visitors by country.', bars('dau', '$geoip_country_name')),
       insight('Browsers', 'Visitors by browser.', bars('dau', '$browser')),
       insight('Devices', 'Visitors by kind of device.', bars('dau', '$device_type')),
@@ -156,10 +152,10 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
       }),
       insight(
         'Sign-ups by source',
-        'Persons by the site that led them here.',
+        'Persons by referring site.',
         bars('dau', '$referring_domain', IDENTIFY),
       ),
-      insight('Return after sign-up', 'Persons of a week who come again in the weeks after.', {
+      insight('Return after sign-up', 'Persons of a week who come back in later weeks.', {
         kind: 'RetentionQuery',
         retentionFilter: {
           period: 'Week',
@@ -175,7 +171,7 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
     id: '0b7e7a52-5d0f-4a52-9a54-6f1d2c3b4a05',
     key: 'FEATURE_FLAGS',
     template_name: 'Feature flags',
-    dashboard_description: 'Which flags are asked for, by how many persons, and what they answer.',
+    dashboard_description: 'Which flags are called, by how many persons, and what they answer.',
     tags: ['flags'],
     date_from: '-14d',
     tiles: [
@@ -183,12 +179,12 @@ export const TEMPLATES: readonly DashboardTemplate[] = [
         ...trends('total', 'day', FLAG_CALLED),
         breakdownFilter: { breakdown: '$feature_flag', breakdown_type: 'event' },
       }),
-      insight('Persons by flag', 'Who asks for which flag.', {
+      insight('Persons by flag', 'Persons who call each flag.', {
         ...bars('dau', '$feature_flag', FLAG_CALLED),
       }),
       insight(
         'Answers',
-        'What flags answer: variants, true and false.',
+        'Answers of flags: variants, true and false.',
         bars('total', '$feature_flag_response', FLAG_CALLED),
       ),
       insight('Calls by library', 'Which SDKs ask.', bars('total', '$lib', FLAG_CALLED)),

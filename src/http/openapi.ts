@@ -36,11 +36,11 @@ const JSON_TYPE = 'application/json'
 const ERROR_NAME = 'Error'
 const ERROR_STATUSES = {
   400: 'The body or a parameter is wrong; `attr` names the field.',
-  401: 'No key, or one that is not valid.',
+  401: 'The key is missing or not valid.',
   403: 'The key or the user may not do this.',
-  404: 'There is no such thing, or not for this key.',
+  404: 'Not found, or not accessible with this key.',
   415: 'The body is not JSON.',
-  429: 'Too much was asked; `Retry-After` says when to come back.',
+  429: 'A limit was exceeded; `Retry-After` says when to try again.',
 } as const
 
 /** Named schemas. A schema that occurs more than once becomes a component. */

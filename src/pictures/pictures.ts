@@ -50,7 +50,7 @@ export class Pictures {
   requireChromium(attr: string): string {
     if (this.#program !== null) return this.#program
     const detail =
-      'This server draws no pictures: it has found no Chromium. Install one, or name it in TIDEMARK_CHROMIUM.'
+      'This server cannot draw pictures: it has found no Chromium. Install one, or name it in TIDEMARK_CHROMIUM.'
     throw new Refusal('invalid_choice', detail, { attr })
   }
 

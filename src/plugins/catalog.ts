@@ -41,8 +41,9 @@ export const PLUGINS = [
     key: 'property_filter',
     name: 'Property filter',
     kind: 'transformation',
-    description: 'Takes properties out of every event, and out of what it says of its person.',
-    fields: [{ ...PROPERTIES, is_required: true, help: 'names of properties to take out' }],
+    description:
+      'Removes properties from every event, and from the person properties that it sets.',
+    fields: [{ ...PROPERTIES, is_required: true, help: 'names of properties to remove' }],
   },
   {
     id: 3,
@@ -60,7 +61,7 @@ export const PLUGINS = [
     key: 'url_normalizer',
     name: 'URL normalizer',
     kind: 'transformation',
-    description: 'Writes addresses in one way: lower case, no final slash, if wanted no query.',
+    description: 'Normalizes addresses: lower case, no final slash, optionally no query.',
     fields: [
       PROPERTIES,
       { key: 'drop_query', type: 'boolean', is_required: false, help: 'cut at ? and #' },

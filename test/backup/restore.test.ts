@@ -134,7 +134,7 @@ test('a list of gigabytes is not read, and one behind a link is not followed', a
   const path = join(backup, 'checksums.json')
   renameSync(path, join(folder, 'list'))
   symlinkSync(join(folder, 'list'), path)
-  expect(await refusal()).toContain('is no plain file')
+  expect(await refusal()).toContain('is not a regular file')
   rmSync(path)
   writeFileSync(path, '')
   truncateSync(path, 3 * 1024 ** 3)
@@ -145,7 +145,7 @@ test('a database or a folder that is a link is not followed, also when its conte
   const path = join(backup, 'control.db')
   renameSync(path, join(folder, 'elsewhere'))
   symlinkSync(join(folder, 'elsewhere'), path)
-  expect(await refusal()).toContain('control.db of the backup is a link or no plain file')
+  expect(await refusal()).toContain('control.db of the backup is a link, or not a regular file')
   rmSync(path)
   renameSync(join(folder, 'elsewhere'), path)
 
@@ -154,17 +154,17 @@ test('a database or a folder that is a link is not followed, also when its conte
   mkdirSync(join(backup, 'files'), { recursive: true })
   symlinkSync(join(folder, 'other'), join(backup, 'files', '1'))
   forge(({ files }) => files.push(lineOf(`files/1/${ID}.parquet`, 'x')))
-  expect(await refusal()).toContain('is a link or no plain file')
+  expect(await refusal()).toContain('is a link, or not a regular file')
 })
 
 test('a pipe or a folder in the place of a file is not waited for', async () => {
   const path = join(backup, 'control.db')
   rmSync(path)
   execFileSync('mkfifo', [path])
-  expect(await refusal()).toContain('is a link or no plain file')
+  expect(await refusal()).toContain('is a link, or not a regular file')
   rmSync(path)
   mkdirSync(path)
-  expect(await refusal()).toContain('is a link or no plain file')
+  expect(await refusal()).toContain('is a link, or not a regular file')
 })
 
 test('a file that is hard-linked is copied: backups share files with the folder they were made of', async () => {

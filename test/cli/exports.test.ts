@@ -295,7 +295,7 @@ test('what cannot be imported or exported is said by name', async () => {
   )
   for (const [args, words] of [
     [['import', '--project', '1', input], /bad\.jsonl, record 2: .*not a valid UUID/],
-    [['import', '--project', '1', join(folder, 'gone.jsonl')], /gone\.jsonl is not there/],
+    [['import', '--project', '1', join(folder, 'gone.jsonl')], /gone\.jsonl does not exist/],
     [['import', '--project', '1', join(data_dir, 'control.db')], /named neither/],
     [['import', '--project', '9', input], /There is no project 9/],
     [['export', '--project', '9', join(folder, 'x')], /There is no project 9/],
@@ -306,7 +306,7 @@ test('what cannot be imported or exported is said by name', async () => {
   }
   for (const [from, words] of [
     ['plausible', /there are no events in them/],
-    ['constructor', /none of amplitude, ga4/],
+    ['constructor', /one of amplitude, ga4/],
   ] as const) {
     const ran = await run(['import', '--project', '1', '--from', from, input])
     expect([ran.exit_code, ran.err]).toEqual([2, expect.stringMatching(words)])

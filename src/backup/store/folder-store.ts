@@ -42,7 +42,7 @@ export function openFolderStore(folder: string): BackupStore {
         },
       )
       try {
-        if (!(await file.stat()).isFile()) throw new BackupFault(`${path} is no plain file`)
+        if (!(await file.stat()).isFile()) throw new BackupFault(`${path} is not a regular file`)
         for await (const bytes of file.createReadStream({ autoClose: false })) yield bytes
       } finally {
         await file.close()
@@ -76,7 +76,7 @@ function isPlainFolder(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return false
   if (stat.isDirectory()) return true
-  throw new BackupFault(`${path} is a link or no folder`)
+  throw new BackupFault(`${path} is a link, or not a folder`)
 }
 
 function requirePlainFolder(path: string): void {

@@ -35,9 +35,9 @@ Examples:
 /** Adds the command. */
 export function addTopCommand(program: Command): void {
   addStoreOptions(program.command('top'))
-    .option('--once', 'print it once and end')
-    .option('--cancel <id>', 'cancel a query and end')
-    .description('Show what the running server does: rates, delays, queries; cancel one.')
+    .option('--once', 'print once and exit')
+    .option('--cancel <id>', 'cancel a query and exit')
+    .description('Show the rates, delays and queries of the running server; cancel a query.')
     .addHelpText('after', TOP_HELP)
     .action(async (options: TopOptions) => {
       const access = findAccess(readDataDir(options.dataDir))

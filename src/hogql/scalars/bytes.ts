@@ -12,7 +12,7 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw new ScalarRefusal('The result is no text: bytes that are not UTF-8 cannot be answered')
+    throw new ScalarRefusal('The result is not text: bytes that are not UTF-8 cannot be answered')
   }
 }
 
@@ -92,7 +92,7 @@ function convertCharset(text: string, from: string, to: string): string {
   if (/^utf-?8$/i.test(to)) return read
   const is_ascii = /^[\0-\x7f]*$/.test(read)
   if (is_ascii && !/^utf-?(16|32)/i.test(to)) return read
-  throw new ScalarRefusal('The result is no text: bytes that are not UTF-8 cannot be answered')
+  throw new ScalarRefusal('The result is not text: bytes that are not UTF-8 cannot be answered')
 }
 
 function readAs(bytes: Uint8Array, charset: string): string {

@@ -40,7 +40,7 @@ export const ANNOTATION_ROUTES = resource({
   requirePresent,
   serializer: annotationSerializer,
   list: {
-    summary: "List the project's annotations, the latest marker first.",
+    summary: "List the project's annotations, the latest date first.",
     query: AnnotationsQuery,
     answer: AnnotationPage,
     items: async (app, { request, project }) => {
@@ -51,14 +51,14 @@ export const ANNOTATION_ROUTES = resource({
     texts: ({ content }) => [content ?? ''],
   },
   create: {
-    summary: 'Note what happened when, say a release.',
+    summary: 'Create an annotation: a note on what happened at a time, such as a release.',
     body: ANNOTATION_BODY,
     run: (app, { body, project, caller }) =>
       createAnnotation(boardEditor(app, project, caller), readAnnotationChanges(body), app.now()),
   },
   read: { summary: 'Read an annotation.' },
   change: {
-    summary: 'Change an annotation; deleting is a change of `deleted`.',
+    summary: 'Change an annotation; `deleted: true` deletes it.',
     body: ANNOTATION_BODY,
     run: (app, { body, project, caller }, before) => {
       requireOwn(before, project.id)
@@ -66,7 +66,7 @@ export const ANNOTATION_ROUTES = resource({
       return updateAnnotation(editor, before, readAnnotationChanges(body), app.now())
     },
   },
-  activity: { summary: 'List what happened to an annotation.', scope: 'Annotation' },
+  activity: { summary: 'List the activity log of an annotation.', scope: 'Annotation' },
 })
 
 /** Returns a function that serializes annotations during one request. */

@@ -279,7 +279,7 @@ function isContainer(value: unknown): value is object {
 /** Turns a client's disconnect into a refusal, which is not logged; other errors stay errors. */
 function refuseBroken(error: unknown): never {
   const is_gone = error instanceof DOMException && error.name === 'AbortError'
-  throw is_gone ? new Refusal('parse_error', 'The body broke off.') : error
+  throw is_gone ? new Refusal('parse_error', 'The body ended early.') : error
 }
 
 const tooLarge = (): Refusal => new Refusal('request_too_large', 'Request too large.')

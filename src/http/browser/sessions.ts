@@ -42,7 +42,7 @@ export const LOGIN_SESSION_ROUTES = [
     method: 'DELETE',
     path: 'sessions/:session_id/',
     scope: 'user:write',
-    summary: 'End a session; @current is the one that asks.',
+    summary: 'End a session; @current is the one of the caller.',
     answers: { 204: null },
     answer: (app, { caller, params }) => {
       requireWholeUser(caller)

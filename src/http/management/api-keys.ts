@@ -43,7 +43,7 @@ export const API_KEY_ROUTES = [
     method: 'POST',
     path: ROOT,
     scope: 'user:write',
-    summary: 'Make a key that may do no more than the one that asks; its value is told this once.',
+    summary: 'Create a key with no more rights than the caller has; its value is shown only once.',
     body: validatorOf(KeyBody),
     answers: { 201: ShownKeyAnswer },
     answer: (app, { caller, body }) => {
@@ -55,7 +55,7 @@ export const API_KEY_ROUTES = [
     method: 'GET',
     path: ONE,
     scope: 'user:read',
-    summary: 'Read a key; @current is the one that asks.',
+    summary: 'Read a key; @current is the one of the caller.',
     answers: { 200: KeyAnswer },
     answer: (app, { caller, params }) =>
       answerJson(keyOnWire(getApiKey(app.control, caller, pathNames(params, 'key_id')))),
@@ -64,7 +64,7 @@ export const API_KEY_ROUTES = [
     method: 'PATCH',
     path: ONE,
     scope: 'user:write',
-    summary: 'Change label, scopes, reach or end of a key.',
+    summary: 'Change the label, scopes, organizations, projects or expiry of a key.',
     body: validatorOf(KeyChange),
     answers: { 200: KeyAnswer },
     answer: (app, { caller, params, body }) => {
@@ -77,7 +77,7 @@ export const API_KEY_ROUTES = [
     method: 'POST',
     path: `${ONE}roll/`,
     scope: 'user:write',
-    summary: 'Give a key a new value, told this once; the old one ends at once.',
+    summary: 'Give a key a new value, shown only once; the old one stops working at once.',
     answers: { 200: ShownKeyAnswer },
     answer: (app, { caller, params }) => {
       const key = getApiKey(app.control, caller, pathNames(params, 'key_id'))

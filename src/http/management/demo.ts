@@ -16,7 +16,7 @@ export const DEMO_ROUTES = [
     method: 'GET',
     path: 'is_generating_demo_data/',
     scope: 'project:read',
-    summary: 'Read whether demo data is being generated, and how far it is.',
+    summary: 'Read the progress of generating demo data.',
     answers: { 200: DemoStateAnswer },
     answer: (app, { caller, project, level }) =>
       answerJson(demoOnWire(app, project, { caller, level })),
@@ -25,8 +25,7 @@ export const DEMO_ROUTES = [
     method: 'POST',
     path: 'generate_demo_data/',
     scope: 'project:write',
-    summary:
-      'Fill a project with a believable product: the same seed and end give the same events.',
+    summary: 'Fill a project with demo data; the same seed and end give the same events.',
     body: validatorOf(DemoBody),
     answers: { 202: DemoStateAnswer },
     answer: (app, { caller, project, level, body }) => {

@@ -27,7 +27,7 @@ export const FAMILY_ACTIVITY_ROUTES = FAMILIES.map(([family, scope]) =>
     method: 'GET',
     path: `${family}/activity/`,
     scope: 'activity_log:read',
-    summary: `List what happened to all of ${family.replaceAll('_', ' ')}.`,
+    summary: `List the activity log of all ${family.replaceAll('_', ' ')}.`,
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
     answer: (app, call) => answerJson(projectActivity(app, call, { scope })),

@@ -36,7 +36,7 @@ export const HOOK_ROUTES = [
     method: 'POST',
     path: 'hooks/',
     scope: 'webhook:write',
-    summary: 'Subscribe an address to an action: every event that is the action is posted to it.',
+    summary: 'Subscribe an address to an action: every event that matches is posted to it.',
     body: validatorOf(HookBody),
     answers: { 201: HookAnswer },
     answer: (app, { caller, project, body }) => {

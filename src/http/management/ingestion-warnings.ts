@@ -16,7 +16,7 @@ export const INGESTION_WARNING_ROUTES = [
     method: 'GET',
     path: 'ingestion_warnings/',
     scope: 'project:read',
-    summary: "List what went wrong with a project's events, newest first.",
+    summary: 'List the ingestion warnings of a project, newest first.',
     query: IngestionWarningQuery,
     answers: { 200: IngestionWarningPage },
     answer: (app, { request, project }) => {

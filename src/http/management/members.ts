@@ -58,7 +58,7 @@ export const MEMBER_ROUTES = [
     method: 'DELETE',
     path: 'members/:user_uuid/',
     scope: 'organization_member:write',
-    summary: 'Take a member out of an organization.',
+    summary: 'Remove a member from an organization.',
     answers: { 204: null },
     answer: (app, { caller, organization, level, params }) => {
       const member = getMember(app.control, organization.id, pathNames(params, 'user_uuid'))
@@ -70,7 +70,7 @@ export const MEMBER_ROUTES = [
     method: 'GET',
     path: 'invites/',
     scope: 'organization_member:read',
-    summary: 'List the invites that are still good.',
+    summary: 'List the valid invites.',
     query: PageQuery,
     answers: { 200: InvitePage },
     answer: (app, { request, organization }) => {
@@ -82,7 +82,7 @@ export const MEMBER_ROUTES = [
     method: 'POST',
     path: 'invites/',
     scope: 'organization_member:write',
-    summary: 'Invite somebody; the link is told this once.',
+    summary: 'Create an invite; its link is shown only once.',
     body: validatorOf(InviteBody),
     answers: { 201: NewInviteAnswer },
     answer: (app, { caller, organization, level, body }) => {
@@ -103,7 +103,7 @@ export const MEMBER_ROUTES = [
     method: 'DELETE',
     path: 'invites/:invite_id/',
     scope: 'organization_member:write',
-    summary: 'Take an invite back.',
+    summary: 'Revoke an invite.',
     answers: { 204: null },
     answer: (app, { organization, level, params }) => {
       requireLevel(level, ADMIN)

@@ -42,7 +42,7 @@ export const ORGANIZATION_ROUTES = [
     method: 'GET',
     path: 'organizations/',
     scope: 'organization:read',
-    summary: 'List the organizations the key reaches.',
+    summary: 'List the organizations that the key can access.',
     query: PageQuery,
     answers: { 200: OrganizationPage },
     answer: (app, { request, caller }) => {
@@ -74,7 +74,7 @@ export const ORGANIZATION_ROUTES = [
     method: 'GET',
     path: '',
     scope: 'organization:read',
-    summary: 'Read an organization; @current is the one worked on last.',
+    summary: 'Read an organization; @current is the one used last.',
     answers: { 200: OrganizationAnswer },
     answer: (app, { caller, organization, level }) =>
       answerJson(serializeOrganization(app, caller, { item: organization, level })),
@@ -115,7 +115,7 @@ export const ORGANIZATION_ROUTES = [
     method: 'GET',
     path: 'activity_log/',
     scope: 'activity_log:read',
-    summary: 'Read what was changed of an organization, its members and their keys, newest first.',
+    summary: 'List changes to an organization, its members and their keys, newest first.',
     query: ActivityLogQuery,
     answers: { 200: ActivityAnswer },
     answer: (app, { request, caller, organization, level }) => {

@@ -37,7 +37,7 @@ export const PLUGIN_ROUTES = [
     method: 'GET',
     path: 'plugins/',
     scope: 'plugin:read',
-    summary: 'List what the server can do with events.',
+    summary: 'List the plugins of this server.',
     query: PageQuery,
     answers: { 200: PluginPage },
     answer: (app, { request }) => answerPage(request, app.publicUrl(), PLUGINS),
@@ -46,7 +46,7 @@ export const PLUGIN_ROUTES = [
     method: 'GET',
     path: ROOT,
     scope: 'plugin:read',
-    summary: 'List the plugin configs of a project, in the order they work in.',
+    summary: 'List the plugin configs of a project, in the order in which they run.',
     query: PageQuery,
     answers: { 200: PluginConfigPage },
     answer: (app, { request, project }) => {
@@ -58,7 +58,7 @@ export const PLUGIN_ROUTES = [
     method: 'POST',
     path: ROOT,
     scope: 'plugin:write',
-    summary: 'Set a plugin to work for a project.',
+    summary: 'Enable a plugin for a project.',
     body: validatorOf(PluginConfigBody),
     answers: { 201: PluginConfigAnswer },
     answer: (app, { caller, project, body }) => {
@@ -89,7 +89,7 @@ export const PLUGIN_ROUTES = [
     path: ONE,
     scope: 'plugin:write',
     summary:
-      'Change how a plugin works; secrets sent back hidden stay as they are, but go to no other server.',
+      'Change a plugin config; secrets sent back masked are kept, but never for another server.',
     body: validatorOf(PluginConfigChange),
     answers: { 200: PluginConfigAnswer },
     answer: (app, { caller, project, params, body }) => {
@@ -106,7 +106,7 @@ export const PLUGIN_ROUTES = [
     method: 'DELETE',
     path: ONE,
     scope: 'plugin:write',
-    summary: 'Take a plugin off a project, with its log.',
+    summary: 'Remove a plugin from a project, with its log.',
     answers: { 204: null },
     answer: (app, { caller, project, params }) => {
       const id = pathNames(params, 'plugin_config_id')

@@ -53,7 +53,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'PUT',
     path: 'access_controls/',
     scope: 'project:write',
-    summary: 'Set who may use a project: everybody, or one member.',
+    summary: 'Set who may use a project: all members, or one of them.',
     body: validatorOf(AccessBody),
     answers: { 200: ProjectAccessAnswer },
     answer: (app, call) => {
@@ -66,7 +66,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'GET',
     path: 'global_access_controls/',
     scope: 'project:read',
-    summary: 'Read who may use which of the things in a project.',
+    summary: 'Read the access levels for each kind of resource in a project.',
     answers: { 200: ResourceAccessAnswer },
     answer: (app, call) => answerJson(resourceAccess(app, call)),
   }),
@@ -74,7 +74,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'PUT',
     path: 'global_access_controls/',
     scope: 'project:write',
-    summary: 'Set who may use one kind of thing in a project.',
+    summary: 'Set the access level for one kind of resource in a project.',
     body: validatorOf(ResourceAccessBody),
     answers: { 200: ResourceAccessAnswer },
     answer: (app, call) => {
@@ -90,7 +90,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'GET',
     path: 'activity/',
     scope: 'project:read',
-    summary: 'Read what was changed of a project, newest first.',
+    summary: 'List changes to a project, newest first.',
     query: ActivityQuery,
     answers: { 200: ProjectActivityAnswer },
     answer: (app, call) => {
@@ -103,7 +103,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'GET',
     path: 'activity_log/',
     scope: 'activity_log:read',
-    summary: 'Read what was changed of anything in a project, newest first.',
+    summary: 'List changes to anything in a project, newest first.',
     query: ActivityLogQuery,
     answers: { 200: ActivityAnswer },
     answer: (app, call) => {
@@ -115,7 +115,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'PATCH',
     path: 'reset_token/',
     scope: 'project:write',
-    summary: 'Give a project a new token; the old one ends at once.',
+    summary: 'Give a project a new token; the old one stops working at once.',
     answers: { 200: ProjectAnswer },
     answer: (app, { caller, project, level }) => {
       requireLevel(level, ADMIN)
@@ -127,7 +127,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'PATCH',
     path: 'add_product_intent/',
     scope: 'project:write',
-    summary: 'Note that a product is meant to be used.',
+    summary: 'Record the intent to use a product.',
     body: validatorOf(IntentBody),
     answers: { 200: ProjectAnswer },
     answer: (app, call) => answerIntent(app, call, addProductIntent),
@@ -136,7 +136,7 @@ export const PROJECT_ACTION_ROUTES = [
     method: 'PATCH',
     path: 'complete_product_onboarding/',
     scope: 'project:write',
-    summary: 'Note that people have been shown around in a product.',
+    summary: 'Record that the onboarding of a product is complete.',
     body: validatorOf(IntentBody),
     answers: { 200: ProjectAnswer },
     answer: (app, call) => answerIntent(app, call, completeOnboarding),

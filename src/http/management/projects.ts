@@ -66,7 +66,7 @@ export const PROJECT_ROUTES = [
     method: 'POST',
     path: 'projects/',
     scope: 'project:write',
-    summary: 'Create a project; every field may be left out.',
+    summary: 'Create a project; all fields are optional.',
     body: BODY,
     answers: { 201: ProjectAnswer },
     answer: (app, { caller, organization, level, body }) => {
@@ -79,7 +79,7 @@ export const PROJECT_ROUTES = [
     method: 'GET',
     path: ['projects/', 'environments/'],
     scope: 'project:read',
-    summary: 'List every project the key reaches.',
+    summary: 'List the projects that the key can access.',
     query: PageQuery,
     answers: { 200: ProjectPage },
     answer: (app, { request, caller }) => {
@@ -116,7 +116,7 @@ export const PROJECT_ROUTES = [
       method,
       path: '',
       scope: 'project:write',
-      summary: 'Change fields of a project; the others stay.',
+      summary: 'Change fields of a project.',
       body: BODY,
       answers: { 200: ProjectAnswer },
       answer: answerChange,
@@ -126,7 +126,8 @@ export const PROJECT_ROUTES = [
     method: 'DELETE',
     path: '',
     scope: 'project:write',
-    summary: 'Delete a project: its token ends at once, its data in the background.',
+    summary:
+      'Delete a project: its token stops working at once, its data is deleted in the background.',
     answers: { 204: null },
     answer: async (app, { caller, project, level }) => {
       requireLevel(level, ADMIN)

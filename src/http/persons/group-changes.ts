@@ -51,7 +51,7 @@ export const GROUP_CHANGE_ROUTES = [
     method: 'POST',
     path: 'groups/delete_property/',
     scope: 'group:write',
-    summary: 'Take properties from a group.',
+    summary: 'Remove properties of a group.',
     query: GroupQuery,
     body: validatorOf(DeletePropertyBody),
     answers: { 200: GroupItem },
@@ -87,7 +87,7 @@ export const GROUP_CHANGE_ROUTES = [
     method: 'GET',
     path: 'groups/activity/',
     scope: 'activity_log:read',
-    summary: 'Who changed or deleted a group.',
+    summary: 'List changes to a group.',
     query: GroupActivityQuery,
     answers: { 200: ItemActivityAnswer },
     answer: (app, call) => {

@@ -47,7 +47,7 @@ export const GROUP_ROUTES = [
     method: 'GET',
     path: 'groups_types/',
     scope: 'group:read',
-    summary: 'The types of groups that events have named so far.',
+    summary: 'List group types.',
     answers: { 200: GroupTypeList },
     answer: (app, { project }) => answerJson(listTypes(app, project.id)),
   }),
@@ -55,7 +55,7 @@ export const GROUP_ROUTES = [
     method: 'PATCH',
     path: 'groups_types/update_metadata/',
     scope: 'group:write',
-    summary: 'Name group types, in singular and plural.',
+    summary: 'Set the display names of group types.',
     body: validatorOf(GroupTypeNamesBody),
     answers: { 200: GroupTypeList },
     answer: (app, { project, body }) => {

@@ -31,12 +31,7 @@ import { answerCsv, listFormat } from './lists-as-csv.ts'
 
 /** The path of each analysis below a project, its summary, and its parameters. */
 const ANALYSIS_ROUTES = [
-  [
-    'correlation',
-    'funnel/correlation/',
-    'Persons behind what goes with converting in a funnel.',
-    legacyCorrelation,
-  ],
+  ['correlation', 'funnel/correlation/', 'Persons behind a funnel correlation.', legacyCorrelation],
   [
     'lifecycle',
     'lifecycle/',
@@ -69,7 +64,7 @@ export const PERSON_ANALYTICS_ROUTES = [
     method: 'POST',
     path: 'persons/funnel/correlation/',
     scope: 'person:read',
-    summary: 'Persons behind what goes with converting in a funnel.',
+    summary: 'Persons behind a funnel correlation.',
     query: analysisQuery('correlation'),
     answers: { 200: PeopleBehind },
     body: validatorOf(CorrelationBody),

@@ -47,7 +47,7 @@ export const PERSON_CHANGE_ROUTES = [
     path: 'persons/:person_id/split/',
     scope: 'person:write',
     summary:
-      'Split a person: into those it was merged of, each as it was, or one for each of its ids.',
+      'Split a person into the persons it was merged from, or into one for each distinct id.',
     body: validatorOf(SplitBody),
     answers: { 201: SplitAnswer },
     answer: async (app, { caller, body, params, project }) => {
@@ -107,7 +107,7 @@ export const PERSON_CHANGE_ROUTES = [
     method: 'DELETE',
     path: 'persons/:person_id/',
     scope: 'person:write',
-    summary: 'Delete a person, and on demand all of its events.',
+    summary: 'Delete a person, optionally with all of its events.',
     query: DeleteQuery,
     answers: { 202: null },
     answer: async (app, { caller, params, project, request }) => {

@@ -40,7 +40,7 @@ export const PERSON_LOOK_UP_ROUTES = [
     scope: 'activity_log:read',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    summary: 'What happened to the persons of a project.',
+    summary: 'List the activity log of persons.',
     answer: (app, call) => answerJson(projectActivity(app, call, { scope: 'Person' })),
   }),
   projectRoute({
@@ -49,7 +49,7 @@ export const PERSON_LOOK_UP_ROUTES = [
     scope: 'activity_log:read',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    summary: 'What happened to a person, also after it is gone.',
+    summary: 'List the activity log of a person, also after its deletion.',
     answer: (app, call) => {
       const { params } = call
       const item_id = formatUuid(personIdOf(pathNames(params, 'person_id')))

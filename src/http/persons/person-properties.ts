@@ -30,7 +30,7 @@ export const PERSON_PROPERTY_ROUTES = [
       method,
       path: 'persons/:person_id/',
       scope: 'person:write',
-      summary: 'Set properties of a person; others stay.',
+      summary: 'Set properties of a person; others are kept.',
       body: PERSON_BODY,
       answers: { 202: null },
       answer: async (app, { caller, body, params, project }) => {
@@ -61,7 +61,7 @@ export const PERSON_PROPERTY_ROUTES = [
     method: 'POST',
     path: 'persons/:person_id/delete_property/',
     scope: 'person:write',
-    summary: 'Take properties from a person.',
+    summary: 'Remove properties of a person.',
     body: validatorOf(DeletePropertyBody),
     answers: { 201: Done },
     answer: async (app, { caller, body, params, project }) => {

@@ -26,8 +26,7 @@ const byToken = callerRoute({
   path: 'feature_flag/local_evaluation',
   scope: 'feature_flag:read',
   is_for_sdks: true,
-  summary:
-    'Read flag definitions for clients that evaluate by themselves; the token names the project.',
+  summary: 'Read flag definitions for local evaluation; the token names the project.',
   query: DefinitionsQuery,
   answers: { 200: DefinitionsAnswer, 304: null },
   answer: (app, { request, caller }) => {
@@ -43,7 +42,7 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     path: 'feature_flags/local_evaluation/',
     scope: 'feature_flag:read',
     is_for_sdks: true,
-    summary: 'Read flag definitions for clients that evaluate by themselves.',
+    summary: 'Read flag definitions for local evaluation.',
     query: DefinitionsQuery,
     answers: { 200: DefinitionsAnswer, 304: null },
     answer: (app, { request, project }) => answerDefinitions(app, request, project.id),
@@ -53,7 +52,7 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     path: 'feature_flags/:id/remote_config/',
     scope: 'feature_flag:read',
     is_for_sdks: true,
-    summary: 'Read the payload of a flag that only carries settings.',
+    summary: 'Read the payload of a remote config flag.',
     answers: { 200: PayloadAnswer },
     answer: (app, { request, caller, params, project }) => {
       const project_id = projectOf(app, caller, request, String(project.id))

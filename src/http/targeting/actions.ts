@@ -41,7 +41,7 @@ const COUNT_ROUTE = projectRoute({
   method: 'GET',
   path: 'actions/:id/count/',
   scope: 'action:read',
-  summary: 'Count the events that are an action.',
+  summary: 'Count the events that match an action.',
   answers: { 200: ActionCount },
   answer: async (app, call) => {
     const { id, deleted } = getAction(app.control, call.project.id, parseNumberId(call.params))
@@ -68,7 +68,7 @@ export const ACTION_ROUTES = resource({
     open: (app, project, { id }) => getAction(app.control, project.id, id),
   },
   create: {
-    summary: 'Make an action: events under one name, by steps of which any may match.',
+    summary: 'Create an action: a name for events that match any of its steps.',
     body: NEW_ACTION,
     run: async (app, call) => {
       const { body, project, caller } = call
@@ -79,7 +79,7 @@ export const ACTION_ROUTES = resource({
   },
   read: { summary: 'Read an action.' },
   change: {
-    summary: 'Change an action; deleting is a change of `deleted`.',
+    summary: 'Change an action; `deleted: true` deletes it.',
     body: ACTION_CHANGE,
     run: async (app, call, before) => {
       const { body, project, caller } = call
@@ -93,7 +93,7 @@ export const ACTION_ROUTES = resource({
     },
   },
   more: [COUNT_ROUTE],
-  activity: { summary: 'List what happened to an action.', scope: 'Action' },
+  activity: { summary: 'List the activity log of an action.', scope: 'Action' },
 })
 
 function actionSerializer(app: AppContext): (action: Action) => object {

@@ -38,7 +38,7 @@ export const EARLY_ACCESS_ROUTES = resource({
     open: (app, project, { id }) => getFeature(app.control, project.id, id),
   },
   create: {
-    summary: 'Make an early access feature, on a flag that is there or on a new one.',
+    summary: 'Create an early access feature, on an existing flag or a new one.',
     body: NEW_FEATURE,
     run: (app, { body, project, caller }) => {
       const { name, stage, description, documentation_url, payload, feature_flag_id = null } = body
@@ -48,7 +48,7 @@ export const EARLY_ACCESS_ROUTES = resource({
   },
   read: { summary: 'Read an early access feature.' },
   change: {
-    summary: 'Change an early access feature; its flag opens and closes with the stage.',
+    summary: 'Change an early access feature; its stage opens or closes its flag.',
     body: FEATURE_CHANGE,
     run: (app, { body, project, caller }, before) => {
       const { name, stage, description, documentation_url, payload } = body
@@ -57,7 +57,7 @@ export const EARLY_ACCESS_ROUTES = resource({
     },
   },
   remove: {
-    summary: 'Remove an early access feature; its flag stays.',
+    summary: 'Delete an early access feature; its flag stays.',
     run: (app, { project, caller }, feature) =>
       removeFeature(targetingEditor(app, project, caller), feature, app.now()),
   },

@@ -45,7 +45,7 @@ export function getApiKey(db: ControlDB, caller: Caller, id: string): ApiKey {
   const key = db.select().from(personal_api_keys).where(by_id).get()
   if (key === undefined) throw new Refusal('not_found', 'Not found.')
   if (isWithin(caller, key)) return key
-  throw new Refusal('permission_denied', 'This key may do more than the one that asks.')
+  throw new Refusal('permission_denied', 'This key has more rights than the caller has.')
 }
 
 /** Whether a key has no right beyond the caller's key. */
@@ -208,7 +208,7 @@ function requireScopesOf(caller: Caller, scopes: Scopes): void {
 }
 
 function refuseBeyond(what: string): Refusal {
-  return new Refusal('permission_denied', `A key cannot give out more than it has: ${what}.`)
+  return new Refusal('permission_denied', `A key cannot grant more than it has: ${what}.`)
 }
 
 function parseExpiry(caller: Caller, expires_at: Date | null, now: Date): Date | null {

@@ -59,7 +59,7 @@ export function rightsOfUser(
   if (level !== undefined) {
     return { scopes: ['*'], levels: levelsOf(db, { user_id, project_id: id, level }) }
   }
-  const detail = 'The user on whose behalf this runs has no access to the project any more.'
+  const detail = 'The user on whose behalf this runs no longer has access to the project.'
   throw new Refusal('permission_denied', detail)
 }
 

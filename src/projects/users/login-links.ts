@@ -54,7 +54,7 @@ export function getLinkUser(db: ControlDB, token: string, attr: string, now: Dat
   const its = eq(login_links.token_hash, hashKey(token))
   const link = db.select().from(login_links).where(its).get()
   if (link !== undefined && link.expires_at > now) return link.user_id
-  const detail = 'This is not valid any more, or never was.'
+  const detail = 'This is no longer valid, or never was.'
   throw new Refusal('not_found', detail, { attr })
 }
 

@@ -162,7 +162,7 @@ export function deleteInvite(db: ControlDB, organization_id: string, id: string)
 /** The invite of a link's token. Refuses one that was used, deleted or has expired. */
 export function getInvite(db: ControlDB, token: string, now: Date): Invite {
   const [invite] = validInvites(db, eq(invites.token_hash, hashKey(token)), now)
-  if (invite === undefined) throw new Refusal('not_found', 'The invite is not valid any more.')
+  if (invite === undefined) throw new Refusal('not_found', 'The invite is no longer valid.')
   return invite
 }
 
@@ -188,7 +188,7 @@ export function acceptInvite(
     throw new Refusal('invalid_input', detail, { attr: 'email' })
   }
   if (findMembership(db, organization_id, user.id) !== null) {
-    throw new Refusal('invalid_input', 'You already are a member of this organization.')
+    throw new Refusal('invalid_input', 'You are already a member of this organization.')
   }
   addMember(db, { organization_id, level }, user, now)
   db.delete(invites).where(eq(invites.id, invite.id)).run()

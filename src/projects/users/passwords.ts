@@ -98,7 +98,7 @@ export function storePassword(
 ): void {
   const holder = findPassword(db, email)
   if (holder !== null && holder.user_id !== user_id) {
-    const detail = 'Somebody logs in with this email address already.'
+    const detail = 'A user with this email address already exists.'
     throw new Refusal('unique', detail, { attr: 'email' })
   }
   const row = { email: email.toLowerCase(), hash, changed_at: now }

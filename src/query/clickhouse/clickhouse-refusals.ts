@@ -71,7 +71,7 @@ const FAULTS_OF_QUERY: ReadonlyMap<number, string> = new Map([
   [125, 'A subquery in place of one value has several rows.'],
   [215, 'A column of the query is not under an aggregate function and not in GROUP BY.'],
   [395, 'throwIf found its condition to be true.'],
-  [427, 'A pattern of the query is no regular expression.'],
+  [427, 'A pattern of the query is not a regular expression.'],
 ])
 
 /** A shard that ends while it answers breaks off what is read from it, with the code of a text that is too short. */

@@ -185,7 +185,7 @@ export class QueryService {
     { signal, onEnd }: ExportRequestOptions,
   ): Promise<ReadableStream<Uint8Array>> {
     if (buildExport === null)
-      throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
+      throw new Refusal('invalid_input', `This kind of query has no ${form}.`)
     const { export_timeout_ms: timeout_ms, export_bytes_max: bytes_max } = this.#settings
     const input = buildExport(form, this.#settings.export_rows_max || UNLIMITED_ROWS, this.#now())
     // Readers may be slow: as background queries, exports never take all of the engine's capacity.

@@ -316,8 +316,8 @@ describe('a folder', () => {
     expect((await listBackups(store)).backups).toMatchObject([{ missing: 1 }])
     renameSync(files, join(folder, 'files'))
     symlinkSync(join(folder, 'files'), files)
-    expect(await message(listBackups(store))).toContain('is a link or no folder')
-    expect(await message(keep(store, dayAfter(1)))).toContain('is a link or no folder')
+    expect(await message(listBackups(store))).toContain('is a link, or not a folder')
+    expect(await message(keep(store, dayAfter(1)))).toContain('is a link, or not a folder')
   })
 
   test('that is a data folder or a backup does not become a store, and files of others stay', async () => {

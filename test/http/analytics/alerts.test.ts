@@ -201,7 +201,7 @@ describe('an alert', () => {
     await later(1)
     expect(await read(path)).toMatchObject({
       state: 'Errored',
-      checks: [{ error: 'The insight has no line 8.' }, {}],
+      checks: [{ error: 'The insight has no series 8.' }, {}],
     })
     expect(messages.map(({ state }) => state)).toEqual(['Errored'])
     await remove(path)
@@ -217,7 +217,7 @@ describe('an alert', () => {
     const query = source.kind === 'HogQLQuery' ? source : { kind: 'InsightVizNode', source }
     await manage(world, 'PATCH', `/api/projects/1/insights/${String(own.body['id'])}/`, { query })
     await checks.look()
-    const error = 'The insight is no trend any more.'
+    const error = 'The insight is no longer a trend.'
     expect(await read(path)).toMatchObject({
       state: 'Errored',
       next_check_at: new Date(START.getTime() + HOUR_MS).toISOString(),

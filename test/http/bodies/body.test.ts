@@ -104,7 +104,7 @@ describe('bodies', () => {
       return new Request('http://localhost/', { method: 'POST', body })
     }
     for (let round = 0; round < 3; round += 1) {
-      expect(await refusalOf(bodies.read(broken()))).toBe('parse_error null: The body broke off.')
+      expect(await refusalOf(bodies.read(broken()))).toBe('parse_error null: The body ended early.')
       const long = slowRequest(21 * MIB, false)
       expect(await refusalOf(bodies.read(long.request))).toStartWith('request_too_large')
     }

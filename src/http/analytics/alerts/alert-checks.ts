@@ -163,14 +163,14 @@ async function readAlert(
 ): Promise<AlertReading> {
   try {
     const { project_id, created_by: user_id } = alert
-    if (!isTrend(insight)) return { kind: 'failed', reason: 'The insight is no trend any more.' }
+    if (!isTrend(insight)) return { kind: 'failed', reason: 'The insight is no longer a trend.' }
     const call = backgroundCall(app, { id: `alert ${alert.id}`, user_id, project_id })
     const { result, query_status } = await computeInsight(app, call, insight, {
       mode: 'force_blocking',
     })
     if (result === null) return failedReading(query_status)
     if (result.bytes.length > RESULT_BYTES_MAX) {
-      return { kind: 'failed', reason: 'The insight has too many lines for an alert.' }
+      return { kind: 'failed', reason: 'The insight has too many series for an alert.' }
     }
     return await readSeries(app, { call, alert, interval: intervalOf(insight) }, result.toJSON())
   } catch (error) {
@@ -210,7 +210,7 @@ async function readSeries(
   const { series_index, check_ongoing_interval } = alert.config
   const line: TrendLine | undefined = Array.isArray(result) ? result[series_index] : undefined
   if (line === undefined) {
-    return { kind: 'failed', reason: `The insight has no line ${series_index + 1}.` }
+    return { kind: 'failed', reason: `The insight has no series ${series_index + 1}.` }
   }
   const rule = { condition: alert.condition_type, threshold: alert.threshold }
   const { data = [], days = [], aggregated_value } = line

@@ -55,7 +55,7 @@ export const ALERT_ROUTES = [
     method: 'POST',
     path: 'alerts/',
     scope: 'alert:write',
-    summary: 'Make an alert on a line of a saved trend; it is checked within a minute.',
+    summary: 'Create an alert on one series of a saved trend; it is first checked within a minute.',
     body: validatorOf(AlertBody),
     answers: { 201: AlertAnswer },
     answer: (app, { project, caller, body }) => {

@@ -76,7 +76,7 @@ export const SUBSCRIPTION_ROUTES = [
     method: 'PATCH',
     path: 'subscriptions/:id/',
     scope: 'subscription:write',
-    summary: 'Change a subscription; deleting is a change of `deleted`.',
+    summary: 'Change a subscription; `deleted: true` deletes it.',
     body: validatorOf(SubscriptionChangesBody),
     answers: { 200: SubscriptionAnswer },
     answer: (app, { project, params, caller, body }) => {

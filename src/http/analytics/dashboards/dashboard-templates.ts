@@ -27,7 +27,7 @@ export const DASHBOARD_TEMPLATE_ROUTES = [
     method: 'GET',
     path: 'dashboard_templates/',
     scope: 'dashboard_template:read',
-    summary: 'List the dashboards that a new one can start with.',
+    summary: 'List dashboard templates.',
     query: DashboardTemplatesQuery,
     answers: { 200: DashboardTemplatePage },
     answer: (app, { request }) => {
@@ -41,7 +41,7 @@ export const DASHBOARD_TEMPLATE_ROUTES = [
     method: 'GET',
     path: 'dashboard_templates/:id/',
     scope: 'dashboard_template:read',
-    summary: 'Read a dashboard that a new one can start with.',
+    summary: 'Read a dashboard template.',
     answers: { 200: DashboardTemplateAnswer },
     answer: (_app, { params }) => {
       const template = TEMPLATES.find(({ id }) => id === pathNames(params, 'id'))
@@ -53,7 +53,7 @@ export const DASHBOARD_TEMPLATE_ROUTES = [
     method: 'POST',
     path: 'dashboards/create_from_template_json/',
     scope: 'dashboard:write',
-    summary: 'Make a dashboard of a template that the body holds.',
+    summary: 'Create a dashboard from a template in the body.',
     body: validatorOf(TemplateBody),
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {

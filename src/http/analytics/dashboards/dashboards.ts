@@ -62,7 +62,7 @@ export const DASHBOARD_ROUTES = [
     method: 'GET',
     path: 'dashboards/',
     scope: 'dashboard:read',
-    summary: "List the project's dashboards, pinned ones first, without what stands on them.",
+    summary: "List the project's dashboards, pinned ones first, without their tiles.",
     query: DashboardsQuery,
     answers: { 200: DashboardPage },
     answer: async (app, { request, project }) => {
@@ -120,7 +120,7 @@ export const DASHBOARD_ROUTES = [
     method: 'GET',
     path: 'dashboards/:id/run_insights/',
     scope: 'dashboard:read',
-    summary: 'Compute the insights of a dashboard, and read their results alone.',
+    summary: 'Compute the insights of a dashboard and read only their results.',
     query: RunInsightsQuery,
     answers: { 200: DashboardResults },
     answer: async (app, call) => {
@@ -136,7 +136,7 @@ export const DASHBOARD_ROUTES = [
     method: 'PATCH',
     path: 'dashboards/:id/',
     scope: 'dashboard:write',
-    summary: 'Change a dashboard and its tiles; deleting is a change of `deleted`.',
+    summary: 'Change a dashboard and its tiles; `deleted: true` deletes it.',
     body: DASHBOARD_BODY,
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
@@ -153,7 +153,7 @@ export const DASHBOARD_ROUTES = [
     path: 'dashboards/:id/reorder_tiles/',
     scope: 'dashboard:write',
     summary:
-      'Lay the tiles of a dashboard out in an order, row by row; those that are not named follow.',
+      'Arrange the tiles of a dashboard in a given order, row by row; tiles that are not named follow.',
     body: validatorOf(TileOrderBody),
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
@@ -193,7 +193,7 @@ export const DASHBOARD_ROUTES = [
     method: 'GET',
     path: 'dashboards/:id/activity/',
     scope: 'activity_log:read',
-    summary: 'List what happened to a dashboard.',
+    summary: 'List the activity log of a dashboard.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
     answer: (app, call) => {

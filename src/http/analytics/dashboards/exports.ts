@@ -72,7 +72,7 @@ export const EXPORT_ROUTES = [
     path: 'exports/',
     scope: 'export:write',
     summary:
-      'Make an insight, a query or a dashboard downloadable: its rows as CSV or as a workbook, or a picture of it.',
+      'Create an export of an insight, a query or a dashboard: its rows as CSV or a workbook, or a picture of it.',
     body: validatorOf(ExportBody),
     answers: { 201: ExportAnswer },
     answer: (app, call) => {

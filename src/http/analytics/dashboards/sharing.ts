@@ -26,7 +26,7 @@ export const SHARING_ROUTES = [
     method: 'PATCH',
     path: 'dashboards/:id/sharing/',
     scope: 'sharing_configuration:write',
-    summary: 'Open or end the public link of a dashboard.',
+    summary: 'Enable or disable the public link of a dashboard.',
     body: validatorOf(SharingBody),
     answers: { 200: SharingAnswer },
     answer: (app, { project, params, caller, body }) => {
@@ -40,7 +40,7 @@ export const SHARING_ROUTES = [
     method: 'POST',
     path: 'dashboards/:id/sharing/refresh/',
     scope: 'sharing_configuration:write',
-    summary: 'Replace the public link of a dashboard: the one before it ends.',
+    summary: 'Replace the public link of a dashboard; the old link stops working.',
     answers: { 200: SharingAnswer },
     answer: (app, { project, params, caller }) => {
       const dashboard = requireBoard(app, project, params)

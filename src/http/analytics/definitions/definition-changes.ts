@@ -36,7 +36,8 @@ export const DEFINITION_CHANGE_ROUTES = [
     method: 'PATCH',
     path: 'event_definitions/:id/',
     scope: 'event_definition:write',
-    summary: 'Say what a name of events means, whose it is, whether it counts.',
+    summary:
+      'Change an event definition: its description, owner, and whether it is verified or hidden.',
     body: validatorOf(EventDefinitionBody),
     answers: { 200: EventDefinitionItem },
     answer: (app, { caller, body, params, project }) => {
@@ -60,7 +61,7 @@ export const DEFINITION_CHANGE_ROUTES = [
     method: 'DELETE',
     path: 'event_definitions/:id/',
     scope: 'event_definition:write',
-    summary: 'Take a name of events out of the lists until it is seen again; its events stay.',
+    summary: 'Delete an event definition until the event is seen again; its events stay.',
     answers: { 204: null },
     answer: (app, { caller, params, project }) => {
       const event = getDefinitionInPath(params, detectedEvents(app, project))
@@ -76,7 +77,8 @@ export const DEFINITION_CHANGE_ROUTES = [
     method: 'PATCH',
     path: 'property_definitions/:id/',
     scope: 'property_definition:write',
-    summary: 'Say what a property means, whether it counts, and as what its values are read.',
+    summary:
+      'Change a property definition: its description, type, and whether it is verified or hidden.',
     body: validatorOf(PropertyDefinitionBody),
     answers: { 200: PropertyDefinitionItem },
     answer: async (app, { caller, body, params, project }) => {
@@ -98,7 +100,7 @@ export const DEFINITION_CHANGE_ROUTES = [
     method: 'DELETE',
     path: 'property_definitions/:id/',
     scope: 'property_definition:write',
-    summary: 'Take a property out of the lists until it is seen again; its values stay.',
+    summary: 'Delete a property definition until the property is seen again; its values stay.',
     answers: { 204: null },
     answer: (app, { caller, params, project }) => {
       const property = getDefinitionInPath(params, allDetectedProperties(app, project))

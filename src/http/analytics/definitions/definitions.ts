@@ -42,7 +42,7 @@ export const DEFINITION_ROUTES = [
     method: 'GET',
     path: 'event_definitions/',
     scope: 'event_definition:read',
-    summary: 'The names that events have had so far.',
+    summary: 'List event definitions.',
     query: EventDefinitionsQuery,
     answers: { 200: pageOfItems(EventDefinitionItem) },
     answer: (app, { project, request }) => {
@@ -57,7 +57,7 @@ export const DEFINITION_ROUTES = [
     method: 'GET',
     path: 'event_definitions/by_name/',
     scope: 'event_definition:read',
-    summary: 'One name that events have had, by the name itself.',
+    summary: 'Read an event definition by its name.',
     query: EventByNameQuery,
     answers: { 200: EventDefinitionItem },
     answer: (app, { project, request }) => {
@@ -74,7 +74,7 @@ export const DEFINITION_ROUTES = [
     method: 'GET',
     path: 'event_definitions/:id/',
     scope: 'event_definition:read',
-    summary: 'One name that events have had.',
+    summary: 'Read an event definition.',
     answers: { 200: EventDefinitionItem },
     answer: (app, { project, params }) => {
       const event = getDefinitionInPath(params, detectedEvents(app, project))
@@ -85,7 +85,7 @@ export const DEFINITION_ROUTES = [
     method: 'GET',
     path: 'property_definitions/',
     scope: 'property_definition:read',
-    summary: 'The properties that events, persons or groups have had so far.',
+    summary: 'List property definitions of events, persons or groups.',
     query: PropertyDefinitionsQuery,
     answers: { 200: pageOfItems(PropertyDefinitionItem) },
     answer: (app, call) => listProperties(app, call),
@@ -94,7 +94,7 @@ export const DEFINITION_ROUTES = [
     method: 'GET',
     path: 'property_definitions/:id/',
     scope: 'property_definition:read',
-    summary: 'One property that events, persons or groups have had.',
+    summary: 'Read a property definition.',
     query: PropertyDefinitionQuery,
     answers: { 200: PropertyDefinitionItem },
     answer: async (app, call) => {

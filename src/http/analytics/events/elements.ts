@@ -56,8 +56,7 @@ export const ELEMENT_ROUTES = [
     method: 'GET',
     path: 'elements/stats/',
     scope: 'query:read',
-    summary:
-      'How often which elements were clicked, in the last week unless told, the most frequent first.',
+    summary: 'Count clicks by element, the most frequent first; of the last week by default.',
     query: ElementStatsQuery,
     answers: { 200: ElementStats },
     answer: async (app, call) => {
@@ -81,8 +80,7 @@ export const ELEMENT_ROUTES = [
     method: 'GET',
     path: 'elements/values/',
     scope: 'query:read',
-    summary:
-      'What the elements clicked in the last week have been called: their tags, texts, links, classes.',
+    summary: 'List the tags, texts, links or classes of the elements clicked in the last week.',
     query: LookedUpValuesQuery,
     answers: { 200: LookedUpValues },
     answer: async (app, call) => {

@@ -31,7 +31,7 @@ export const INSIGHT_VIEW_ROUTES = [
     method: 'POST',
     path: 'insights/viewed/',
     scope: 'insight:read',
-    summary: 'Note that the caller looked at insights.',
+    summary: 'Record that the caller has viewed insights.',
     body: validatorOf(ViewedBody),
     answers: { 201: Done },
     answer: (app, { caller, body, project }) => {
@@ -46,7 +46,7 @@ export const INSIGHT_VIEW_ROUTES = [
     method: 'POST',
     path: 'insights/:id/viewed/',
     scope: 'insight:read',
-    summary: 'Note that the caller looked at an insight.',
+    summary: 'Record that the caller has viewed an insight.',
     answers: { 201: Done },
     answer: (app, { caller, params, project }) => {
       const named = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
@@ -59,7 +59,7 @@ export const INSIGHT_VIEW_ROUTES = [
     method: 'GET',
     path: 'insights/my_last_viewed/',
     scope: 'insight:read',
-    summary: 'The five insights that the caller looked at last.',
+    summary: 'List the five insights that the caller viewed last.',
     answers: { 200: t.Array(InsightAnswer) },
     answer: (app, { caller, project }) => {
       const wanted = { user_id: caller.user_id, limit: LAST_MAX }
@@ -72,7 +72,7 @@ export const INSIGHT_VIEW_ROUTES = [
     method: 'GET',
     path: 'insights/trending/',
     scope: 'insight:read',
-    summary: 'The insights that most members looked at within some days, seven unless told.',
+    summary: 'List the insights that most members viewed in the last days, seven by default.',
     query: TrendingQuery,
     answers: { 200: pageOfItems(TrendingInsight) },
     answer: (app, { project, request }) => {

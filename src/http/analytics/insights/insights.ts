@@ -92,15 +92,14 @@ export const INSIGHT_ROUTES = [
         createInsight(boardEditor(app, project, caller), readInsightChanges(body), app.now()),
     },
     change: {
-      summary:
-        'Change a saved insight, or the dashboards it stands on; deleting is a change of `deleted`.',
+      summary: 'Change a saved insight, or the dashboards it is on; `deleted: true` deletes it.',
       body: INSIGHT_BODY,
       run: (app, { body, project, caller }, before) => {
         const editor = boardEditor(app, project, caller)
         return updateInsight(editor, before, readInsightChanges(body), app.now())
       },
     },
-    activity: { summary: 'List what happened to a saved insight.', scope: 'Insight' },
+    activity: { summary: 'List the activity log of a saved insight.', scope: 'Insight' },
   }),
 ] as const
 

@@ -40,7 +40,7 @@ export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, read]): reado
   const declared = {
     path: `insights/${path}/`,
     scope: 'insight:read',
-    summary: `Ask for a ${path} that nobody saved, by old filters.`,
+    summary: `Compute a ${path} from legacy filters, without saving it.`,
     query: DirectInsightQuery,
     answers: { 200: DirectInsightAnswer },
   } as const

@@ -54,7 +54,7 @@ export const QUERY_ROUTES = [
     method: 'POST',
     path: 'query/',
     scope: 'query:read',
-    summary: 'Ask a query; depending on `refresh` it is answered at once or in the background.',
+    summary: 'Run a query; `refresh` decides whether it is answered at once or in the background.',
     query: FormatQuery,
     body: REQUEST,
     answers: { 200: QueryAnswer },
@@ -78,7 +78,7 @@ export const QUERY_ROUTES = [
     path: 'query/download/',
     scope: 'query:read',
     summary:
-      'Begin an export and get the path of its file, which one GET may read without a key, once and within 30 seconds.',
+      'Start an export and get the path of its file, which can be downloaded without a key, once and within 30 seconds.',
     query: FormatQuery,
     body: REQUEST,
     answers: { 201: DownloadAnswer },
@@ -97,7 +97,7 @@ export const QUERY_ROUTES = [
     method: 'GET',
     path: 'query/:query_id/',
     scope: 'query:read',
-    summary: 'Read how a query is getting on, and its answer once there is one.',
+    summary: 'Read the status of a query, and its results once it is complete.',
     query: StatusQuery,
     answers: { 200: QueryStatusAnswer },
     answer: async (app, asks) => {

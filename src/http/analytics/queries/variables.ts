@@ -41,7 +41,7 @@ export const VARIABLE_ROUTES = resource({
     items: (app, { project }) => readVariables(app.control, project.id),
   },
   create: {
-    summary: 'Make a variable; its code name is made of its name and stays.',
+    summary: 'Create a variable; its code name is derived from its name and never changes.',
     body: NEW_VARIABLE,
     run: (app, { body, project, caller }) => {
       const wanted = { ...readVariableChanges(body), name: body.name, type: body.type }
@@ -50,7 +50,7 @@ export const VARIABLE_ROUTES = resource({
   },
   read: { summary: 'Read a variable.' },
   change: {
-    summary: 'Change a variable; queries go on naming it as before.',
+    summary: 'Change a variable; its code name stays the same.',
     body: VARIABLE_CHANGE,
     run: (app, { body, project, caller }, before) =>
       updateVariable(
@@ -61,7 +61,7 @@ export const VARIABLE_ROUTES = resource({
       ),
   },
   remove: {
-    summary: 'Delete a variable for good.',
+    summary: 'Delete a variable permanently.',
     run: (app, { project, caller }, variable) =>
       deleteVariable(boardEditor(app, project, caller), variable, app.now()),
   },

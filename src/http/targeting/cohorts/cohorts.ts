@@ -62,7 +62,7 @@ const MEMBER_ROUTES = [
     method: 'PATCH',
     path: 'cohorts/:id/',
     scope: 'cohort:write',
-    summary: 'Change a cohort; an uploaded table adds people to a list.',
+    summary: 'Change a cohort; an uploaded CSV adds persons to a static one.',
     answers: { 200: CohortAnswer },
     answer: async (app, call) => {
       const { params, project, caller } = call
@@ -97,7 +97,7 @@ const MEMBER_ROUTES = [
     method: 'PATCH',
     path: 'cohorts/:id/add_persons_to_static_cohort/',
     scope: 'cohort:write',
-    summary: 'Add people to a list.',
+    summary: 'Add persons to a static cohort.',
     answers: { 200: CohortAnswer },
     body: COHORT_PEOPLE,
     answer: async (app, { body, caller, params, project }) => {
@@ -114,7 +114,7 @@ const MEMBER_ROUTES = [
     method: 'PATCH',
     path: 'cohorts/:id/remove_person_from_static_cohort/',
     scope: 'cohort:write',
-    summary: 'Take people out of a list.',
+    summary: 'Remove persons from a static cohort.',
     answers: { 200: CohortAnswer },
     body: COHORT_PEOPLE,
     answer: async (app, { body, caller, params, project }) => {
@@ -136,7 +136,7 @@ const MEMBER_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/duplicate_as_static_cohort/',
     scope: 'cohort:write',
-    summary: 'Make a list of the people who are in a cohort now.',
+    summary: 'Duplicate a cohort as a static one, with its present members.',
     answers: { 200: CohortAnswer },
     answer: async (app, { params, project, caller }) => {
       const from = getCohort(app.control, project.id, parseNumberId(params))
@@ -151,7 +151,7 @@ const MEMBER_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/calculation_history/',
     scope: 'cohort:read',
-    summary: 'List how a cohort was worked out, the last time first.',
+    summary: 'List the calculations of a cohort, newest first.',
     query: PageQuery,
     answers: { 200: CalculationPage },
     answer: (app, { caller, request, params, project }) => {
@@ -171,7 +171,7 @@ const COHORT_FAMILY = resource({
   serializer: (app, to) => (cohort) => serializeNow(app, to, cohort),
   read: { summary: 'Read a cohort.' },
   more: MEMBER_ROUTES,
-  activity: { summary: 'List what happened to a cohort.', scope: 'Cohort' },
+  activity: { summary: 'List the activity log of a cohort.', scope: 'Cohort' },
 })
 
 /** A list and a body that may be an uploaded table are declared here, what every family has by `resource`. */
@@ -194,14 +194,14 @@ export const COHORT_ROUTES = [
     path: 'cohorts/',
     scope: 'cohort:write',
     summary:
-      'Make a cohort: conditions, or a list of people as JSON, as an uploaded table or by a query.',
+      'Create a cohort: from conditions, or a static one from a list, an uploaded CSV or a query.',
     answers: { 201: CohortAnswer },
     answer: async (app, call) => {
       const { project, caller } = call
       const { body, named } = await readCohort(app, call)
       const { query = null, is_static } = body
       if (query !== null && is_static !== true) {
-        const detail = 'Only static cohorts are made of a query.'
+        const detail = 'Only static cohorts can be created from a query.'
         throw new Refusal('invalid_input', detail, { attr: 'query' })
       }
       const source = findSource(app, call)
@@ -300,7 +300,10 @@ async function findMembers(
 function getList(app: AppContext, project: Project, id: number): CohortRow {
   const cohort = getCohort(app.control, project.id, id)
   if (cohort.is_static) return cohort
-  throw new Refusal('invalid_input', 'Can only add or remove people of a static cohort.')
+  throw new Refusal(
+    'invalid_input',
+    'Persons can only be added to or removed from a static cohort.',
+  )
 }
 
 function membersOf(app: AppContext): MemberContext {

@@ -20,8 +20,7 @@ export const EXPERIMENT_IMPLEMENTATION_ROUTES = [
     method: 'GET',
     path: 'experiments/requires_flag_implementation/',
     scope: 'experiment:read',
-    summary:
-      'Tell whether none of these events of the last seven days says which variant was shown.',
+    summary: 'Check whether no event of these names in the last seven days has the variant.',
     query: ImplementationQuery,
     answers: { 200: ImplementationAnswer },
     answer: async (app, { request, project }) => {

@@ -62,7 +62,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'experiments/:id/end/',
     scope: 'experiment:write',
-    summary: 'End a running experiment; people go on seeing what they see.',
+    summary: 'End a running experiment; everyone keeps their variant.',
     answers: { 200: ExperimentAnswer },
     body: END,
     answer: (app, { body, params, project, caller }) => {
@@ -78,7 +78,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'experiments/:id/ship_variant/',
     scope: 'experiment:write',
-    summary: 'Show one variant to all, and end the experiment where it still runs.',
+    summary: 'Ship one variant to everyone, and end the experiment if it still runs.',
     answers: { 200: ExperimentAnswer },
     body: SHIPMENT,
     answer: (app, { body, params, project, caller }) => {
@@ -100,8 +100,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'experiments/:id/duplicate/',
     scope: 'experiment:write',
-    summary:
-      'Make a draft like an experiment; without a key of its own it stands on the same flag.',
+    summary: 'Duplicate an experiment as a draft, on the same flag unless another key is given.',
     answers: { 201: ExperimentAnswer },
     body: COPY,
     answer: (app, { body, params, project, caller }) => {
@@ -115,7 +114,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'experiments/:id/copy_to_project/',
     scope: 'experiment:write',
-    summary: 'Make a draft like an experiment in another project of the organization.',
+    summary: 'Duplicate an experiment as a draft in another project of the organization.',
     answers: { 201: ExperimentAnswer },
     body: TRANSFER,
     answer: (app, { body, params, project, caller }) => {
@@ -131,7 +130,7 @@ export const EXPERIMENT_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'experiments/:id/create_exposure_cohort_for_experiment/',
     scope: 'experiment:write',
-    summary: 'Make a cohort of the people who have been shown a variant.',
+    summary: 'Create a cohort of the persons exposed to an experiment.',
     answers: { 201: FlagCohortAnswer },
     answer: (app, { params, project, caller }) => {
       const editor = targetingEditor(app, project, caller)

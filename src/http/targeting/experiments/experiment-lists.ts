@@ -41,7 +41,8 @@ export const EXPERIMENT_LIST_ROUTES = [
     method: 'GET',
     path: 'experiments/eligible_feature_flags/',
     scope: 'feature_flag:read',
-    summary: 'List the flags that experiments can stand on: with variants, the control first.',
+    summary:
+      'List the flags that experiments can use: with variants, of which the first is control.',
     query: EligibleFlagsQuery,
     answers: { 200: EligibleFlags },
     answer: async (app, { request, caller, project }) => {
@@ -58,8 +59,7 @@ export const EXPERIMENT_LIST_ROUTES = [
     method: 'GET',
     path: 'experiments/stats/',
     scope: 'experiment:read',
-    summary:
-      'Count the experiments that run, and those that began and ended in the last thirty days.',
+    summary: 'Count the running experiments, and those started and ended in the last thirty days.',
     answers: { 200: ExperimentStats },
     answer: async (app, { project }) => answerJson(await statsOf(app, project)),
   }),

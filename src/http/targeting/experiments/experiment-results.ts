@@ -35,7 +35,7 @@ export const EXPERIMENT_RESULT_ROUTES = [
     method: 'GET',
     path: 'experiments/:id/exposures/',
     scope: 'experiment:read',
-    summary: 'Count the people who have been shown each variant.',
+    summary: 'Count the exposed persons by variant.',
     answers: { 200: ExposuresAnswer },
     answer: async (app, call) => {
       const { trial } = experimentInPath(app, call)
@@ -48,7 +48,7 @@ export const EXPERIMENT_RESULT_ROUTES = [
     path: 'experiments/:id/results/',
     scope: 'experiment:read',
     summary:
-      'Read what came of an experiment: by metric and variant, with credible intervals and a verdict.',
+      'Read the results of an experiment by metric and variant, with credible intervals and a verdict.',
     answers: { 200: ResultsAnswer },
     answer: async (app, call) => {
       const { experiment, ...tested } = experimentInPath(app, call)

@@ -26,7 +26,7 @@ export const EXPERIMENT_TIMESERIES_ROUTES = [
     method: 'GET',
     path: 'experiments/:id/timeseries_results/',
     scope: 'experiment:read',
-    summary: 'Read what was known of one metric at the end of each day.',
+    summary: 'Read the results of one metric as of the end of each day.',
     query: TimeseriesQuery,
     answers: { 200: TimeseriesAnswer },
     answer: async (app, call) => {

@@ -39,7 +39,7 @@ export const EXPERIMENT_ROUTES = resource({
     items: (app, { request, project }) => findExperiments(app, project, request),
   },
   create: {
-    summary: 'Make an experiment, on a flag that is there or on a new one.',
+    summary: 'Create an experiment, on an existing flag or a new one.',
     body: NEW_EXPERIMENT,
     run: (app, { body, project, caller }) => {
       const { name, feature_flag_key } = body
@@ -50,7 +50,7 @@ export const EXPERIMENT_ROUTES = resource({
   },
   read: { summary: 'Read an experiment.' },
   change: {
-    summary: 'Change an experiment; beginning switches its flag on.',
+    summary: 'Change an experiment; starting it switches its flag on.',
     body: EXPERIMENT_CHANGE,
     run: (app, { body, project, caller }, before) => {
       const { key } = getFlag(app.control, project.id, before.feature_flag_id)
@@ -64,7 +64,7 @@ export const EXPERIMENT_ROUTES = resource({
       return updateExperiment(targetingEditor(app, project, caller), before, changes, app.now())
     },
   },
-  activity: { summary: 'List what happened to an experiment.', scope: 'Experiment' },
+  activity: { summary: 'List the activity log of an experiment.', scope: 'Experiment' },
 })
 
 /** Refuses an end that is not after the start. */

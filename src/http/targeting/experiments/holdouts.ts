@@ -62,7 +62,7 @@ export const HOLDOUT_ROUTES = resource({
     },
   },
   remove: {
-    summary: 'Remove a holdout; its experiments go on without one.',
+    summary: 'Delete a holdout; its experiments go on without it.',
     run: (app, { project, caller }, holdout) => {
       const editor = targetingEditor(app, project, caller)
       const now = app.now()

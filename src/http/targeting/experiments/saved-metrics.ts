@@ -32,14 +32,14 @@ export const SAVED_METRIC_ROUTES = resource({
   find: (app, project, params) => getSavedMetric(app.control, project.id, parseNumberId(params)),
   serializer: metricSerializer,
   list: {
-    summary: "List the metrics that the project's experiments share, newest first.",
+    summary: "List the project's shared metrics, newest first.",
     query: PageQuery,
     answer: SavedMetricPage,
     items: (app, { project }) => listSavedMetricIds(app.control, project.id),
     open: (app, project, id) => getSavedMetric(app.control, project.id, id),
   },
   create: {
-    summary: 'Make a metric that experiments can share.',
+    summary: 'Create a shared metric.',
     body: NEW_METRIC,
     run: (app, { body, project, caller }) => {
       requireMetric(app, project.id, body.query, 'query')
@@ -48,7 +48,7 @@ export const SAVED_METRIC_ROUTES = resource({
   },
   read: { summary: 'Read a shared metric.' },
   change: {
-    summary: 'Change a shared metric, for all experiments that look at it.',
+    summary: 'Change a shared metric for all experiments that use it.',
     body: METRIC_CHANGE,
     run: (app, { body, project, caller }, before) => {
       if (body.query !== undefined) requireMetric(app, project.id, body.query, 'query')
@@ -56,11 +56,14 @@ export const SAVED_METRIC_ROUTES = resource({
     },
   },
   remove: {
-    summary: 'Remove a shared metric; experiments that looked at it do not any more.',
+    summary: 'Delete a shared metric, and remove it from its experiments.',
     run: (app, { project, caller }, metric) =>
       removeSavedMetric(targetingEditor(app, project, caller), metric, app.now()),
   },
-  activity: { summary: 'List what happened to a shared metric.', scope: 'ExperimentSavedMetric' },
+  activity: {
+    summary: 'List the activity log of a shared metric.',
+    scope: 'ExperimentSavedMetric',
+  },
 })
 
 function metricSerializer(app: AppContext): (metric: SavedMetric) => object {

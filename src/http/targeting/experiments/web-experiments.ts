@@ -38,7 +38,7 @@ export const WEB_EXPERIMENT_ROUTES = [
     method: 'GET',
     path: 'web_experiments/',
     scope: 'experiment:read',
-    summary: "List the project's experiments on pages, newest first.",
+    summary: "List the project's web experiments, newest first.",
     query: PageQuery,
     answers: { 200: WebExperimentPage },
     answer: async (app, { request, project }) => {
@@ -51,7 +51,7 @@ export const WEB_EXPERIMENT_ROUTES = [
     method: 'POST',
     path: 'web_experiments/',
     scope: 'experiment:write',
-    summary: 'Make an experiment on pages, with a flag of its own.',
+    summary: 'Create a web experiment, with its own flag.',
     body: NEW,
     answers: { 201: WebExperimentAnswer },
     answer: (app, { body, project, caller }) => {
@@ -69,7 +69,7 @@ export const WEB_EXPERIMENT_ROUTES = [
     method: 'GET',
     path: 'web_experiments/:id/',
     scope: 'experiment:read',
-    summary: 'Read an experiment on pages.',
+    summary: 'Read a web experiment.',
     answers: { 200: WebExperimentAnswer },
     answer: (app, { params, project }) =>
       answerJson(onWire(app, getOnPages(app, project, parseNumberId(params)))),
@@ -78,7 +78,7 @@ export const WEB_EXPERIMENT_ROUTES = [
     method: 'PATCH',
     path: 'web_experiments/:id/',
     scope: 'experiment:write',
-    summary: 'Change an experiment on pages.',
+    summary: 'Change a web experiment.',
     body: CHANGE,
     answers: { 200: WebExperimentAnswer },
     answer: (app, { body, params, project, caller }) => {

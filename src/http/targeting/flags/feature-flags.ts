@@ -59,7 +59,7 @@ export const FEATURE_FLAG_ROUTES = resource({
     },
   },
   create: {
-    summary: 'Make a feature flag.',
+    summary: 'Create a feature flag.',
     body: NEW_FLAG,
     run: (app, { body, project, caller }) => {
       requireDashboards(app, project.id, body.analytics_dashboards)
@@ -68,10 +68,10 @@ export const FEATURE_FLAG_ROUTES = resource({
     },
   },
   read: {
-    summary: 'Read a feature flag, with the verdict whether clients can evaluate it by themselves.',
+    summary: 'Read a feature flag, and whether clients can evaluate it locally.',
   },
   change: {
-    summary: 'Change members of a feature flag; deleting is a change of `deleted`.',
+    summary: 'Change fields of a feature flag; `deleted: true` deletes it.',
     body: FLAG_CHANGE,
     run: changeFlag,
   },

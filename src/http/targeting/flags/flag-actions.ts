@@ -47,7 +47,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/my_flags/',
     scope: 'feature_flag:read',
-    summary: 'Read what each flag is for the user behind the key.',
+    summary: 'Evaluate the flags for the user behind the key.',
     query: MyFlagsQuery,
     answers: { 200: MyFlags },
     answer: async (app, { request, project, caller }) => {
@@ -76,7 +76,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/evaluation_reasons/',
     scope: 'feature_flag:read',
-    summary: 'Read what each flag is for a distinct id, and why.',
+    summary: 'Evaluate the flags for a distinct id, with reasons.',
     query: ReasonsQuery,
     answers: { 200: ReasonsAnswer },
     answer: async (app, { request, project }) => {
@@ -103,7 +103,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'POST',
     path: 'feature_flags/user_blast_radius/',
     scope: 'feature_flag:read',
-    summary: 'Count the people or groups that a condition reaches.',
+    summary: 'Count the persons or groups that match a condition.',
     answers: { 200: BlastAnswer },
     body: BLAST_RADIUS_BODY,
     answer: async (app, { body, project }) => {
@@ -119,7 +119,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'POST',
     path: 'feature_flags/:id/create_static_cohort_for_flag/',
     scope: 'cohort:write',
-    summary: 'Make a list of everybody who gets a flag now.',
+    summary: 'Create a static cohort of the persons for whom a flag is on now.',
     answers: { 201: FlagCohortAnswer },
     answer: async (app, { params, project, caller }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
@@ -141,7 +141,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/status/',
     scope: 'feature_flag:read',
-    summary: 'Read whether a flag still does something.',
+    summary: 'Read whether a flag is active or stale.',
     answers: { 200: FlagStatusAnswer },
     answer: async (app, { request, params, project }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
@@ -156,7 +156,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/dependent_flags/',
     scope: 'feature_flag:read',
-    summary: 'List the active flags that ask for the value of a flag.',
+    summary: 'List the active flags that depend on a flag.',
     answers: { 200: DependentFlags },
     answer: (app, { params, project, caller }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
@@ -168,7 +168,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/activity/',
     scope: 'activity_log:read',
-    summary: 'List what happened to a flag.',
+    summary: 'List the activity log of a flag.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
     answer: (app, call) => {

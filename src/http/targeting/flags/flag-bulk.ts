@@ -42,7 +42,7 @@ export const FLAG_BULK_ROUTES = [
     method: 'GET',
     path: 'feature_flags/matching_ids/',
     scope: 'feature_flag:read',
-    summary: 'List the ids of all flags that a list narrowed like this would show.',
+    summary: 'List the ids of all flags that match the filters.',
     query: MatchingFlagsQuery,
     answers: { 200: MatchingFlags },
     answer: async (app, { request, project }) => {
@@ -80,7 +80,7 @@ export const FLAG_BULK_ROUTES = [
     path: 'feature_flags/bulk_delete/',
     scope: 'feature_flag:write',
     summary:
-      'Delete flags by their ids, or all that a list narrowed like this would show; says which cannot be and why.',
+      'Delete flags by ids or by filters; the answer names those that cannot be deleted, with reasons.',
     body: TO_DELETE,
     answers: { 200: DeletedFlags },
     answer: async (app, { body, request, project, caller }) => {
@@ -101,7 +101,7 @@ export const FLAG_BULK_ROUTES = [
     method: 'POST',
     path: 'feature_flags/bulk_update_tags/',
     scope: 'feature_flag:write',
-    summary: 'Add tags to flags, take some away, or replace all they have.',
+    summary: 'Add, remove or replace the tags of flags.',
     body: TO_TAG,
     answers: { 200: TaggedFlags },
     answer: async (app, { body, project, caller }) => {

@@ -20,7 +20,7 @@ export const FLAG_DASHBOARD_ROUTES = [
     method: 'POST',
     path: 'feature_flags/:id/dashboard/',
     scope: 'feature_flag:write',
-    summary: 'See to it that a flag has a dashboard of how much it is asked for, by value.',
+    summary: 'Create a usage dashboard for a flag, unless it has one.',
     answers: { 200: FlagDashboardAnswer },
     answer: (app, { params, project, caller }) => {
       const flag = getPresent(app, project, parseNumberId(params))

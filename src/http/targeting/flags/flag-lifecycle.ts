@@ -40,8 +40,8 @@ const TRANSITIONS: readonly (readonly [segment: string, changes: FlagChanges, su
   [
     ['enable', { active: true }, 'Switch a flag on.'],
     ['disable', { active: false }, 'Switch a flag off.'],
-    ['archive', { archived: true }, 'Switch a flag off and leave it out of lists.'],
-    ['unarchive', { archived: false }, 'Put an archived flag back into lists; it stays off.'],
+    ['archive', { archived: true }, 'Archive a flag: switch it off and hide it from lists.'],
+    ['unarchive', { archived: false }, 'Unarchive a flag; it stays off.'],
   ]
 
 const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changes, summary]) =>
@@ -72,7 +72,7 @@ export const FLAG_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'feature_flags/:id/has_active_dependents/',
     scope: 'feature_flag:read',
-    summary: 'Read whether active flags ask for the value of a flag.',
+    summary: 'Read whether active flags depend on a flag.',
     answers: { 200: ActiveDependents },
     answer: (app, { params, project, caller }) => {
       const flag = getFlag(app.control, project.id, parseNumberId(params))
@@ -109,7 +109,7 @@ export const FLAG_LIFECYCLE_ROUTES = [
     method: 'POST',
     path: 'feature_flags/:id/test_evaluation/',
     scope: 'feature_flag:read',
-    summary: 'Read what a flag is for somebody, and what came of each of its conditions.',
+    summary: 'Evaluate a flag for a person, with the result of each condition.',
     body: EVALUATION_BODY,
     answers: { 200: FlagTrialAnswer },
     answer: async (app, { body, params, ...caller }) => {

@@ -39,8 +39,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     method: 'GET',
     path: 'scheduled_changes/',
     scope: 'feature_flag:read',
-    summary:
-      'List the planned changes of flags, those that have happened too, the latest made first.',
+    summary: 'List scheduled changes of flags, executed ones included, newest first.',
     query: ScheduledChangesQuery,
     answers: { 200: ScheduledChangePage },
     answer: async (app, { request, project }) => {
@@ -56,7 +55,8 @@ export const SCHEDULED_CHANGE_ROUTES = [
     method: 'POST',
     path: 'scheduled_changes/',
     scope: 'feature_flag:write',
-    summary: 'Plan a change of a flag: switch it, add a condition set, or replace its variants.',
+    summary:
+      'Schedule a change of a flag: switch it, add a condition set, or replace its variants.',
     body: NEW,
     answers: { 201: ScheduledChangeAnswer },
     answer: (app, { body, project, caller }) => {
@@ -73,7 +73,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     method: 'GET',
     path: 'scheduled_changes/:id/',
     scope: 'feature_flag:read',
-    summary: 'Read a planned change of a flag.',
+    summary: 'Read a scheduled change of a flag.',
     answers: { 200: ScheduledChangeAnswer },
     answer: (app, { params, project }) => {
       const plan = getPlan(app.control, project.id, parseNumberId(params))
@@ -85,7 +85,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     path: 'scheduled_changes/:id/',
     scope: 'feature_flag:write',
     summary:
-      'Change a planned change that has not happened; without `is_recurring` one that comes back is held.',
+      'Change a scheduled change that was not executed yet; one that recurs is paused without `is_recurring`.',
     body: CHANGE,
     answers: { 200: ScheduledChangeAnswer },
     answer: (app, { body, params, project, caller }) => {
@@ -103,7 +103,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     method: 'DELETE',
     path: 'scheduled_changes/:id/',
     scope: 'feature_flag:write',
-    summary: 'Call a planned change off.',
+    summary: 'Cancel a scheduled change.',
     answers: { 204: null },
     answer: (app, { params, project }) => {
       deleteSchedule(app, getPlan(app.control, project.id, parseNumberId(params)))

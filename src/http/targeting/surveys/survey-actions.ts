@@ -32,7 +32,7 @@ const TRANSITIONS: readonly (readonly [segment: string, changes: SurveyAction, s
         const is_running = survey.start_date !== null && survey.end_date === null
         return is_running ? {} : { start_date: survey.start_date ?? now, end_date: null }
       },
-      'Begin to ask, or go on with it.',
+      'Launch or resume a survey.',
     ],
     [
       'stop',
@@ -40,7 +40,7 @@ const TRANSITIONS: readonly (readonly [segment: string, changes: SurveyAction, s
         if (survey.start_date === null) throw refuseAction('The survey has not been launched.')
         return survey.end_date === null ? { end_date: now } : {}
       },
-      'Ask nobody any more.',
+      'Stop a survey.',
     ],
   ]
 

@@ -32,7 +32,7 @@ const ARCHIVE_ROUTES = (['archive', 'unarchive'] as const).map((turn) =>
     method: 'POST',
     path: `surveys/:id/responses/:uuid/${turn}/`,
     scope: 'survey:write',
-    summary: turn === 'archive' ? 'Put an answer away.' : 'Take an archived answer back.',
+    summary: turn === 'archive' ? 'Archive a response.' : 'Unarchive a response.',
     answers: { 204: null },
     answer: (app, { params, project, caller }) => {
       const survey = getSurvey(app.control, project.id, parseUuidId(params))
@@ -50,7 +50,7 @@ export const SURVEY_STATS_ROUTES = [
     method: 'GET',
     path: 'surveys/responses_count/',
     scope: 'survey:read',
-    summary: 'Count the answers to each survey.',
+    summary: 'Count the responses to each survey.',
     answers: { 200: ResponseCounts },
     answer: async (app, { request, project }) => {
       const rows = await queryEvents(app, { project, request }, COUNTS)
@@ -61,8 +61,7 @@ export const SURVEY_STATS_ROUTES = [
     method: 'GET',
     path: 'surveys/stats/',
     scope: 'survey:read',
-    summary:
-      'Count who was shown surveys, dismissed them and answered them, of all that are not archived.',
+    summary: 'Count shown, dismissed and answered surveys, of all that are not archived.',
     query: SurveyStatsQuery,
     answers: { 200: AllSurveyStats },
     answer: async (app, { request, project }) => {
@@ -75,7 +74,7 @@ export const SURVEY_STATS_ROUTES = [
     method: 'GET',
     path: 'surveys/:id/stats/',
     scope: 'survey:read',
-    summary: 'Count who was shown a survey, dismissed it and answered it.',
+    summary: 'Count how often a survey was shown, dismissed and answered.',
     query: SurveyStatsQuery,
     answers: { 200: SurveyStats },
     answer: async (app, { request, params, project }) => {
@@ -89,7 +88,7 @@ export const SURVEY_STATS_ROUTES = [
     method: 'GET',
     path: 'surveys/:id/responses/',
     scope: 'survey:read',
-    summary: 'List the answers to a survey, the latest first.',
+    summary: 'List the responses to a survey, newest first.',
     query: ResponsesQuery,
     answers: { 200: ResponsesAnswer },
     answer: async (app, { request, params, project }) => {
@@ -101,7 +100,7 @@ export const SURVEY_STATS_ROUTES = [
     method: 'GET',
     path: 'surveys/:id/archived-response-uuids/',
     scope: 'survey:read',
-    summary: 'List the uuids of archived answers.',
+    summary: 'List the uuids of archived responses.',
     answers: { 200: ArchivedResponses },
     answer: (app, { params, project }) => {
       const { id } = getSurvey(app.control, project.id, parseUuidId(params))

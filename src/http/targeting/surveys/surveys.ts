@@ -65,7 +65,7 @@ export const SURVEY_ROUTES = resource({
     open: (app, project, { id }) => getSurvey(app.control, project.id, id),
   },
   create: {
-    summary: 'Make a survey, with the flags that choose whom it asks.',
+    summary: 'Create a survey, with its targeting flags.',
     body: NEW_SURVEY,
     run: (app, { body, project, caller }) => {
       const { name, type } = body
@@ -75,7 +75,7 @@ export const SURVEY_ROUTES = resource({
   },
   read: { summary: 'Read a survey.' },
   change: {
-    summary: 'Change a survey, and its flags with it.',
+    summary: 'Change a survey and its flags.',
     body: SURVEY_CHANGE,
     run: (app, { body, project, caller }, before) => {
       const changes = readSurveyChanges(app, project.id, body)
@@ -83,11 +83,11 @@ export const SURVEY_ROUTES = resource({
     },
   },
   remove: {
-    summary: 'Remove a survey and the flags of its own.',
+    summary: 'Delete a survey and its own flags.',
     run: (app, { project, caller }, survey) =>
       removeSurvey(targetingEditor(app, project, caller), survey, app.now()),
   },
-  activity: { summary: 'List what happened to a survey.', scope: 'Survey' },
+  activity: { summary: 'List the activity log of a survey.', scope: 'Survey' },
 })
 
 /** Reads the stored members from a body. Refuses missing flags. */

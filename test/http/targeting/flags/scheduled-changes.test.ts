@@ -251,7 +251,7 @@ describe('a planned change', () => {
     await lookAt(START)
     expect((await readFlag(removed))['active']).toBe(true)
     expect((await readPlan(as_nobody))['failure_reason']).toBe(
-      'The user on whose behalf this runs has no access to the project any more.',
+      'The user on whose behalf this runs no longer has access to the project.',
     )
   })
 
