@@ -8,6 +8,7 @@ import { createFirstThings } from '../../src/projects/bootstrap.ts'
 import { getHome } from '../../src/projects/settings/home.ts'
 import { createProject, listProjectIds } from '../../src/projects/settings/project.ts'
 import { openClaims } from '../../src/serve/home-store.ts'
+import { deletePersons } from '../../src/shipping/deletions.ts'
 import { type Control, openControl } from '../../src/storage/control/control-db.ts'
 import { EventLog } from '../../src/storage/log/event-log.ts'
 import { beginLogId } from '../../src/storage/log/shipments.ts'
@@ -132,6 +133,18 @@ describe.skipIf(!hasClickHouse())('homes before two shards', () => {
         for (const id of listProjectIds(db)) expect(await claims.owns(id)).toBe(true)
     },
   )
+
+  test('delete the rows of tens of thousands of projects, whose numbers are a long statement', async () => {
+    const rows = 'persons (project_id, id, change) SELECT number, generateUUIDv4(), 1'
+    for (const shard of [0, 1])
+      await cluster.run(`INSERT INTO ${rows} FROM numbers(9000000, 5)`, { shard })
+    const removed = Array.from({ length: 45_000 }, (_, index) => 9_000_002 + index)
+    await deletePersons(nodes(), removed)
+    for (const shard of [0, 1])
+      expect(
+        await cluster.run('SELECT count() FROM persons WHERE project_id >= 9000000', { shard }),
+      ).toBe('2\n')
+  })
 
   test('a restored copy takes over, and its original sends no more', async () => {
     const original_dir = makeFolder()

@@ -44,6 +44,8 @@ const STATEMENT_IN_MESSAGE = /:? (?:in scope|while (?:executing|processing)) /i
 const ERROR_BYTES_MAX = MIB
 /** The answer of a statement that is read as a whole; answers of queries are read row by row. */
 const ANSWER_BYTES_MAX = 64 * MIB
+/** A statement that is read as a whole: the server's own limit is shorter than the numbers of thirty thousand projects. */
+const SQL_BYTES_MAX = 16 * MIB
 const TOO_LONG = 'ClickHouse, or a server in its place, does not end its answer'
 /** Every answer of ClickHouse to a statement has this header, whether it has rows or not. */
 const OWN_HEADER = 'X-ClickHouse-Query-Id'
@@ -99,7 +101,7 @@ export class ClickHouseClient {
 
   /** Sends a statement and gives its whole answer as text. Throws a ClickHouseError, also for one inside the answer. */
   async run(sql: string, statement: Omit<ClickHouseStatement, 'sql'> = {}): Promise<string> {
-    const settings = { wait_end_of_query: 1, ...statement.settings }
+    const settings = { wait_end_of_query: 1, max_query_size: SQL_BYTES_MAX, ...statement.settings }
     const response = await this.send({ ...statement, sql, settings })
     const bytes = await readAtMost(response, ANSWER_BYTES_MAX)
     if (bytes === null) throw new ClickHouseError(TOO_LONG, null)
