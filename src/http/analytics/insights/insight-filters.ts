@@ -32,7 +32,12 @@ const FILTERS: Readonly<Record<string, InsightFilter>> = {
       [own ?? '', description, ...tags].join('\n').toLowerCase().includes(search_text)
   },
   short_id: (input, name) => (insight) => insight.short_id === input[name],
-  saved: (input, name) => (insight) => insight.saved === isYes(input[name]),
+  /** An insight on a dashboard counts as saved too. */
+  saved: (input, name) => {
+    const is_wanted = isYes(input[name])
+    return (insight) =>
+      insight.saved === is_wanted || (is_wanted && insight.dashboards().length > 0)
+  },
   favorited: (input, name) => (insight) => insight.favorited === isYes(input[name]),
   dashboard: (input, name) => (insight) => insight.dashboards().includes(Number(input[name])),
   dashboards: (input, name) => {

@@ -103,6 +103,18 @@ describe('a saved insight', () => {
     })
   })
 
+  test('is listed among the saved ones while it is on a dashboard', async () => {
+    const board = await manage(world, 'POST', DASHBOARDS, { name: 'Board' })
+    const id = await saved({ name: 'Shown', saved: false, dashboards: [board.body['id']] })
+    const isListed = async (is_saved: boolean) => {
+      const { body } = await manage(world, 'GET', `${INSIGHTS}?search=shown&saved=${is_saved}`)
+      return (body['results'] as unknown[]).length > 0
+    }
+    expect([await isListed(true), await isListed(false)]).toEqual([true, true])
+    await manage(world, 'PATCH', `${INSIGHTS}${id}/`, { dashboards: [] })
+    expect([await isListed(true), await isListed(false)]).toEqual([false, true])
+  })
+
   test('is found, changed, deleted and told of', async () => {
     const id = await saved({ name: 'Findable', description: 'about needles', favorited: true })
     const found = async (query: string) =>
