@@ -2,6 +2,7 @@
 
 import { and, count, desc, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { DAY_MS } from '../../time.ts'
@@ -234,16 +235,9 @@ function followSurveys({ control, project }: TargetingEditor): void {
   control.update(projects).set({ surveys_opt_in: is_on }).where(its).run()
 }
 
-/** Updates the flag that excludes persons who answered or dismissed the survey, until the next iteration. */
+/** Updates the survey's internal flag. */
 function syncInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): number {
-  const turn = survey.current_iteration === null ? '' : `/${survey.current_iteration}`
-  const properties = ['dismissed', 'responded'].map((what) => ({
-    key: `$survey_${what}/${survey.id}${turn}`,
-    type: 'person',
-    operator: 'is_not_set',
-    value: 'is_not_set',
-  }))
-  const filters = { groups: [{ variant: '', rollout_percentage: 100, properties }] }
+  const filters = internalFilters(survey)
   const active = isRunning(survey)
   const { control, project, definitions } = editor
   if (survey.internal_targeting_flag_id !== null) {
@@ -260,6 +254,40 @@ function syncInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): n
   }
   return createFlag(editor, flag, now).id
 }
+
+/**
+ * Excludes persons who answered or dismissed the survey, until the next iteration, and those who saw any survey within
+ * its `seenSurveyWaitPeriodInDays`: clients know about their own device only, if they heed it at all.
+ */
+function internalFilters({ id, current_iteration, conditions }: Survey): object {
+  const turn = current_iteration === null ? '' : `/${current_iteration}`
+  const unanswered = ['dismissed', 'responded'].map((what) =>
+    isNotSet(`$survey_${what}/${id}${turn}`),
+  )
+  const days = isObject(conditions) ? Number(conditions['seenSurveyWaitPeriodInDays']) : 0
+  const value = `${Math.min(days, WAIT_DAYS_MAX)}d`
+  const rested = { ...isNotSet(LAST_SEEN), operator: 'is_date_before', value }
+  const waits = Number.isSafeInteger(days) && days > 0 ? [[isNotSet(LAST_SEEN)], [rested]] : [[]]
+  return {
+    groups: waits.map((wait) => ({
+      variant: '',
+      rollout_percentage: 100,
+      properties: [...unanswered, ...wait],
+    })),
+  }
+}
+
+/** The person property of the last survey that was shown, which ingestion sets. */
+const LAST_SEEN = '$survey_last_seen_date'
+/** The largest age that a filter of dates takes: 27 years. */
+const WAIT_DAYS_MAX = 9999
+
+const isNotSet = (key: string) => ({
+  key,
+  type: 'person',
+  operator: 'is_not_set',
+  value: 'is_not_set',
+})
 
 function isRunning({ start_date, end_date, archived }: Survey): boolean {
   return start_date !== null && end_date === null && !archived

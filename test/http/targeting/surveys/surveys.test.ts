@@ -142,6 +142,40 @@ describe('a survey', () => {
     await manage(world, 'PATCH', path, { end_date: new Date().toISOString() })
   })
 
+  test('waits for the days after the last survey that a person was shown, on whatever device', async () => {
+    const { body } = await create({
+      name: 'Patient',
+      questions: QUESTIONS,
+      start_date: new Date(Date.now() - 60_000).toISOString(),
+      conditions: { seenSurveyWaitPeriodInDays: 30 },
+    })
+    const day_ms = 86_400_000
+    const shown = (distinct_id: string, days: number) => ({
+      event: 'survey shown',
+      distinct_id,
+      timestamp: new Date(Date.now() - days * day_ms).toISOString(),
+    })
+    await capture(world, shown('lately', 29), shown('before', 31))
+    const isAsked = async (id: string) => (await flagValues(id))['survey-targeting-patient']
+    expect([await isAsked('lately'), await isAsked('before'), await isAsked('never')]).toEqual([
+      false,
+      true,
+      true,
+    ])
+    const path = `${SURVEYS}${String(body['id'])}/`
+    for (const [wait, is_asked] of [
+      [1e12, false],
+      [0, true],
+      ['x', true],
+      [-1, true],
+    ]) {
+      const change = { conditions: { seenSurveyWaitPeriodInDays: wait } }
+      expect((await manage(world, 'PATCH', path, change)).status).toBe(200)
+      expect(await isAsked('lately')).toBe(is_asked)
+    }
+    await manage(world, 'PATCH', path, { end_date: new Date().toISOString() })
+  })
+
   test('ends when it has as many answers as it was to get', async () => {
     const { body } = await create({
       name: 'Three are enough',
