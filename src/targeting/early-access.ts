@@ -26,6 +26,11 @@ type EarlyAccessChanges = {
   readonly payload?: unknown
 }
 
+type FeatureUpdate = EarlyAccessChanges & {
+  /** Whether all persons get a feature that becomes generally available, whether they enrolled or not. */
+  readonly rollout_to_all?: boolean | null | undefined
+}
+
 /** Stages in which enrolled persons have the feature. */
 const OPEN_STAGES: ReadonlySet<string> = new Set(['alpha', 'beta', 'general-availability'])
 
@@ -45,7 +50,7 @@ export function createFeature(
       typeof wanted.feature_flag_id === 'number'
         ? getCarrier(control, project.id, wanted.feature_flag_id)
         : createFlag(editor, newCarrier(wanted.name), now)
-    openFlag(editor, flag, wanted.stage, now)
+    openFlag(editor, flag, { stage: wanted.stage, is_for_all: false }, now)
     const feature = control
       .insert(early_access_features)
       .values({
@@ -70,14 +75,17 @@ export function createFeature(
 export function updateFeature(
   editor: TargetingEditor,
   before: EarlyAccessFeature,
-  changes: EarlyAccessChanges,
+  { rollout_to_all, ...changes }: FeatureUpdate,
   now: Date,
 ): EarlyAccessFeature {
   const { control, project } = editor
+  const { stage } = changes
   const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
   return control.transaction(() => {
-    if (changes.stage !== undefined && before.feature_flag_id !== null) {
-      openFlag(editor, getFlag(control, project.id, before.feature_flag_id), changes.stage, now)
+    if (stage !== undefined && before.feature_flag_id !== null) {
+      const is_for_all = rollout_to_all === true && stage === 'general-availability'
+      const flag = getFlag(control, project.id, before.feature_flag_id)
+      openFlag(editor, flag, { stage, is_for_all }, now)
     }
     const feature = control
       .update(early_access_features)
@@ -100,7 +108,8 @@ export function removeFeature(
   control.transaction(() => {
     control.delete(early_access_features).where(eq(early_access_features.id, feature.id)).run()
     if (feature.feature_flag_id !== null) {
-      openFlag(editor, getFlag(control, project.id, feature.feature_flag_id), 'archived', now)
+      const flag = getFlag(control, project.id, feature.feature_flag_id)
+      openFlag(editor, flag, { stage: 'archived', is_for_all: false }, now)
     }
     const gone = { scope: 'EarlyAccessFeature', item_id: feature.id, name: feature.name } as const
     recordRemoval(control, editor, gone, now)
@@ -182,7 +191,12 @@ function newCarrier(name: string) {
  * While the feature is open, enrollment decides before all other conditions: enrolled persons have the flag,
  * those who opted out do not.
  */
-function openFlag(editor: TargetingEditor, flag: Flag, stage: string, now: Date): void {
+function openFlag(
+  editor: TargetingEditor,
+  flag: Flag,
+  { stage, is_for_all }: { readonly stage: string; readonly is_for_all: boolean },
+  now: Date,
+): void {
   const filters = isObject(flag.filters) ? flag.filters : {}
   const enrolled = {
     properties: [
@@ -190,9 +204,13 @@ function openFlag(editor: TargetingEditor, flag: Flag, stage: string, now: Date)
     ],
     rollout_percentage: 100,
   }
-  const super_groups = OPEN_STAGES.has(stage) ? [enrolled] : null
-  if (Bun.deepEquals(filters['super_groups'] ?? null, super_groups)) return
-  updateFlag(editor, flag, { filters: { ...filters, super_groups } }, now)
+  const super_groups = OPEN_STAGES.has(stage) && !is_for_all ? [enrolled] : null
+  // The newer form of the same condition: it would stay when the feature closes.
+  const { feature_enrollment: _newer, ...others } = filters
+  const groups = is_for_all ? [{ properties: [], rollout_percentage: 100 }] : filters['groups']
+  const opened = { ...others, groups, super_groups }
+  if (Bun.deepEquals({ super_groups: null, ...filters }, opened)) return
+  updateFlag(editor, flag, { filters: opened }, now)
 }
 
 function invalidFlag(detail: string): Refusal {

@@ -30,6 +30,8 @@ export const FeatureChange = t.Object(
   {
     name: t.Optional(t.String({ minLength: 1, maxLength: NAME_LENGTH_MAX })),
     stage: t.Optional(t.UnionEnum(STAGES)),
+    /** With the stage general-availability: all persons get the feature. */
+    rollout_to_all: t.Optional(t.Nullable(t.Boolean())),
     ...members,
   },
   { additionalProperties: true },

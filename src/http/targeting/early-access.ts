@@ -51,8 +51,8 @@ export const EARLY_ACCESS_ROUTES = resource({
     summary: 'Change an early access feature; its stage opens or closes its flag.',
     body: FEATURE_CHANGE,
     run: (app, { body, project, caller }, before) => {
-      const { name, stage, description, documentation_url, payload } = body
-      const wanted = { name, stage, description, documentation_url, payload }
+      const { name, stage, description, documentation_url, payload, rollout_to_all } = body
+      const wanted = { name, stage, description, documentation_url, payload, rollout_to_all }
       return updateFeature(targetingEditor(app, project, caller), before, wanted, app.now())
     },
   },

@@ -114,6 +114,27 @@ describe('an early access feature', () => {
     expect((await manage(world, 'GET', path)).status).toBe(404)
   })
 
+  test('that becomes generally available is for all if so wanted: who said no has it too', async () => {
+    const { body } = await create({ name: 'Ready', stage: 'beta' })
+    const path = `${FEATURES}${String(body['id'])}/`
+    await enroll('no', 'ready', false)
+    await manage(world, 'PATCH', path, { stage: 'general-availability' })
+    expect(await valueOf('ready', 'unasked')).toBe(false)
+    await manage(world, 'PATCH', path, { stage: 'general-availability', rollout_to_all: true })
+    expect(await valueOf('ready', 'unasked')).toBe(true)
+    expect(await valueOf('ready', 'no')).toBe(true)
+  })
+
+  test('takes the newer form of its condition from the flag when it closes', async () => {
+    const filters = { groups: [{ rollout_percentage: 100 }], feature_enrollment: true }
+    const id = putFlag(world, { key: 'newer', filters })
+    const made = await create({ name: 'Newer', stage: 'beta', feature_flag_id: id })
+    await enroll('no', 'newer', false)
+    expect(await valueOf('newer', 'no')).toBe(false)
+    await manage(world, 'DELETE', `${FEATURES}${String(made.body['id'])}/`)
+    expect(await valueOf('newer', 'no')).toBe(true)
+  })
+
   test('keeps its flag from being deleted, and shares it with no other', async () => {
     const id = putFlag(world, { key: 'one' })
     await create({ name: 'First', stage: 'beta', feature_flag_id: id })
