@@ -8,8 +8,20 @@ import { MarkupCleaner, TooMuchMarkup } from './survey-markup.ts'
 type RawQuestion = Readonly<Record<string, unknown>>
 
 const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'html'])
-const QUESTION_TEXTS = ['question', 'description']
+const QUESTION_TEXTS = [
+  'question',
+  'description',
+  'buttonText',
+  'lowerBoundLabel',
+  'upperBoundLabel',
+]
 const APPEARANCE_TEXTS = ['thankYouMessageHeader', 'thankYouMessageDescription']
+const TRANSLATED_TEXTS = [
+  'name',
+  'description',
+  ...APPEARANCE_TEXTS,
+  'thankYouMessageCloseButtonText',
+]
 const MAIL_ADDRESS = /^mailto:[\w.%+-]+@[\w.-]+\.[a-z]{2,}$/i
 
 /**
@@ -33,7 +45,9 @@ function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner):
   const texts = { names: QUESTION_TEXTS, attr: place, cleaner }
   return {
     ...cleanTexts(question, texts),
-    ...(isObject(translations) ? { translations: cleanTranslations(translations, texts) } : {}),
+    ...(isObject(translations)
+      ? { translations: keepTranslations(translations, choices, texts) }
+      : {}),
     id: typeof id === 'string' && id !== '' ? id : crypto.randomUUID(),
   }
 }
@@ -59,8 +73,8 @@ export function storedAppearance(appearance: unknown): Json {
 export function storedTranslations(translations: unknown): Json {
   if (!isObject(translations)) return null
   const cleaner = new MarkupCleaner()
-  const texts = { names: APPEARANCE_TEXTS, attr: 'translations', cleaner }
-  return cleanTranslations(translations, texts) as Json
+  const texts = { names: TRANSLATED_TEXTS, attr: 'translations', cleaner }
+  return mapLanguages(translations, (members) => cleanTexts(members, texts)) as Json
 }
 
 /** Members with markup, and their path for refusals. */
@@ -70,21 +84,52 @@ type MarkedTexts = {
   readonly cleaner: MarkupCleaner
 }
 
-function cleanTranslations(translations: RawQuestion, texts: MarkedTexts): RawQuestion {
+/**
+ * Returns a question's translations as stored, by language. Translated choices belong to choices one by one; a question
+ * without any has none.
+ */
+function keepTranslations(
+  translations: RawQuestion,
+  choices: unknown,
+  texts: MarkedTexts,
+): RawQuestion {
+  const attr = `${texts.attr}__translations`
+  return mapLanguages(translations, ({ choices: translated, ...members }) => {
+    const { link } = members
+    if (typeof link === 'string' && link !== '') requireLink(link, `${attr}__link`)
+    const cleaned = cleanTexts(members, texts)
+    if (!Array.isArray(choices) || !Array.isArray(translated)) return cleaned
+    if (translated.length !== choices.length) {
+      const detail = `A translation has ${translated.length} choices and its question ${choices.length} choices: partial translations are not possible.`
+      throw refused(`${attr}__choices`, detail)
+    }
+    return { ...cleaned, choices: translated.map((choice) => cleanText(choice, texts)) }
+  })
+}
+
+function mapLanguages(
+  translations: RawQuestion,
+  change: (members: RawQuestion) => RawQuestion,
+): RawQuestion {
   const languages = Object.entries(translations).map(([language, members]) => [
     language,
-    isObject(members) ? cleanTexts(members, texts) : members,
+    isObject(members) ? change(members) : members,
   ])
   return Object.fromEntries(languages) as RawQuestion
 }
 
-function cleanTexts(raw: RawQuestion, { names, attr, cleaner }: MarkedTexts): RawQuestion {
+function cleanTexts(raw: RawQuestion, texts: MarkedTexts): RawQuestion {
+  const cleaned = texts.names.flatMap((name) =>
+    Object.hasOwn(raw, name) ? [[name, cleanText(raw[name], texts)] as const] : [],
+  )
+  return { ...raw, ...Object.fromEntries(cleaned) }
+}
+
+/** The text with harmless markup only; other values are unchanged. */
+function cleanText(value: unknown, { attr, cleaner }: MarkedTexts): unknown {
+  if (typeof value !== 'string') return value
   try {
-    const texts = names.flatMap((name) => {
-      const text = raw[name]
-      return typeof text === 'string' ? [[name, cleaner.clean(text)] as const] : []
-    })
-    return { ...raw, ...Object.fromEntries(texts) }
+    return cleaner.clean(value)
   } catch (error) {
     if (error instanceof TooMuchMarkup) throw refused(attr, error.message)
     throw error

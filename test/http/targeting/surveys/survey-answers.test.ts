@@ -56,23 +56,58 @@ describe('what a survey asks', () => {
           question: '<b>How</b><script>x</script>?',
           description: '<p onclick="x">why</p>',
           descriptionContentType: 'html',
-          translations: { fr: { question: '<i onload=x>Comment</i>' } },
+          buttonText: 'Send<script>x</script>',
+          lowerBoundLabel: 'Bad<script>x</script>',
+          upperBoundLabel: 'Good<script>x</script>',
+          choices: ['a', 'b'],
+          translations: {
+            fr: {
+              question: '<i onload=x>Comment</i>',
+              buttonText: 'Envoyer<script>x</script>',
+              choices: ['<b>un</b>', 'deux<script>x</script>'],
+            },
+          },
         },
+        { ...QUESTION, translations: { fr: { question: 'Quoi', choices: ['without any'] } } },
       ],
       appearance: { thankYouMessageHeader: '<h1>Thanks<iframe></iframe></h1>', color: '<b>' },
-      translations: { fr: { thankYouMessageDescription: '<script>x</script>Merci' } },
+      translations: {
+        fr: {
+          name: 'Enquête<script>x</script>',
+          thankYouMessageDescription: '<script>x</script>Merci',
+          thankYouMessageCloseButtonText: 'Fermer<script>x</script>',
+        },
+      },
     })
     expect(body).toMatchObject({
       questions: [
         {
           question: '<b>How</b>?',
           description: '<p>why</p>',
-          translations: { fr: { question: '<i>Comment</i>' } },
+          buttonText: 'Send',
+          lowerBoundLabel: 'Bad',
+          upperBoundLabel: 'Good',
+          translations: {
+            fr: {
+              question: '<i>Comment</i>',
+              buttonText: 'Envoyer',
+              choices: ['<b>un</b>', 'deux'],
+            },
+          },
         },
+        { translations: { fr: { question: 'Quoi' } } },
       ],
       appearance: { thankYouMessageHeader: '<h1>Thanks</h1>', color: '<b>' },
-      translations: { fr: { thankYouMessageDescription: 'Merci' } },
+      translations: {
+        fr: {
+          name: 'Enquête',
+          thankYouMessageDescription: 'Merci',
+          thankYouMessageCloseButtonText: 'Fermer',
+        },
+      },
     })
+    const [, second] = body['questions'] as { translations: object }[]
+    expect(second?.translations).toEqual({ fr: { question: 'Quoi' } })
   })
 
   test('and everything else that is said of it is kept and told to pages', async () => {
@@ -109,6 +144,14 @@ describe('what a survey asks', () => {
     [asked({ link: 'http://plain.example' }), 'questions__0__link'],
     [asked({ link: 'mailto:nobody' }), 'questions__0__link'],
     [asked({ choices: ['a', ' '] }), 'questions__0__choices'],
+    [
+      asked({ translations: { fr: { link: 'javascript:alert(1)' } } }),
+      'questions__0__translations__link',
+    ],
+    [
+      asked({ choices: ['a', 'b'], translations: { fr: { choices: ['un'] } } }),
+      'questions__0__translations__choices',
+    ],
     [asked({ descriptionContentType: 'pdf' }), 'questions__0__descriptionContentType'],
     [{ appearance: { surveyPopupDelaySeconds: -1 } }, 'appearance__surveyPopupDelaySeconds'],
     [{ appearance: { whiteLabel: 'yes' } }, 'appearance__whiteLabel'],
