@@ -25,7 +25,9 @@ export const FunnelsFilter = t.Object(
   {
     funnelVizType: t.Optional(t.Nullable(t.UnionEnum(['steps', 'time_to_convert', 'trends']))),
     funnelOrderType: t.Optional(t.Nullable(t.UnionEnum(['ordered', 'strict', 'unordered']))),
-    funnelWindowInterval: optionally(t.Number({ multipleOf: 1, minimum: 1, maximum: 10_000_000_000 })),
+    funnelWindowInterval: optionally(
+      t.Number({ multipleOf: 1, minimum: 1, maximum: 10_000_000_000 }),
+    ),
     funnelWindowIntervalUnit: t.Optional(
       t.Nullable(t.UnionEnum(['second', 'minute', 'hour', 'day', 'week', 'month'])),
     ),
