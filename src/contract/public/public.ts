@@ -102,7 +102,7 @@ export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [
   {
     method: 'POST',
     path: '/decide',
-    summary: 'Ask which flags somebody gets.',
+    summary: 'Evaluate the flags for a distinct id.',
     query: t.Object({ v: t.Optional(t.Number()) }),
     body: DecideBody,
     answers: { 200: DecideAnswer, 400: ErrorAnswer, 401: ErrorAnswer },
@@ -110,13 +110,13 @@ export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [
   {
     method: 'GET',
     path: '/api/signup/:token/',
-    summary: 'See where an invite leads.',
+    summary: 'Read an invite.',
     answers: { 200: InviteAnswer, 404: ErrorAnswer },
   },
   {
     method: 'POST',
     path: '/api/signup/:token/',
-    summary: 'Join by an invite; newcomers without a password are shown their first key, once.',
+    summary: 'Accept an invite; a new user without a password is shown a first key, once.',
     body: SignupBody,
     answers: { 201: JoinedAnswer, 400: ErrorAnswer, 404: ErrorAnswer },
   },
@@ -129,7 +129,7 @@ export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [
   {
     method: 'POST',
     path: '/api/setup/',
-    summary: "Set the owner's password by the code that the server printed, and log in.",
+    summary: "Set the owner's password with the code that the server printed, and log in.",
     body: SetupBody,
     answers: { ...LOGGED_IN, 404: ErrorAnswer },
   },
@@ -149,7 +149,7 @@ export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [
   {
     method: 'POST',
     path: '/api/reset/',
-    summary: 'Set a password by a link, end all sessions of its user, and log in.',
+    summary: 'Set a password with a link, end all sessions of its user, and log in.',
     body: ResetBody,
     answers: { ...LOGGED_IN, 404: ErrorAnswer },
   },
