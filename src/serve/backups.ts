@@ -17,8 +17,13 @@ const FAULT_LENGTH_MAX = 2000
 type ChildOutput = { readonly exit_code: number; readonly out: string; readonly err: string }
 
 /** Opens the schedule without starting it; null while no store is set. */
-export function openBackups(config: Config, log: Log, now: () => Date): BackupSchedule | null {
-  return config.backup_to === null ? null : new BackupSchedule(config, log, now)
+export function openBackups(
+  config: Config,
+  log: Log,
+  now: () => Date,
+  look_ms = LOOK_MS,
+): BackupSchedule | null {
+  return config.backup_to === null ? null : new BackupSchedule(config, log, now, look_ms)
 }
 
 /** Runs one backup after the other, on the schedule of the settings. */
@@ -26,6 +31,7 @@ class BackupSchedule {
   readonly #config: Config
   readonly #log: Log
   readonly #now: () => Date
+  readonly #look_ms: number
   readonly #stop = Promise.withResolvers<void>()
   readonly #counts = { done: 0, failed: 0 }
   #is_stopped = false
@@ -35,10 +41,11 @@ class BackupSchedule {
   #due_at: Date | null = null
   #running: Promise<void> = Promise.resolve()
 
-  constructor(config: Config, log: Log, now: () => Date) {
+  constructor(config: Config, log: Log, now: () => Date, look_ms: number) {
     this.#config = config
     this.#log = log
     this.#now = now
+    this.#look_ms = look_ms
   }
 
   get state(): BackupState {
@@ -62,28 +69,31 @@ class BackupSchedule {
     this.#made_at = await this.#findNewest()
     let retry_at = 0
     while (!this.#is_stopped) {
+      const now = this.#now()
+      // A clock that was ahead is set back: nothing waits until it is there again.
+      retry_at = Math.min(retry_at, now.getTime() + RETRY_MS)
+      if (this.#made_at !== null) this.#made_at = earlierOf(this.#made_at, now)
       // The store's first one is due when the server starts.
       this.#due_at =
         this.#made_at === null
-          ? (this.#due_at ?? this.#now())
-          : findNextTime(this.#config.backup_every, this.#made_at, this.#now())
-      await this.#sleepUntil(Math.max(this.#due_at.getTime(), retry_at))
-      if (this.#is_stopped) return
+          ? earlierOf(this.#due_at ?? now, now)
+          : findNextTime(this.#config.backup_every, this.#made_at, now)
+      const wait_ms = Math.max(this.#due_at.getTime(), retry_at) - now.getTime()
+      if (wait_ms > 0) {
+        await this.#sleep(Math.min(wait_ms, this.#look_ms))
+        continue
+      }
       const made_at = await this.#backUp()
       if (made_at === null) retry_at = this.#now().getTime() + RETRY_MS
       else this.#made_at = made_at
     }
   }
 
-  async #sleepUntil(time_ms: number): Promise<void> {
-    for (;;) {
-      const left_ms = time_ms - this.#now().getTime()
-      if (left_ms <= 0 || this.#is_stopped) return
-      const looked = Promise.withResolvers<void>()
-      const timer = setTimeout(looked.resolve, Math.min(left_ms, LOOK_MS))
-      await Promise.race([looked.promise, this.#stop.promise])
-      clearTimeout(timer)
-    }
+  async #sleep(ms: number): Promise<void> {
+    const slept = Promise.withResolvers<void>()
+    const timer = setTimeout(slept.resolve, ms)
+    await Promise.race([slept.promise, this.#stop.promise])
+    clearTimeout(timer)
   }
 
   /** The time of the newest whole backup; null when there is none, or the store cannot be read now. */
@@ -146,12 +156,14 @@ class BackupSchedule {
   }
 }
 
+const earlierOf = (time: Date, other: Date): Date => (time < other ? time : other)
+
 /**
  * The time of the backup after the one of `made_at`: hours later, or the next time of a cron expression in UTC. It may
  * be past. A newest backup from the future, made by a clock that was wrong, counts as made now.
  */
 export function findNextTime(every: string, made_at: Date, now: Date): Date {
-  const last = new Date(Math.min(made_at.getTime(), now.getTime()))
+  const last = earlierOf(made_at, now)
   if (/^\d+$/.test(every)) return new Date(last.getTime() + Number(every) * HOUR_MS)
   const next = new Cron(every, { paused: true, timezone: 'UTC' }).nextRun(last)
   return next ?? new Date(8.64e15)

@@ -1,4 +1,4 @@
-/** Backups by schedule on a machine that has no file left for a child process. */
+/** Backups by schedule on a machine that has no file left for a child process, and with a clock that is set back. */
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,8 @@ import { join } from 'node:path'
 
 const SOURCES = join(import.meta.dir, '../../src')
 
-test('a backup that cannot be started is a failed backup, not the end of the server', () => {
+/** Runs `steps` beside a schedule whose backups cannot be started; its clock is `time_ms`. Returns what it prints. */
+function runWithoutFiles(steps: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-backups-'))
   const program = `
     import { openSync } from 'node:fs'
@@ -21,14 +22,40 @@ test('a backup that cannot be started is a failed backup, not the end of the ser
     try {
       for (;;) held.push(openSync('/dev/null', 'r'))
     } catch {}
+    let time_ms = Date.now()
     const log = { error: (_fields, message) => console.log(message), info: () => undefined }
-    const backups = openBackups(config, log, () => new Date())
-    backups.start()
-    await Bun.sleep(50)
+    const backups = openBackups(config, log, () => new Date(time_ms), 5)
+    const waitForFailures = async (number) => {
+      while (backups.state.failed < number) await Bun.sleep(5)
+    }
+    ${steps}
     console.log(backups.state.failed)
     await backups.close()`
-  const limited = 'ulimit -n 100; exec "$0" -e "$1"'
+  const limited = 'ulimit -n 100; exec timeout 30 "$0" -e "$1"'
   const { stdout } = Bun.spawnSync(['sh', '-c', limited, process.execPath, program])
-  expect(stdout.toString()).toBe('cannot list backups\nbackup failed\n1\n')
   rmSync(folder, { recursive: true, force: true })
+  return stdout.toString()
+}
+
+test('a backup that cannot be started is a failed backup, not the end of the server', () => {
+  expect(
+    runWithoutFiles(`
+      backups.start()
+      await waitForFailures(1)
+      await Bun.sleep(50)`),
+  ).toBe('cannot list backups\nbackup failed\n1\n')
+})
+
+test('a clock that was ahead and is set back does not hold the next try', () => {
+  expect(
+    runWithoutFiles(`
+      const right_ms = time_ms
+      time_ms += 40 * 86_400_000
+      backups.start()
+      await waitForFailures(1)
+      time_ms = right_ms
+      await Bun.sleep(50)
+      time_ms += 600_000
+      await waitForFailures(2)`),
+  ).toBe('cannot list backups\nbackup failed\nbackup failed\n2\n')
 })
