@@ -92,7 +92,10 @@ export class EdgePersons {
 
   #isFresh(fetched_at: number | null): boolean {
     const { refresh_ms, now } = this.#context
-    return fetched_at !== null && now().getTime() - fetched_at / 1000 < refresh_ms
+    if (fetched_at === null) return false
+    const age_ms = now().getTime() - fetched_at / 1000
+    // A negative age: the clock was set back.
+    return age_ms >= 0 && age_ms < refresh_ms
   }
 
   #expect(key: string, name: CopiedPersonName | CopiedGroupName): void {

@@ -134,7 +134,9 @@ export function cacheState(
 ): CacheState {
   if (answer === null) return 'none'
   const age_ms = now_ms - answer.last_refresh_ms
-  return age_ms < patienceMs(mode, freshness, answer) ? 'fresh' : 'stale'
+  // An answer from the future was computed before the clock was set back: its true age is unknown.
+  const is_fresh = age_ms >= 0 && age_ms < patienceMs(mode, freshness, answer)
+  return is_fresh ? 'fresh' : 'stale'
 }
 
 function ruleOf(mode: RefreshMode): (typeof REFRESH)[number] {

@@ -176,10 +176,11 @@ type CalculationState = Pick<
   'calculated_version' | 'last_calculation' | 'version'
 >
 
-/** Whether a cohort changed since its last calculation, or that is too old. */
+/** Whether a cohort changed since its last calculation, or that is too old, or from before the clock was set back. */
 function isDue(cohort: CalculationState, every_ms: number, now_ms: number): boolean {
   if (cohort.version !== cohort.calculated_version) return true
-  return now_ms - (cohort.last_calculation?.getTime() ?? 0) >= every_ms
+  const age_ms = now_ms - (cohort.last_calculation?.getTime() ?? 0)
+  return age_ms < 0 || age_ms >= every_ms
 }
 
 /** The reason for callers; details of bugs stay in the log. */

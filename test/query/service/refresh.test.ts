@@ -85,6 +85,8 @@ describe('an answer is fresh', () => {
     const state = (age_ms: number) =>
       cacheState(mode, { interval, ends_at_ms: null }, computed(at), at + age_ms)
     expect([state(0), state(fresh_ms - 1), state(fresh_ms)]).toEqual(['fresh', 'fresh', 'stale'])
+    // The clock was set back.
+    expect(state(-1)).toBe('stale')
   })
 
   test('for a day, or longer as usual, when the time it is about was over', () => {

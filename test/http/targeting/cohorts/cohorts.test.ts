@@ -1,5 +1,7 @@
 /** Cohorts through the management API: conditions worked out in the background, lists that are uploaded, flags that ask. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { cohorts } from '../../../../src/targeting/tables.ts'
 import { joinWorld } from '../../shared-world.ts'
 import { ask, capture, manage } from '../flag-world.ts'
 
@@ -96,6 +98,19 @@ describe('a cohort of conditions', () => {
       properties: { $set: { plan: 'pro' } },
     })
     expect(await membersByFlag(id)).toEqual(['ann', 'cat'])
+  })
+
+  test('is worked out again after a clock that was ahead is set back', async () => {
+    const id = await idOf({ name: 'ahead', filters: and(is('plan', 'free')) })
+    await settled(id)
+    const last_calculation = new Date(Date.now() + 40 * 86_400_000)
+    world.needs.control.update(cohorts).set({ last_calculation }).where(eq(cohorts.id, id)).run()
+    await capture(world, {
+      event: '$set',
+      distinct_id: 'cat',
+      properties: { $set: { plan: 'pro' } },
+    })
+    expect(await settled(id)).toMatchObject({ count: 1 })
   })
 
   test('may ask for other cohorts, negated too', async () => {
