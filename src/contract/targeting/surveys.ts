@@ -169,6 +169,13 @@ export const SurveyStatsQuery = t.Object({
   exclude_archived: Truth,
 })
 
+export const ResponseCountsQuery = t.Object({
+  /** Comma-separated; all surveys when missing. */
+  survey_ids: t.Optional(t.String()),
+  /** Excludes archived responses. */
+  exclude_archived: Truth,
+})
+
 export const ResponsesQuery = t.Object({
   ...PageQuery.properties,
   since: t.Optional(t.String()),

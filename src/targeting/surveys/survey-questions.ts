@@ -107,6 +107,17 @@ function keepTranslations(
   })
 }
 
+/** Refuses shuffled questions that choose the next question: clients cannot do both. */
+export function requireOneOrder(questions: unknown, appearance: unknown): void {
+  if (!Array.isArray(questions) || !isObject(appearance)) return
+  const branches = (question: unknown) =>
+    isObject(question) && (question['branching'] ?? null) !== null
+  if (appearance['shuffleQuestions'] !== true || !questions.some(branches)) return
+  const detail =
+    'Question shuffling and question branching cannot be used together. Please disable one of these features.'
+  throw new Refusal('invalid_input', detail)
+}
+
 function mapLanguages(
   translations: RawQuestion,
   change: (members: RawQuestion) => RawQuestion,

@@ -10,6 +10,7 @@ import { createFlag, type Flag, getFlag, removeFlag, updateFlag } from '../flags
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { uniqueKey } from '../shared/unique-key.ts'
 import { surveys } from '../tables.ts'
+import { requireOneOrder } from './survey-questions.ts'
 
 export type Survey = typeof surveys.$inferSelect
 
@@ -51,6 +52,7 @@ export function createSurvey(
 ): Survey {
   const { control, project, user_id } = editor
   requireFreeName(control, project.id, wanted.name, null)
+  requireOneOrder(wanted.questions, wanted.appearance)
   const id = Bun.randomUUIDv7()
   return control.transaction(() => {
     const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = wanted
@@ -79,6 +81,10 @@ export function updateSurvey(
 ): Survey {
   const { control, project } = editor
   if (changes.name !== undefined) requireFreeName(control, project.id, changes.name, before.id)
+  const { questions = before.questions, appearance = before.appearance } = changes
+  if (changes.questions !== undefined || changes.appearance !== undefined) {
+    requireOneOrder(questions, appearance)
+  }
   return control.transaction(() => {
     const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = changes
     const changed = { ...before, ...members, updated_at: now }

@@ -4,6 +4,7 @@ import {
   AllSurveyStats,
   ArchivedResponses,
   ResponseCounts,
+  ResponseCountsQuery,
   ResponsesAnswer,
   ResponsesQuery,
   SurveyStats,
@@ -51,10 +52,16 @@ export const SURVEY_STATS_ROUTES = [
     path: 'surveys/responses_count/',
     scope: 'survey:read',
     summary: 'Count the responses to each survey.',
+    query: ResponseCountsQuery,
     answers: { 200: ResponseCounts },
     answer: async (app, { request, project }) => {
-      const rows = await queryEvents(app, { project, request }, COUNTS)
-      return answerJson(Object.fromEntries(rows.map(([id, count]) => [String(id), count])))
+      const named = (queryValue(request, 'survey_ids') ?? '').split(',').map((id) => id.trim())
+      const wanted = new Set(named.filter((id) => id !== ''))
+      const surveys = listSurveyHeads(app.control, project.id)
+      const values = { archived: await archivedFor(app, request, surveys) }
+      const rows = await queryEvents(app, { project, request, values }, COUNTS)
+      const counted = rows.filter(([id]) => wanted.size === 0 || wanted.has(String(id)))
+      return answerJson(Object.fromEntries(counted.map(([id, count]) => [String(id), count])))
     },
   }),
   projectRoute({
@@ -124,7 +131,7 @@ const IS_LAST_OF_SUBMISSION = `uuid in (
 const COUNTS = `
 select properties.$survey_id, count()
 from events
-where event = 'survey sent' and ${IS_LAST_OF_SUBMISSION}
+where event = 'survey sent' and ${IS_LAST_OF_SUBMISSION} and toString(uuid) not in {archived}
 group by properties.$survey_id
 limit 10000`
 

@@ -160,6 +160,18 @@ describe('what a survey asks', () => {
     expect(await create(body)).toMatchObject({ status: 400, body: { attr } })
   })
 
+  test('is not both shuffled and branching, which clients cannot do', async () => {
+    const branching = asked({ branching: { type: 'end' } })
+    const shuffled = { appearance: { shuffleQuestions: true } }
+    const cannot = { status: 400, body: { code: 'invalid_input' } }
+    expect(await create({ ...branching, ...shuffled })).toMatchObject(cannot)
+    const { body: one } = await create(branching)
+    expect(await patch(String(one['id']), shuffled)).toMatchObject(cannot)
+    const { body: other } = await create(shuffled)
+    expect(await patch(String(other['id']), branching)).toMatchObject(cannot)
+    expect((await patch(String(other['id']), asked({ branching: null }))).status).toBe(200)
+  })
+
   test.each(['https://a.example/x', 'mailto:me@a.example', ''])('may link to %j', async (link) => {
     expect((await create(asked({ link }))).status).toBe(201)
   })
@@ -344,6 +356,10 @@ describe('what came back', () => {
     expect(await list('?exclude_archived=true')).toHaveLength(1)
     const stats = await read(`${id}/stats/?exclude_archived=true`)
     expect(stats['stats']).toMatchObject({ 'survey sent': { total_count: 1 } })
+    const counts = (query: string) => read(`responses_count/?survey_ids=${query}`)
+    expect(await counts(`x,%20${id}%20`)).toEqual({ [id]: 2 })
+    expect(await counts(`${id}&exclude_archived=true`)).toEqual({ [id]: 1 })
+    expect(await counts('x')).toEqual({})
     expect((await post(`${id}/responses/${uuid}/unarchive/`)).status).toBe(204)
     expect(await read(`${id}/archived-response-uuids/`)).toEqual([] as never)
     expect((await post(`${id}/responses/x/archive/`)).status).toBe(404)
