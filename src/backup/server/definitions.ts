@@ -235,6 +235,7 @@ async function removeRefused(
 ): Promise<void> {
   const moved = (move.state.items[kind.path] ??= {})
   const counts = move.report.countsOf(kind.path)
+  const removed: MovedItem[] = []
   const open = [...refused]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [source, reason] = next
@@ -243,7 +244,7 @@ async function removeRefused(
     leaveOut(move, kind, source, reason)
     // An item that an earlier run completed stays as it is.
     if (target.digest !== '' && !uses.has(source.id)) continue
-    await removeItem(move, kind, target)
+    removed.push(target)
     delete moved[source.id]
     counts.created = Math.max(0, counts.created - 1)
     const name = `${kind.path} ${source.id}`
@@ -251,14 +252,29 @@ async function removeRefused(
       if (uses.get(other.id)?.has(name) === true) open.push([other, reasonOf(new Set([name]))])
     }
   }
+  await removeItems(move, kind, removed.toReversed())
 }
 
-async function removeItem(move: Move, kind: DefinitionKind, { id }: MovedItem): Promise<void> {
+/** Removes items in rounds, since an item that another one names is not removed before that one. */
+async function removeItems(
+  move: Move,
+  kind: DefinitionKind,
+  items: readonly MovedItem[],
+): Promise<void> {
+  const refused: MovedItem[] = []
+  for (const item of items) if (!(await isRemoved(move, kind, item))) refused.push(item)
+  if (refused.length > 0 && refused.length < items.length) await removeItems(move, kind, refused)
+}
+
+/** Removes one item; false if the server refuses. */
+async function isRemoved(move: Move, kind: DefinitionKind, { id }: MovedItem): Promise<boolean> {
   try {
     if (kind.is_deleted_by_call === true) await move.target.send('DELETE', `${kind.path}/${id}/`)
     else await move.target.send('PATCH', `${kind.path}/${id}/`, { deleted: true })
+    return true
   } catch (error) {
     if (!(error instanceof ServerRefusal)) throw error
+    return false
   }
 }
 
