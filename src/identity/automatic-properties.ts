@@ -17,11 +17,6 @@ const FROM_EVENTS = [
   '$os_version',
   '$referring_domain',
   '$referrer',
-  '$screen_height',
-  '$screen_width',
-  '$viewport_height',
-  '$viewport_width',
-  '$raw_user_agent',
   'utm_source',
   'utm_medium',
   'utm_campaign',
@@ -74,6 +69,15 @@ const OPTIONAL_LOCATED = [
   '$geoip_subdivision_2_name',
 ] as const
 
+/** Further ones from events. Their bits follow those above, by which edges and journals of older versions name those. */
+const FROM_EVENTS_TOO = [
+  '$screen_height',
+  '$screen_width',
+  '$viewport_height',
+  '$viewport_width',
+  '$raw_user_agent',
+] as const
+
 /**
  * Automatic properties that change often and say little: a change of theirs alone is not written. One of the others,
  * such as a campaign, the version of an app or a country, is, and then all of them are.
@@ -112,18 +116,26 @@ type AutomaticProperty = {
   readonly is_lasting: boolean
 }
 
-const EVERYWHERE: readonly AutomaticProperty[] = FROM_EVENTS.map((from) =>
+const copiedFromEvents = (from: string): AutomaticProperty =>
   // Mobile SDKs send `$os_name` where browsers send `$os`.
-  describe(from, from === '$os_name' ? '$os' : from, undefined),
-)
+  describe(from, from === '$os_name' ? '$os' : from, undefined)
 
 const WHERE_LOCATED: readonly AutomaticProperty[] = [
   ...LOCATED.map((from) => describe(from, from, null)),
   ...OPTIONAL_LOCATED.map((from) => describe(from, from, undefined)),
 ]
 
-/** All of them, in the order of their bits. */
-const ALL: readonly AutomaticProperty[] = [...EVERYWHERE, ...WHERE_LOCATED]
+/** All of them, in the order of their bits, which other versions of an edge or its home read: new ones come last. */
+const ALL: readonly AutomaticProperty[] = [
+  ...FROM_EVENTS.map(copiedFromEvents),
+  ...WHERE_LOCATED,
+  ...FROM_EVENTS_TOO.map(copiedFromEvents),
+]
+
+/** Those that need no location, with their bits. */
+const EVERYWHERE = ALL.flatMap((automatic, bit) =>
+  WHERE_LOCATED.includes(automatic) ? [] : { from: automatic.from, bit },
+)
 
 /** The property that every event with a location has. */
 const LOCATED_MARK = '$geoip_country_code'
@@ -178,9 +190,8 @@ function hashLasting(marks: PropertyMarks, properties: PersonProperties): number
 function marksOfEvent(properties: PersonProperties): PropertyMarks {
   let low = 0
   let high = 0
-  for (let bit = 0; bit < EVERYWHERE.length; bit += 1) {
-    const name = EVERYWHERE[bit]?.from ?? ''
-    if (properties[name] === undefined) continue
+  for (const { from, bit } of EVERYWHERE) {
+    if (properties[from] === undefined) continue
     if (bit < BITS) low |= 1 << bit
     else high |= 1 << (bit - BITS)
   }
@@ -310,7 +321,7 @@ export function pickAutomatic(properties: PersonProperties): PersonProperties {
 }
 
 function locatedBit(index: number): number {
-  return 1 << (index + EVERYWHERE.length - BITS)
+  return 1 << (index + FROM_EVENTS.length - BITS)
 }
 
 function describe(from: string, set: string, fallback: null | undefined): AutomaticProperty {

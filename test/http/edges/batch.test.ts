@@ -196,6 +196,24 @@ describe('an entry', () => {
     ).toEqual([{ value: 2 }])
   })
 
+  test('of an older edge names automatic properties by the same bits', async () => {
+    const properties = { utm_source: 'mail', $viewport_width: 800, $geoip_country_code: 'IT' }
+    const { length } = JSON.stringify(properties)
+    const marks = [1 << 14, 1 << 10]
+    const head = [0, 'seen', 'gil', RECEIVED_AT, length, ...marks, 0]
+    await send(entryOf(1, [seen('gil', { properties })], { events: [head] }), epoch(19))
+    const [person] = rows(
+      "select p.properties from persons p join distinct_ids d on d.person_id = p.id where d.distinct_id = 'gil'",
+    )
+    expect(JSON.parse(String(person?.['properties']))).toEqual({
+      $creator_event_uuid: expect.any(String),
+      utm_source: 'mail',
+      $initial_utm_source: 'mail',
+      $geoip_country_code: 'IT',
+      $initial_geoip_country_code: 'IT',
+    })
+  })
+
   test('stores what a flag hashes instead of the distinct id, once, for ids that have a person', async () => {
     const overrides = [
       ['gus', 'keeps', 'first'],
