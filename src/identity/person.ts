@@ -180,9 +180,13 @@ function collectExplicitChanges(
   return changes
 }
 
-/** Whether `$set_once` of a value applies: nothing is stored, or a null beside which the value says more. */
+/**
+ * Whether `$set_once` of a value applies: nothing is stored. A stored null counts as stored, but for the automatic
+ * properties: there it says that a visit had no campaign.
+ */
 function lacks(stored: PersonProperties, key: string, value: unknown): boolean {
-  return !Object.hasOwn(stored, key) || (stored[key] === null && value !== null)
+  if (!Object.hasOwn(stored, key)) return true
+  return stored[key] === null && value !== null && isAutomatic(key)
 }
 
 /** Sets a member, also one called `__proto__`, which a plain assignment would not create. */

@@ -130,8 +130,8 @@ const LARGE: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'retention of three hundred days by four values',
-    () => RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(4))),
+    'retention of three hundred days by eight values',
+    () => RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(8))),
   ],
   [
     'paths of ten thousand edges, each from an item of its own',
@@ -210,9 +210,9 @@ test('formulas over series without a common value are counted for every value', 
 
 test('retention by more values than an answer holds is refused before its cells are made', async () => {
   expect(
-    await refusalOf(RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(5)))),
+    await refusalOf(RETENTION_QUERY.answer(retention(300), CONTEXT, answering(retained(9)))),
   ).toMatchObject(TOO_LARGE)
-  const breakdownFilter = { breakdown: [...times(5, () => 1)], breakdown_type: 'cohort' }
+  const breakdownFilter = { breakdown: [...times(9, () => 1)], breakdown_type: 'cohort' }
   const by_cohorts = { ...retention(300), breakdownFilter }
   expect(await refusalOf(RETENTION_QUERY.answer(by_cohorts, CONTEXT, answering([])))).toMatchObject(
     TOO_LARGE,

@@ -365,7 +365,7 @@ test.skipIf(!HAS_BROWSER)(
     for (const role of ['Start event', 'Return event']) {
       expect(await page.getByRole('button', { name: `${role}: Page view` }).count()).toBe(1)
     }
-    // As many as the server takes.
+    // As many as the range has days.
     expect(await page.getByRole('spinbutton', { name: 'Number of periods' }).inputValue()).toBe('')
     expect(visit.complaints).toEqual([])
   },

@@ -20,14 +20,13 @@ export type RetentionEntity = Static<typeof RetentionEntity>
 export const RetentionPeriod = t.UnionEnum(['Hour', 'Day', 'Week', 'Month'])
 export type RetentionPeriod = Static<typeof RetentionPeriod>
 
-/** The most intervals after a start. */
+/** The most intervals of an answer. */
 export const RETENTION_INTERVALS_MAX = 300
 
 /** Display settings of editors (`retentionReference`, `meanRetentionCalculation`, `display`) are ignored. */
 const RetentionFilter = t.Object(
   {
     period: t.Optional(t.Nullable(RetentionPeriod)),
-    /** The periods that are looked at from each start on, its own included; without `date_from` the starts too. */
     totalIntervals: optionally(
       t.Number({ multipleOf: 1, minimum: 1, maximum: RETENTION_INTERVALS_MAX }),
     ),

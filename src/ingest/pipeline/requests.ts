@@ -97,9 +97,17 @@ function tokenOfEvent(event: unknown): unknown {
   return (properties as SentObject)['token'] ?? undefined
 }
 
-/** Ignores a time that cannot be read: it corrects a clock only, and its events must not be lost for it. */
 function sentAt(fields: FormFields, in_body: unknown): number | null {
-  return parseTimestamp(in_body ?? fields['sent_at']) ?? sentAtOfQuery(fields['_'])
+  const value = in_body ?? fields['sent_at']
+  if (value !== undefined && value !== '') {
+    const sent_at = parseTimestamp(value)
+    if (sent_at !== null) return sent_at
+    const shown = JSON.stringify(value)?.slice(0, 100)
+    throw new Refusal('invalid_payload', `Malformed request data, invalid sent at: ${shown}`, {
+      attr: 'sent_at',
+    })
+  }
+  return sentAtOfQuery(fields['_'])
 }
 
 /** The query field `_`: a time, or a cache-busting number of some libraries. Only a plausible time counts. */

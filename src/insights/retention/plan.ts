@@ -1,6 +1,7 @@
 /** The plan of a RetentionQuery, with defaults filled in. */
 import type { Interval, Series } from '../../contract/insights/parts.ts'
 import {
+  RETENTION_INTERVALS_MAX,
   type RetentionEntity,
   type RetentionPeriod,
   type RetentionQuery,
@@ -10,10 +11,8 @@ import { stepAfter, stepStart } from '../dates/buckets.ts'
 import { type InsightDateRange, readRange } from '../dates/date-range.ts'
 import type { InsightDates } from '../insight.ts'
 
-/** Default number of periods that are looked at from each start on, its own included. */
-const INTERVALS_DEFAULT = 8
-/** The most periods in which actors start: five years of days. */
-const STARTS_MAX = 2000
+/** Default number of periods. */
+const INTERVALS_DEFAULT = 11
 
 const INTERVALS = {
   Hour: 'hour',
@@ -62,10 +61,10 @@ export function planRetention(query: RetentionQuery, dates: InsightDates): Reten
   const first_us = starts_us[0] ?? input.from_us
   const brackets = filter.retentionCustomBrackets?.length ? filter.retentionCustomBrackets : null
   const ahead_max =
-    brackets === null
-      ? (filter.totalIntervals ?? INTERVALS_DEFAULT) - 1
-      : brackets.reduce((sum, length) => sum + length, 0)
-  const steps = starts_us.length + (brackets === null ? 0 : ahead_max)
+    brackets === null ? starts_us.length - 1 : brackets.reduce((sum, length) => sum + length, 0)
+  const is_rolling = filter.timeWindowMode === '24_hour_windows'
+  // Rolling periods extend into the next one of the calendar.
+  const steps = starts_us.length + (brackets === null ? 0 : ahead_max) + (is_rolling ? 1 : 0)
   return {
     period,
     range: { ...input, from_us: first_us, to_us: stepAfter(first_us, steps, input) - 1n },
@@ -77,27 +76,28 @@ export function planRetention(query: RetentionQuery, dates: InsightDates): Reten
     start: STARTS[filter.retentionType ?? 'retention_recurring'],
     occurrences_min: filter.minimumOccurrences ?? 1,
     is_cumulative: filter.cumulative === true,
-    is_rolling: filter.timeWindowMode === '24_hour_windows',
+    is_rolling,
   }
 }
 
-/** The last period contains the range's end, the first one its beginning; without one they are as many as are looked at. */
+/** The last period contains the range's end. Their number is the query's, or that of the range. */
 function startsOf(
   { retentionFilter, dateRange }: RetentionQuery,
   range: InsightDateRange,
 ): readonly bigint[] {
   const { interval, dates } = range
   const last_us = stepStart(range.to_us, interval, dates)
-  if (dateRange?.date_from) {
+  const total = retentionFilter?.totalIntervals ?? null
+  if (total === null && dateRange?.date_from) {
     const starts = [stepStart(range.from_us, interval, dates)]
     for (let next = starts[0] ?? last_us; next < last_us; ) {
-      if (starts.length === STARTS_MAX) throw tooMany()
+      if (starts.length === RETENTION_INTERVALS_MAX) throw tooMany()
       next = stepAfter(next, 1, range)
       starts.push(next)
     }
     return starts
   }
-  const count = retentionFilter?.totalIntervals ?? INTERVALS_DEFAULT
+  const count = total ?? INTERVALS_DEFAULT
   return Array.from({ length: count }, (_, index) => stepAfter(last_us, index - count + 1, range))
 }
 
@@ -116,10 +116,8 @@ function seriesOf(entity: RetentionEntity | null | undefined): Series {
 }
 
 /** Labels of the periods after a start: `Day 0`, `Day 1`, with brackets `Day 2-4`. */
-export function stepLabels({ period, brackets, ahead_max }: RetentionPlan): readonly string[] {
-  if (brackets === null) {
-    return Array.from({ length: ahead_max + 1 }, (_, index) => `${period} ${index}`)
-  }
+export function stepLabels({ period, brackets, starts_us }: RetentionPlan): readonly string[] {
+  if (brackets === null) return starts_us.map((_, index) => `${period} ${index}`)
   let next = 1
   const labels = brackets.map((length) => {
     const first = next
@@ -130,6 +128,6 @@ export function stepLabels({ period, brackets, ahead_max }: RetentionPlan): read
 }
 
 function tooMany(): Refusal {
-  const detail = `Retention is counted in at most ${STARTS_MAX} intervals.`
+  const detail = `Retention is counted in at most ${RETENTION_INTERVALS_MAX} intervals.`
   return new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
 }

@@ -61,8 +61,10 @@ type RetentionTable = {
 type RetentionTables = { readonly tables: readonly RetentionTable[]; readonly hogql: string | null }
 
 /** Refuses more cells than an answer may hold, before they are made: those without actors are filled with zeros. */
-function requireCells(tables: number, plan: RetentionPlan): void {
-  requireNumbers(tables * plan.starts_us.length * stepLabels(plan).length)
+function requireCells(tables: number, { brackets, starts_us }: RetentionPlan): void {
+  const starts = starts_us.length
+  const cells = brackets === null ? (starts * (starts + 1)) / 2 : starts * (brackets.length + 1)
+  requireNumbers(tables * cells)
 }
 
 async function tablesOf(
@@ -145,12 +147,10 @@ function countTree(tree: SelectQuery): SelectQuery {
 /** Rows `value, start, offset, actors`: the values with the most starting actors, and the others together. */
 function rankedTree(
   tree: SelectQuery,
-  { items, limit, hides_other }: RetentionValues,
+  { items, limit, is_multiple, hides_other }: RetentionValues,
 ): SelectQuery {
   const columns = items.map((_, index) => field([`value_${index}`]))
   const [only = constant('')] = columns
-  // The value of a list of one breakdown is no list, unlike that of trends.
-  const is_multiple = items.length > 1
   const value = is_multiple ? call('array', columns) : only
   const other = is_multiple ? call('array', [constant(OTHER_VALUES)]) : constant(OTHER_VALUES)
   const pairs = select`select ${value} as value, start, arrayJoin(offsets) as offset from ${tree}`
@@ -176,7 +176,7 @@ function valueOf(value: unknown): string | readonly string[] {
   return Array.isArray(value) ? value.map(String) : String(value)
 }
 
-/** One row per table and start, each with a cell per period after it: 0 in those after the range. */
+/** One row per table and start; periods after the last one have no cell. */
 async function rowsOf(
   tables: readonly RetentionTable[],
   { query, plan, context }: RetentionRequest,
@@ -185,7 +185,8 @@ async function rowsOf(
   const dates = plan.starts_us.map((start_us) => isoLocal(start_us, context))
   const starts = tables.flatMap((table) => dates.map((date, start) => ({ table, date, start })))
   return await mapInSlices(starts, ({ table, date, start }) => {
-    const values = labels.map((label, offset) => ({
+    const ahead = plan.brackets === null ? labels.slice(0, labels.length - start) : labels
+    const values = ahead.map((label, offset) => ({
       count: scaleSample(table.counts.get(`${start}:${offset}`) ?? 0, query),
       label,
     }))

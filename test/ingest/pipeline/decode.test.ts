@@ -203,6 +203,11 @@ describe('a body', () => {
       { code: 'invalid_payload', attr: 'properties' },
     ],
     [
+      'a bad sent_at',
+      { body: bytesOf({ api_key: TOKEN, batch: [event], sent_at: 'soon' }) },
+      { code: 'invalid_payload', attr: 'sent_at' },
+    ],
+    [
       'JSON nested 129 levels deep',
       {
         body: bytesOf(

@@ -257,18 +257,6 @@ describe('what surrounds an event', () => {
       '2026-03-01T11:30:00.000Z',
     ],
     [
-      'its time alone when sent_at is unreadable',
-      { timestamp: '2026-03-01T11:00:00Z' },
-      { sent_at: 'Sunday' },
-      '2026-03-01T11:00:00.000Z',
-    ],
-    [
-      'its time alone when sent_at is an object',
-      { timestamp: '2026-03-01T11:00:00Z' },
-      { sent_at: {} },
-      '2026-03-01T11:00:00.000Z',
-    ],
-    [
       '$ignore_sent_at',
       { timestamp: '2026-03-01T11:00:00Z', properties: { $ignore_sent_at: true } },
       { sent_at: '2026-03-01T11:30:00Z' },

@@ -84,24 +84,28 @@ export function retentionOf(rows: readonly Row[], asked: Retention): number[][] 
   const ahead = asked.brackets.length
     ? asked.brackets.reduce((sum, length) => sum + length, 0)
     : asked.intervals - 1
-  const last = asked.intervals - 1 + (asked.brackets.length ? ahead : 0)
+  const last = asked.intervals - 1 + (asked.brackets.length ? ahead : 0) + (asked.rolling ? 1 : 0)
   const first_step = stepNumber(asked.now_ms, asked) - asked.intervals + 1
   const stepOf = (row: Row): number => stepNumber(row.at_ms, asked) - first_step
   const seen = rows.filter((row) => stepOf(row) <= last)
-  const cells = asked.brackets.length ? asked.brackets.length + 1 : asked.intervals
-  const counts = Array.from({ length: asked.intervals }, () => Array<number>(cells).fill(0))
+  const counts = Array.from({ length: asked.intervals }, (_, start) =>
+    Array<number>(cellCount(asked, start)).fill(0),
+  )
   for (const person of new Set(seen.map((row) => row.person))) {
     const own = seen.filter((row) => row.person === person)
     for (const start of startsOf(own, asked, stepOf)) {
       const line = counts[start] ?? []
       for (const cell of cellsOf(own, start, { asked, ahead, stepOf }))
         line[cell] = (line[cell] ?? 0) + 1
-      // What lies beyond the last cell is not shown.
-      line.length = cells
+      // What lies beyond the last step is not shown.
+      line.length = cellCount(asked, start)
     }
   }
   return counts
 }
+
+const cellCount = ({ brackets, intervals }: Retention, start: number): number =>
+  brackets.length ? brackets.length + 1 : intervals - start
 
 type Steps = {
   readonly asked: Retention
@@ -144,10 +148,7 @@ function startsOf(
 ): readonly number[] {
   const isAsked = (step: number): boolean => step >= 0 && step < asked.intervals
   const targets = own.filter(asked.isTarget)
-  if (asked.start === 'each') {
-    const starts = [...new Set(targets.map(stepOf))].filter(isAsked)
-    return asked.rolling && starts.length > 0 ? [Math.min(...starts)] : starts
-  }
+  if (asked.start === 'each') return [...new Set(targets.map(stepOf))].filter(isAsked)
   const of_event = asked.start === 'first' ? targets : own.filter(asked.isTargetEvent)
   const first_ms = Math.min(...of_event.map((row) => row.at_ms))
   // Of rows at the same instant none is before the others.

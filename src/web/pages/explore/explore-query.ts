@@ -59,8 +59,6 @@ export type ExploreQuery = AnyQuery & {
 }
 
 const FALLBACK_RANGE: DateRangeValue = { date_from: '-30d', date_to: null }
-/** Weeks enough for a grid of them. */
-const RETENTION_RANGE: DateRangeValue = { date_from: '-90d', date_to: null }
 
 /** The range of a query. */
 export function rangeOf({ dateRange }: ExploreQuery): DateRangeValue {
@@ -87,7 +85,6 @@ export function queryOf(kind: ExploreKind, before: ExploreQuery | null): Explore
     case 'RetentionQuery':
       return {
         ...shared,
-        dateRange: before?.dateRange ?? RETENTION_RANGE,
         retentionFilter: {
           period: 'Week',
           totalIntervals: 8,

@@ -18,7 +18,7 @@ type RetentionGridProps = {
   /** The heading of the first column: `Week`. */
   readonly unit: string
   readonly rows: readonly RetentionGridRow[]
-  /** The last period is not over yet. */
+  /** The last period of every row is not over yet. */
   readonly is_last_incomplete: boolean
   readonly onPick: (row: number) => void
 }
@@ -65,7 +65,7 @@ export function RetentionGrid(props: RetentionGridProps): VNode {
                   key={index}
                   share={shareOf(row, index)}
                   count={row.counts[index]}
-                  is_incomplete={is_last_incomplete && at + index === rows.length - 1}
+                  is_incomplete={is_last_incomplete && index === row.counts.length - 1}
                 />
               ))}
             </tr>
@@ -111,10 +111,7 @@ function meanShare(
   index: number,
   is_last_incomplete: boolean,
 ): number | null {
-  const whole = rows.filter(
-    ({ counts }, at) =>
-      index < counts.length && !(is_last_incomplete && at + index === rows.length - 1),
-  )
+  const whole = rows.filter(({ counts }) => counts.length - (is_last_incomplete ? 1 : 0) > index)
   const size = whole.reduce((sum, { counts }) => sum + (counts[0] ?? 0), 0)
   const back = whole.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0)
   return size === 0 ? null : back / size

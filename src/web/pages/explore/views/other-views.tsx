@@ -61,11 +61,11 @@ export function RetentionView({
       <RetentionGrid
         label="Retention"
         unit={period}
-        rows={rows.map((row, index) => ({
+        rows={rows.map((row) => ({
           key: row.date,
           text: timeBuckets([row.date], UNIT_INTERVALS[period])[0]?.short ?? row.label,
           title: rowText(row, period),
-          counts: reachedCounts(query, rows, index),
+          counts: row.values.map(({ count }) => count),
         }))}
         is_last_incomplete={isIncomplete(rows.at(-1)?.date, UNIT_INTERVALS[period], timezone)}
         onPick={(index) => {
@@ -75,18 +75,6 @@ export function RetentionView({
       />
     </>
   )
-}
-
-/** The counts of a row, without the zeros of the periods after the range. */
-function reachedCounts(
-  { retentionFilter }: ExploreQuery,
-  rows: readonly RetentionRowAnswer[],
-  index: number,
-): readonly number[] {
-  const counts = rows[index]?.values.map(({ count }) => count) ?? []
-  return retentionFilter?.['retentionCustomBrackets']
-    ? counts
-    : counts.slice(0, rows.length - index)
 }
 
 const rowText = ({ date }: RetentionRowAnswer, period: keyof typeof UNIT_INTERVALS): string =>
