@@ -137,7 +137,7 @@ create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEA
 create or replace macro ch_finite(x) as case when isfinite(x) then x end;
 create or replace macro ch_json_int(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 else coalesce(ch_toint(json_extract_string(j, p)), try_cast(trunc(ch_finite(ch_float(json_extract_string(j, p)))) as bigint), 0) end;
 create or replace macro ch_json_uint(j, p) as greatest(ch_json_int(j, p), 0);
-create or replace macro ch_json_bool(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean when 'UBIGINT' then json_extract_string(j, p)::bigint <> 0 when 'BIGINT' then json_extract_string(j, p)::bigint <> 0 else false end;
+create or replace macro ch_json_bool(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean when 'UBIGINT' then json_extract_string(j, p)::ubigint <> 0 when 'BIGINT' then json_extract_string(j, p)::bigint <> 0 else false end;
 create or replace macro ch_json_string(j, p) as coalesce(json_extract_string(j, p), '');
 create or replace macro ch_json_array(j, p) as case json_type(j, p) when 'ARRAY' then list_transform(cast(json_extract(j, p) as json[]), lambda e: coalesce(e::varchar, 'null')) else [] end;
 create or replace macro ch_json_pairs(j, p) as list_transform(coalesce(json_keys(j, p), []), lambda k: {'1': k, '2': json_extract(json_extract(j, p), ch_pointer_part(k))::varchar});
@@ -244,6 +244,8 @@ create or replace macro ch_geohash_decode(s) as case when s = '' then {'1': 0::d
 
 -- other spellings of text and numbers
 
+-- The engine's TRY refuses volatile expressions, and `error` is one; a lambda's parameter is none.
+create or replace macro ch_try_base64(s) as list_transform([s], lambda e: coalesce(try(decode(from_base64(e))), ''))[1];
 create or replace macro ch_wrap(x, bits, is_signed) as case when is_signed and ((x::hugeint % (1::hugeint << bits::hugeint)) + (1::hugeint << bits::hugeint)) % (1::hugeint << bits::hugeint) >= (1::hugeint << (bits - 1)::hugeint) then ((x::hugeint % (1::hugeint << bits::hugeint)) + (1::hugeint << bits::hugeint)) % (1::hugeint << bits::hugeint) - (1::hugeint << bits::hugeint) else ((x::hugeint % (1::hugeint << bits::hugeint)) + (1::hugeint << bits::hugeint)) % (1::hugeint << bits::hugeint) end;
 create or replace macro ch_bytes_number(s, n) as case when s is not null then coalesce(list_sum(list_transform(range(least(strlen(s), n)), lambda i: ('0x' || substring(hex(s), 2 * i + 1, 2))::bigint::hugeint << (8 * i)::hugeint)), 0::hugeint) end;
 create or replace macro ch_erf(x) as case when x is null then null when isnan(x) then x when abs(x) > 6 then sign(x)::double else exp(-x * x) * list_sum(list_transform(range(0, 130), lambda n: pow(x, 2 * n + 1) / gamma(n + 1.5))) end;

@@ -164,6 +164,7 @@ export const POOLS: Readonly<Record<string, readonly PoolValue[]>> = {
     `'not json'`,
     `'{"a": 1.9, "b": "ö\\\\u00e4", "c": 18446744073709551615}'`,
     `'{"a": "x\\\\"y", "b": [{"q": 1}]}'`,
+    NULL_TEXT,
   ],
   key: ["'a'", "'b'", "'c'", "'d'", "'g'", "'zz'"],
   url: [

@@ -9,9 +9,9 @@ import { defaultOf } from '../types/convert.ts'
 import { NULL, TRUTH, withNull } from '../types/types.ts'
 import { type FunctionDef, isNullable } from './definition.ts'
 
-/** Functions that return NULL when any argument is NULL. */
+/** Functions that return NULL when any argument is NULL, unless their result is a list: ClickHouse has no list that is NULL. */
 const NULL_GIVES_NULL =
-  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|countSubstrings\w*|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_(date|timestamp|timestamptz)|to(Int|Float)OrZero|toJSONString)$/
+  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|countSubstrings\w*|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_(date|timestamp|timestamptz)|to(Int|Float)OrZero|toJSONString|JSON_VALUE|JSON(Has|Length|Type|Extract(UInt|Int|Float|Bool|String|Raw)?))$/
 
 /** Functions that return arrays and treat a NULL text as ''. */
 const NULL_IS_EMPTY =
@@ -31,12 +31,12 @@ function nullGivesNull(def: FunctionDef): FunctionDef {
     ...def,
     returns: (call) => {
       const type = def.returns(call)
-      return call.args.some(isNullable) ? withNull(type) : type
+      return call.args.some(isNullable) && type.kind !== 'array' ? withNull(type) : type
     },
     lower: (call, context) => {
       const lowered = def.lower(call, context)
       const nulls = call.args.filter(isNullable).map((arg) => sql`${arg} IS NULL`(TRUTH))
-      if (nulls.length === 0) return lowered
+      if (nulls.length === 0 || call.type.kind === 'array') return lowered
       const any = joinFragments(['', ' OR ', ''], nulls, TRUTH)
       return sql`CASE WHEN ${any} THEN NULL ELSE ${lowered} END`(withNull(call.type))
     },

@@ -8,7 +8,7 @@ LIMIT $2::BIGINT
 
 -- a macro where the engine differs
 select 7 / 2, intDiv(7, 2)
-SELECT ch_divide($1::BIGINT, $2::BIGINT) AS c1, ch_intdiv($1::BIGINT, $2::BIGINT) AS c2
+SELECT ch_divide($1::BIGINT, $2::BIGINT) AS c1, trunc($1::BIGINT // nullif($2::BIGINT, 0)) AS c2
 LIMIT $3::BIGINT
 -- [[3.5,"3"]]
 

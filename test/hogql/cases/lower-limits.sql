@@ -104,7 +104,7 @@ LIMIT $7::BIGINT
 -- WITH TIES counts what QUALIFY leaves
 select intDiv(number, 2) as x from numbers(9) qualify row_number() over (order by number) > 3 order by x limit 1 with ties
 SELECT t2000001."c1" AS c1
-FROM (SELECT ch_intdiv(t1."c1", $1::BIGINT) AS c1
+FROM (SELECT trunc(t1."c1" // nullif($1::BIGINT, 0)) AS c1
   FROM range($2::BIGINT, $3::BIGINT, $4::BIGINT) AS t1(c1)
   QUALIFY (row_number() OVER (ORDER BY t1."c1") > $5::BIGINT)) AS t2000001
 QUALIFY (rank() OVER (ORDER BY t2000001."c1") <= $4::BIGINT)
@@ -114,9 +114,9 @@ LIMIT $6::BIGINT
 
 -- WITH TIES behind an offset
 select intDiv(number, 3) as x from numbers(9) order by x limit 2 with ties offset 2
-SELECT ch_intdiv(t1."c1", $1::BIGINT) AS c1
+SELECT trunc(t1."c1" // nullif($1::BIGINT, 0)) AS c1
 FROM range($2::BIGINT, $3::BIGINT, $4::BIGINT) AS t1(c1)
-QUALIFY (rank() OVER (ORDER BY ch_intdiv(t1."c1", $1::BIGINT)) <= ($5::BIGINT + $5::BIGINT))
+QUALIFY (rank() OVER (ORDER BY trunc(t1."c1" // nullif($1::BIGINT, 0))) <= ($5::BIGINT + $5::BIGINT))
 ORDER BY 1
 LIMIT $6::BIGINT
 OFFSET $5::BIGINT
@@ -134,9 +134,9 @@ LIMIT $5::BIGINT
 
 -- WITH TIES has no default page
 select intDiv(number, 120) as x from numbers(200) order by x limit 1 with ties
-SELECT ch_intdiv(t1."c1", $1::BIGINT) AS c1
+SELECT trunc(t1."c1" // nullif($1::BIGINT, 0)) AS c1
 FROM range($2::BIGINT, $3::BIGINT, $4::BIGINT) AS t1(c1)
-QUALIFY (rank() OVER (ORDER BY ch_intdiv(t1."c1", $1::BIGINT)) <= $4::BIGINT)
+QUALIFY (rank() OVER (ORDER BY trunc(t1."c1" // nullif($1::BIGINT, 0))) <= $4::BIGINT)
 ORDER BY 1
 LIMIT $5::BIGINT
 -- [["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"],["0"]]

@@ -81,6 +81,15 @@ const quotient: TypeRule = ({ args }) => {
 
 const quotientOrZero: TypeRule = (call) => withNull(quotient(call), call.args.some(isNullable))
 
+/** Division of integers, whose digits beyond 2^53 a DOUBLE would lose, and of other numbers. */
+function divideWhole(integers: string, numbers: string): Lowering {
+  const [ofIntegers, ofNumbers] = [scalarOf(integers), scalarOf(numbers)]
+  return (call, context) =>
+    call.args.every(({ type }) => type.kind === 'int')
+      ? ofIntegers(call, context)
+      : ofNumbers(call, context)
+}
+
 /** One size wider than the wider argument. */
 const commonDivisor: TypeRule = (call) => {
   const types = call.args.map(numberType)
@@ -165,8 +174,18 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('minus', '2', addTypes, lowerSum),
   scalar('multiply', '2', product, onNumbers(lowerSum)),
   scalar('divide', '2', float, onNumbers(scalar('divide', '2', float, 'ch_divide($1, $2)').lower)),
-  scalar('intDiv', '2', quotient, onNumbers(scalar('x', '2', float, 'ch_intdiv($1, $2)').lower)),
-  scalar('intDivOrZero', '2', quotientOrZero, 'ch_intdivorzero($1, $2)'),
+  scalar(
+    'intDiv',
+    '2',
+    quotient,
+    onNumbers(divideWhole('trunc($1 // nullif($2, 0))', 'ch_intdiv($1, $2)')),
+  ),
+  scalar(
+    'intDivOrZero',
+    '2',
+    quotientOrZero,
+    divideWhole('CASE WHEN $2 = 0 THEN 0 ELSE trunc($1 // $2) END', 'ch_intdivorzero($1, $2)'),
+  ),
   scalar('modulo|mod', '2', remainder, onNumbers(scalar('x', '2', float, '($1 % $2)').lower)),
   scalar(
     'moduloOrZero',

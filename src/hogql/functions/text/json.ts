@@ -116,7 +116,8 @@ const extractedType: TypeRule = ({ args, context }) => {
 const extract: Lowering = (call, context) => {
   const [json = NULL_VALUE, ...rest] = call.args
   const path = pointerOf(rest.slice(0, -1))
-  return extractMember(validJson(json, context), path, call.type)
+  // The call's type is nullable for a nullable JSON, too; the named type says whether other values are NULL.
+  return extractMember(validJson(json, context), path, extractedType({ ...call, context }))
 }
 
 /** The members of an object whose values have a type, by name. */

@@ -197,7 +197,7 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('appendTrailingCharIfAbsent', '2', text, 'ch_append_trailing($1, $2)'),
   scalar('base64Encode', '1', text, 'base64(encode($1))'),
   scalar('base64Decode', '1', text, 'decode(from_base64($1))'),
-  scalar('tryBase64Decode', '1', text, "coalesce(try(decode(from_base64($1))), '')"),
+  scalar('tryBase64Decode', '1', text, 'ch_try_base64($1)'),
   scalar('~endsWith', '2', asDeclared(TRUTH), 'ends_with($1, $2)'),
   scalar('~startsWith', '2', asDeclared(TRUTH), 'starts_with($1, $2)'),
   scalar('encodeXMLComponent', '1', text, 'ch_xml_escape($1)'),
