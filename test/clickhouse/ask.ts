@@ -9,6 +9,7 @@ const SETTINGS = {
   join_use_nulls: 1,
   group_by_use_nulls: 1,
   distributed_product_mode: 'global',
+  optimize_or_like_chain: 0,
   date_time_overflow_behavior: 'saturate',
   output_format_json_quote_denormals: 1,
   output_format_json_quote_64bit_integers: 1,

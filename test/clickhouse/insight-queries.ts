@@ -333,7 +333,14 @@ const OTHERS: Readonly<Record<string, InsightQueryNode>> = {
     conversionGoal: { customEventName: 'bought' },
   }),
   ...Object.fromEntries(
-    ['Page', 'InitialPage', 'ExitPage', 'Browser', 'InitialReferringDomain'].map((breakdownBy) => [
+    [
+      'Page',
+      'InitialPage',
+      'ExitPage',
+      'Browser',
+      'InitialReferringDomain',
+      'InitialChannelType',
+    ].map((breakdownBy) => [
       `visits by ${breakdownBy}`,
       web('WebStatsTableQuery', {
         breakdownBy,

@@ -74,6 +74,16 @@ describe.skipIf(!hasClickHouse())('queries to a server with ClickHouse', () => {
     expect(await results({ kind: 'ActorsQuery', select: ['id'], source })).toHaveLength(10)
   }, 60_000)
 
+  test('call functions that ClickHouse spells otherwise, and patterns over aggregates', async () => {
+    const query = `select max(event) as name, substring(SHA256('abc'), 1, 8), substring(SHA1('abc'), 1, 8),
+  json_agg(1 = 1) like '%]', sparkline([count()]).4, recordingButton('s').4
+from events group by event having name like 'a%' or name like 'b%' order by name`
+    expect(await results({ kind: 'HogQLQuery', query })).toEqual([
+      ['a', 'BA7816BF', 'A9993E36', 1, [30], 's'],
+      ['b', 'BA7816BF', 'A9993E36', 1, [20], 's'],
+    ])
+  }, 60_000)
+
   test('name thousands of texts and persons in lists, as they are', async () => {
     const odd = [
       "it's",

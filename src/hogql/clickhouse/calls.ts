@@ -13,6 +13,7 @@ import { constantInt, constantText, NULL_VALUE } from '../sql/sql-fragments.ts'
 import { mayNotFit } from '../types/convert.ts'
 import { clickhouseName, isNumeric, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
 import { isConstant, requireConstants } from './constant-arguments.ts'
+import { instantsAsTexts } from './instant-texts.ts'
 import { refuseThere } from './refuse-there.ts'
 import type { ClickHouseValues } from './values.ts'
 
@@ -33,6 +34,9 @@ const IN_SECONDS = /^(?:sequenceCount|sequenceMatch|windowFunnel)/
 
 /** These compare two numbers, which have one type there. */
 const TWO_NUMBERS = /^(?:deltaSumTimestamp|maxIntersections(?:Position)?)(?:If)?$/
+
+/** These write values of any type into a text. */
+const TEXTS: ReadonlySet<string> = new Set(['concat', 'format', 'toString'])
 
 /** These only take windows of whole seconds there. */
 const WINDOWS: ReadonlySet<string> = new Set([
@@ -77,6 +81,12 @@ const orDefault =
   (name: string): CallPrinting =>
   ([value, otherwise = '0']) =>
     `ifNull(accurateCastOrNull(${value}, '${name}'), CAST(${otherwise}, '${name}'))`
+
+/** A tuple of a tag and its named members. */
+const tagged =
+  (tag: string, keys: readonly string[]): CallPrinting =>
+  (args) =>
+    `tuple('__hx_tag', '${tag}', ${args.map((arg, index) => `'${keys[index] ?? ''}', ${arg}`).join(', ')})`
 
 /** A division that gives NULL by zero; a constant divisor is known. */
 const dividing =
@@ -139,7 +149,10 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
   notMatchCaseInsensitive: ([text, pattern]) => `not(match(${text}, concat('(?i)', ${pattern})))`,
   // texts
   concat: (args) => `concat(${args.map((arg) => `ifNull(toString(${arg}), '')`).join(', ')})`,
+  _lower: renamed('lowerUTF8'),
   md5: (args) => `hex(MD5(${args.join(', ')}))`,
+  sha1: (args) => `hex(SHA1(${args.join(', ')}))`,
+  sha256: (args) => `hex(SHA256(${args.join(', ')}))`,
   split_part: ([text, by, at]) => `splitByString(${by}, ${text})[${at}]`,
   btrim: renamed('trimBoth'),
   extractIPv4Substrings: refused('extractIPv4Substrings'),
@@ -225,7 +238,12 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
     `timeSlots(${[at, ...lengths.map((length) => `toUInt32(${length})`)].join(', ')})`,
   toTypeName: (_args, { args: [of] }, printer) =>
     printer.values.text(clickhouseName(of?.type ?? UNKNOWN)),
+  // tuples that a table shows as a picture or a button
+  sparkline: tagged('Sparkline', ['data']),
+  recordingButton: tagged('RecordingButton', ['sessionId', 'recordingStatus']),
+  recording_button: tagged('RecordingButton', ['sessionId', 'recordingStatus']),
   // aggregates
+  json_agg: (args, call, printer) => `toJSONString(${printer.namedCall('groupArray', args, call)})`,
   sequenceCount: sequenceCall,
   sequenceCountIf: sequenceCallIf,
   sequenceMatch: sequenceCall,
@@ -279,6 +297,8 @@ function argumentText(
   if (arg.type.kind === 'datetime' && COMPARISONS.has(name)) return printer.bare(arg)
   const text = printer.expr(arg)
   const { kind } = arg.type
+  if (TEXTS.has(name)) return kind === 'datetime' ? text : instantsAsTexts(text, arg.type)
+  if (name === 'toJSONString') return instantsAsTexts(text, arg.type)
   if (kind === 'datetime') {
     return index === 0 && (IN_SECONDS.test(name) || WINDOWS.has(name))
       ? `toDateTime(${text})`
@@ -353,7 +373,8 @@ function convertTo(value: string, from: Type, to: Type, printer: ExprPrinter): s
     if (to.kind === 'float' || to.kind === 'int')
       return `accurateCastOrNull(${value}, ${printer.values.text(clickhouseName({ ...to, nullable: false }))})`
   }
-  if (isText(to)) return `toString(${value})`
+  if (isText(to))
+    return `toString(${from.kind === 'datetime' ? value : instantsAsTexts(value, from)})`
   const target = from.nullable ? { ...to, nullable: true } : to
   return `CAST(${value}, ${printer.values.text(clickhouseName(target))})`
 }

@@ -81,6 +81,8 @@ const SETTINGS = {
   output_format_json_quote_denormals: 0,
   output_format_json_named_tuples_as_objects: 0,
   timeout_overflow_mode: 'throw',
+  // Of patterns over an aggregate it makes a function that the server then does not find.
+  optimize_or_like_chain: 0,
   // The compiler limits texts of HogQL, whose SQL is many times as long.
   max_query_size: 64 * MIB,
   max_ast_elements: 10_000_000,
