@@ -22,9 +22,8 @@ type Continuity = {
 
 /**
  * Resolves the overrides of one request. `people` are the persons of the distinct id and of the anonymous id, in this
- * order and each once; ids without a person are left out. Without any person nothing is stored, but the anonymous id is
- * hashed: the `$identify` that links both may arrive after this request. `anon_distinct_id` is null if the request has
- * none: then stored overrides are only read.
+ * order and each once; ids without a person are left out, and without any person nothing is stored.
+ * `anon_distinct_id` is null if the request has none: then stored overrides are only read.
  */
 export function resolveContinuity(
   definitions: CompiledFlags,
@@ -37,7 +36,7 @@ export function resolveContinuity(
       if (!overrides.has(flag_key)) overrides.set(flag_key, hash_key)
     }
   }
-  if (anon_distinct_id === null) return { overrides, to_store: [] }
+  if (anon_distinct_id === null || people.length === 0) return { overrides, to_store: [] }
   const to_store: NewOverride[] = []
   for (const { flag } of definitions.flags) {
     const is_open = flag.active && flag.ensure_experience_continuity && !overrides.has(flag.key)

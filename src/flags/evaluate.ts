@@ -218,6 +218,7 @@ function followPlan(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagRes
   if (subject.person.unknown !== undefined)
     requireKnown(flag, plan, subject, subject.person.unknown)
   const identifier = identifierFor(plan.aggregation, flag, plan, subject)
+  if (identifier === null && plan.is_uniform) return plan.no_identifier
   if (plan.super_set) {
     const result = evaluateSuperSet(plan.super_set, flag, identifier, subject)
     if (result) return result
@@ -267,7 +268,7 @@ function evaluateSuperSet(
 ): FlagResult | null {
   const { person_properties } = subject.person
   const is_named = (key: string): boolean => ownProperty(person_properties, key) !== undefined
-  if (!set.keys.some(is_named)) return null
+  if (set.keys.length > 0 && !set.keys.some(is_named)) return null
   if (!allMatch(set.filters, subject)) return set.no_match
   if (set.threshold === null) return set.match
   const is_in = identifier !== null && rolloutBucket(flag.key, identifier) <= set.threshold
@@ -278,14 +279,14 @@ function evaluateSuperSet(
  * Evaluates the condition sets in stored order. The first match decides; without one, the strongest reason is reported.
  */
 function searchSets(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
-  let strongest: FlagResult | null = null
+  let strongest = plan.no_match
   for (const set of plan.sets) {
     const result = evaluateSet(set, flag, plan, subject)
     if (result.enabled) return result
     if (plan.is_early_exit && result === set.out_of_rollout) return result
-    if (strongest === null || rankOf(result) >= rankOf(strongest)) strongest = result
+    if (rankOf(result) >= rankOf(strongest)) strongest = result
   }
-  return strongest ?? plan.no_match
+  return strongest
 }
 
 function evaluateSet(
@@ -296,7 +297,7 @@ function evaluateSet(
 ): FlagResult {
   subject.work.charge(1)
   const identifier = identifierFor(set.aggregation, flag, plan, subject)
-  if (identifier === null) return set.no_identifier
+  if (identifier === null) return set.no_group
   if (!allMatch(set.filters, subject)) return set.no_match
   return isInRollout(set, flag, identifier)
     ? pickVariant(set, flag, identifier)

@@ -30,6 +30,7 @@ export type FlagPlan = {
   readonly sets: readonly ConditionSet[]
   /** Whether every set hashes the same identifier as the flag. */
   readonly is_uniform: boolean
+  readonly no_identifier: FlagResult
   readonly no_match: FlagResult
   readonly depends_on: readonly number[]
 }
@@ -45,8 +46,7 @@ export type ConditionSet = {
   readonly variants: readonly VariantSlice[]
   readonly out_of_rollout: FlagResult
   readonly no_match: FlagResult
-  /** For persons without such a group, or without a device id. */
-  readonly no_identifier: FlagResult
+  readonly no_group: FlagResult
 }
 
 /** A variant's range of buckets: from the slice before it up to `until`, exclusive. */
@@ -54,6 +54,7 @@ export type VariantSlice = { readonly until: number; readonly result: FlagResult
 
 /** Early access: if the person has one of the keys, this set alone decides. */
 export type SuperSet = {
+  /** Empty: it decides for everyone. */
   readonly keys: readonly string[]
   readonly filters: readonly CompiledFilter[]
   readonly threshold: number | null
@@ -109,6 +110,7 @@ export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagP
     holdout: readHoldout(filters, results),
     sets,
     is_uniform: sets.every((set) => set.aggregation === aggregation),
+    no_identifier: offResult(flag, reasonOf('no_group_type', null)),
     no_match: offResult(flag, reasonOf('no_condition_match', null)),
     depends_on: all_filters.flatMap((filter) => (filter.kind === 'flag' ? filter.flag_index : [])),
   }
@@ -184,7 +186,6 @@ function readSet(raw: unknown, set: SetContext): ConditionSet {
   const override = variants.find((variant) => variant.key === raw['variant'])
   const percentage = percentageOf(raw['rollout_percentage'])
   const matched = reasonOf('condition_match', index)
-  const missing = aggregation === null ? 'out_of_rollout_bound' : 'no_group_type'
   const slices = variants.map(({ key, until }) => ({ until, result: results(key, matched) }))
   return {
     filters: filtersIn(raw).map((filter) => compileFilter(filter, { ...set.context, source })),
@@ -194,7 +195,7 @@ function readSet(raw: unknown, set: SetContext): ConditionSet {
     variants: override ? [] : slices,
     out_of_rollout: offResult(flag, reasonOf('out_of_rollout_bound', index)),
     no_match: offResult(flag, reasonOf('no_condition_match', index)),
-    no_identifier: offResult(flag, reasonOf(missing, index)),
+    no_group: offResult(flag, reasonOf('no_group_type', index)),
   }
 }
 
@@ -208,8 +209,6 @@ function readSuperSet(
   if (raw === null) return null
   if (!isObject(raw)) throw new FlagFailure('invalid_definition', 'A super group is an object.')
   const parts = filtersIn(raw).slice(0, FILTERS_MAX)
-  // As on PostHog, a super group without conditions decides nothing.
-  if (parts.length === 0) return null
   const reason = reasonOf('super_condition_value', 0)
   const percentage = percentageOf(raw['rollout_percentage'])
   return {

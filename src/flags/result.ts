@@ -106,13 +106,12 @@ function memberText({ key }: StoredFlag, value: unknown): string {
 }
 
 /**
- * Reasons of sets that do not match, weakest first. The strongest of a flag's sets is reported; of equal ones the last. A
- * set that does not apply, for want of the group, says less than one that was evaluated.
+ * Reasons of sets that do not match, weakest first. The strongest of a flag's sets is reported; of equal ones the last.
  */
 export const NON_MATCH_RANKS: readonly string[] = [
-  'no_group_type',
   'no_condition_match',
   'out_of_rollout_bound',
+  'no_group_type',
 ] satisfies ReasonCode[]
 
 function describe(code: ReasonCode, condition_index: number | null): string {

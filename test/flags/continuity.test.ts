@@ -38,12 +38,9 @@ describe('a request that names an anonymous id', () => {
     expect(to_store).toEqual([])
   })
 
-  test('stores nothing when neither id has a person yet, but is hashed as it was before', () => {
+  test('stores nothing when neither id has a person yet: the distinct id is hashed', () => {
     expect(resolveContinuity(definitions, [], 'anon')).toEqual({
-      overrides: new Map([
-        ['one', 'anon'],
-        ['two', 'anon'],
-      ]),
+      overrides: new Map(),
       to_store: [],
     })
   })

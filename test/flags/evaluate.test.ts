@@ -179,17 +179,13 @@ describe('early access', () => {
     expect(asked({})).toMatchObject({ enabled: false, reason: { code: 'no_condition_match' } })
   })
 
-  test('without properties decides nothing', () => {
-    const empty = { groups: [{}], super_groups: [{ properties: [], rollout_percentage: 0 }] }
-    expect(evaluate({ filters: empty }).reason).toMatchObject({ code: 'condition_match' })
-  })
-
-  test.each([
-    ['devices', { bucketing_identifier: 'device_id', filters: { ...others, super_groups } }],
-    ['groups', { filters: { ...others, super_groups, aggregation_group_type_index: 0 } }],
-  ])('decides also for persons without a key that a flag of %s hashes', (_name, flag) => {
-    const result = evaluate(flag, { person_properties: { [enrolled]: 'true' } }, COMPANY)
-    expect(result).toMatchObject({ enabled: true, reason: { code: 'super_condition_value' } })
+  test('without properties is a rollout and decides for everybody', () => {
+    const asked = (rollout_percentage: number) =>
+      evaluate({
+        filters: { groups: [{}], super_groups: [{ properties: [], rollout_percentage }] },
+      })
+    expect(asked(0)).toMatchObject({ enabled: false, reason: { code: 'super_condition_value' } })
+    expect(asked(100)).toMatchObject({ enabled: true, reason: { code: 'super_condition_value' } })
   })
 
   test('gives no variant', () => {
@@ -283,7 +279,7 @@ describe('flags of groups', () => {
   ])('are off for requests without the group: one %s', (_name, groups) => {
     expect(evaluate({ filters }, { groups }, COMPANY)).toMatchObject({
       enabled: false,
-      reason: reason('no_group_type', 0, 'No group type'),
+      reason: reason('no_group_type', null, 'No group type'),
     })
   })
 
@@ -324,7 +320,7 @@ describe('flags of groups', () => {
       code: 'condition_match',
       condition_index: 1,
     })
-    expect(asked({}).reason).toMatchObject({ code: 'no_condition_match', condition_index: 1 })
+    expect(asked({}).reason).toMatchObject({ code: 'no_group_type', condition_index: 0 })
   })
 })
 
@@ -350,9 +346,8 @@ describe('what is hashed', () => {
     expect(asked({ distinct_id: OUT, device_id: IN }).enabled).toBe(true)
     expect(asked({ distinct_id: IN, device_id: OUT }).enabled).toBe(false)
     expect(asked({ distinct_id: OUT, person_properties: { $device_id: IN } }).enabled).toBe(true)
-    const nobody = { enabled: false, reason: { code: 'out_of_rollout_bound', condition_index: 0 } }
-    expect(asked({ distinct_id: IN })).toMatchObject(nobody)
-    expect(asked({ distinct_id: IN, device_id: '' })).toMatchObject(nobody)
+    expect(asked({ distinct_id: IN }).reason.code).toBe('no_group_type')
+    expect(asked({ distinct_id: IN, device_id: '' }).reason.code).toBe('no_group_type')
   })
 
   test.each([

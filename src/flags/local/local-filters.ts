@@ -115,6 +115,7 @@ function withEarlyAccess(
       : [],
   )
   const first = { properties, rollout_percentage: super_set.percentage, variant: null }
+  if (super_set.keys.length === 0) return [first]
   const not_enrolled = super_set.keys.map((key) => ({
     key,
     type: 'person',
