@@ -87,7 +87,8 @@ function constantOf(filters: unknown): ConstantRollout | null {
   return { variant, reason: `This flag will always use the variant "${variant}"` }
 }
 
-function variantsOf(filters: unknown): readonly Readonly<Record<string, unknown>>[] {
+/** Returns the variants of a flag's filters. */
+export function variantsOf(filters: unknown): readonly Readonly<Record<string, unknown>>[] {
   const multivariate = isObject(filters) ? filters['multivariate'] : null
   return isObject(multivariate) ? listOf(multivariate['variants']) : []
 }

@@ -7,6 +7,7 @@ import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { DAY_MS } from '../../time.ts'
 import { createFlag, type Flag, getFlag, removeFlag, updateFlag } from '../flags/flag.ts'
+import { variantsOf } from '../flags/staleness.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { uniqueKey } from '../shared/unique-key.ts'
 import { surveys } from '../tables.ts'
@@ -53,6 +54,7 @@ export function createSurvey(
   const { control, project, user_id } = editor
   requireFreeName(control, project.id, wanted.name, null)
   requireOneOrder(wanted.questions, wanted.appearance)
+  requireLinkedVariant(editor, wanted.conditions, wanted.linked_flag_id ?? null)
   const id = Bun.randomUUIDv7()
   return control.transaction(() => {
     const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = wanted
@@ -85,6 +87,8 @@ export function updateSurvey(
   if (changes.questions !== undefined || changes.appearance !== undefined) {
     requireOneOrder(questions, appearance)
   }
+  const { linked_flag_id = before.linked_flag_id } = changes
+  requireLinkedVariant(editor, changes.conditions, linked_flag_id)
   return control.transaction(() => {
     const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = changes
     const changed = { ...before, ...members, updated_at: now }
@@ -297,6 +301,28 @@ const isNotSet = (key: string) => ({
 
 function isRunning({ start_date, end_date, archived }: Survey): boolean {
   return start_date !== null && end_date === null && !archived
+}
+
+/** Refuses a variant that the linked flag lacks: nobody would be asked. */
+function requireLinkedVariant(
+  { control, project }: TargetingEditor,
+  conditions: unknown,
+  flag_id: number | null,
+): void {
+  const variant = isObject(conditions) ? (conditions['linkedFlagVariant'] ?? '') : ''
+  if (variant === '') return
+  if (flag_id === null) {
+    const detail = 'linkedFlagVariant can only be used when a linked_flag_id is specified'
+    throw new Refusal('invalid_input', detail, { attr: 'conditions' })
+  }
+  if (variant === 'any') return
+  const keys = variantsOf(getFlag(control, project.id, flag_id).filters).map(({ key }) => key)
+  if (keys.includes(variant)) return
+  const detail =
+    keys.length === 0
+      ? `Feature flag variant '${String(variant)}' specified but the linked feature flag has no variants`
+      : `Feature flag variant '${String(variant)}' does not exist. Available variants: ${keys.join(', ')}`
+  throw new Refusal('invalid_input', detail, { attr: 'conditions' })
 }
 
 function requireFreeName(

@@ -8,7 +8,8 @@ const { project_id } = world.first
 
 setDefaultTimeout(60_000)
 
-const SURVEYS = `/api/projects/${project_id}/surveys/`
+const PROJECT = `/api/projects/${project_id}/`
+const SURVEYS = `${PROJECT}surveys/`
 const QUESTION = { type: 'open', question: 'How was it?' }
 const DAY = '2026-05-0'
 
@@ -170,6 +171,25 @@ describe('what a survey asks', () => {
     const { body: other } = await create(shuffled)
     expect(await patch(String(other['id']), branching)).toMatchObject(cannot)
     expect((await patch(String(other['id']), asked({ branching: null }))).status).toBe(200)
+  })
+
+  test('is for a variant of its linked flag only, nobody would be asked for another', async () => {
+    const variants = ['control', 'new'].map((key) => ({ key, rollout_percentage: 50 }))
+    const flag = { key: 'asked', filters: { groups: [], multivariate: { variants } } }
+    const { body: linked } = await manage(world, 'POST', `${PROJECT}feature_flags/`, flag)
+    const { body: bare } = await manage(world, 'POST', `${PROJECT}feature_flags/`, { key: 'bare' })
+    const to = (linkedFlagVariant: string, linked_flag_id: unknown) =>
+      create({ conditions: { linkedFlagVariant }, linked_flag_id })
+    const cannot = { status: 400, body: { attr: 'conditions' } }
+    expect(await to('old', linked['id'])).toMatchObject(cannot)
+    expect(await to('old', bare['id'])).toMatchObject(cannot)
+    expect(await to('new', null)).toMatchObject(cannot)
+    expect((await to('any', bare['id'])).status).toBe(201)
+    const { body } = await to('new', linked['id'])
+    const turn = (linkedFlagVariant: string) =>
+      patch(String(body['id']), { conditions: { linkedFlagVariant } })
+    expect(await turn('old')).toMatchObject(cannot)
+    expect((await turn('control')).status).toBe(200)
   })
 
   test.each(['https://a.example/x', 'mailto:me@a.example', ''])('may link to %j', async (link) => {
