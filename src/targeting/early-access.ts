@@ -84,8 +84,12 @@ export function updateFeature(
   return control.transaction(() => {
     if (stage !== undefined && before.feature_flag_id !== null) {
       const is_for_all = rollout_to_all === true && stage === 'general-availability'
-      const flag = getFlag(control, project.id, before.feature_flag_id)
-      openFlag(editor, flag, { stage, is_for_all }, now)
+      // Forms send the stage with every change: a feature that all persons got stays theirs.
+      const is_open = OPEN_STAGES.has(stage)
+      if (is_for_all || !is_open || !OPEN_STAGES.has(before.stage)) {
+        const flag = getFlag(control, project.id, before.feature_flag_id)
+        openFlag(editor, flag, { stage, is_for_all }, now)
+      }
     }
     const feature = control
       .update(early_access_features)

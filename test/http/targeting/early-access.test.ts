@@ -123,6 +123,8 @@ describe('an early access feature', () => {
     await manage(world, 'PATCH', path, { stage: 'general-availability', rollout_to_all: true })
     expect(await valueOf('ready', 'unasked')).toBe(true)
     expect(await valueOf('ready', 'no')).toBe(true)
+    await manage(world, 'PATCH', path, { stage: 'general-availability', description: 'For all.' })
+    expect(await valueOf('ready', 'no')).toBe(true)
   })
 
   test('takes the newer form of its condition from the flag when it closes', async () => {
