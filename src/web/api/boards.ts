@@ -147,16 +147,19 @@ export const useFoundInsights = (
     `insights/?saved=true&basic=true&limit=${LIST_MAX}&search=${encodeURIComponent(useSettled(search))}`,
   )
 
-/** The newest saved trends, and before them the insight with an id, however old it is. */
+/** The newest saved trends with a text in their name, and before them the insight with an id, however old it is. */
 export function useTrends(
   insight_id: number | null,
+  search = '',
 ): UseQueryResult<readonly StoredInsight[], ApiError> {
   const { id } = useProject()
+  const settled = useSettled(search)
   return useQuery<readonly StoredInsight[], ApiError>({
-    queryKey: ['boards', id, 'trends', insight_id],
+    queryKey: ['boards', id, 'trends', insight_id, settled],
+    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const path = `/api/projects/${id}/insights/`
-      const query = { ...SAVED, insight: 'TRENDS', limit: LIST_MAX }
+      const query = { ...SAVED, insight: 'TRENDS', limit: LIST_MAX, search: settled }
       const { results } = await call<BoardPage<StoredInsight>>('GET', path, { query, signal })
       if (insight_id === null || results.some((one) => one.id === insight_id)) return results
       return [await call<StoredInsight>('GET', `${path}${insight_id}/`, { signal }), ...results]

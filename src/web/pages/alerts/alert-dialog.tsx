@@ -5,10 +5,13 @@ import type { TrendsSeriesAnswer } from '../../../contract/insights/answers.ts'
 import { changeAlert, type ShownAlert } from '../../api/alerts.ts'
 import { useTrends } from '../../api/boards.ts'
 import { useAnswer } from '../../api/calls/ask.ts'
+import type { StoredInsight } from '../../api/insights.ts'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Toggle } from '../../parts/fields/choice.tsx'
+import field from '../../parts/fields/field.module.css'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
+import { Picker } from '../../parts/fields/picker.tsx'
 import { SelectField } from '../../parts/fields/select-field.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
@@ -46,13 +49,9 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
     <Dialog title={alert === null ? 'New alert' : 'Edit the alert'} onClose={onClose}>
       <Loaded of={useTrends(alert?.insight.id ?? insight_id)}>
         {(insights) => {
-          const trends = insights.flatMap((insight): readonly Trend[] => {
-            const query = readQuery(insight.query)
-            return query?.kind === 'TrendsQuery'
-              ? [{ value: String(insight.id), text: insightName(insight), query }]
-              : []
-          })
+          const trends = trendsOf(insights)
           const chosen = alert?.insight.id ?? insight_id ?? Number(trends[0]?.value)
+          const trend = trends.find(({ value }) => value === String(chosen)) ?? null
           return trends.length === 0 ? (
             <EmptyNote title="No saved trends yet" icon="explore">
               <p>An alert watches one series of a saved trend.</p>
@@ -61,7 +60,7 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
               </ButtonLink>
             </EmptyNote>
           ) : (
-            <AlertForm alert={alert} trends={trends} chosen={chosen} onClose={onClose} />
+            <AlertForm alert={alert} chosen={chosen} saved_trend={trend} onClose={onClose} />
           )
         }}
       </Loaded>
@@ -72,15 +71,26 @@ export function AlertDialog({ alert, insight_id, onClose }: AlertDialogProps): V
 /** A saved trend, as an option of the list of them. */
 type Trend = { readonly value: string; readonly text: string; readonly query: ExploreQuery }
 
+const trendsOf = (insights: readonly StoredInsight[]): readonly Trend[] =>
+  insights.flatMap((insight) => {
+    const query = readQuery(insight.query)
+    return query?.kind === 'TrendsQuery'
+      ? [{ value: String(insight.id), text: insightName(insight), query }]
+      : []
+  })
+
 type AlertFormProps = {
   readonly alert: ShownAlert | null
-  readonly trends: readonly Trend[]
+  /** The id of the insight when the form opens. */
   readonly chosen: number
+  /** That insight; null when it is no trend. */
+  readonly saved_trend: Trend | null
   readonly onClose: () => void
 }
 
-function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
+function AlertForm({ alert, chosen, saved_trend, onClose }: AlertFormProps): VNode {
   const { id } = useProject()
+  const [trend, setTrend] = useState(saved_trend)
   const [input, setInput] = useState(() => inputOf(alert, chosen))
   const change = (changes: Partial<AlertInput>): void => setInput({ ...input, ...changes })
   const submit = async (): Promise<void> => {
@@ -93,15 +103,16 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
     <Form action={alert === null ? 'Create alert' : 'Save'} fields={FIELDS} onSubmit={submit}>
       {(error) => (
         <>
-          <SelectField
-            label="Trend"
-            value={input.insight}
-            options={trends}
-            onChange={(insight) => change({ insight, line: '1' })}
+          <TrendField
+            trend={trend}
+            onChange={(next) => {
+              setTrend(next)
+              change({ insight: next.value, line: '1' })
+            }}
             error={fieldError(error, 'insight')}
           />
           <LineField
-            query={trends.find(({ value }) => value === input.insight)?.query ?? null}
+            query={trend?.query ?? null}
             line={input.line}
             onChange={(line) => change({ line })}
           />
@@ -133,6 +144,39 @@ function AlertForm({ alert, trends, chosen, onClose }: AlertFormProps): VNode {
         </>
       )}
     </Form>
+  )
+}
+
+type TrendFieldProps = {
+  readonly trend: Trend | null
+  readonly onChange: (trend: Trend) => void
+  readonly error: string | null
+}
+
+/** The watched trend, searched by its name: there may be thousands. */
+function TrendField({ trend, onChange, error }: TrendFieldProps): VNode {
+  const [search, setSearch] = useState('')
+  const { data = [], isFetching } = useTrends(null, search)
+  const trends = trendsOf(data)
+  return (
+    <div class={field.field}>
+      <span class={field.label}>Trend</span>
+      <Picker
+        label="Trend"
+        options={trends}
+        value={trend?.value ?? null}
+        {...(trend && { text: trend.text })}
+        placeholder="Choose a trend"
+        icon="explore"
+        onSearch={setSearch}
+        is_loading={isFetching}
+        onChange={(value) => {
+          const next = trends.find((one) => one.value === value)
+          if (next !== undefined) onChange(next)
+        }}
+      />
+      {error !== null && <div class={field.error}>{error}</div>}
+    </div>
   )
 }
 

@@ -41,7 +41,9 @@ export function Dialog({
     // A form may wait for an answer; the reader may have gone to the cross meanwhile.
     if (is_placed.current || document.activeElement !== opened) return
     const first = opened?.querySelector<HTMLElement>('[data-autofocus], [autofocus]')
-    const field = first ?? opened?.querySelector<HTMLElement>('form :is(input, select, textarea)')
+    const field =
+      first ??
+      opened?.querySelector<HTMLElement>('form :is(input, select, textarea, [aria-haspopup])')
     field?.focus({ preventScroll: true })
     is_placed.current = Boolean(field)
   })
