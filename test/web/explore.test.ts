@@ -610,13 +610,18 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       const last_refresh = refresh === 'blocking' ? computed : answer['last_refresh']
       await route.fulfill({ response, json: { ...answer, last_refresh } })
     })
+    await page.setViewportSize({ width: 390, height: 844 })
     await page.goto(addressOf(DAILY))
     const age = page.getByRole('button', { name: 'Computed 40 min ago · Refresh' })
     await age.waitFor()
     expect(await findBarriers(page)).toEqual([])
+    const chart = page.getByRole('slider', { name: 'Trend' })
+    const before = await chart.boundingBox()
     await age.click()
     await age.waitFor({ state: 'detached' })
     expect(modes).toEqual(['blocking', 'force_blocking'])
+    // On a phone the age has a line of its own, which stays.
+    expect(await chart.boundingBox()).toEqual(before)
     expect(visit.complaints).toEqual([])
   })
 

@@ -48,7 +48,9 @@ export function MetricGraph({ metric, settings, total, onPick }: MetricGraphProp
   return (
     <div class={style.graph}>
       <div class={style.tools}>
-        <AnswerAge query={query} answer={shown} />
+        <span>
+          <AnswerAge query={query} answer={shown} />
+        </span>
         <ButtonLink look="quiet" icon="explore" href={exploreAddress(query)}>
           Open in Explore
         </ButtonLink>
