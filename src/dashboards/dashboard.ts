@@ -1,5 +1,5 @@
 /** Dashboards of saved insights. */
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
@@ -196,11 +196,11 @@ export function getDashboard(db: ControlDB, project_id: number, id: number): Das
 /** The members by which lists of dashboards are filtered. */
 type DashboardHead = Pick<Dashboard, 'description' | 'id' | 'name' | 'pinned' | 'tags'>
 
-/** Lists a project's dashboards that are not deleted, without their long members: pinned ones first, then the newest. */
+/** Lists a project's dashboards that are not deleted, without their long members: pinned ones first, then by name. */
 export function listDashboardHeads(db: ControlDB, project_id: number): readonly DashboardHead[] {
   const { id, name, description, tags, pinned, deleted } = dashboards
   const its = and(eq(dashboards.project_id, project_id), eq(deleted, false))
-  const order = [desc(pinned), desc(id)]
+  const order = [desc(pinned), sql`lower(coalesce(${name}, ''))`, desc(id)]
   return db
     .select({ id, name, description, tags, pinned })
     .from(dashboards)

@@ -94,31 +94,6 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
     await ui.api(`/api/projects/${ui.project}/alerts/`, { method: 'POST', body })
   })
 
-  test('offers each of many saved trends to those who type its name', async () => {
-    const post = (name: string): Promise<unknown> =>
-      ui.api(`/api/projects/${ui.project}/insights/`, {
-        method: 'POST',
-        body: JSON.stringify({
-          name,
-          query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview' }] },
-        }),
-      })
-    await post('The oldest of all')
-    for (let number = 0; number < 200; number += 1) await post(`Trend number ${number}`)
-    await using visit = await ui.visit()
-    const { page } = visit
-    await page.goto(`/p/${ui.project}/alerts`)
-    await page.getByRole('button', { name: 'New alert' }).click()
-    await page.getByRole('button', { name: 'Trend: Trend number 199' }).click()
-    await page.getByRole('combobox', { name: 'Trend' }).fill('oldest')
-    await page.getByRole('option', { name: 'The oldest of all' }).click()
-    await page.getByRole('button', { name: 'Trend: The oldest of all' }).waitFor()
-    await page.getByLabel('Value').fill('12')
-    await page.getByRole('button', { name: 'Create alert' }).click()
-    await page.getByRole('link', { name: 'The oldest of all' }).waitFor()
-    expect(visit.complaints).toEqual([])
-  })
-
   test.each(devicesOf(0))(
     'is as wide as the window, and has no barrier, nor has its dialog: %s',
     async (device) => {

@@ -14,7 +14,7 @@ import { queryClient } from './calls/client.ts'
 import { useSettled } from './definitions.ts'
 import type { StoredInsight } from './insights.ts'
 
-export type BoardListed = {
+type BoardListed = {
   readonly id: number
   readonly name: string | null
   readonly description: string
@@ -94,7 +94,7 @@ function usePages<Item>(path: string, query: BoardQuery): Pages<Item> {
   })
 }
 
-/** The boards, the pinned ones first, then the newest, page by page. */
+/** The boards, the pinned ones first, then by name, page by page. */
 export const useBoardPages = (): Pages<BoardListed> => usePages('dashboards/', {})
 
 /** The insights with a text in their name or description, the newest first, page by page. */

@@ -62,7 +62,7 @@ export const DASHBOARD_ROUTES = [
     method: 'GET',
     path: 'dashboards/',
     scope: 'dashboard:read',
-    summary: "List the project's dashboards, pinned ones first, without their tiles.",
+    summary: "List the project's dashboards, pinned ones first, then by name, without their tiles.",
     query: DashboardsQuery,
     answers: { 200: DashboardPage },
     answer: async (app, { request, project }) => {

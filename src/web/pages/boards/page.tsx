@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useRoute } from 'wouter-preact'
-import { type BoardListed, useBoardPages } from '../../api/boards.ts'
+import { useBoardPages } from '../../api/boards.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
@@ -103,7 +103,7 @@ function BoardList(): VNode {
       >
         {() => (
           <ul class={style.list}>
-            {boards.toSorted(byPinAndName).map((board) => (
+            {boards.map((board) => (
               <li key={board.id}>
                 <Link href={`/boards/${board.id}`}>
                   <Icon name="boards" />
@@ -122,6 +122,3 @@ function BoardList(): VNode {
     </>
   )
 }
-
-const byPinAndName = (one: BoardListed, other: BoardListed): number =>
-  Number(other.pinned) - Number(one.pinned) || (one.name ?? '').localeCompare(other.name ?? '')

@@ -505,10 +505,10 @@ test('dashboards are found by their name, description and tags', async () => {
     const { body } = await manage(world, 'GET', `${DASHBOARDS}${search}`)
     return (body['results'] as { name: string }[]).map(({ name }) => name)
   }
-  expect(await named('?search=QUOKKA')).toEqual(['Found 2', 'Found 1'])
+  expect(await named('?search=QUOKKA')).toEqual(['Found 1', 'Found 2'])
   expect(await named('?search=found+1')).toEqual(['Found 1'])
   expect(await named('?tags=y')).toEqual(['Found 2'])
-  expect(await named('?tags=x&tags=y')).toEqual(['Found 2', 'Found 1'])
+  expect(await named('?tags=x&tags=y')).toEqual(['Found 1', 'Found 2'])
   expect(await named('?tags=z')).toEqual([])
 })
 
