@@ -5,7 +5,7 @@ import {
   listProjectsWithLevel,
   listVisibleOrganizations,
 } from '../../projects/rights/access.ts'
-import { type Levels, levelsOf } from '../../projects/rights/access-controls.ts'
+import { type Levels, levelsOfEach } from '../../projects/rights/access-controls.ts'
 import { hasPasswords } from '../../projects/users/passwords.ts'
 import {
   callerOfSession,
@@ -70,6 +70,11 @@ function serializeSession(db: ControlDB, session: LoginSession): object {
   const [first] = projects
   const current = projects.find(({ item }) => item.id === user.current_project_id) ?? first ?? null
   const { uuid, email, first_name, last_name } = user
+  const levels = levelsOfEach(
+    db,
+    user.id,
+    projects.map(({ item: { id }, level }) => ({ id, level })),
+  )
   return {
     user: { uuid, email, first_name, last_name, current_project: current?.item.id ?? null },
     organizations: listVisibleOrganizations(db, caller).map(({ item: { id, name }, level }) => ({
@@ -77,7 +82,7 @@ function serializeSession(db: ControlDB, session: LoginSession): object {
       name,
       membership_level: level,
     })),
-    projects: projects.map(({ item: project, level }) => ({
+    projects: projects.map(({ item: project }) => ({
       id: project.id,
       organization: project.organization_id,
       name: project.name,
@@ -85,7 +90,7 @@ function serializeSession(db: ControlDB, session: LoginSession): object {
       timezone: project.timezone,
       week_start_day: project.week_start_day,
       ingested_event: project.ingested_event,
-      read_only: listReadOnly(levelsOf(db, { user_id: user.id, project_id: project.id, level })),
+      read_only: listReadOnly(levels.get(project.id) ?? null),
     })),
   }
 }

@@ -72,6 +72,22 @@ export function levelOf(
   return override?.access_level ?? defaultLevel(set, resource)
 }
 
+/** The stored levels that apply to a user in some projects, of one resource or of all. */
+function listControlsOf(
+  db: ControlDB,
+  user_id: number,
+  project_ids: readonly number[],
+  resource?: string,
+): readonly AccessControl[] {
+  if (project_ids.length === 0) return []
+  const its = and(
+    inArray(access_controls.project_id, [...project_ids]),
+    inArray(access_controls.user_id, [EVERYBODY, user_id]),
+    resource === undefined ? undefined : eq(access_controls.resource, resource),
+  )
+  return db.select().from(access_controls).where(its).all()
+}
+
 /**
  * A user's level in each of some projects, by project id; projects that the user may not see are missing.
  * Administrators of the organization are administrators of all its projects.
@@ -82,20 +98,7 @@ export function levelsInProjects(
   projects: readonly { readonly id: number; readonly level: MemberLevel }[],
 ): ReadonlyMap<number, MemberLevel> {
   const plain = projects.filter(({ level }) => level < ADMIN).map(({ id }) => id)
-  const set =
-    plain.length === 0
-      ? []
-      : db
-          .select()
-          .from(access_controls)
-          .where(
-            and(
-              inArray(access_controls.project_id, plain),
-              eq(access_controls.resource, PROJECT_RESOURCE),
-              inArray(access_controls.user_id, [EVERYBODY, user_id]),
-            ),
-          )
-          .all()
+  const set = listControlsOf(db, user_id, plain, PROJECT_RESOURCE)
   const by_project = Map.groupBy(set, ({ project_id }) => project_id)
   const levels = new Map<number, MemberLevel>()
   for (const { id, level } of projects) {
@@ -116,13 +119,29 @@ export function levelsOf(
   member: { readonly user_id: number; readonly project_id: number; readonly level: MemberLevel },
 ): Levels {
   if (member.level >= ADMIN) return null
-  const its = and(
-    eq(access_controls.project_id, member.project_id),
-    inArray(access_controls.user_id, [EVERYBODY, member.user_id]),
-  )
-  const set = db.select().from(access_controls).where(its).all()
-  return new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, member.user_id)]))
+  const { user_id, project_id } = member
+  return levelsFrom(listControlsOf(db, user_id, [project_id]), user_id)
 }
+
+/** The levels of a user in each of some projects, by one query: pages begin with it, also in an organization of 200 projects. */
+export function levelsOfEach(
+  db: ControlDB,
+  user_id: number,
+  projects: readonly { readonly id: number; readonly level: MemberLevel }[],
+): ReadonlyMap<number, Levels> {
+  const plain = projects.filter(({ level }) => level < ADMIN).map(({ id }) => id)
+  const set = listControlsOf(db, user_id, plain)
+  const by_project = Map.groupBy(set, ({ project_id }) => project_id)
+  return new Map(
+    projects.map(({ id, level }) => [
+      id,
+      level >= ADMIN ? null : levelsFrom(by_project.get(id) ?? [], user_id),
+    ]),
+  )
+}
+
+const levelsFrom = (set: readonly AccessControl[], user_id: number): Levels =>
+  new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, user_id)]))
 
 /** The refusal of a member whose level of a resource is too low for a scope; null if it is sufficient. */
 export function refusalByLevels(levels: Levels, scope: Scope): Refusal | null {
