@@ -108,6 +108,8 @@ async function followStream(all: EventSubscription, known: string): Promise<void
       after = await readStream(following, after)
       wait_ms = POLL_MS
     } catch (error) {
+      // The list belongs to the next stream already.
+      if (signal.aborted) return
       const connection = connectionAfter(error)
       onConnection(connection)
       if (connection === 'refused') return
