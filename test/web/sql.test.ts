@@ -113,6 +113,14 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await page.waitForTimeout(150)
     await page.keyboard.press('Enter')
     await page.getByLabel('HogQL').getByText('where distinct_id').waitFor()
+    // Enter after a number breaks the line: it took exp10.
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.postData() ?? ''))
+    await page.keyboard.type(" = 'nobody' limit 10 offset 1 -- dist")
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('alert').first().waitFor()
+    expect(await page.locator(LIST).count()).toBe(0)
+    expect(asked.filter((body) => /HogQLAutocomplete.*(limit|offset) \d+"/.test(body))).toEqual([])
   })
 
   longTest(

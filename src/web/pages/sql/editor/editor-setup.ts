@@ -7,6 +7,7 @@ import {
   type CompletionResult,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
@@ -64,7 +65,8 @@ export function editorExtensions(services: EditorServices): Extension {
     keymap.of([
       {
         key: 'Mod-Enter',
-        run: () => {
+        run: (view) => {
+          closeCompletion(view)
           services.onRun()
           return true
         },
@@ -160,7 +162,10 @@ async function completeHogQL(
 ): Promise<CompletionResult | null> {
   const from = wordStart(context)
   const before = context.state.sliceDoc(from - 1, from)
-  if (!context.explicit && from === context.pos && before !== '.') return null
+  const first = context.state.sliceDoc(from, Math.min(from + 1, context.pos))
+  // Of a number nothing is completed: Enter after `limit 10` would take `exp10`.
+  const is_name = first === '' ? before === '.' : !/\d/.test(first)
+  if (!context.explicit && !is_name) return null
   const { suggestions, incomplete_list } = await complete(
     context.state.doc.toString(),
     from,
