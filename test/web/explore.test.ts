@@ -23,6 +23,7 @@ limitTests(120_000)
 const PAGEVIEW = { kind: 'EventsNode', event: '$pageview' }
 const CREATED = { kind: 'EventsNode', event: 'document_created' }
 const RANGE = { dateRange: { date_from: '-14d' } }
+const WEEK = { dateRange: { date_from: '-7d' } }
 const BROWSERS = { breakdownFilter: { breakdowns: [{ property: '$browser', type: 'event' }] } }
 const DAILY = { kind: 'TrendsQuery', series: [PAGEVIEW], interval: 'day', ...RANGE }
 
@@ -283,6 +284,17 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       ...settings,
       source: { ...source, compareFilter: { compare: true } },
     })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('beside the pointer each line of the period before has its name and day', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    await page.goto(addressOf({ ...DAILY, ...BROWSERS, ...WEEK, compareFilter: { compare: true } }))
+    const chart = page.getByRole('slider', { name: 'Trend' })
+    await chart.locator('canvas').waitFor()
+    await chart.hover()
+    await page.getByText(/^Chrome, before \(\d+ \w{3}\)$/).waitFor()
     expect(visit.complaints).toEqual([])
   })
 

@@ -20,6 +20,13 @@ const SHOWN_MAX = 12
 /** The width of a chart below which the values lie over it. */
 const NARROW_PX = 480
 
+/** The name of a line; of one before its day, and beside several others both. */
+function rowText({ name, is_previous, buckets }: ChartSeries, at: number, has_several: boolean) {
+  const before = buckets?.[at]
+  if (!is_previous || before === undefined) return name
+  return has_several ? `${name} (${before.short})` : before.text
+}
+
 /** Draws the values, the largest first; those of a period before name their own day. */
 export function Tooltip(props: TooltipProps): VNode {
   const { area, at, series, formatValue, box_width } = props
@@ -27,6 +34,7 @@ export function Tooltip(props: TooltipProps): VNode {
   const is_right = x > box_width * 0.55
   const present = series.filter((one) => one.values[at] !== null && one.values[at] !== undefined)
   const ranked = present.toSorted((one, other) => (other.values[at] ?? 0) - (one.values[at] ?? 0))
+  const has_several = series.filter((one) => !one.is_previous).length > 1
   const marks = props.marks?.filter((mark) => mark.bucket === at) ?? []
   const beside = is_right ? { right: box_width - x + 14 } : { left: x + 14 }
   // Neither side of the pointer has room on a phone: the nearer it is to an edge, the less stands out on that side.
@@ -42,7 +50,7 @@ export function Tooltip(props: TooltipProps): VNode {
         {ranked.slice(0, SHOWN_MAX).map((one) => (
           <li key={one.key} class={one.is_previous ? style.before : undefined}>
             <i style={{ background: seriesColour(one.colour) }} />
-            <span>{one.is_previous ? (one.buckets?.[at]?.text ?? one.name) : one.name}</span>
+            <span>{rowText(one, at, has_several)}</span>
             <b>{formatValue(one.values[at] ?? 0)}</b>
           </li>
         ))}
