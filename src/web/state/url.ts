@@ -43,6 +43,9 @@ export function useParamsChange(): (
   }
 }
 
+/** The length of a text that the server searches; it answers nothing to an address of more than 16 KB, not even the page. */
+export const SEARCH_LENGTH_MAX = 400
+
 /** Longer queries are deflated: servers and chats cut long addresses. */
 const PLAIN_LENGTH_MAX = 8000
 

@@ -13,7 +13,7 @@ import { Loaded } from '../../parts/notes/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { useMayEdit } from '../../state/project.tsx'
-import { useParam } from '../../state/url.ts'
+import { SEARCH_LENGTH_MAX, useParam } from '../../state/url.ts'
 import { BoardView } from './board.tsx'
 import style from './boards.module.css'
 
@@ -75,6 +75,7 @@ function BothLists(): VNode {
             type="search"
             class="field"
             placeholder="Search insights"
+            maxLength={SEARCH_LENGTH_MAX}
             aria-label="Search insights"
             value={search}
             onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}

@@ -14,7 +14,7 @@ import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
 import { Table, type TableColumn } from '../../parts/table.tsx'
-import { useParam, useParamsChange } from '../../state/url.ts'
+import { SEARCH_LENGTH_MAX, useParam, useParamsChange } from '../../state/url.ts'
 import { GroupView } from './group.tsx'
 import { GroupTable } from './groups.tsx'
 import { PersonView } from './person.tsx'
@@ -67,6 +67,7 @@ function PersonList(): VNode {
           type="search"
           class={`field ${style.search}`}
           placeholder={label}
+          maxLength={SEARCH_LENGTH_MAX}
           aria-label={label}
           value={search}
           onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}

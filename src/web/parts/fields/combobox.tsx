@@ -1,6 +1,7 @@
 /** A search field above a list of options, by the ARIA pattern of a combobox: the focus stays in the field, arrows move in the list. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { SEARCH_LENGTH_MAX } from '../../state/url.ts'
 import { Icon, type IconName } from '../icon.tsx'
 import style from './combobox.module.css'
 
@@ -80,6 +81,7 @@ export function Combobox(props: ComboboxProps): VNode {
           aria-autocomplete="list"
           aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
           placeholder={placeholder}
+          maxLength={props.allows_own === true ? undefined : SEARCH_LENGTH_MAX}
           value={text}
           autocomplete="off"
           spellcheck={false}

@@ -28,7 +28,7 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'unreachable'
 
-/** Refusals of a query that may be answered later; others of status 400 are of what it asks for, those of 403 of a right. */
+/** Refusals of a query that may be answered later; others of status 400 are of what it asks for, those of 403 of a right, those of 413 of its length. */
 const PASSING: ReadonlySet<string> = new Set([
   'query_cancelled',
   'query_failed',
@@ -39,7 +39,9 @@ const PASSING: ReadonlySet<string> = new Set([
 /** Whether the same call may succeed later. */
 export const isWorthRetry = (error: unknown): boolean =>
   !(error instanceof ApiError) ||
-  (error.status !== 403 && (error.status !== 400 || PASSING.has(error.code)))
+  (error.status !== 403 &&
+    error.status !== 413 &&
+    (error.status !== 400 || PASSING.has(error.code)))
 
 /** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {

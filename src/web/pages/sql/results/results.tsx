@@ -11,7 +11,7 @@ import { EmptyNote } from '../../../parts/notes/empty-note.tsx'
 import { ErrorNote, errorText } from '../../../parts/notes/error-note.tsx'
 import { Loaded } from '../../../parts/notes/loaded.tsx'
 import { Table, type TableColumn } from '../../../parts/table.tsx'
-import { useParam } from '../../../state/url.ts'
+import { SEARCH_LENGTH_MAX, useParam } from '../../../state/url.ts'
 import type { HogQLNode } from '../node.ts'
 import style from '../sql.module.css'
 import { ALL_ROWS_MAX, type AllRows, useAllRows } from './all-rows.ts'
@@ -75,6 +75,7 @@ function Answer({ answer, node, run_key, actions }: ShownAnswerProps): VNode {
             type="search"
             class="field"
             placeholder="Filter rows"
+            maxLength={SEARCH_LENGTH_MAX}
             aria-label="Filter rows"
             value={filter}
             onInput={(event) => setFilter(event.currentTarget.value, { is_typing: true })}
