@@ -65,6 +65,25 @@ describe.skipIf(!HAS_BROWSER)('the page', () => {
   })
 })
 
+test.skipIf(!HAS_BROWSER)(
+  'the number of visitors who are online moves nothing on a phone',
+  async () => {
+    await using visit = await ui.visit({ width: 390 })
+    const { page } = visit
+    const held = Promise.withResolvers<void>()
+    await page.route('**/query/', async (route) => {
+      if (/interval 5 minute/.test(route.request().postData() ?? '')) await held.promise
+      await route.continue()
+    })
+    await open(page)
+    const figures = page.getByRole('region', { name: 'Figures' })
+    const before = await figures.boundingBox()
+    held.resolve()
+    await page.getByRole('link', { name: /online$/ }).waitFor()
+    expect(await figures.boundingBox()).toEqual(before)
+  },
+)
+
 describe.skipIf(!HAS_BROWSER)('a tile', () => {
   test('saves the rows that the API answers, and a picture of itself', async () => {
     await using visit = await ui.visit()
