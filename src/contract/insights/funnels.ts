@@ -53,6 +53,11 @@ export const FunnelsFilter = t.Object(
     goalLines: t.Optional(t.Unknown()),
     showLegend: t.Optional(t.Unknown()),
     showTrendLines: t.Optional(t.Unknown()),
+    legendPosition: t.Optional(t.Unknown()),
+    showAnnotations: t.Optional(t.Unknown()),
+    hideIncompleteConversionWindowPeriods: t.Optional(t.Unknown()),
+    /** For actors of other tables than events, which do not exist here. */
+    customAggregationTarget: t.Optional(t.Nullable(t.Literal(false))),
     showValuesOnSeries: t.Optional(t.Unknown()),
     useUdf: t.Optional(t.Unknown()),
   },
@@ -67,6 +72,16 @@ export const FunnelsQuery = t.Object(
     interval: t.Optional(t.Nullable(Interval)),
     funnelsFilter: optionally(FunnelsFilter),
     breakdownFilter: optionally(BreakdownFilter),
+    /** Funnels are not compared here; editors send that they are not. */
+    compareFilter: optionally(
+      t.Object(
+        {
+          compare: t.Optional(t.Nullable(t.Literal(false))),
+          compare_to: optionally(t.String()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
     ...commonMembers,
   },
   { additionalProperties: false },

@@ -56,11 +56,16 @@ export function readBreakdowns(filter: BreakdownFilter | null | undefined): Brea
   const request = filter.breakdown ?? null
   const listed = Array.isArray(request) ? request : request === null ? [] : [request]
   const several = filter.breakdowns ?? []
-  if (several.length === 0 && filter.breakdown_type === 'cohort') {
-    if (listed.length > COHORTS_MAX) {
+  const cohorts = several.length === 0 ? listed : several.map(({ property }) => property)
+  const is_of_cohorts =
+    several.length === 0
+      ? filter.breakdown_type === 'cohort'
+      : several.every(({ type }) => type === 'cohort')
+  if (is_of_cohorts) {
+    if (cohorts.length > COHORTS_MAX) {
       throw refuse(`A breakdown has at most ${COHORTS_MAX} cohorts.`, 'breakdown')
     }
-    return listed.length === 0 ? null : { kind: 'cohorts', cohorts: listed.map(cohortId) }
+    return cohorts.length === 0 ? null : { kind: 'cohorts', cohorts: cohorts.map(cohortId) }
   }
   const items = several.length > 0 ? several.map(severalItem) : oneItem(filter, listed)
   if (items.length === 0) return null

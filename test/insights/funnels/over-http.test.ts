@@ -37,6 +37,27 @@ beforeAll(async () => {
 afterAll(() => histories.close())
 
 describe('over HTTP', () => {
+  test('a funnel of newer editors has display settings, and says that it is not compared', async () => {
+    const newer = {
+      ...funnel,
+      compareFilter: { compare: false, compare_to: null },
+      funnelsFilter: {
+        legendPosition: 'bottom',
+        showAnnotations: true,
+        hideIncompleteConversionWindowPeriods: true,
+        customAggregationTarget: false,
+        // Ninety-nine years.
+        funnelWindowInterval: 3_122_064_000,
+        funnelWindowIntervalUnit: 'second',
+      },
+    }
+    const { status, body } = await history.ask(newer)
+    expect(status).toBe(200)
+    expect(body['results']).toMatchObject([{ count: 3 }, { count: 1 }])
+    const compared = await history.ask({ ...funnel, compareFilter: { compare: true } })
+    expect(compared.status).toBe(400)
+  })
+
   test('a funnel is answered with everything an envelope has', async () => {
     const { status, body } = await history.ask(funnel)
     expect(status).toBe(200)

@@ -130,10 +130,17 @@ describe('breakdowns', () => {
     )
   })
 
-  test('may be cohorts, each by itself', async () => {
-    const lines = await linesOf(world, {
-      breakdownFilter: { breakdown: ['all', 3], breakdown_type: 'cohort' },
-    })
+  test.each<NonNullable<TrendsQuery['breakdownFilter']>>([
+    { breakdown: ['all', 3], breakdown_type: 'cohort' },
+    // As newer editors send them.
+    {
+      breakdowns: [
+        { property: 0, type: 'cohort' },
+        { property: 3, type: 'cohort' },
+      ],
+    },
+  ])('may be cohorts, each by itself: %j', async (breakdownFilter) => {
+    const lines = await linesOf(world, { breakdownFilter })
     expect(lines.map(({ label, breakdown_value, data }) => [label, breakdown_value, data])).toEqual(
       [
         ['all users', 'all', [2, 3, 1, 0]],
