@@ -69,15 +69,6 @@ const OPTIONAL_LOCATED = [
   '$geoip_subdivision_2_name',
 ] as const
 
-/** Further ones from events. Their bits follow those above, by which edges and journals of older versions name those. */
-const FROM_EVENTS_TOO = [
-  '$screen_height',
-  '$screen_width',
-  '$viewport_height',
-  '$viewport_width',
-  '$raw_user_agent',
-] as const
-
 /**
  * Automatic properties that change often and say little: a change of theirs alone is not written. One of the others,
  * such as a campaign, the version of an app or a country, is, and then all of them are.
@@ -87,11 +78,6 @@ const VOLATILE: ReadonlySet<string> = new Set([
   '$pathname',
   '$referring_domain',
   '$referrer',
-  '$screen_height',
-  '$screen_width',
-  '$viewport_height',
-  '$viewport_width',
-  '$raw_user_agent',
   '$browser',
   '$browser_version',
   '$device_type',
@@ -116,9 +102,10 @@ type AutomaticProperty = {
   readonly is_lasting: boolean
 }
 
-const copiedFromEvents = (from: string): AutomaticProperty =>
+const EVERYWHERE: readonly AutomaticProperty[] = FROM_EVENTS.map((from) =>
   // Mobile SDKs send `$os_name` where browsers send `$os`.
-  describe(from, from === '$os_name' ? '$os' : from, undefined)
+  describe(from, from === '$os_name' ? '$os' : from, undefined),
+)
 
 const WHERE_LOCATED: readonly AutomaticProperty[] = [
   ...LOCATED.map((from) => describe(from, from, null)),
@@ -126,16 +113,7 @@ const WHERE_LOCATED: readonly AutomaticProperty[] = [
 ]
 
 /** All of them, in the order of their bits, which other versions of an edge or its home read: new ones come last. */
-const ALL: readonly AutomaticProperty[] = [
-  ...FROM_EVENTS.map(copiedFromEvents),
-  ...WHERE_LOCATED,
-  ...FROM_EVENTS_TOO.map(copiedFromEvents),
-]
-
-/** Those that need no location, with their bits. */
-const EVERYWHERE = ALL.flatMap((automatic, bit) =>
-  WHERE_LOCATED.includes(automatic) ? [] : { from: automatic.from, bit },
-)
+const ALL: readonly AutomaticProperty[] = [...EVERYWHERE, ...WHERE_LOCATED]
 
 /** The property that every event with a location has. */
 const LOCATED_MARK = '$geoip_country_code'
@@ -190,8 +168,9 @@ function hashLasting(marks: PropertyMarks, properties: PersonProperties): number
 function marksOfEvent(properties: PersonProperties): PropertyMarks {
   let low = 0
   let high = 0
-  for (const { from, bit } of EVERYWHERE) {
-    if (properties[from] === undefined) continue
+  for (let bit = 0; bit < EVERYWHERE.length; bit += 1) {
+    const name = EVERYWHERE[bit]?.from ?? ''
+    if (properties[name] === undefined) continue
     if (bit < BITS) low |= 1 << bit
     else high |= 1 << (bit - BITS)
   }
@@ -321,7 +300,7 @@ export function pickAutomatic(properties: PersonProperties): PersonProperties {
 }
 
 function locatedBit(index: number): number {
-  return 1 << (index + FROM_EVENTS.length - BITS)
+  return 1 << (index + EVERYWHERE.length - BITS)
 }
 
 function describe(from: string, set: string, fallback: null | undefined): AutomaticProperty {

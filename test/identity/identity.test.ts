@@ -177,23 +177,6 @@ describe('a person', () => {
     expect(folder.person('u')?.properties).toMatchObject({ gclid: 'ad', $initial_gclid: 'ad' })
   })
 
-  test('learns of its screen and window, and of other sizes only with another change', async () => {
-    const sizes = { $screen_width: 1440, $screen_height: 900, $viewport_width: 1200 }
-    const first = { ...sizes, $viewport_height: 700, $raw_user_agent: 'Mozilla/5.0' }
-    await folder.batch(capture('u', first), capture('u', { $viewport_width: 800 }))
-    const initial = Object.entries(first).map(([name, value]) => [
-      name.replace('$', '$initial_'),
-      value,
-    ])
-    expect(folder.person('u')?.properties).toEqual({
-      $creator_event_uuid: expect.any(String),
-      ...first,
-      ...Object.fromEntries(initial),
-    })
-    await folder.batch(capture('u', { $viewport_width: 800 }, '$identify'))
-    expect(folder.person('u')?.properties).toMatchObject({ $viewport_width: 800 })
-  })
-
   test('learns when it was last shown a survey, unless the event says it', async () => {
     const shown = (distinct_id: string, properties: object = {}) => ({
       ...capture(distinct_id, properties, 'survey shown'),

@@ -22,11 +22,8 @@ type PersonReadEntry = {
 
 /** Slots, one per distinct id by its hash. A power of two. */
 const SLOTS = 2 ** 15
-/**
- * Persons with longer properties (as JSON) plus id are not cached. Those that a browser makes have 1200 characters, and
- * 2000 with a location; full of these the cache takes 30 MB, and at most 80 of persons that share no value.
- */
-const CHARS_MAX = 2400
+/** Persons with longer properties (as JSON) plus id are not cached; the cache takes at most about 30 MB. */
+const CHARS_MAX = 1000
 /** Of entries that would replace a valid one, 7 of 8 are rejected: a cyclic scan larger than the cache still gets hits. */
 const REJECTED = 7
 /** Number of change counters; a person's id selects one. */

@@ -197,7 +197,7 @@ describe('an entry', () => {
   })
 
   test('of an older edge names automatic properties by the same bits', async () => {
-    const properties = { utm_source: 'mail', $viewport_width: 800, $geoip_country_code: 'IT' }
+    const properties = { utm_source: 'mail', $geoip_country_code: 'IT' }
     const { length } = JSON.stringify(properties)
     const marks = [1 << 14, 1 << 10]
     const head = [0, 'seen', 'gil', RECEIVED_AT, length, ...marks, 0]
