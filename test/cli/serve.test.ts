@@ -222,7 +222,7 @@ describe('tidemark user', () => {
     // The code that the server printed ends with the one made now.
     expect((await setUp(served, setupCodeOf(served))).status).toBe(404)
     expect((await setUp(served, made.code)).status).toBe(200)
-    expect((await cli('user', 'link')).err).toContain('Somebody has a password already')
+    expect((await cli('user', 'link')).err).toContain('A user has a password already')
 
     const added = JSON.parse((await cli('user', 'add', 'Ann@Example.com', '--level', 'admin')).out)
     expect(added.link).toStartWith(`${served.url}/reset#`)
@@ -262,7 +262,7 @@ describe('tidemark serve', () => {
       expect(await stop(again)).toBe(0)
       expect(readLog()).not.toContain(OWNER.password)
       const half = { TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email }
-      expect(await start('serve', half).catch(String)).toContain('only of use together')
+      expect(await start('serve', half).catch(String)).toContain('must be set together')
     },
   )
 

@@ -120,7 +120,7 @@ describe.skipIf(NO_OPENSSL !== null)('https', () => {
         },
         (error: unknown) => (error instanceof Error ? error.message : ''),
       )
-    expect(await start({ TIDEMARK_TLS_KEY: '' })).toContain('only of use together')
+    expect(await start({ TIDEMARK_TLS_KEY: '' })).toContain('must be set together')
     const other_key = join(folder, 'second.key')
     expect(await start({ TIDEMARK_TLS_KEY: other_key })).toContain('is not the key of')
     expect(await start({ TIDEMARK_TLS_CERT: other_key })).toContain('not in PEM')

@@ -107,11 +107,13 @@ function keepTranslations(
   })
 }
 
+/** Whether a question chooses the one after it. */
+const branches = (question: unknown): boolean =>
+  isObject(question) && (question['branching'] ?? null) !== null
+
 /** Refuses shuffled questions that choose the next question: clients cannot do both. */
 export function requireOneOrder(questions: unknown, appearance: unknown): void {
   if (!Array.isArray(questions) || !isObject(appearance)) return
-  const branches = (question: unknown) =>
-    isObject(question) && (question['branching'] ?? null) !== null
   if (appearance['shuffleQuestions'] !== true || !questions.some(branches)) return
   const detail =
     'Question shuffling and question branching cannot be used together. Please disable one of these features.'
