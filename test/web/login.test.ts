@@ -67,6 +67,21 @@ describe.skipIf(!HAS_BROWSER)('logging in', () => {
     expect(tab.complaints.filter((text) => !/status of 401/.test(text))).toEqual([])
   })
 
+  test('is ended in all other browsers at once', async () => {
+    const { page } = await web.openTab()
+    await page.goto(`${web.url}/login?next=/p/${web.first.project_id}/settings/account`)
+    await page.getByLabel('Email').fill(OWNER.email)
+    await page.getByLabel('Password', { exact: true }).fill(OWNER.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    const others = page.getByRole('button', { name: /^Log out Chrome on Linux, 127.0.0.1, / })
+    await others.nth(1).waitFor()
+    await page.getByRole('button', { name: 'Log out everywhere else' }).click()
+    await others.first().waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByText(/, this browser$/).waitFor()
+    expect(await others.count()).toBe(0)
+  })
+
   test('never leads to another server, nor to a script', async () => {
     const { page, context } = await web.openTab()
     for (const next of [

@@ -109,38 +109,52 @@ function SessionCard(): VNode {
     <section class={style.card} aria-labelledby="sessions">
       <h2 id="sessions">Where you are logged in</h2>
       <Loaded of={all}>
-        {(list) => (
-          <ul class={style.list}>
-            {list.map((session) => (
-              <SessionRow key={session.id} session={session} />
-            ))}
-          </ul>
-        )}
+        {(list) => {
+          const others = list.filter(({ is_current }) => !is_current)
+          return (
+            <>
+              <ul class={style.list}>
+                {list.map((session) => (
+                  <SessionRow key={session.id} session={session} />
+                ))}
+              </ul>
+              {others.length > 1 && (
+                <Button onClick={() => void endSessions(others)}>Log out everywhere else</Button>
+              )}
+            </>
+          )
+        }}
       </Loaded>
     </section>
   )
 }
 
-function SessionRow({ session }: { readonly session: BrowserSession }): VNode {
-  const { id, is_current, user_agent, ip, seen_at } = session
-  const name = browserName(user_agent)
-  const end = async (): Promise<void> => {
-    try {
-      await endBrowserSession(id)
-    } catch (error) {
-      showToast({ text: errorText(error) })
-    }
+async function endSessions(sessions: readonly BrowserSession[]): Promise<void> {
+  try {
+    await Promise.all(sessions.map(({ id }) => endBrowserSession(id)))
+  } catch (error) {
+    showToast({ text: errorText(error) })
   }
+}
+
+function SessionRow({ session }: { readonly session: BrowserSession }): VNode {
+  const { is_current, user_agent, ip, seen_at } = session
+  const name = browserName(user_agent)
+  const age = formatAgo(seen_at)
   return (
     <li>
       <div class={style.who}>
         <strong>{name}</strong>
         <span>
-          {ip === '' ? 'unknown address' : ip}, {is_current ? 'this browser' : formatAgo(seen_at)}
+          {ip === '' ? 'unknown address' : ip}, {is_current ? 'this browser' : age}
         </span>
       </div>
       {!is_current && (
-        <Button look="quiet" onClick={() => void end()} aria-label={`Log out ${name}, ${ip}`}>
+        <Button
+          look="quiet"
+          onClick={() => void endSessions([session])}
+          aria-label={`Log out ${name}, ${ip}, ${age}`}
+        >
           Log out
         </Button>
       )}
