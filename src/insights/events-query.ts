@@ -6,6 +6,7 @@ import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field, order, tuple } from '../hogql/syntax/nodes.ts'
 import { expr, select } from '../hogql/template.ts'
 import { SECOND_US } from '../time.ts'
+import { namingProperties } from './actors/actor-columns.ts'
 import { sourceOf } from './actors/actors-sources.ts'
 import {
   arePlain,
@@ -55,6 +56,24 @@ const WORDS: ColumnWords = {
     read: readPerson,
   },
 }
+
+/** The words of a project: its own properties name its persons. */
+const wordsOf = (context: InsightContext): ColumnWords => ({
+  ...WORDS,
+  person_display_name: {
+    expr: tuple([
+      call('coalesce', [
+        ...namingProperties(context).map(
+          (name) => expr`nullIf(toString(${field(['person', 'properties', name])}), '')`,
+        ),
+        field(['distinct_id']),
+      ]),
+      field(['person_id']),
+      field(['distinct_id']),
+    ]),
+    read: readDisplayName,
+  },
+})
 
 type EventsCondition = (query: EventsQuery, context: InsightContext) => Expr | null
 
@@ -107,7 +126,8 @@ async function wholeList(
   context: InsightContext,
   ask: RunTree,
 ): Promise<EventsListTree> {
-  const columns = outputColumns(query.select, WORDS, 'query__select')
+  const words = wordsOf(context)
+  const columns = outputColumns(query.select, words, 'query__select')
   if (columns.length === 0) {
     throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
   }
@@ -120,7 +140,7 @@ async function wholeList(
     where: and(conditions.filter((condition) => condition !== null)),
     group_by: groupedBy(columns),
     having: and(outputConditions(query.where ?? [], 'query__where').having),
-    order_by: ordersOf(query, columns),
+    order_by: ordersOf(query, columns, words),
   }
   return { tree, columns }
 }
@@ -129,8 +149,9 @@ async function wholeList(
 function ordersOf(
   { orderBy }: EventsQuery,
   columns: readonly OutputColumn[],
+  words: ColumnWords,
 ): readonly OrderExpr[] {
-  if (orderBy && orderBy.length > 0) return outputOrders(orderBy, WORDS, 'query__orderBy')
+  if (orderBy && orderBy.length > 0) return outputOrders(orderBy, words, 'query__orderBy')
   const count_tree = columns.find(({ name }) => name.startsWith('count()'))
   const gathered = count_tree ?? columns.find((column) => column.gathers)
   return [order(gathered?.expr ?? field(['timestamp']), 'DESC')]
@@ -193,6 +214,12 @@ function readEvent(value: unknown): unknown {
   const event = Object.fromEntries(members)
   const chain = String(event['elements_chain'] ?? '')
   return chain === '' ? event : { ...event, elements: readElements(chain) }
+}
+
+function readDisplayName(value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  const [display_name, id, distinct_id]: readonly unknown[] = value
+  return { display_name, id, distinct_id }
 }
 
 /** A person without a profile has a distinct id only. */

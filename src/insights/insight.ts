@@ -20,6 +20,8 @@ export type InsightContext = {
   readonly test_account_filters: unknown
   /** The project's path cleaning rules. */
   readonly path_cleaning_filters?: unknown
+  /** The properties that name a person, by priority; null for the usual ones. */
+  readonly person_display_name_properties?: readonly string[] | null
   readonly actions: () => readonly SavedAction[]
   readonly cohorts: () => readonly CohortReference[]
   /** Returns the project's experiment with this id; null when there is none. */

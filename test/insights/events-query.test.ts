@@ -63,6 +63,36 @@ describe('EventsQuery', () => {
     expect(await rows({ select: ['event'], limit: 2, offset: 2 })).toEqual([['buy']])
   })
 
+  test('names persons by the properties of the project, or by their distinct ids', async () => {
+    const select = ['distinct_id', 'person_display_name -- Person']
+    const named = async () => {
+      const orderBy = ['person_display_name -- Person DESC']
+      const query = { kind: 'EventsQuery', select, event: 'view', after: '-2d', orderBy }
+      const answer = await history.call('POST', 'query/', { query })
+      const { results } = JSON.parse(await answer.text()) as {
+        results: readonly (readonly [string, { readonly display_name: string }])[]
+      }
+      return results.map(([, { display_name }]) => display_name)
+    }
+    expect(await named()).toEqual(['eve', 'ann@x.org', 'ann@x.org'])
+    const [[, whole]] = (await rows({ select, event: 'buy' })) as [[string, object]]
+    expect(whole).toEqual({ display_name: 'ben', id: expect.any(String), distinct_id: 'ben' })
+    const change = async (names: readonly string[] | null) => {
+      const body = { person_display_name_properties: names }
+      expect((await history.call('PATCH', '', body)).status).toBe(200)
+    }
+    await change(['nickname'])
+    // Not the answer of a moment ago.
+    expect(await named()).toEqual(['eve', 'ann', 'ann'])
+    const people = { kind: 'ActorsQuery', select: ['person_display_name'], search: 'ann' }
+    const { body } = await history.ask(people)
+    expect(body['results']).toMatchObject([[{ display_name: 'ann' }]])
+    await change(null)
+    expect((await history.ask(people)).body['results']).toMatchObject([
+      [{ display_name: 'ann@x.org' }],
+    ])
+  })
+
   test('shows an event and a person whole', async () => {
     const [row] = (await rows({ select: ['*', 'person'], event: 'buy' })) as unknown[][]
     expect(row).toEqual([

@@ -5,7 +5,7 @@
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { call, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
-import type { RunTree } from '../insight.ts'
+import type { InsightContext, RunTree } from '../insight.ts'
 import type { ColumnWords } from './shown-columns.ts'
 
 /** A person or group as a JSON object. */
@@ -27,6 +27,12 @@ export const NAME_PROPERTIES = [
   'Username',
   'UserName',
 ] as const
+
+/** The properties that name a person, by priority. */
+export const namingProperties = ({
+  person_display_name_properties: names,
+}: Pick<InsightContext, 'person_display_name_properties'>): readonly string[] =>
+  names?.length ? names : NAME_PROPERTIES
 
 const same = (value: unknown): unknown => value
 
@@ -54,17 +60,23 @@ export function objectColumns(names: readonly string[]): ReadonlyMap<number, str
 }
 
 /** The value of a column for an actor; only the id when the lookup found none. */
-export function serializeActor(word: string, id: unknown, match: ActorsById): unknown {
-  const actor = match.get(String(id)) ?? { id }
-  return word === 'person_display_name' ? { display_name: displayName(actor), id } : actor
+export function serializeActor(
+  word: string,
+  id: unknown,
+  { actors, names }: { readonly actors: ActorsById; readonly names: readonly string[] },
+): unknown {
+  const actor = actors.get(String(id)) ?? { id }
+  return word === 'person_display_name' ? { display_name: displayName(actor, names), id } : actor
 }
 
-function displayName({ id, properties, distinct_ids }: ActorObject): string {
-  const known: Readonly<Partial<Record<string, unknown>>> =
-    typeof properties === 'object' ? { ...properties } : {}
-  const display_name = NAME_PROPERTIES.map((name) => known[name]).find(
-    (value) => (typeof value === 'string' && value !== '') || typeof value === 'number',
-  )
+function displayName(
+  { id, properties, distinct_ids }: ActorObject,
+  names: readonly string[],
+): string {
+  const known = new Map(Object.entries(Object(properties)))
+  const display_name = names
+    .map((name) => known.get(name))
+    .find((value) => (typeof value === 'string' && value !== '') || typeof value === 'number')
   return String(display_name ?? (Array.isArray(distinct_ids) ? (distinct_ids[0] ?? id) : id))
 }
 

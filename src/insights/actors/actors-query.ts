@@ -17,6 +17,7 @@ import {
   actorColumns,
   findGroups,
   findPersons,
+  namingProperties,
   objectColumns,
   serializeActor,
 } from './actor-columns.ts'
@@ -93,10 +94,11 @@ async function answerRows(request: ActorsQueryRequest, context: InsightContext, 
   const page = readRowPage(query, { rows_max })
   const rows = await queryPage(tree, page, { ask, rows_max: context.rows_max })
   const match = await findActors(rows, { objects, source, ask })
+  const known = { actors: match.actors, names: namingProperties(context) }
   const results = outputRows(rows.rows, columns).map((row) =>
     row.map((value, index) => {
       const word = objects.get(index)
-      return word === undefined ? value : serializeActor(word, value, match.actors)
+      return word === undefined ? value : serializeActor(word, value, known)
     }),
   )
   return {

@@ -4,6 +4,7 @@ import { Refusal } from '../../errors.ts'
 import { findFunction } from '../../hogql/functions/registry.ts'
 import { parseExpr, parseOrderExpr } from '../../hogql/parser/parser.ts'
 import type { Expr, OrderExpr } from '../../hogql/syntax/ast.ts'
+import { order } from '../../hogql/syntax/nodes.ts'
 import { childrenOf } from '../../hogql/syntax/walk.ts'
 
 /** A column word: the expression it selects, and how a value of it is shown. */
@@ -44,6 +45,12 @@ export function outputOrders(
   attr: string,
 ): readonly OrderExpr[] {
   return texts.map((text) => {
+    const titled = wordOf(text, words)
+    // HogQL would read the title, and the direction behind it, as a comment.
+    if (titled !== null) {
+      const is_descending = text.trimEnd().toLowerCase().endsWith(' desc')
+      return order(titled.expr, is_descending ? 'DESC' : 'ASC')
+    }
     const parsed = naming(attr, () => parseOrderExpr(text))
     const name = parsed.expr.kind === 'Field' ? parsed.expr.chain.join('.') : ''
     return { ...parsed, expr: wordOf(name, words)?.expr ?? parsed.expr }

@@ -60,6 +60,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
       named.has_actions ? (context.actions?.() ?? []).map(fingerprintOf) : null,
       'experiment_id' in query ? experimentOf(query.experiment_id, context) : null,
       named.has_path_cleaning ? project.path_cleaning_filters : null,
+      ...(named.has_display_names ? [project.person_display_name_properties] : []),
       context.rows_max,
     ]),
     freshness: { ...range, isSameStep: (ends_at_ms) => endsInSameStep(range, ends_at_ms, dates) },
@@ -185,6 +186,7 @@ export function contextOf(context: QueryContext, now: Date): InsightContext {
     ...projectDates(project, now),
     test_account_filters: project.test_account_filters ?? [],
     path_cleaning_filters: project.path_cleaning_filters,
+    person_display_name_properties: project.person_display_name_properties ?? null,
     rows_max,
     get property_types() {
       return context.property_types

@@ -5,6 +5,7 @@ type NamedDefinitions = {
   readonly has_test_accounts: boolean
   readonly has_actions: boolean
   readonly has_path_cleaning: boolean
+  readonly has_display_names: boolean
 }
 
 type NamingMember = {
@@ -32,6 +33,13 @@ const NAMING_MEMBERS: readonly NamingMember[] = [
     names: 'has_actions',
     isNaming: (_, value) => typeof value === 'string' && wordsOfText(value).has(ACTION_WORD),
   },
+  {
+    names: 'has_display_names',
+    isNaming: (key, value) =>
+      (key === 'select' || key === 'orderBy') &&
+      typeof value === 'string' &&
+      value.trimStart().startsWith('person_display_name'),
+  },
   { names: 'has_path_cleaning', isNaming: (key) => PATH_CLEANING_SWITCHES.has(key) },
   {
     names: 'has_path_cleaning',
@@ -41,7 +49,12 @@ const NAMING_MEMBERS: readonly NamingMember[] = [
 
 /** Reads which definitions a validated query names. */
 export function namedDefinitions(query: object): NamedDefinitions {
-  const named = { has_test_accounts: false, has_actions: false, has_path_cleaning: false }
+  const named = {
+    has_test_accounts: false,
+    has_actions: false,
+    has_path_cleaning: false,
+    has_display_names: false,
+  }
   const waiting: (readonly [string, unknown])[] = [['', query]]
   for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
     const [key, value] = member

@@ -19,6 +19,8 @@ export type QueriedProject = {
   readonly test_account_filters?: unknown
   /** Rules that unify the paths of one page, as stored. */
   readonly path_cleaning_filters?: unknown
+  /** The properties that name a person, by priority; null for the usual ones. */
+  readonly person_display_name_properties?: readonly string[] | null
   /**
    * Identifies the caller and the parts of the project hidden from them: only the same caller may read the status and
    * results of a background query.

@@ -2,7 +2,12 @@
 import { describe, expect, test } from 'bun:test'
 import { namedDefinitions } from '../../../src/query/kinds/named-definitions.ts'
 
-const NOTHING = { has_test_accounts: false, has_actions: false, has_path_cleaning: false }
+const NOTHING = {
+  has_test_accounts: false,
+  has_actions: false,
+  has_path_cleaning: false,
+  has_display_names: false,
+}
 
 describe('a query names', () => {
   test.each([
@@ -19,6 +24,7 @@ describe('a query names', () => {
       { properties: [{ operator: 'is_cleaned_path_exact' }] },
       'has_path_cleaning',
     ],
+    ['names of persons', { select: ['person_display_name -- Person'] }, 'has_display_names'],
   ] as const)('%s', (_, members, named) => {
     const query = { kind: 'TrendsQuery', source: { kind: 'TrendsQuery', ...members } }
     expect(namedDefinitions(query)).toEqual({ ...NOTHING, [named]: true })
