@@ -22,6 +22,9 @@ export type FlagInputs = {
   readonly has_continuity: boolean
 }
 
+/** A part of the location, present or first. */
+const LOCATION = /^\$(?:initial_)?geoip_/
+
 /** Collects the inputs of a project's active flags; runs once per change of the definitions. */
 export function readsOf(definitions: CompiledFlags): FlagInputs {
   const filters: CompiledFilter[] = []
@@ -51,7 +54,7 @@ export function readsOf(definitions: CompiledFlags): FlagInputs {
   return {
     person_keys: [...person_keys],
     initial_keys: [...person_keys].filter(isInitial),
-    needs_location: [...person_keys].some((key) => key.startsWith('$geoip_')),
+    needs_location: [...person_keys].some((key) => LOCATION.test(key)),
     needs_person: needs_person || has_continuity,
     group_indexes: [...group_indexes],
     has_continuity,

@@ -425,6 +425,15 @@ describe('a flag on a first value', () => {
     await capture(world, { event: 'seen', ...query, properties: { $set_once: { [key]: 'old' } } })
     expect(await featureFlags({ ...query, person_properties })).toEqual({ [flag]: false })
   })
+
+  test('takes the first location from the request, also where no other flag reads one', async () => {
+    const alone = await openWorld({ geoip: openGeoip(findGeoipFiles(null)) })
+    putFlag(alone, flagOn('first-us', { key: '$initial_geoip_country_code', value: 'US' }))
+    const from = { 'X-Forwarded-For': ADDRESS_US }
+    const { body } = await ask(alone, '/decide?v=3', { distinct_id: 'new' }, from)
+    await alone.close()
+    expect(body['featureFlags']).toEqual({ 'first-us': true })
+  })
 })
 
 describe('experience continuity', () => {
