@@ -39,9 +39,10 @@ const COMPARED: Readonly<Record<string, 'both' | 'left'>> = {
   equals: 'left',
   notEquals: 'left',
 }
-const EXTREMES: ReadonlySet<string> = new Set(['max', 'maxIf', 'min', 'minIf'])
-const QUANTILES = /^(?:quantiles?|median)(?:Exact)?(?:If)?$/
-const ARG_EXTREMES = /^arg(?:Max|Min)(?:If)?$/
+/** Names of aggregates, with the suffixes behind which the first arguments are still the same. */
+const EXTREMES = /^(?:max|min)(?:If|OrNull|OrDefault|Distinct)*$/
+const QUANTILES = /^(?:quantiles?|median)(?:Exact)?(?:If|OrNull|OrDefault|Distinct)*$/
+const ARG_EXTREMES = /^arg(?:Max|Min)(?:If|OrNull|OrDefault|Distinct)*$/
 
 function lowerCall(call: Apply): ResolvedExpr {
   const [left, right] = call.args
@@ -56,7 +57,7 @@ function lowerCall(call: Apply): ResolvedExpr {
       ],
     })
   if (call.aggregate === null) return call
-  if (EXTREMES.has(call.name) && mayBeNan(left)) return extreme(call, left)
+  if (EXTREMES.test(call.name) && mayBeNan(left)) return extreme(call, left)
   // The type does not change: the result over no rows stays the same.
   if (QUANTILES.test(call.name))
     return { ...call, args: [{ ...nanToNull(left), type: left.type }, ...call.args.slice(1)] }
