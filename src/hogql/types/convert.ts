@@ -18,6 +18,7 @@ import { RelativeTime } from '../times/relative-time.ts'
 import { parseDate, parseInstant } from '../times/time-text.ts'
 import { instantOfLocal, lookUpZone } from '../times/zones.ts'
 import {
+  arrayType,
   BOOL,
   DATE,
   dateTimeType,
@@ -144,6 +145,27 @@ function arrayText(expr: ResolvedExpr, of: Type, context: CompileContext): Resol
     withNull(STRING, expr.type.nullable),
   )
 }
+
+/** The items of a list as texts where the engine has others for them: `[2.0, NULL]` → `['2', NULL]`. */
+export function itemsAsTexts(list: ResolvedExpr, context: CompileContext): ResolvedExpr {
+  if (list.type.kind !== 'array' || !OWN_TEXTS.has(list.type.of.kind)) return list
+  const { of } = list.type
+  const item: ResolvedExpr = { kind: 'local', id: textLocal(of), type: of }
+  return sql`list_transform(${list}, lambda ${item}: ${asText(item, context)})`(
+    arrayType(withNull(STRING)),
+  )
+}
+
+/** Types whose texts are not the engine's own. */
+const OWN_TEXTS: ReadonlySet<Type['kind']> = new Set([
+  'array',
+  'datetime',
+  'float',
+  'interval',
+  'map',
+  'truth',
+  'tuple',
+])
 
 /** Each level of nesting has a lambda parameter with a negative id, which no user lambda has. */
 function textLocal(of: Type): number {

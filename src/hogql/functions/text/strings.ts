@@ -9,7 +9,7 @@ import {
   NULL_VALUE,
   sql,
 } from '../../sql/sql-fragments.ts'
-import { asText } from '../../types/convert.ts'
+import { asText, itemsAsTexts } from '../../types/convert.ts'
 import {
   arrayType,
   intType,
@@ -242,8 +242,8 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('alphaTokens', '1', texts, "regexp_extract_all($1, '[A-Za-z]+')"),
   scalar('tokens', '1', texts, "regexp_extract_all($1, '[0-9A-Za-z\\x{80}-\\x{10FFFF}]+')"),
   scalar('ngrams', '2', texts, 'ch_ngrams($1, $2)'),
-  scalar('arrayStringConcat', '1-2', nonNull(STRING), (call) =>
-    sql`coalesce(array_to_string(${call.args[0] ?? NULL_VALUE}, ${call.args[1] ?? bindText('')}), '')`(
+  scalar('arrayStringConcat', '1-2', nonNull(STRING), (call, context) =>
+    sql`coalesce(array_to_string(${itemsAsTexts(call.args[0] ?? NULL_VALUE, context)}, ${call.args[1] ?? bindText('')}), '')`(
       call.type,
     ),
   ),
