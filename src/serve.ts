@@ -122,6 +122,7 @@ export async function startServer(
 
 async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<Server> {
   const { config, log } = base
+  requireWholeOwner(config)
   const broken = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
   const lock = openFolder(config.data_dir, log, parts)
@@ -139,6 +140,8 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
     url: http.url,
   }))
   const http: ListeningServer = listen(config, createApp(needs), { certificates, log })
+  // Once the port is taken: a start that fails would make a key that nobody is shown.
+  const first = await bootstrap(rooms.control, base)
   const alerts = new AlertChecks(needs)
   parts.defer(() => alerts.close())
   const deliveries = new Deliveries(needs)
@@ -156,7 +159,7 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
   return {
     url: http.url,
     control: rooms.control,
-    first: rooms.first,
+    first,
     broken: broken.promise,
     async stop() {
       stopping.is_stopping = true
@@ -260,7 +263,7 @@ function openServedControl({ data_dir }: Config, log: Log, onBroken: () => void)
 
 /** Opens everything behind the routes, each part after its dependencies. */
 async function openRooms(
-  { config, log, data_worker, now, event_loops, timings, onBroken, ...base }: ServerOptions,
+  { config, log, data_worker, now, event_loops, timings, onBroken }: ServerOptions,
   parts: AsyncDisposableStack,
 ) {
   const control = openServedControl(config, log, onBroken)
@@ -289,7 +292,6 @@ async function openRooms(
   const holder = await openEvents(config, { control, capture, timings, log })
   const { engine, snapshots, are_in_clickhouse } = holder
   parts.defer(() => engine.close())
-  const first = await bootstrap(control, config, base.makes_first_things)
   const definitions = new DefinitionReader(config.data_dir, are_in_clickhouse)
   parts.defer(() => definitions.close())
   const ingest = new IngestReports(config.data_dir)
@@ -315,7 +317,7 @@ async function openRooms(
 
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest, snapshots }
-  return { control, first, capture, readers, targeting, engine, query_service, snapshots, shipping }
+  return { control, capture, readers, targeting, engine, query_service, snapshots, shipping }
 }
 
 const captureSettings = (config: Config) => ({
@@ -355,14 +357,9 @@ function noteFirstEvent(control: Control, project_id: number, log: Log): void {
  */
 async function bootstrap(
   { db }: Control,
-  config: Config,
-  makes_first_things: boolean,
+  { config, makes_first_things }: BaseParts,
 ): Promise<FirstObjects | null> {
   const { bootstrap_owner_email: email, bootstrap_owner_password: password } = config
-  if ((email === null) !== (password === null)) {
-    const names = 'TIDEMARK_BOOTSTRAP_OWNER_EMAIL and TIDEMARK_BOOTSTRAP_OWNER_PASSWORD'
-    throw new ConfigError(`${names} must be set together`)
-  }
   const presets = {
     api_token: config.bootstrap_api_token,
     personal_api_key: config.bootstrap_personal_api_key,
@@ -374,6 +371,13 @@ async function bootstrap(
     setOwnerPassword(db, { email, hash: await hashPassword(password, email) }, new Date())
   }
   return first
+}
+
+function requireWholeOwner(config: Config): void {
+  const { bootstrap_owner_email: email, bootstrap_owner_password: password } = config
+  if ((email === null) === (password === null)) return
+  const names = 'TIDEMARK_BOOTSTRAP_OWNER_EMAIL and TIDEMARK_BOOTSTRAP_OWNER_PASSWORD'
+  throw new ConfigError(`${names} must be set together`)
 }
 
 /** Ends the process at an unexpected error: its state is unknown, and every start can recover from a crash. */

@@ -192,6 +192,16 @@ describe('tidemark up', () => {
     expect(await stop(again)).toBe(0)
   })
 
+  test('makes no key in a start that fails, which would print none', async () => {
+    using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const failed = await run(['up', '--data-dir', data_dir, '--port', String(other.port)])
+    expect([failed.exit_code, failed.err]).toEqual([1, expect.stringContaining('is in use by')])
+    const served = await start('up')
+    const key = /phx_[0-9A-Za-z]+/.exec(served.out())?.[0] ?? ''
+    expect(await countWith(served.url, key)).toContain('"results":[]')
+    expect(await stop(served)).toBe(0)
+  })
+
   test('prints the keys that it makes beside a preset owner', async () => {
     const served = await start('up', {
       TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
