@@ -37,10 +37,10 @@ export async function retentionActors(
     throw new Refusal('invalid_input', detail, { attr: 'query__source__interval' })
   }
   const breakdowns = readBreakdowns(query.breakdownFilter)
-  const tree =
-    breakdowns?.kind === 'values' && [point.breakdown].flat().includes(OTHER_VALUES)
-      ? await othersTree({ query, plan, context, ask }, breakdowns)
-      : retentionTree(query, plan, context, splitOf(breakdowns, point))
+  const request = { query, plan, context, ask }
+  const tree = isOfColumns(plan, breakdowns, point)
+    ? await columnsTree(request, breakdowns, point)
+    : retentionTree(query, plan, context, splitOf(breakdowns, point))
   return select`select actor as actor_id, length(offsets) as event_count,
       arraySort(offsets) as appearance_intervals, appearance_intervals as appearances
     from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
@@ -55,23 +55,44 @@ export function retentionOptions(query: RetentionQuery, context: InsightContext)
   }
 }
 
-type OthersRequest = {
+type ColumnsRequest = {
   readonly query: RetentionQuery
   readonly plan: RetentionPlan
   readonly context: InsightContext
   readonly ask: RunTree
 }
 
-/** Rows of `retentionTree` of the values beyond the limit; an actor of several of them has one row per start. */
-async function othersTree(
-  { query, plan, context, ask }: OthersRequest,
-  { items, limit }: Extract<Breakdowns, { kind: 'values' }>,
+type ValueBreakdowns = Extract<Breakdowns, { kind: 'values' }>
+
+/**
+ * Whether the value of a point is looked for among the values of all actors, and not by a condition on events: the values
+ * beyond the limit, and those of the first event of all, after which events of other values count too.
+ */
+function isOfColumns(
+  { start }: RetentionPlan,
+  breakdowns: Breakdowns | null,
+  { breakdown }: ActorsPoint,
+): breakdowns is ValueBreakdowns {
+  if (breakdowns?.kind !== 'values' || breakdown === null) return false
+  return start === 'first_ever' || [breakdown].flat().includes(OTHER_VALUES)
+}
+
+/** Rows of `retentionTree` of a value, or of those beyond the limit; an actor of several of them has one row per start. */
+async function columnsTree(
+  { query, plan, context, ask }: ColumnsRequest,
+  { items, limit }: ValueBreakdowns,
+  { breakdown }: ActorsPoint,
 ): Promise<SelectQuery> {
   const condition = retentionCondition(query, plan, context)
   const split = await queryBins(items, { events: eventsOf(query), condition }, ask)
   const values = split.map(({ item, edges }) => breakdownText(item, edges))
   const tree = retentionTree(query, plan, context, { values, condition: null })
   const names = items.map((_, index) => field([`value_${index}`]))
+  const texts = [breakdown].flat().map(String)
+  if (!texts.includes(OTHER_VALUES)) {
+    const is_value = names.map((name, index) => compare(name, '==', constant(texts[index] ?? '')))
+    return select`select actor, start, offsets from ${tree} where ${allOf(...is_value)}`
+  }
   const kept = {
     ...select`select ${names} from ${tree} group by ${names}`,
     order_by: [order(expr`count()`, 'DESC'), ...names.map((name) => order(name))],

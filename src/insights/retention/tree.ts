@@ -95,9 +95,14 @@ function rollingLists(request: RetentionTreeRequest): SelectQuery {
 
 /** Rows per actor and period with the number of target events. */
 function stepsOf(request: RetentionTreeRequest, ...more: readonly Expr[]): SelectQuery {
-  const { split, query } = request
-  const values = split.values.map((value, index) => alias(value, `value_${index}`))
-  const keys = [...keysOf(request), field(['step'])]
+  const { split, query, plan } = request
+  const is_ever = plan.start === 'first_ever'
+  const values = split.values.map((value, index) =>
+    is_ever
+      ? alias(expr`argMinIf(${value}, timestamp, ${isTargetEvent(request)})`, `ever_value_${index}`)
+      : alias(value, `value_${index}`),
+  )
+  const keys = [...(is_ever ? [field(['actor'])] : keysOf(request)), field(['step'])]
   return select`select ${[alias(actor(request), 'actor'), ...values]}, ${stepOf(request)} as step,
       countIf(${isTarget(request)}) as targets, ${firstEver(request)} as ever, ${more}
     from ${eventsOf(query)} where ${condition(request)} group by ${keys}`
@@ -105,7 +110,10 @@ function stepsOf(request: RetentionTreeRequest, ...more: readonly Expr[]): Selec
 
 type RetentionSteps = { readonly steps: SelectQuery; readonly start: Expr; readonly returned: Expr }
 
-/** One row per actor: the periods of its starts, the period of its first one, and its returns. */
+/**
+ * One row per actor: the periods of its starts, the period of its first one, and its returns. With a breakdown one per
+ * value, for which only events with it count; where the first event of all counts, its value is the actor's.
+ */
 function listsOf(
   request: RetentionTreeRequest,
   { steps, start, returned }: RetentionSteps,
@@ -115,10 +123,18 @@ function listsOf(
   const starts = is_ever ? expr`ever > 0` : expr`targets > 0`
   const first = is_ever ? expr`minIf(step, ever >= 0)` : expr`minIf(step, targets > 0)`
   const keys = keysOf(request)
-  return select`select ${keys}, ${first} as first,
+  const columns = is_ever ? [field(['actor']), ...everValues(request)] : keys
+  return select`select ${columns}, ${first} as first,
       groupArrayIf(${start}, ${starts} and step >= 0 and step < ${integer(starts_us.length)}) as started,
       ${returned} as returned
-    from ${steps} group by ${keys}`
+    from ${steps} group by ${is_ever ? [field(['actor'])] : keys}`
+}
+
+/** The values of each actor's first target event. */
+function everValues({ split }: RetentionTreeRequest): readonly Expr[] {
+  return split.values.map((_, index) =>
+    alias(expr`argMinIf(${field([`ever_value_${index}`])}, step, ever >= 0)`, `value_${index}`),
+  )
 }
 
 /** The distinct offsets of returns within the range, always with that of the start. */

@@ -2,6 +2,7 @@
 
 import { and, count, desc, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
+import { asText } from '../../flags/operators/value.ts'
 import { isObject } from '../../json.ts'
 import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
@@ -320,8 +321,8 @@ function requireLinkedVariant(
   if (keys.includes(variant)) return
   const detail =
     keys.length === 0
-      ? `Feature flag variant '${String(variant)}' specified but the linked feature flag has no variants`
-      : `Feature flag variant '${String(variant)}' does not exist. Available variants: ${keys.join(', ')}`
+      ? `Feature flag variant '${asText(variant)}' specified but the linked feature flag has no variants`
+      : `Feature flag variant '${asText(variant)}' does not exist. Available variants: ${keys.join(', ')}`
   throw new Refusal('invalid_input', detail, { attr: 'conditions' })
 }
 

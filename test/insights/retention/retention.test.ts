@@ -176,6 +176,46 @@ describe('worked by hand', () => {
     expect(await ask({ retentionFilter: filter, breakdownFilter: hidden })).toHaveLength(4)
   })
 
+  test('has each person in the value of the first event of all, whatever the returns carry', async () => {
+    const join = (person: number, day: string, plan: string) =>
+      world.send({ event: 'join', person, at: `2024-03-${day}T10:00:00Z`, properties: { plan } })
+    join(31, '10', 'free')
+    join(31, '11', 'pro')
+    join(32, '11', 'pro')
+    const entity = { id: 'join', type: 'events' as const }
+    const source = {
+      kind: 'RetentionQuery' as const,
+      retentionFilter: {
+        ...filter,
+        targetEntity: entity,
+        returningEntity: entity,
+        retentionType: 'retention_first_ever_occurrence' as const,
+      },
+      breakdownFilter: { breakdowns: [{ property: 'plan', type: 'event' }] },
+    }
+    const answer = await ask(source)
+    expect(answer.map(({ breakdown_value }) => breakdown_value)).toEqual([
+      ...Array<string[]>(4).fill(['free']),
+      ...Array<string[]>(4).fill(['pro']),
+    ])
+    expect(counts(answer)).toEqual([
+      ...[[1, 1, 0, 0], [0, 0, 0], [0, 0], [0]],
+      ...[[0, 0, 0, 0], [1, 0, 0], [0, 0], [0]],
+    ])
+    const behind = async (interval: number, breakdown: string) => {
+      const query = {
+        kind: 'InsightActorsQuery',
+        source,
+        interval,
+        breakdown: [breakdown],
+      } satisfies InsightQueryNode
+      return (await world.ask(query, NOW)).results
+    }
+    expect(await behind(0, 'free')).toMatchObject([[expect.stringMatching(/1f$/), 2]])
+    expect(await behind(1, 'pro')).toMatchObject([[expect.stringMatching(/20$/), 1]])
+    expect(await behind(1, 'free')).toEqual([])
+  })
+
   test('has the people of every value behind it, and of all others once', async () => {
     const plans = ['a', 'a', 'b', 'c'] as const
     const visit = (person: number, plan: string, day: string) =>
