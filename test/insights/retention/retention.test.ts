@@ -194,13 +194,19 @@ describe('worked by hand', () => {
       breakdownFilter: { breakdowns: [{ property: 'plan', type: 'event' }] },
     }
     const answer = await ask(source)
-    expect(answer.map(({ breakdown_value }) => breakdown_value)).toEqual([
-      ...Array<string[]>(4).fill(['free']),
-      ...Array<string[]>(4).fill(['pro']),
+    expect(answer.map(({ breakdown_value }) => String(breakdown_value))).toEqual([
+      ...Array<string>(4).fill('free'),
+      ...Array<string>(4).fill('pro'),
     ])
     expect(counts(answer)).toEqual([
-      ...[[1, 1, 0, 0], [0, 0, 0], [0, 0], [0]],
-      ...[[0, 0, 0, 0], [1, 0, 0], [0, 0], [0]],
+      [1, 1, 0, 0],
+      [0, 0, 0],
+      [0, 0],
+      [0],
+      [0, 0, 0, 0],
+      [1, 0, 0],
+      [0, 0],
+      [0],
     ])
     const behind = async (interval: number, breakdown: string) => {
       const query = {
