@@ -66,7 +66,7 @@ function ProjectForm(): VNode {
             />
             <SelectField
               label="Time zone"
-              hint="Days and weeks in charts begin by it."
+              hint="Charts show days and weeks in this time zone."
               value={timezone}
               options={zones.map((zone) => ({ value: zone, text: zone.replaceAll('_', ' ') }))}
               onChange={setTimezone}
