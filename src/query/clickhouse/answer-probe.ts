@@ -1,7 +1,6 @@
 /** Finds out whether ClickHouse answers queries at all, after one had no answer: a load balancer sends them elsewhere meanwhile. */
 
 import { SECOND_MS } from '../../time.ts'
-import { whenAborted } from '../scheduling/abort-signal.ts'
 
 /** Without queries, only the next try can say that the answers are back. */
 const TRY_EVERY_MS = 2 * SECOND_MS
@@ -37,7 +36,7 @@ export class AnswerProbe {
         () => true,
       )
       if (!this.#has_failed) break
-      await Promise.race([Bun.sleep(TRY_EVERY_MS), whenAborted(this.#leaving)])
+      await Bun.sleep(TRY_EVERY_MS)
     }
     this.#is_trying = false
   }
