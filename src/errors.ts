@@ -18,6 +18,12 @@ export const ERRORS = {
   no_api_key: 'authentication_error',
   not_authenticated: 'authentication_error',
   permission_denied: 'authentication_error',
+  // the form of a project's key in captured events
+  empty: 'authentication_error',
+  not_ascii: 'authentication_error',
+  not_string: 'authentication_error',
+  personal_api_key: 'authentication_error',
+  too_long: 'authentication_error',
   // the body and its fields
   behavioral_cohort_found: 'validation_error',
   blank: 'validation_error',

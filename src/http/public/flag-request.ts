@@ -1,6 +1,6 @@
 /** Decodes requests of decide and flags: bodies are encoded like events, members have several names. */
 
-import { Refusal } from '../../errors.ts'
+import { ERRORS, Refusal } from '../../errors.ts'
 import { EVERYTHING, type Selection } from '../../flags/evaluate.ts'
 import { identifierOf, memoizeLast } from '../../flags/operators/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
@@ -99,7 +99,9 @@ function decode(
       return { value: {}, fields: fieldsOf(query) }
     }
     // The two dialects phrase an unknown key differently, so the caller of this function refuses it.
-    if (error.code === 'invalid_api_key') return { value: { token: UNKNOWN_TOKEN }, fields: {} }
+    if (ERRORS[error.code] === 'authentication_error') {
+      return { value: { token: UNKNOWN_TOKEN }, fields: {} }
+    }
     if (error.code === 'invalid_payload') throw new Refusal('malformed_data', error.detail)
     throw error
   }

@@ -53,7 +53,7 @@ const UNKNOWN_LENGTH_MAX = 64 * 1024
 
 /**
  * Decodes a request. Refuses with `no_data`, `invalid_payload` or `request_too_large`; a long one that names no known
- * token also with `missing_api_key` or `invalid_api_key`.
+ * token also with the refusals of a missing, malformed or unknown one.
  */
 export function decodeRequest(request: RawCapture, context: DecodeLimits): DecodedBody {
   const { body_bytes_max } = context

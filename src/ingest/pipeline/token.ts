@@ -1,6 +1,6 @@
 /** Finds a project token in a request, and validates its form before it is looked up. */
 import type * as Zlib from 'node:zlib'
-import { Refusal } from '../../errors.ts'
+import { type ErrorCode, Refusal } from '../../errors.ts'
 import type { RawCapture } from '../threads/messages.ts'
 
 const TOKEN_LENGTH_MAX = 64
@@ -64,12 +64,12 @@ export function requireToken(token: unknown): string {
       { attr: 'api_key' },
     )
   }
-  if (typeof token !== 'string') throw invalid('not_string')
+  if (typeof token !== 'string') throw malformed('not_string')
   const bare = token.trim()
-  if (bare === '') throw invalid('empty')
-  if (bare.length > TOKEN_LENGTH_MAX) throw invalid('too_long')
-  if (!/^[\x21-\x7e]+$/.test(bare)) throw invalid('not_ascii')
-  if (bare.startsWith('phx_')) throw invalid('personal_api_key')
+  if (bare === '') throw malformed('empty')
+  if (bare.length > TOKEN_LENGTH_MAX) throw malformed('too_long')
+  if (!/^[\x21-\x7e]+$/.test(bare)) throw malformed('not_ascii')
+  if (bare.startsWith('phx_')) throw malformed('personal_api_key')
   return bare
 }
 
@@ -125,8 +125,7 @@ export function movedProject(): Refusal {
   )
 }
 
-function invalid(reason: string): Refusal {
-  return new Refusal('invalid_api_key', `Provided API key is not valid: ${reason}`, {
-    attr: 'api_key',
-  })
+/** The refusal of a token that no project can have: its code is the reason. */
+function malformed(reason: ErrorCode): Refusal {
+  return new Refusal(reason, `Provided API key is not valid: ${reason}`, { attr: 'api_key' })
 }

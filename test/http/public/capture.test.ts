@@ -80,6 +80,12 @@ describe('capture', () => {
       'invalid_api_key',
     ],
     ['no key', '{"event":"e","distinct_id":"u"}', 401, 'missing_api_key'],
+    [
+      'a personal key',
+      '{"api_key":"phx_a","event":"e","distinct_id":"u"}',
+      401,
+      'personal_api_key',
+    ],
     ['no JSON', '{"api_key', 400, 'invalid_payload'],
     ['nothing', '', 400, 'no_data'],
     ['an empty object', '{}', 400, 'no_data'],

@@ -139,6 +139,7 @@ test('a long body without a known token is refused unread', async () => {
   }
   expect(await codeOf(cut({}))).toEqual([401, 'no_api_key'])
   expect(await codeOf(cut({ token: 'phc_none' }))).toEqual([401, 'invalid_api_key'])
+  expect(await codeOf(cut({ token: 'phx_personal' }))).toEqual([401, 'invalid_api_key'])
   const known = { token: world.first.api_token }
   expect(await codeOf(cut(known))).toEqual([400, 'malformed_data'])
   expect(await codeOf(`${cut({ ...known, distinct_id: 'a' })},"n":NaN}`)).toEqual([200, undefined])

@@ -237,27 +237,27 @@ describe('a body', () => {
     [
       'an empty key',
       { body: bytesOf({ ...event, api_key: ' ' }) },
-      { code: 'invalid_api_key', detail: 'Provided API key is not valid: empty' },
+      { code: 'empty', detail: 'Provided API key is not valid: empty' },
     ],
     [
       'a key that is no text',
       { body: bytesOf({ ...event, api_key: 7 }) },
-      { code: 'invalid_api_key', detail: 'Provided API key is not valid: not_string' },
+      { code: 'not_string', detail: 'Provided API key is not valid: not_string' },
     ],
     [
       'a long key',
       { body: bytesOf({ ...event, api_key: 'x'.repeat(65) }) },
-      { code: 'invalid_api_key', detail: 'Provided API key is not valid: too_long' },
+      { code: 'too_long', detail: 'Provided API key is not valid: too_long' },
     ],
     [
       'a foreign key',
       { body: bytesOf({ ...event, api_key: 'é' }) },
-      { code: 'invalid_api_key', detail: 'Provided API key is not valid: not_ascii' },
+      { code: 'not_ascii', detail: 'Provided API key is not valid: not_ascii' },
     ],
     [
       'a personal key',
       { body: bytesOf({ ...event, api_key: 'phx_abc' }) },
-      { code: 'invalid_api_key', detail: 'Provided API key is not valid: personal_api_key' },
+      { code: 'personal_api_key', detail: 'Provided API key is not valid: personal_api_key' },
     ],
     [
       'an unknown key',
