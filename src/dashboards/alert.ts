@@ -1,11 +1,11 @@
 /** Alerts: rules on one series of an insight, their state, and the history of their checks. */
-import { and, asc, desc, eq, inArray, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNull, lt, lte, sql } from 'drizzle-orm'
 import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
 import { flag, type Json, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { DAY_MS, HOUR_MS } from '../time.ts'
+import { DAY_MS, HOUR_MS, US_PER_MS } from '../time.ts'
 import type { AlertCondition, AlertThreshold } from './alert-verdict.ts'
 import { afterEditOf, type BoardEditor, isOneOf, recordBoardEdit } from './board-editor.ts'
 import { insights } from './tables.ts'
@@ -253,6 +253,23 @@ export function narrowAlertsOf(editor: BoardEditor, insight_ids: readonly number
       .where(and(theirs, eq(alerts.created_by, author.id)))
       .run()
   }
+}
+
+/**
+ * Makes alerts due whose next check is more than their interval away: it was set by a clock that was ahead. The end of a
+ * pause stays.
+ */
+export function releaseAlerts(db: ControlDB, now: Date): void {
+  const { calculation_interval, enabled, next_check_at, snoozed_until } = alerts
+  const lengths = Object.entries(ALERT_INTERVALS_MS).map(
+    ([interval, ms]) => sql`when ${interval} then ${ms * US_PER_MS} `,
+  )
+  const every_us = sql`case ${calculation_interval} ${sql.join(lengths)} end`
+  const is_too_far = sql`${next_check_at} > ${now.getTime() * US_PER_MS} + ${every_us}`
+  db.update(alerts)
+    .set({ next_check_at: now })
+    .where(and(eq(enabled, true), isNull(snoozed_until), is_too_far))
+    .run()
 }
 
 /** Lists enabled alerts whose time has come: the longest due of each project, then the second of each. */

@@ -5,7 +5,7 @@ import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
-import { DAY_MS } from '../time.ts'
+import { DAY_MS, DAY_US, US_PER_MS } from '../time.ts'
 import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
 import { dashboards } from './tables.ts'
 
@@ -153,6 +153,23 @@ export function getSubscription(db: ControlDB, project_id: number, id: number): 
   const found = db.select().from(subscriptions).where(its).get()
   if (found === undefined) throw new Refusal('not_found', 'Not found.')
   return found
+}
+
+/**
+ * Sets the next deliveries by `now` where they are more than one period away: they were set by a clock that was ahead.
+ * Before its start a schedule waits for that.
+ */
+export function rescheduleDeliveries(db: ControlDB, now: Date): void {
+  const { id, deleted, start_date, next_delivery_date, frequency, interval } = subscriptions
+  const period_us = sql`${interval} * case ${frequency} when 'daily' then 1 when 'weekly' then 7 else 31 end * ${Number(DAY_US)}`
+  const is_too_far = sql`${next_delivery_date} > max(${start_date}, ${now.getTime() * US_PER_MS}) + ${period_us}`
+  const its = and(eq(deleted, false), is_too_far)
+  for (const schedule of db.select().from(subscriptions).where(its).all()) {
+    db.update(subscriptions)
+      .set({ next_delivery_date: nextDelivery(schedule, now, true) })
+      .where(eq(id, schedule.id))
+      .run()
+  }
 }
 
 /** Lists subscriptions whose time has come, of dashboards that are not deleted: the longest due of each project first. */

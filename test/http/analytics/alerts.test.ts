@@ -18,6 +18,7 @@ const TRENDS = {
 /** Noon of the day after the events. */
 const START = new Date('2026-05-02T12:00:00Z')
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 let clock = START
 let world: World
@@ -163,6 +164,23 @@ describe('an alert', () => {
     expect(await read(path)).toMatchObject({ state: 'Firing', snoozed_until: null })
     expect(messages).toHaveLength(2)
     await remove(path)
+  })
+
+  test('is checked after a clock that was ahead is set back, but not while it is snoozed', async () => {
+    const path = await make({ upper: 9 })
+    const snoozed = await make({ upper: 9 })
+    const until = new Date(START.getTime() + 60 * DAY_MS).toISOString()
+    await later(90 * 24)
+    clock = START
+    await manage(world, 'PATCH', snoozed, { snoozed_until: until })
+    await later(1)
+    expect(await read(path)).toMatchObject({
+      last_checked_at: clock.toISOString(),
+      next_check_at: new Date(clock.getTime() + HOUR_MS).toISOString(),
+    })
+    expect(await read(snoozed)).toMatchObject({ state: 'Snoozed', next_check_at: until })
+    await remove(path)
+    await remove(snoozed)
   })
 
   test('tells again that it fires once its rule was changed, and not at each check', async () => {

@@ -56,6 +56,11 @@ const body = (rest: object = {}) => ({
   ...rest,
 })
 
+async function make(rest: object): Promise<string> {
+  const made = await manage(world, 'POST', SUBSCRIPTIONS, body(rest))
+  return `${SUBSCRIPTIONS}${String(made.body['id'])}/`
+}
+
 async function later(hours: number): Promise<void> {
   clock = new Date(clock.getTime() + hours * HOUR_MS)
   await deliveries.look()
@@ -118,6 +123,22 @@ describe('a subscription', () => {
     })
     expect(messages).toHaveLength(count)
     await manage(world, 'PATCH', path, { deleted: true })
+  })
+
+  test('keeps its schedule after a clock that was ahead is set back', async () => {
+    clock = START
+    const path = await make({ frequency: 'monthly' })
+    const upcoming = await make({ start_date: '2026-05-20T08:00:00Z' })
+    await later(90 * 24)
+    expect((await manage(world, 'GET', path)).body['next_delivery_date']).toStartWith('2026-08-02')
+    clock = START
+    await later(24)
+    expect((await manage(world, 'GET', path)).body['next_delivery_date']).toStartWith('2026-06-02')
+    expect((await manage(world, 'GET', upcoming)).body).toMatchObject({
+      next_delivery_date: '2026-05-20T08:00:00.000Z',
+    })
+    await manage(world, 'PATCH', path, { deleted: true })
+    await manage(world, 'PATCH', upcoming, { deleted: true })
   })
 
   test('that is changed while it is posted keeps its new schedule', async () => {

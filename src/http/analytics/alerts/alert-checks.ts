@@ -7,6 +7,7 @@ import {
   type CheckRecord,
   listDueAlerts,
   recordCheck,
+  releaseAlerts,
 } from '../../../dashboards/alert.ts'
 import {
   type AlertPoint,
@@ -68,9 +69,10 @@ export class AlertChecks extends PeriodicTask {
       isOpen: () => this.is_open,
       log: app.log,
     })
-    super({ every_ms: LOOK_MS, failure: 'alerts cannot be checked', log: app.log }, () =>
-      rounds.run(ALERTS_PER_ROUND),
-    )
+    super({ every_ms: LOOK_MS, failure: 'alerts cannot be checked', log: app.log }, () => {
+      releaseAlerts(app.control, app.now())
+      return rounds.run(ALERTS_PER_ROUND)
+    })
     this.#app = app
   }
 

@@ -3,6 +3,7 @@ import type { Dashboard } from '../../../dashboards/dashboard.ts'
 import {
   listDueSubscriptions,
   recordDelivery,
+  rescheduleDeliveries,
   type Subscription,
 } from '../../../dashboards/subscription.ts'
 import { Refusal } from '../../../errors.ts'
@@ -39,9 +40,10 @@ export class Deliveries extends PeriodicTask {
       isOpen: () => this.is_open,
       log: app.log,
     })
-    super({ every_ms: LOOK_MS, failure: 'subscriptions cannot be delivered', log: app.log }, () =>
-      rounds.run(DELIVERIES_PER_ROUND),
-    )
+    super({ every_ms: LOOK_MS, failure: 'subscriptions cannot be delivered', log: app.log }, () => {
+      rescheduleDeliveries(app.control, app.now())
+      return rounds.run(DELIVERIES_PER_ROUND)
+    })
     this.#app = app
     this.#delivery_ms_max = delivery_ms_max
   }
