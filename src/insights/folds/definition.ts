@@ -36,7 +36,7 @@ export function readOnce<Spec>(parse: (text: string) => Spec): (text: string) =>
 
 /** Bits of a packed event: an actor_timeline has at most 61 conditions. */
 const BITS_MAX = 61
-/** A hundred million months are longer, in microseconds, than the largest exact number. */
+/** The longest window: far longer than the years 1 to 9999. Some windows are beyond the largest exact number. */
 export const WINDOW_MAX_US = 2 ** 70
 /** Buckets of all runs together. */
 const BUCKETS_MAX = 10_000

@@ -5,6 +5,7 @@ import type { Expr } from '../../hogql/syntax/ast.ts'
 import { or } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { type InsightDateRange, readRange } from '../dates/date-range.ts'
+import { WINDOW_MAX_US } from '../folds/definition.ts'
 import { FUNNEL_STEPS_MAX } from '../folds/timeline.ts'
 import type { InsightContext } from '../insight.ts'
 import { actorOf, hasActor } from '../members/actor.ts'
@@ -113,7 +114,7 @@ export function windowOf({
   funnelWindowIntervalUnit,
 }: FunnelsFilter): number {
   const unit_s = UNITS_S[funnelWindowIntervalUnit ?? 'day']
-  return (funnelWindowInterval ?? WINDOW_DEFAULT) * unit_s * 1_000_000
+  return Math.min((funnelWindowInterval ?? WINDOW_DEFAULT) * unit_s * 1_000_000, WINDOW_MAX_US)
 }
 
 function requireSteps({ series, funnelsFilter }: FunnelsQuery): void {

@@ -54,6 +54,9 @@ describe('over HTTP', () => {
     const { status, body } = await history.ask(newer)
     expect(status).toBe(200)
     expect(body['results']).toMatchObject([{ count: 3 }, { count: 1 }])
+    const longest = { funnelWindowInterval: 10_000_000_000, funnelWindowIntervalUnit: 'month' }
+    const long = await history.ask({ ...funnel, funnelsFilter: longest })
+    expect([long.status, long.body['results']]).toMatchObject([200, [{ count: 3 }, { count: 1 }]])
     const compared = await history.ask({ ...funnel, compareFilter: { compare: true } })
     expect(compared.status).toBe(400)
   })
