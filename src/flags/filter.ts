@@ -36,7 +36,12 @@ type FlagFilter = {
 }
 
 /** A filter that cannot be evaluated (unknown operator, bad pattern): never matches, and is reported as an error. */
-export type BrokenFilter = { readonly kind: 'broken'; readonly detail: string }
+export type BrokenFilter = {
+  readonly kind: 'broken'
+  readonly detail: string
+  /** Set if it is on something that flags know nothing of, such as events. */
+  readonly is_foreign?: true
+}
 
 export type CompiledFilter = BrokenFilter | CohortFilter | FlagFilter | PropertyFilter
 
@@ -107,7 +112,11 @@ export function compileFilter(raw: unknown, context: FilterCompileContext): Comp
     case null:
       return compilePropertyFilter(raw, context.source, context.shared)
     default:
-      return { kind: 'broken', detail: `Filters of type ${asText(type)} are not known.` }
+      return {
+        kind: 'broken',
+        detail: `Filters of type ${asText(type)} are not known.`,
+        is_foreign: true,
+      }
   }
 }
 

@@ -116,13 +116,16 @@ function referredFlags(flag: StoredFlag, { flags, positions }: CompiledFlags): F
     (reference === flag.key ? flags.length : null)
 }
 
+const isForeign = (filter: CompiledFilter): boolean =>
+  filter.kind === 'broken' && filter.is_foreign === true
+
 function checkPropertyKinds({ plan }: FlagUnderCheck): FlagFault | null {
   for (const { filters, aggregation } of plan.sets) {
     const isAllowed = (filter: CompiledFilter): boolean =>
       aggregation === null
         ? filter.kind !== 'property' || filter.source === 'person'
         : filter.kind === 'broken' || (filter.kind === 'property' && filter.source === aggregation)
-    if (filters.every(isAllowed)) continue
+    if (filters.every((filter) => isAllowed(filter) && !isForeign(filter))) continue
     const allowed = aggregation === null ? 'person and cohort' : 'group'
     return filtersFault(`Filters are not valid (can only use ${allowed} properties)`)
   }

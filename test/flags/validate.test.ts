@@ -124,6 +124,12 @@ describe('a flag is refused', () => {
     [
       'invalid_input',
       'filters',
+      'Filters are not valid (can only use person and cohort properties)',
+      { filters: set({ key: 'a', value: 'x', type: 'event' }) },
+    ],
+    [
+      'invalid_input',
+      'filters',
       'Filters are not valid (can only use group properties)',
       {
         filters: { ...set(is('a', 'x')), aggregation_group_type_index: 0 },

@@ -26,6 +26,8 @@ type FlagDialect = {
   readonly no_distinct_id: string
   /** The member of an answer without flags, as JSON text. */
   readonly no_flags: string
+  /** The body of a preflight's answer; null for a 204. */
+  readonly preflight: string | null
   /** Writes the answer as JSON without braces, from an evaluation or null. */
   readonly write: (out: TextSink, call: FlagCall, evaluation: Evaluation | null, now: Date) => void
 }
@@ -51,6 +53,7 @@ const DECIDE: FlagDialect = {
   wrong_key: 'Project API key invalid. You can find your project API key in the project settings.',
   no_distinct_id: 'Decide requires a distinct_id.',
   no_flags: '"featureFlags":{}',
+  preflight: '{"status":1}',
   write: writeDecideAnswer,
 }
 
@@ -60,6 +63,7 @@ const FLAGS: FlagDialect = {
     'The provided API key is invalid or has expired. Please check your API key and try again.',
   no_distinct_id: 'The distinct_id field is missing from the request. Please include a valid one.',
   no_flags: '"flags":{}',
+  preflight: null,
   write: writeFlagsAnswer,
 }
 
@@ -68,7 +72,6 @@ const PATHS: readonly (readonly [path: string, dialect: FlagDialect])[] = [
   ['/flags', FLAGS],
 ]
 
-const PREFLIGHT = '{"status":1}'
 const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
 const ANSWER_TEXT = new AnswerText()
 
@@ -83,7 +86,7 @@ export function flagEndpoints(app: PublicContext): readonly Endpoint[] {
       { method: 'POST', path, answer },
       { method: 'GET', path, answer: (request) => answerWithoutProject(request, dialect) },
       { method: 'HEAD', path, answer: (request) => answerWithoutProject(request, dialect) },
-      { method: 'OPTIONS', path, answer: answerPreflight },
+      { method: 'OPTIONS', path, answer: (request) => answerPreflight(request, dialect) },
     ] as const
   })
 }
@@ -230,9 +233,10 @@ function answerWithoutProject(request: Request, { no_flags }: FlagDialect): Resp
 }
 
 /** Answers a browser's preflight. */
-function answerPreflight(request: Request): Response {
+function answerPreflight(request: Request, { preflight }: FlagDialect): Response {
   const headers = { Allow: 'GET, HEAD, OPTIONS, POST', ...preflightHeaders(request) }
-  return new Response(PREFLIGHT, { headers: { ...JSON_HEADERS, ...headers } })
+  if (preflight === null) return new Response(null, { status: 204, headers })
+  return new Response(preflight, { headers: { ...JSON_HEADERS, ...headers } })
 }
 
 function isTrue(text: string): boolean {
