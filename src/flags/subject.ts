@@ -93,33 +93,7 @@ export function overlayProperties(layers: {
   return { ...layers.stored, distinct_id, ...layers.location, ...request }
 }
 
-const INITIAL = '$initial_'
-
-/** Whether this is the first value of another property of a person, as ingestion stores it. */
-export function isInitial(key: string): boolean {
-  return key.startsWith(INITIAL)
-}
-
-/**
- * The properties with the missing ones of `initial_keys` taken from the present value: `$initial_os` from `$os`,
- * `$initial_utm_source` from `utm_source`. A first request comes before the event that stores them.
- */
-export function fillInitial(
-  properties: FlagProperties,
-  initial_keys: readonly string[],
-): FlagProperties {
-  if (initial_keys.length === 0) return properties
-  const filled: Record<string, unknown> = { ...properties }
-  for (const key of initial_keys) {
-    if (Object.hasOwn(properties, key)) continue
-    const name = key.slice(INITIAL.length)
-    const value = ownProperty(properties, `$${name}`) ?? ownProperty(properties, name)
-    if (value !== undefined) filled[key] = value
-  }
-  return filled
-}
-
-/** `overlayProperties` for groups, by group type: the request's properties override stored ones, key by key. */
+/** The same for groups, by group type: the request's properties override stored ones, key by key. */
 export function overlayGroupProperties(
   stored: Readonly<Record<string, FlagProperties>>,
   request: unknown,

@@ -6,7 +6,6 @@ import { type FlagProperties, groupKeyOf, identifierOf } from '../../flags/opera
 import type { Evaluation } from '../../flags/result.ts'
 import {
   type FlagPerson,
-  fillInitial,
   overlayGroupProperties,
   overlayProperties,
   type UnknownToEdge,
@@ -89,19 +88,17 @@ function personOf(
   now: Date,
 ): FlagPerson {
   const { person, unknown } = stored
-  const properties = overlayProperties({
-    stored: query.nearby
-      ? { ...query.nearby, ...person?.properties }
-      : (person?.properties ?? null),
-    distinct_id: query.distinct_id,
-    location: query.location ?? null,
-    request: query.person_properties,
-  })
   const flag_person = {
     distinct_id: query.distinct_id,
     device_id: query.device_id,
-    // The home of an edge may have the first values of a person that the edge does not know.
-    person_properties: unknown?.person ? properties : fillInitial(properties, reads.initial_keys),
+    person_properties: overlayProperties({
+      stored: query.nearby
+        ? { ...query.nearby, ...person?.properties }
+        : (person?.properties ?? null),
+      distinct_id: query.distinct_id,
+      location: query.location ?? null,
+      request: query.person_properties,
+    }),
     group_properties: overlayGroupProperties(stored.groups, query.group_properties),
     groups: query.groups,
     overrides: stored.overrides,

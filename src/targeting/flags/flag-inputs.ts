@@ -2,13 +2,10 @@
 import type { CohortNode } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { CompiledFilter } from '../../flags/filter.ts'
-import { isInitial } from '../../flags/subject.ts'
 
 export type FlagInputs = {
   /** Person properties in filters of active flags, each once. */
   readonly person_keys: readonly string[]
-  /** Those among them that are first values of other properties. */
-  readonly initial_keys: readonly string[]
   /** Whether a filter reads the location. */
   readonly needs_location: boolean
   /**
@@ -21,9 +18,6 @@ export type FlagInputs = {
   /** Whether results depend on stored hash key overrides. */
   readonly has_continuity: boolean
 }
-
-/** A part of the location, present or first. */
-const LOCATION = /^\$(?:initial_)?geoip_/
 
 /** Collects the inputs of a project's active flags; runs once per change of the definitions. */
 export function readsOf(definitions: CompiledFlags): FlagInputs {
@@ -53,8 +47,7 @@ export function readsOf(definitions: CompiledFlags): FlagInputs {
   person_keys.delete('distinct_id')
   return {
     person_keys: [...person_keys],
-    initial_keys: [...person_keys].filter(isInitial),
-    needs_location: [...person_keys].some((key) => LOCATION.test(key)),
+    needs_location: [...person_keys].some((key) => key.startsWith('$geoip_')),
     needs_person: needs_person || has_continuity,
     group_indexes: [...group_indexes],
     has_continuity,

@@ -416,27 +416,13 @@ describe('a change', () => {
   })
 })
 
-describe('a flag on a first value', () => {
-  test.each([
-    ['$initial_utm_source', { utm_source: 'news' }, 'first-utm'],
-    ['$initial_os', { $os: 'news' }, 'first-os'],
-  ])('%s takes the present one until it is stored', async (key, person_properties, flag) => {
-    putFlag(world, flagOn(flag, { key, value: 'news' }))
-    const query = { distinct_id: `new to ${flag}`, flag_keys_to_evaluate: [flag] }
-    expect(await featureFlags(query)).toEqual({ [flag]: false })
-    expect(await featureFlags({ ...query, person_properties })).toEqual({ [flag]: true })
-    await capture(world, { event: 'seen', ...query, properties: { $set_once: { [key]: 'old' } } })
-    expect(await featureFlags({ ...query, person_properties })).toEqual({ [flag]: false })
-  })
-
-  test('takes the first location from the request, also where no other flag reads one', async () => {
-    const alone = await openWorld({ geoip: openGeoip(findGeoipFiles(null)) })
-    putFlag(alone, flagOn('first-us', { key: '$initial_geoip_country_code', value: 'US' }))
-    const from = { 'X-Forwarded-For': ADDRESS_US }
-    const { body } = await ask(alone, '/decide?v=3', { distinct_id: 'new' }, from)
-    await alone.close()
-    expect(body['featureFlags']).toEqual({ 'first-us': true })
-  })
+test('a first value ($initial_…) is missing until it is stored, whatever the present one is', async () => {
+  putFlag(world, flagOn('first', { key: '$initial_utm_source', value: 'news' }))
+  const query = { distinct_id: 'first visit', flag_keys_to_evaluate: ['first'] }
+  const present = { ...query, person_properties: { utm_source: 'news' } }
+  expect(await featureFlags(present)).toEqual({ first: false })
+  await capture(world, { event: 'seen', ...query, properties: { utm_source: 'news' } })
+  expect(await featureFlags(query)).toEqual({ first: true })
 })
 
 describe('experience continuity', () => {
