@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { makeLoginLink } from '../../src/projects/users/login-links.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
+import { expectSoon, focusedName } from './interface.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type WebWorld } from './web-world.ts'
 
 limitTests(120_000)
@@ -75,8 +76,10 @@ describe.skipIf(!HAS_BROWSER)('logging in', () => {
     await page.getByRole('button', { name: 'Log in' }).click()
     const others = page.getByRole('button', { name: /^Log out Chrome on Linux, 127.0.0.1, / })
     await others.nth(1).waitFor()
-    await page.getByRole('button', { name: 'Log out everywhere else' }).click()
+    await page.getByRole('button', { name: 'Log out everywhere else' }).press('Enter')
     await others.first().waitFor({ state: 'detached' })
+    // Near the button that is gone.
+    await expectSoon(() => focusedName(page), 'Where you are logged in')
     await page.reload()
     await page.getByText(/, this browser$/).waitFor()
     expect(await others.count()).toBe(0)
