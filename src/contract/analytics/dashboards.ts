@@ -333,6 +333,7 @@ const dashboard = {
   effective_privilege_level: Whole,
   created_by: NullableUser,
   created_at: Moment,
+  last_modified_at: NullableMoment,
 }
 
 /** Dashboards in lists have no tiles. */
@@ -342,7 +343,6 @@ export const DashboardAnswer = t.Object({
   ...dashboard,
   filters: AnyJson,
   variables: AnyJson,
-  last_modified_at: NullableMoment,
   tiles: t.Array(
     t.Object({
       id: Whole,

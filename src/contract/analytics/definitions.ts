@@ -99,8 +99,11 @@ export const EventDefinitionItem = t.Object({
 
 export const PropertyDefinitionItem = t.Object({
   ...item,
+  /** The kind of its owner. */
+  type: t.UnionEnum(['event', 'person', 'group']),
   is_numerical: t.Boolean(),
   property_type: NullableText,
+  created_at: Moment,
   updated_at: NullableMoment,
   is_seen_on_filtered_events: NullableYes,
   /** With `check_types`, for properties that are not read as texts: the values of thirty days, of persons or groups all. */

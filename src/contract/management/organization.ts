@@ -9,9 +9,17 @@ export const OrganizationAnswer = t.Object({
   id: Uuid,
   name: t.String(),
   slug: t.String(),
+  logo_media_id: t.Null(),
   created_at: Moment,
   updated_at: Moment,
   membership_level: Whole,
+  /** Members configure plugins, and install none. */
+  plugins_access_level: Whole,
+  /** Nothing is sold here. */
+  available_product_features: t.Array(t.Object({})),
+  customer_id: t.Null(),
+  is_member_join_email_enabled: t.Boolean(),
+  metadata: t.Object({}),
   teams: t.Array(ProjectItem),
   projects: t.Array(ProjectItem),
   member_count: Whole,
@@ -33,6 +41,9 @@ const MemberUser = t.Object({
   first_name: t.String(),
   last_name: t.String(),
   email: NullableText,
+  /** Addresses are not verified. */
+  is_email_verified: t.Null(),
+  hedgehog_config: t.Null(),
 })
 
 export const MemberAnswer = t.Object({
@@ -41,7 +52,7 @@ export const MemberAnswer = t.Object({
   level: Whole,
   joined_at: Moment,
   updated_at: Moment,
-  /** Users have keys and nothing else to sign in with, so there is no second factor, login or other account. */
+  /** There is no second factor and no other account to log in with; the time of a login is not stored. */
   is_2fa_enabled: t.Boolean(),
   has_social_auth: t.Boolean(),
   last_login: t.Null(),

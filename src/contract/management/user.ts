@@ -12,6 +12,12 @@ export const UserAnswer = t.Object({
   first_name: t.String(),
   last_name: t.String(),
   date_joined: Moment,
+  /** Addresses are not verified. */
+  is_email_verified: t.Null(),
+  has_password: t.Boolean(),
+  is_staff: t.Boolean(),
+  notification_settings: t.Object({}),
+  theme_mode: t.Null(),
   organization: t.Nullable(OrganizationAnswer),
   organizations: t.Array(t.Object({ id: Uuid, name: t.String(), slug: t.String() })),
   team: t.Nullable(ProjectAnswer),

@@ -117,7 +117,16 @@ function memberOnWire({ membership, user }: Member): object {
   const { id, uuid, distinct_id, first_name, last_name, email } = user
   return {
     id: uuid,
-    user: { id, uuid, distinct_id, first_name, last_name, email },
+    user: {
+      id,
+      uuid,
+      distinct_id,
+      first_name,
+      last_name,
+      email,
+      is_email_verified: null,
+      hedgehog_config: null,
+    },
     level: membership.level,
     joined_at: membership.joined_at,
     updated_at: membership.joined_at,

@@ -128,6 +128,16 @@ export const ORGANIZATION_ROUTES = [
   }),
 ] as const
 
+/** Members that clients read, and that have one value here. */
+const SAME_FOR_ALL = {
+  logo_media_id: null,
+  plugins_access_level: 3,
+  available_product_features: [],
+  customer_id: null,
+  is_member_join_email_enabled: false,
+  metadata: {},
+}
+
 /**
  * Serializes an organization for its caller; `teams` equals `projects`, because an environment is its project.
  */
@@ -141,6 +151,7 @@ export function serializeOrganization(
     .map(serializeProjectListItem)
   return {
     ...item,
+    ...SAME_FOR_ALL,
     membership_level: level,
     teams: projects,
     projects,

@@ -11,6 +11,7 @@ import {
   requireWholeUser,
 } from '../../projects/rights/access.ts'
 import { parseFirstName } from '../../projects/users/members.ts'
+import { findLoginEmail } from '../../projects/users/passwords.ts'
 import {
   chooseOrganization,
   chooseProject,
@@ -120,6 +121,11 @@ function userOnWire(app: AppContext, caller: Caller): object {
     first_name,
     last_name,
     date_joined: created_at,
+    is_email_verified: null,
+    has_password: findLoginEmail(app.control, id) !== null,
+    is_staff: false,
+    notification_settings: {},
+    theme_mode: null,
     organization: current ? serializeOrganization(app, caller, current) : null,
     organizations: organizations.map(({ item }) => {
       return { id: item.id, name: item.name, slug: item.slug }

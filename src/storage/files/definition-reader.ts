@@ -21,6 +21,7 @@ export type EventDefinition = {
 export type PropertyDefinition = {
   readonly name: string
   readonly property_type: DetectedType | null
+  readonly first_seen: number
   readonly last_seen: number
 }
 
@@ -143,7 +144,7 @@ export class DefinitionReader {
   ): readonly PropertyDefinition[] {
     return this.#db
       .query<PropertyDefinition, [number, string, number]>(
-        `select name, property_type, last_seen from property_definitions
+        `select name, property_type, first_seen, last_seen from property_definitions
          where project_id = ? and kind = ? and group_type_index = ?
          order by name`,
       )

@@ -106,6 +106,8 @@ describe('definitions of properties', () => {
       {
         id: expect.stringMatching(UUID),
         name: 'plan',
+        type: 'event',
+        created_at: expect.stringMatching(/Z$/),
         is_numerical: false,
         property_type: 'String',
         ...UNSAID,
@@ -116,6 +118,8 @@ describe('definitions of properties', () => {
       {
         id: expect.stringMatching(UUID),
         name: 'price',
+        type: 'event',
+        created_at: expect.stringMatching(/Z$/),
         is_numerical: true,
         property_type: 'Numeric',
         ...UNSAID,

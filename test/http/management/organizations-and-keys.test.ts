@@ -704,6 +704,25 @@ test('members have all that clients read of them', async () => {
     is_2fa_enabled: false,
     has_social_auth: false,
     last_login: null,
+    user: { is_email_verified: null, hedgehog_config: null },
+  })
+})
+
+test('organizations and users have all that clients read of them', async () => {
+  expect((await ask(owner, 'GET /api/organizations/@current/')).json).toMatchObject({
+    logo_media_id: null,
+    plugins_access_level: 3,
+    available_product_features: [],
+    customer_id: null,
+    is_member_join_email_enabled: false,
+    metadata: {},
+  })
+  expect((await ask(owner, 'GET /api/users/@me/')).json).toMatchObject({
+    is_email_verified: null,
+    has_password: false,
+    is_staff: false,
+    notification_settings: {},
+    theme_mode: null,
   })
 })
 

@@ -205,13 +205,7 @@ export const DASHBOARD_ROUTES = [
 ] as const
 
 function serializeListed(dashboard: Dashboard, nameAuthor: FindAuthor, is_shared: boolean): object {
-  const {
-    project_id: _project,
-    filters: _filters,
-    variables: _variables,
-    last_modified_at: _at,
-    ...stored
-  } = dashboard
+  const { project_id: _project, filters: _filters, variables: _variables, ...stored } = dashboard
   return {
     ...stored,
     is_shared,
@@ -232,13 +226,12 @@ export async function serializeWholeDashboard(
   has_results: boolean,
 ): Promise<object> {
   const tiles = await tilesOf(app, call, dashboard, has_results ? 'force_cache' : null)
-  const { filters, variables, last_modified_at } = dashboard
+  const { filters, variables } = dashboard
   const is_shared = findLink(app.control, dashboard.id)?.enabled === true
   return {
     ...serializeListed(dashboard, authorFinder(app), is_shared),
     filters,
     variables,
-    last_modified_at,
     tiles,
   }
 }

@@ -2,7 +2,7 @@
 import { Refusal } from '../../../errors.ts'
 import { legacyBoolean, listOf } from '../../../insights/legacy/legacy-filters.ts'
 import { queryValue, queryValues, requireSearch } from '../../answers/pages.ts'
-import type { DetectedEvent, DetectedName, DetectedProperty } from './definition-names.ts'
+import type { DetectedName, DetectedProperty } from './definition-names.ts'
 
 type DefinitionListParams = Readonly<Record<string, string>>
 type DefinitionFilter<Name extends DetectedName> = (
@@ -37,7 +37,7 @@ const FOR_ALL: Readonly<Record<string, DefinitionFilter<DetectedName>>> = {
 
 const isOwn = (name: string): boolean => !name.startsWith('$')
 
-const FOR_EVENTS: Readonly<Record<string, DefinitionFilter<DetectedEvent>>> = {
+const FOR_EVENTS: Readonly<Record<string, DefinitionFilter<DetectedName>>> = {
   ...FOR_ALL,
   event_type: (input) => {
     const type = input['event_type']
@@ -73,8 +73,8 @@ const FOR_PROPERTIES: Readonly<Record<string, DefinitionFilter<DetectedProperty>
 /** Returns the events that a request lists, in its order. Refuses malformed lists and unknown orders. */
 export function filterEvents(
   request: Request,
-  events: readonly DetectedEvent[],
-): readonly DetectedEvent[] {
+  events: readonly DetectedName[],
+): readonly DetectedName[] {
   const wanted = filterNames(request, events, FOR_EVENTS)
   const ordering = queryValue(request, 'ordering') ?? ''
   if (ordering === '' || ordering === 'name') return wanted

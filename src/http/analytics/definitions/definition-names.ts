@@ -16,9 +16,9 @@ export type DetectedName = {
   readonly name: string
   readonly definition: DefinitionNotes
   /** Microseconds. */
+  readonly first_seen: number
   readonly last_seen: number
 }
-export type DetectedEvent = DetectedName & { readonly first_seen: number }
 export type DetectedProperty = DetectedName & {
   readonly property_type: KnownPropertyType | null
   readonly owner: DetectedOwner
@@ -32,7 +32,7 @@ const OWNERS: readonly DetectedOwner[] = [
 ]
 
 /** Lists a project's events, by name. */
-export function detectedEvents(app: AppContext, project: Project): readonly DetectedEvent[] {
+export function detectedEvents(app: AppContext, project: Project): readonly DetectedName[] {
   const definitionOf = readDefinitions(app.control, project.id)
   return app.definitions.listEvents(project.id).flatMap((event) => {
     const id = idOf([project.id, 'name', event.name])
@@ -69,7 +69,7 @@ function ifPresent<Name extends DetectedName>(one: Name): readonly Name[] {
 }
 
 /** Serializes an event definition. */
-export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindAuthor) {
+export function serializeEventDefinition(event: DetectedName, nameAuthor: FindAuthor) {
   const last_seen_at = new Date(event.last_seen / MICROSECONDS)
   const { owner, updated_at } = event.definition
   return {
@@ -97,8 +97,10 @@ export function serializePropertyDefinition(
   const { property_type } = property
   return {
     ...definitionMembers(property, nameAuthor),
+    type: property.owner.kind,
     is_numerical: property_type === 'Numeric',
     property_type,
+    created_at: new Date(property.first_seen / MICROSECONDS),
     updated_at: property.definition.updated_at,
     is_seen_on_filtered_events,
     type_check,

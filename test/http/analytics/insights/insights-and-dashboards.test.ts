@@ -230,7 +230,12 @@ describe('a dashboard', () => {
     const root = `/api/projects/${String(project['id'])}/`
     const { body } = await manage(world, 'GET', `${root}dashboards/`)
     expect(body['results']).toMatchObject([
-      { id: project['primary_dashboard'], name: 'My App Dashboard', pinned: true },
+      {
+        id: project['primary_dashboard'],
+        name: 'My App Dashboard',
+        pinned: true,
+        last_modified_at: expect.stringMatching(/Z$/),
+      },
     ])
   })
 
