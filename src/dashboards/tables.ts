@@ -12,7 +12,7 @@ export const insights = sqliteTable('insights', {
   filters: json().notNull().default({}),
   tags: strings().notNull().default([]),
   favorited: flag().notNull().default(false),
-  saved: flag().notNull().default(true),
+  saved: flag().notNull().default(false),
   deleted: flag().notNull().default(false),
   created_by: integer(),
   last_modified_by: integer(),

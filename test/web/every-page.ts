@@ -129,7 +129,7 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
   const template = { name: 'Everything', use_template: 'Product analytics' }
   const { id: board_id } = await post('dashboards/', template)
   const query = { kind: 'InsightVizNode', source: DAILY }
-  const { id, short_id } = await post('insights/', { name: 'Daily views', query })
+  const { id, short_id } = await post('insights/', { name: 'Daily views', saved: true, query })
   await post('alerts/', {
     insight: id,
     name: 'Far too many',

@@ -238,6 +238,7 @@ export async function fillEnds(source: ServerEnd, target: ServerEnd): Promise<vo
   })
   await create('insights/', {
     name: 'SQL',
+    saved: true,
     query: {
       kind: 'DataVisualizationNode',
       source: {

@@ -66,7 +66,7 @@ describe('a saved insight', () => {
       tags: ['a'],
       short_id: expect.stringMatching(/^\w{8}$/),
       dashboards: [],
-      saved: true,
+      saved: false,
       timezone: 'UTC',
       result: null,
       is_cached: false,
@@ -116,7 +116,12 @@ describe('a saved insight', () => {
   })
 
   test('is found, changed, deleted and told of', async () => {
-    const id = await saved({ name: 'Findable', description: 'about needles', favorited: true })
+    const id = await saved({
+      name: 'Findable',
+      description: 'about needles',
+      favorited: true,
+      saved: true,
+    })
     const found = async (query: string) =>
       (
         (await manage(world, 'GET', `${INSIGHTS}?${query}`)).body['results'] as { id: number }[]
