@@ -43,6 +43,8 @@ type ResourceFamily<Item, New extends TSchema, Change extends TSchema, Listed> =
     readonly texts?: (listed: Listed) => readonly string[]
     /** Reads an item of the page; missing where items are listed whole. */
     readonly open?: (app: AppContext, project: Project, listed: Listed) => Item
+    /** The items of a page without `limit`; 100 if it is missing. */
+    readonly limit_default?: number
   }
   readonly create?: {
     readonly summary: string
@@ -117,17 +119,17 @@ function listRoute<Item, Listed>({
   ...family
 }: Common<Item> & Pick<ResourceFamily<Item, TSchema, TSchema, Listed>, 'list'>): readonly Route[] {
   if (list === undefined) return []
-  const { items, texts, open } = list
+  const { items, texts, open, limit_default } = list
   const answer = async (app: AppContext, call: FamilyCall): Promise<Response> => {
     const serialize = await family.serializer(app, call)
     const all = await items(app, call)
     const search_text = readSearch(call.request).toLowerCase()
     const isFound = (listed: Listed): boolean =>
       texts === undefined || texts(listed).some((text) => text.toLowerCase().includes(search_text))
-    return answerPage(call.request, app.publicUrl(), all.filter(isFound), (listed) =>
+    const onWire = (listed: Listed): unknown =>
       // Without `open` the list has whole items.
-      serialize(open === undefined ? (listed as unknown as Item) : open(app, call.project, listed)),
-    )
+      serialize(open === undefined ? (listed as unknown as Item) : open(app, call.project, listed))
+    return answerPage(call.request, app.publicUrl(), all.filter(isFound), onWire, limit_default)
   }
   const { summary, query } = list
   const described = { summary, query, answers: { 200: list.answer } }

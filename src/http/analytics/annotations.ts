@@ -32,6 +32,9 @@ import type { ShownTo } from '../targeting/flags/linked-flags.ts'
 
 const ANNOTATION_BODY = validatorOf(AnnotationBody)
 
+/** Charts read their annotations without a limit. */
+const LIMIT_DEFAULT = 1000
+
 export const ANNOTATION_ROUTES = resource({
   path: 'annotations/',
   resource: 'annotation',
@@ -49,6 +52,7 @@ export const ANNOTATION_ROUTES = resource({
       return all.filter((one) => scope === null || one.scope === scope)
     },
     texts: ({ content }) => [content ?? ''],
+    limit_default: LIMIT_DEFAULT,
   },
   create: {
     summary: 'Create an annotation: a note on what happened at a time, such as a release.',

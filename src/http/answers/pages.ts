@@ -10,10 +10,10 @@ const LIMIT_DEFAULT = 100
 export type PageRequest = { readonly limit: number; readonly offset: number }
 
 /** Reads the requested page; a value that is no number means the default, as clients expect. */
-export function readPage(request: Request): PageRequest {
+export function readPage(request: Request, limit_default = LIMIT_DEFAULT): PageRequest {
   const query = new URLSearchParams(queryOf(request.url))
   return {
-    limit: wholeNumber(query.get('limit')) || LIMIT_DEFAULT,
+    limit: wholeNumber(query.get('limit')) || limit_default,
     offset: wholeNumber(query.get('offset')),
   }
 }
@@ -27,8 +27,9 @@ export function answerPage<Item>(
   public_url: string,
   items: readonly Item[],
   onWire: (item: Item) => unknown = (item) => item,
+  limit_default = LIMIT_DEFAULT,
 ): Promise<Response> {
-  const page = readPage(request)
+  const page = readPage(request, limit_default)
   const count = items.length
   const has_more = page.offset + page.limit < count
   const head = { count, ...neighbourPages(request, public_url, { ...page, has_more }) }

@@ -95,6 +95,14 @@ describe('a page of one thing, of many', () => {
   })
 })
 
+test('a page of annotations has a thousand of them, since charts read them without a limit', async () => {
+  const path = `/api/projects/${home.project_id}/annotations/`
+  const answer = await home.send('GET', path)
+  const { count, results } = (await answer.json()) as { count: number; results: unknown[] }
+  expect(count).toBeGreaterThan(COPIES)
+  expect(results).toHaveLength(Math.min(count, 1000))
+})
+
 test('what is linked to one flag is read in pages, and each of it once', async () => {
   const db = world.needs.control
   const [flag_id = 0] = (home.ids.get('feature_flags') ?? []).map(Number)
