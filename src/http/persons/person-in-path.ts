@@ -12,6 +12,7 @@ import { pathNames } from '../route.ts'
 import { nameOfPerson } from './person-serializer.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const NUMBER = /^\d+$/
 
 /** Parses a person's id to 16 bytes. Refuses a malformed one, naming `attr`. */
 export function personIdOf(text: string, attr: string | null = null): Uint8Array {
@@ -23,13 +24,20 @@ export function personIdOf(text: string, attr: string | null = null): Uint8Array
   )
 }
 
+/** Parses the path's id. Refuses a malformed one, and a number with `not_found`: no person here has one. */
+export function personIdInPath(params: PathParams): Uint8Array {
+  const text = pathNames(params, 'person_id')
+  if (NUMBER.test(text)) throw new Refusal('not_found', 'Not found.')
+  return personIdOf(text)
+}
+
 /** Returns the person of the path. Refuses a malformed id, and one without a person. */
 export function findPersonInPath(
   app: AppContext,
   project: Project,
   params: PathParams,
 ): ListedPerson {
-  const id = personIdOf(pathNames(params, 'person_id'))
+  const id = personIdInPath(params)
   const person = app.persons.findPersonById(project.id, id)
   if (person === null) throw new Refusal('not_found', 'Not found.')
   return person

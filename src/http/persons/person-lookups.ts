@@ -9,9 +9,9 @@ import { answerJson, answerResults } from '../answers/answers.ts'
 import { queryValue } from '../answers/pages.ts'
 import { authorFinder } from '../callers/authors.ts'
 import { projectActivity } from '../management/activity.ts'
-import { pathNames, projectRoute } from '../route.ts'
+import { projectRoute } from '../route.ts'
 import { serializeCohort } from '../targeting/cohorts/cohort-serializer.ts'
-import { personIdOf } from './person-in-path.ts'
+import { personIdInPath, personIdOf } from './person-in-path.ts'
 
 export const PERSON_LOOK_UP_ROUTES = [
   projectRoute({
@@ -52,7 +52,7 @@ export const PERSON_LOOK_UP_ROUTES = [
     summary: 'List the activity log of a person, also after its deletion.',
     answer: (app, call) => {
       const { params } = call
-      const item_id = formatUuid(personIdOf(pathNames(params, 'person_id')))
+      const item_id = formatUuid(personIdInPath(params))
       return answerJson(projectActivity(app, call, { scope: 'Person', item_id }))
     },
   }),

@@ -18,9 +18,9 @@ import { answerJson, answerResults } from '../answers/answers.ts'
 import { neighbourPages, queryValue, readPage, readSearch } from '../answers/pages.ts'
 import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
-import { pathNames, projectRoute } from '../route.ts'
+import { projectRoute } from '../route.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
-import { personIdOf } from './person-in-path.ts'
+import { personIdInPath } from './person-in-path.ts'
 import { serializePerson } from './person-serializer.ts'
 
 /** The most persons of one page. */
@@ -68,7 +68,7 @@ export const PERSON_ROUTES = [
     answer: async (app, call) => {
       const { params, request } = call
       const format = listFormat(request)
-      const uuid = formatUuid(personIdOf(pathNames(params, 'person_id')))
+      const uuid = formatUuid(personIdInPath(params))
       const wanted = { ...NO_PERSON_FILTERS, uuid }
       const { items } = await findPersons(app, call, wanted, { limit: 1, offset: 0 })
       const [person] = items
