@@ -11,9 +11,9 @@ export type EdgeCapture = {
   readonly capture: Capture
   /** Deletes entries that are at home. */
   readonly confirm: (epoch: string, up_to_seq: number) => void
-  /** Sets entries of a project aside that another server has. */
+  /** Sets aside the entries of projects that another server has. */
   readonly setAside: (entries: MovedEntries) => void
-  /** Has the entries of a project sent that were set aside. */
+  /** Sends the entries of a project that were set aside. */
   readonly resume: (project_id: number) => void
   /** Stores copies of persons, groups and group types. */
   readonly replicate: (copies: CopiesFromHome) => void

@@ -114,7 +114,7 @@ export class EntryWriter {
     this.#confirmed.push(confirmation)
   }
 
-  /** Sets entries aside whose project another server has, in the caller's transaction. */
+  /** Sets aside the entries of projects that another server has, in the caller's transaction. */
   setAside(entries: MovedEntries): void {
     this.#context.entries.setAside(entries)
   }

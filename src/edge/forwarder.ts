@@ -40,9 +40,9 @@ export type ForwarderContext = {
   readonly home: Home
   /** Deletes entries that are at home. */
   readonly confirm: (epoch: string, up_to_seq: number) => void
-  /** Sets entries aside whose project another server has. */
+  /** Sets aside the entries of projects that another server has. */
   readonly setAside: (entries: MovedEntries) => void
-  /** Has those of a project sent. */
+  /** Sends the entries of a project that were set aside. */
   readonly resume: (project_id: number) => void
   readonly definitions: { readonly age_s: number | null; readonly projects: readonly number[] }
   readonly log: {
@@ -156,7 +156,7 @@ export class Forwarder {
     }
   }
 
-  /** Has entries sent that were set aside, once the home, perhaps another one, has their project by newer definitions. */
+  /** Sends entries that were set aside, once newer definitions show that the home, perhaps another one, has their project. */
   #resumeMoved(): void {
     const { definitions, log, now, resume } = this.#context
     const checked_ms = now().getTime() - (definitions.age_s ?? Number.POSITIVE_INFINITY) * 1000

@@ -360,7 +360,7 @@ export class Capture {
       case 'open_failed':
         this.#is_open = false
         this.#worker.terminate()
-        // A message takes no code of an error along, by which the command line says what to do.
+        // Messages between threads lose the code of an error, by which the command line says what to do.
         this.#opening.reject(Object.assign(new Error(message.message), { code: message.code }))
         return
       case 'answers':

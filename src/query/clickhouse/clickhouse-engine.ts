@@ -81,7 +81,7 @@ const SETTINGS = {
   output_format_json_quote_denormals: 0,
   output_format_json_named_tuples_as_objects: 0,
   timeout_overflow_mode: 'throw',
-  // Of patterns over an aggregate it makes a function that the server then does not find.
+  // It turns patterns over an aggregate into a function that the server then does not find.
   optimize_or_like_chain: 0,
   // The compiler limits texts of HogQL, whose SQL is many times as long.
   max_query_size: 64 * MIB,
@@ -94,7 +94,7 @@ const SETTINGS = {
 const GRACE_S = 5
 /** A query that still runs this long after its connection ended is killed. */
 const KILL_AFTER_MS = 2000
-/** The time in which a query for nothing has its answer. */
+/** The time limit of the query that probes ClickHouse. */
 const PROBE_MS = 10_000
 /** Queries that may run beyond `running_max` when none of their project does. */
 const GUESTS_MAX = 1

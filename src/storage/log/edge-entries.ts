@@ -177,7 +177,7 @@ export class EdgeEntryReader {
     return batch
   }
 
-  /** Projects of which entries were set aside. */
+  /** Projects whose entries were set aside. */
   listMoved(): readonly number[] {
     return this.#db
       .query<{ project_id: number }, []>(

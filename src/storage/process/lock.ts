@@ -24,7 +24,7 @@ export const STANDBY_NOTE = 'standby.json'
 export type FolderLock = {
   /** True when a holder ended without `release`, killed or by a power failure, and the databases were not checked since. */
   readonly was_abandoned: boolean
-  /** Notes that they were. Without it the next holder has to: its note outlives one that was not checked. */
+  /** Records that the databases were checked. Until then each next holder finds `was_abandoned`. */
   noteChecked(): void
   /** Writes the holder's addresses and its operator's key into the note. */
   announce(access: Pick<LockHolder, 'local_url' | 'operator_key' | 'url'>): void

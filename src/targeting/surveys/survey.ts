@@ -304,7 +304,7 @@ function isRunning({ start_date, end_date, archived }: Survey): boolean {
   return start_date !== null && end_date === null && !archived
 }
 
-/** Refuses a variant that the linked flag lacks: nobody would be asked. */
+/** Refuses a variant that the linked flag lacks: no person would be asked. */
 function requireLinkedVariant(
   { control, project }: TargetingEditor,
   conditions: unknown,
