@@ -1,5 +1,5 @@
 /** Saved insights: named queries. */
-import { and, desc, eq, getTableColumns, or, sql } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { requireEdit } from '../projects/rights/rights.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -111,29 +111,35 @@ export function getInsightNamed(db: ControlDB, project_id: number, name: string)
 /** An insight without its query, which is most of its bytes. */
 export type InsightHead = Omit<SavedInsight, 'filters' | 'query'>
 
-/**
- * Reads a project's insights that are not deleted, without their queries, the most recently changed first; one by one in
- * slices of the event loop.
- */
-export async function readInsightHeads(
+/** Lists the ids of a project's insights that are not deleted and satisfy the condition, the most recently changed first. */
+export function listInsightIds(
   db: ControlDB,
   project_id: number,
-): Promise<readonly InsightHead[]> {
-  const { filters: _filters, query: _query, ...columns } = getTableColumns(insights)
+  condition: SQL | undefined,
+): readonly number[] {
   const { last_modified_at, id, deleted } = insights
-  const its = and(eq(insights.project_id, project_id), eq(deleted, false))
-  const ids = db
+  return db
     .select({ id })
     .from(insights)
-    .where(its)
+    .where(and(eq(insights.project_id, project_id), eq(deleted, false), condition))
     .orderBy(desc(last_modified_at), desc(id))
-    .all()
-  const one = db
-    .select(columns)
-    .from(insights)
-    .where(and(eq(id, sql.placeholder('id')), eq(deleted, false)))
-    .prepare()
-  return readOneByOne(ids, (row) => one.get(row))
+    .values()
+    .map(([own_id]) => own_id)
+}
+
+/** Returns a lookup of insights that are not deleted, without their queries. */
+export function insightHeadReader(db: ControlDB): (id: number) => InsightHead | undefined {
+  const { filters: _filters, query: _query, ...columns } = getTableColumns(insights)
+  const its = and(eq(insights.id, sql.placeholder('id')), eq(insights.deleted, false))
+  const one = db.select(columns).from(insights).where(its).prepare()
+  return (id) => one.get({ id })
+}
+
+/** Returns a lookup of whole insights, deleted or not. */
+export function insightReader(db: ControlDB): (id: number) => SavedInsight | undefined {
+  const its = eq(insights.id, sql.placeholder('id'))
+  const one = db.select().from(insights).where(its).prepare()
+  return (id) => one.get({ id })
 }
 
 /** Reads whole insights by their ids, one by one in slices of the event loop. */
@@ -141,9 +147,7 @@ export async function readInsights(
   db: ControlDB,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, SavedInsight>> {
-  const its = eq(insights.id, sql.placeholder('id'))
-  const one = db.select().from(insights).where(its).prepare()
-  const rows = await readOneByOne(ids, (id) => one.get({ id }))
+  const rows = await readOneByOne(ids, insightReader(db))
   return new Map(rows.map((row) => [row.id, row]))
 }
 

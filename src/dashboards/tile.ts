@@ -1,5 +1,5 @@
 /** Tiles of dashboards: insights, and texts between them. */
-import { and, asc, eq, inArray, isNotNull, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, type SQL, sql } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -55,6 +55,18 @@ export function readTilesOfInsights(
     .orderBy(asc(id))
     .prepare()
   return (insight_id) => tiles.all({ insight_id })
+}
+
+/** A condition on insights: one of the project's dashboards shows it, or the given one does. */
+export function isOnDashboard(project_id: number, dashboard_id?: number): SQL {
+  const its = and(
+    eq(dashboards.project_id, project_id),
+    eq(dashboards.deleted, false),
+    isNotNull(dashboard_tiles.insight_id),
+    dashboard_id === undefined ? undefined : eq(dashboards.id, dashboard_id),
+  )
+  return sql`${insights.id} in (select ${dashboard_tiles.insight_id} from ${dashboard_tiles}
+    join ${dashboards} on ${dashboards.id} = ${dashboard_tiles.dashboard_id} where ${its})`
 }
 
 /**

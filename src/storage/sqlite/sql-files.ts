@@ -37,6 +37,9 @@ import movedProjects from '../../../sql/control/0027_moved_projects.sql' with { 
 import rowsByProject from '../../../sql/control/0028_rows_by_project.sql' with { type: 'text' }
 import home from '../../../sql/control/0029_home.sql' with { type: 'text' }
 import references from '../../../sql/control/0030_references.sql' with { type: 'text' }
+import insightsByChange from '../../../sql/control/0031_insights_by_change.sql' with {
+  type: 'text',
+}
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -127,6 +130,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0028_rows_by_project', sql: rowsByProject },
   { name: '0029_home', sql: home },
   { name: '0030_references', sql: references },
+  { name: '0031_insights_by_change', sql: insightsByChange },
 ]
 
 /** The schema of cache.db, oldest step first. */

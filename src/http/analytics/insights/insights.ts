@@ -13,7 +13,6 @@ import {
   createInsight,
   getInsight,
   getInsightNamed,
-  readInsightHeads,
   readInsights,
   type SavedInsight,
   type SavedInsightChanges,
@@ -31,7 +30,7 @@ import { boardEditor } from '../../callers/editors.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { resource } from '../../resource.ts'
 import { pathNames, projectRoute } from '../../route.ts'
-import { eventsOfInsight, filterInsights, typeOfInsight } from './insight-filters.ts'
+import { findInsights } from './insight-filters.ts'
 import {
   computeInsight,
   type InsightCall,
@@ -124,24 +123,21 @@ function findShowing(
 /** Lists insights. They run one after the other, so that one list occupies one query slot. */
 async function answerInsights(app: AppContext, call: InsightCall): Promise<Response> {
   const { caller, project, request } = call
-  const places = readTilesOfInsights(app.control, project.id)
-  const all = (await readInsightHeads(app.control, project.id)).map((insight) => ({
-    ...insight,
-    dashboards: () => places(insight.id).map(({ dashboard_id }) => dashboard_id),
-    events: () => eventsOfInsight(getInsight(app.control, project.id, insight.id)),
-    type: () => typeOfInsight(getInsight(app.control, project.id, insight.id)),
-  }))
-  const context = { user_id: caller.user_id, timezone: project.timezone, now: app.now() }
-  const result = await filterInsights(request, all, context)
+  const result = await findInsights(app, request, {
+    project_id: project.id,
+    user_id: caller.user_id,
+    timezone: project.timezone,
+    now: app.now(),
+  })
   const mode = readRefresh(request)
   const results = new Map<number, InsightResult>()
   const { offset, limit } = readPage(request)
-  const page = result.slice(offset, offset + limit).map(({ id }) => id)
+  const page = result.slice(offset, offset + limit)
   const whole = await readInsights(app.control, page)
   const requested = mode === 'force_cache' ? [] : page.flatMap((id) => whole.get(id) ?? [])
   for (const one of requested) results.set(one.id, await tryInsight(app, call, one, { mode }))
   const serialize = insightSerializer(app, project)
-  return answerPage(request, app.publicUrl(), result, ({ id }) =>
+  return answerPage(request, app.publicUrl(), result, (id) =>
     serialize(
       whole.get(id) ?? getInsight(app.control, project.id, id),
       results.get(id) ?? NO_RESULT,
