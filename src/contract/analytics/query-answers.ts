@@ -55,6 +55,8 @@ export const QueryAnswer = t.Object(
     is_cached: t.Optional(t.Boolean()),
     last_refresh: t.Optional(NullableText),
     cache_key: t.Optional(NullableText),
+    /** Nothing but requests has an answer computed. */
+    calculation_trigger: t.Optional(t.Null()),
     timezone: t.Optional(t.String()),
     query_status: t.Optional(t.Nullable(QueryStatus)),
   },

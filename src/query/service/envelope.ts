@@ -71,6 +71,7 @@ export function answerParts(
     next_allowed_client_refresh: isoTime(last_refresh_ms + CLIENT_REFRESH_MS),
     cache_key,
     cache_target_age: isoTime(last_refresh_ms + fresh_ms),
+    calculation_trigger: null,
   })
   const query_status = status === null ? 'null' : withResults(statusText(status, null))
   const members = `{${head.slice(1, -1)},${details.slice(1, -1)},"query_status":${query_status}}`

@@ -281,6 +281,7 @@ describe('a cached answer', () => {
       last_refresh: '2024-06-15T12:00:00.000Z',
       next_allowed_client_refresh: '2024-06-15T12:01:00.000Z',
       cache_target_age: '2024-06-15T12:00:15.000Z',
+      calculation_trigger: null,
       query_status: null,
     })
   })

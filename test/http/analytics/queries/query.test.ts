@@ -71,6 +71,7 @@ describe('a query', () => {
       last_refresh: expect.stringMatching(/^\d{4}-/),
       next_allowed_client_refresh: expect.stringMatching(/^\d{4}-/),
       cache_target_age: expect.stringMatching(/^\d{4}-/),
+      calculation_trigger: null,
       cache_key: expect.stringMatching(/^cache_[0-9a-f]{32}$/),
       query,
       error: null,
