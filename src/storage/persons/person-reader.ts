@@ -284,7 +284,8 @@ export class PersonReader {
 
   /** Ends the read transaction, so that the next read sees the caller's own write. */
   refresh(): void {
-    if (this.#is_reading) this.#commit.run()
+    // SQLite itself ends a transaction in which a file could not be read.
+    if (this.#is_reading && this.#db.inTransaction) this.#commit.run()
     this.#is_reading = false
   }
 
@@ -300,8 +301,14 @@ export class PersonReader {
   #read(): void {
     if (this.#is_reading) return
     this.#begin.run()
-    this.#change = this.#clock.get()?.change ?? 0
     this.#is_reading = true
+    try {
+      this.#change = this.#clock.get()?.change ?? 0
+    } catch (error) {
+      // As SQLITE_BUSY_RECOVERY: in a transaction that stays open every later read would fail.
+      this.refresh()
+      throw error
+    }
     setImmediate(() => this.refresh())
   }
 

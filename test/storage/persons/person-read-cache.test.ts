@@ -1,4 +1,5 @@
 /** Persons that are known without being read: whatever happens to them, they are what is stored. */
+import { Database } from 'bun:sqlite'
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -141,6 +142,17 @@ describe('whoever is found', () => {
     })
     reader.refresh()
     expect(reader.findPerson(3, 'known')?.properties).toEqual({ n: 2 })
+  })
+
+  test('is read again after a read that failed', () => {
+    commit(() => makePerson(5, 'known', 1))
+    reader.refresh()
+    // SQLite's own failures need a second process, as SQLITE_BUSY_RECOVERY does.
+    using other = new Database(join(folder, 'events.db'))
+    other.run('alter table clock rename to hidden')
+    expect(() => reader.findPerson(5, 'known')).toThrow('no such table')
+    other.run('alter table hidden rename to clock')
+    expect(reader.findPerson(5, 'known')?.properties).toEqual({ n: 1 })
   })
 
   test('is who is stored after more changes than are followed one by one', () => {
