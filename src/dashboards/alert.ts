@@ -205,16 +205,31 @@ function loggedAlert(alert: Alert) {
   }
 }
 
-/** Lists a project's alerts on insights that are not deleted, the newest first. */
-export function listAlerts(db: ControlDB, project_id: number): readonly Alert[] {
+/**
+ * Lists the ids of a project's alerts on insights that are not deleted, the newest first. 20,000 whole alerts would take
+ * 90 ms.
+ */
+export function listAlertIds(
+  db: ControlDB,
+  project_id: number,
+): readonly Pick<Alert, 'id' | 'insight_id'>[] {
+  const { id, insight_id } = alerts
+  const present = db
+    .select({ id: insights.id })
+    .from(insights)
+    .where(and(eq(insights.project_id, project_id), eq(insights.deleted, false)))
   return db
-    .select({ alert: alerts })
+    .select({ id, insight_id })
     .from(alerts)
-    .innerJoin(insights, eq(insights.id, alerts.insight_id))
-    .where(and(eq(alerts.project_id, project_id), eq(insights.deleted, false)))
-    .orderBy(desc(alerts.id))
+    .where(and(eq(alerts.project_id, project_id), inArray(insight_id, present)))
+    .orderBy(desc(id))
     .all()
-    .map(({ alert }) => alert)
+}
+
+/** Reads alerts by their ids. */
+export function readAlerts(db: ControlDB, ids: readonly string[]): ReadonlyMap<string, Alert> {
+  const rows = db.select().from(alerts).where(isOneOf(alerts.id, ids)).all()
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Returns an alert of a project. Refuses a missing one. */

@@ -120,7 +120,7 @@ export function afterEditOf(
 }
 
 /** A condition on a column with any number of ids: bound one by one, SQLite takes 32,766 of them. */
-export function isOneOf(column: Column, ids: readonly number[]): SQL {
+export function isOneOf(column: Column, ids: readonly (number | string)[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`
 }
 

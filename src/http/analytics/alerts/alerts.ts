@@ -12,16 +12,17 @@ import {
   createAlert,
   deleteAlert,
   getAlert,
-  listAlerts,
+  listAlertIds,
   listChecks,
   listInsightNames,
+  readAlerts,
   updateAlert,
 } from '../../../dashboards/alert.ts'
 import { requirePresent } from '../../../dashboards/board-editor.ts'
 import { getInsight } from '../../../dashboards/insight.ts'
 import { Refusal } from '../../../errors.ts'
 import { answerJson, answerNothing } from '../../answers/answers.ts'
-import { answerPage, queryValue } from '../../answers/pages.ts'
+import { answerPage, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { sentMembers } from '../../bodies/sent-members.ts'
 import { validatorOf } from '../../bodies/shape.ts'
@@ -45,10 +46,17 @@ export const ALERT_ROUTES = [
     answers: { 200: AlertPage },
     answer: (app, { project, request }) => {
       const insight = queryValue(request, 'insight')
-      const alerts = listAlerts(app.control, project.id).filter(
+      const alerts = listAlertIds(app.control, project.id).filter(
         ({ insight_id }) => insight === null || String(insight_id) === insight,
       )
-      return answerPage(request, app.publicUrl(), alerts, alertSerializer(app, 0))
+      const { offset, limit } = readPage(request)
+      // At once: an alert may be deleted while a long page is written in slices.
+      const page = alerts.slice(offset, offset + limit).map(({ id }) => id)
+      const whole = readAlerts(app.control, page)
+      const serialize = alertSerializer(app, 0)
+      return answerPage(request, app.publicUrl(), alerts, ({ id }) =>
+        serialize(whole.get(id) ?? getAlert(app.control, project.id, id)),
+      )
     },
   }),
   projectRoute({
