@@ -166,6 +166,20 @@ describe('an alert', () => {
     await remove(path)
   })
 
+  test('is listed page by page, the newest first, also those of one insight', async () => {
+    const paths = [await make({ upper: 1 }), await make({ upper: 2 }), await make({ upper: 3 })]
+    const listed = async (search: string) => {
+      const { count, results } = await read(`${ALERTS}?${search}`)
+      const ids = (results as readonly { readonly id: string }[]).map(({ id }) => id)
+      return [count, ids.map((id) => paths.indexOf(`${ALERTS}${id}/`))]
+    }
+    expect(await listed('')).toEqual([3, [2, 1, 0]])
+    expect(await listed('limit=1&offset=1')).toEqual([3, [1]])
+    expect(await listed(`insight=${insight}&limit=2&offset=2`)).toEqual([3, [0]])
+    expect(await listed('insight=77')).toEqual([0, []])
+    for (const path of paths) await remove(path)
+  })
+
   test('is checked after a clock that was ahead is set back, but not while it is snoozed', async () => {
     const path = await make({ upper: 9 })
     const snoozed = await make({ upper: 9 })
