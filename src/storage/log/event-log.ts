@@ -1,6 +1,7 @@
 /** The writer of events.db in the data thread: the clock, event rows, the exactly-once index and the manifest. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
+import { findErrorCode } from '../../error-message.ts'
 import { Histogram } from '../../threads/histogram.ts'
 import { readColumns } from '../files/property-columns.ts'
 import type { FileLayout } from '../files/property-layout.ts'
@@ -273,9 +274,13 @@ export class EventLog {
     this.db.run('pragma wal_checkpoint(passive)')
   }
 
-  /** Empties the write-ahead log and closes; only `close(true)` closes the file at once. */
+  /** Empties the write-ahead log, unless the disk is full, and closes; only `close(true)` closes the file at once. */
   close(): void {
-    this.db.run('pragma wal_checkpoint(truncate)')
+    try {
+      this.db.run('pragma wal_checkpoint(truncate)')
+    } catch (error) {
+      if (findErrorCode(error) !== 'SQLITE_FULL') throw error
+    }
     this.db.close(true)
   }
 }
