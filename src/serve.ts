@@ -25,7 +25,13 @@ import { diskReader } from './serve/disk-space.ts'
 import { openEdge } from './serve/edge.ts'
 import { openEvents } from './serve/events.ts'
 import { openFolder } from './serve/folder.ts'
-import { ANSWER_TIME_MS, type ListeningServer, listen, type Server } from './serve/listening.ts'
+import {
+  ANSWER_TIME_MS,
+  type ListeningServer,
+  listen,
+  requireFreePort,
+  type Server,
+} from './serve/listening.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQueryService } from './serve/query-service.ts'
 import { isStandby, openStandby } from './serve/standby.ts'
@@ -139,9 +145,11 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
     is_stopping: stopping.is_stopping,
     url: http.url,
   }))
-  const http: ListeningServer = listen(config, createApp(needs), { certificates, log })
-  // Once the port is taken: a start that fails would make a key that nobody is shown.
+  // A start that fails would make a key and never print it.
+  requireFreePort(config)
+  // Before the first request, which may come with a preset key or password.
   const first = await bootstrap(rooms.control, base)
+  const http: ListeningServer = listen(config, createApp(needs), { certificates, log })
   const alerts = new AlertChecks(needs)
   parts.defer(() => alerts.close())
   const deliveries = new Deliveries(needs)

@@ -155,7 +155,7 @@ function withHost(local_url: string, hostname: string): string {
 }
 
 /** Throws if another program listens on the port, even if that program would share the port. */
-function requireFreePort(config: Config): void {
+export function requireFreePort(config: Config): void {
   try {
     const { host: hostname, port } = config
     void Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() }).stop(true)

@@ -202,6 +202,37 @@ describe('tidemark up', () => {
     expect(await stop(served)).toBe(0)
   })
 
+  test('lets a preset owner in with the first request that it answers', async () => {
+    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const port = String(taken.port)
+    await taken.stop(true)
+    const child = Bun.spawn(commandLine(['serve', '--data-dir', data_dir, '--port', port]), {
+      env: {
+        ...ENVIRONMENT,
+        TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_preset_token',
+        TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+        TIDEMARK_BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+      },
+      stdout: 'ignore',
+      stderr: Bun.file(join(folder, 'err')),
+    })
+    running.push(child)
+    const logIn = () =>
+      fetch(`http://127.0.0.1:${port}/api/login/`, {
+        method: 'POST',
+        headers: { 'X-Tidemark': '1', 'Content-Type': 'application/json' },
+        body: JSON.stringify(OWNER),
+      })
+        .then(({ status }) => status)
+        .catch(() => null)
+    let status = await logIn()
+    while (status === null && child.exitCode === null) {
+      await Bun.sleep(1)
+      status = await logIn()
+    }
+    expect(status).toBe(200)
+  })
+
   test('prints the keys that it makes beside a preset owner', async () => {
     const served = await start('up', {
       TIDEMARK_BOOTSTRAP_OWNER_EMAIL: OWNER.email,
