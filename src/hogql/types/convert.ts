@@ -148,7 +148,7 @@ function arrayText(expr: ResolvedExpr, of: Type, context: CompileContext): Resol
 
 /** The items of a list as texts where the engine has others for them: `[2.0, NULL]` → `['2', NULL]`. */
 export function itemsAsTexts(list: ResolvedExpr, context: CompileContext): ResolvedExpr {
-  if (list.type.kind !== 'array' || !OWN_TEXTS.has(list.type.of.kind)) return list
+  if (list.type.kind !== 'array' || !TEXT_UNLIKE_ENGINE.has(list.type.of.kind)) return list
   const { of } = list.type
   const item: ResolvedExpr = { kind: 'local', id: textLocal(of), type: of }
   return sql`list_transform(${list}, lambda ${item}: ${asText(item, context)})`(
@@ -157,7 +157,7 @@ export function itemsAsTexts(list: ResolvedExpr, context: CompileContext): Resol
 }
 
 /** Types whose texts are not the engine's own. */
-const OWN_TEXTS: ReadonlySet<Type['kind']> = new Set([
+const TEXT_UNLIKE_ENGINE: ReadonlySet<Type['kind']> = new Set([
   'array',
   'datetime',
   'float',

@@ -128,8 +128,8 @@ export const ORGANIZATION_ROUTES = [
   }),
 ] as const
 
-/** Members that clients read, and that have one value here. */
-const SAME_FOR_ALL = {
+/** Members that clients read and that have the same value for every organization. */
+const FIXED_MEMBERS = {
   logo_media_id: null,
   plugins_access_level: 3,
   available_product_features: [],
@@ -151,7 +151,7 @@ export function serializeOrganization(
     .map(serializeProjectListItem)
   return {
     ...item,
-    ...SAME_FOR_ALL,
+    ...FIXED_MEMBERS,
     membership_level: level,
     teams: projects,
     projects,

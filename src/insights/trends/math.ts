@@ -120,7 +120,7 @@ function numberOf(series: Series, property: string): Expr {
   return expr`toFloat(${field([...(owner ?? ['properties']), property])})`
 }
 
-/** Maths whose actors are groups where the series names a group type. */
+/** The maths that count groups where the series names a group type. */
 const ACTIVE_MATHS: ReadonlySet<string> = new Set(['dau', 'weekly_active', 'monthly_active'])
 
 /** The group type a series counts; null for persons. */

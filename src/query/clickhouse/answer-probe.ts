@@ -1,10 +1,11 @@
-/** Finds out whether ClickHouse answers queries at all, after one had no answer: a load balancer sends them elsewhere meanwhile. */
+/** Probes whether ClickHouse answers queries, once one had no answer; GET /_readyz is 503 until one has. */
 
 import { SECOND_MS } from '../../time.ts'
 
-/** Without queries, only the next try can say that the answers are back. */
+/** A server without queries becomes ready again by such a try. */
 const TRY_EVERY_MS = 2 * SECOND_MS
 
+/** Asks again and again after a query without an answer, until there is one or the server stops. */
 export class AnswerProbe {
   /** Asks for no row. */
   readonly #ask: () => Promise<unknown>

@@ -303,7 +303,7 @@ function jsonText(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
     return sql`('"' || ${asText(value, context)} || '"')`(type)
   if (of.kind === 'tuple') return tupleJson(value, of.items, context)
   if (of.kind === 'array') return sql`to_json(${eachAsJson(value, of.of, context)})::VARCHAR`(type)
-  if (of.kind === 'map' && OTHERWISE.has(of.value.kind)) {
+  if (of.kind === 'map' && JSON_UNLIKE_ENGINE.has(of.value.kind)) {
     const values = eachAsJson(sql`map_values(${value})`(UNKNOWN), of.value, context)
     return sql`to_json(map(map_keys(${value}), ${values}))::VARCHAR`(type)
   }
@@ -312,13 +312,13 @@ function jsonText(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
 
 /** A list whose items the engine writes as ClickHouse does: as they are, or as their JSON. */
 function eachAsJson(list: ResolvedExpr, of: Type, context: CompileContext): ResolvedExpr {
-  if (!OTHERWISE.has(of.kind)) return list
+  if (!JSON_UNLIKE_ENGINE.has(of.kind)) return list
   const item: ResolvedExpr = { kind: 'local', id: -80, type: of }
   return sql`list_transform(${list}, lambda ${item}: (${jsonText(item, context)})::JSON)`(UNKNOWN)
 }
 
 /** Types that the engine's `to_json` writes in its own way. */
-const OTHERWISE: ReadonlySet<Type['kind']> = new Set([
+const JSON_UNLIKE_ENGINE: ReadonlySet<Type['kind']> = new Set([
   'array',
   'datetime',
   'float',
