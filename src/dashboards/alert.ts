@@ -7,7 +7,13 @@ import { flag, type Json, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { DAY_MS, HOUR_MS, US_PER_MS } from '../time.ts'
 import type { AlertCondition, AlertThreshold } from './alert-verdict.ts'
-import { afterEditOf, type BoardEditor, isOneOf, recordBoardEdit } from './board-editor.ts'
+import {
+  afterEditOf,
+  type BoardEditor,
+  changedMembers,
+  isOneOf,
+  recordBoardEdit,
+} from './board-editor.ts'
 import { insights } from './tables.ts'
 
 /** INTERVALS: how often an alert may be checked, in ms. */
@@ -125,20 +131,22 @@ export function createAlert(
 export function updateAlert(
   editor: BoardEditor,
   before: Alert,
-  wanted: AlertChanges,
+  sent: AlertChanges,
   now: Date,
 ): Alert {
+  const wanted = changedMembers(before, sent)
+  if (Object.keys(wanted).length === 0) return before
   const is_rule = RULE_MEMBERS.some((name) => wanted[name] !== undefined)
-  const is_retold = is_rule || (wanted.webhook_url ?? before.webhook_url) !== before.webhook_url
-  const is_woken = wanted.snoozed_until === null && before.snoozed_until !== null
+  const is_retold = is_rule || Boolean(wanted.webhook_url)
+  const is_woken = wanted.snoozed_until === null
   const restart =
     is_rule || is_woken ? ({ state: 'Not firing', next_check_at: now } as const) : undefined
   // A breach that outlasts the pause is sent again.
-  const snoozed = wanted.snoozed_until
+  const snoozed = sent.snoozed_until
     ? ({
         state: 'Snoozed',
         notified_state: 'Not firing',
-        next_check_at: wanted.snoozed_until,
+        next_check_at: sent.snoozed_until,
       } as const)
     : undefined
   return editor.control.transaction((tx) => {

@@ -44,6 +44,17 @@ export function requirePresent<Item extends { readonly deleted: boolean }>(
   throw new Refusal('not_found', 'Not found.')
 }
 
+/** The wanted members that differ from the stored ones: scripts send an object back whole to change one member of it. */
+export function changedMembers<Item extends object, Changes extends Partial<Item>>(
+  before: Item,
+  wanted: Changes,
+): Partial<Changes> {
+  const stored = new Map(Object.entries(before))
+  return Object.fromEntries(
+    Object.entries(wanted).filter(([name, value]) => !Bun.deepEquals(stored.get(name), value)),
+  ) as Partial<Changes>
+}
+
 /** Members that change with every edit and are not logged. */
 const UNREMARKABLE: ReadonlySet<string> = new Set(['last_modified_at', 'last_modified_by'])
 

@@ -6,7 +6,7 @@ import { requireRoom } from '../projects/quota.ts'
 import { flag, timestamp } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { DAY_MS, DAY_US, US_PER_MS } from '../time.ts'
-import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { type BoardEditor, changedMembers, recordBoardEdit } from './board-editor.ts'
 import { dashboards } from './tables.ts'
 
 type DeliveryFrequency = 'daily' | 'weekly' | 'monthly'
@@ -72,12 +72,13 @@ export function createSubscription(
 export function updateSubscription(
   editor: BoardEditor,
   before: Subscription,
-  wanted: SubscriptionChanges,
+  sent: SubscriptionChanges,
   now: Date,
 ): Subscription {
+  const wanted = changedMembers(before, sent)
+  if (Object.keys(wanted).length === 0) return before
   const schedule = { ...before, ...wanted }
-  const is_readdressed =
-    wanted.target_value !== undefined && wanted.target_value !== before.target_value
+  const is_readdressed = wanted.target_value !== undefined
   const is_moved =
     wanted.frequency !== undefined ||
     wanted.interval !== undefined ||

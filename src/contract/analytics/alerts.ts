@@ -60,11 +60,15 @@ const members = {
   webhook_url: t.Nullable(t.String({ maxLength: URL_LENGTH_MAX })),
 }
 
-/** Body of POST …/alerts/. `insight` is the id of a saved trend. */
+/** The id of a saved trend, or the insight as answers have it: scripts send them back whole. */
+const InsightReference = t.Union([Whole, t.Object({ id: Whole }, { additionalProperties: true })])
+export type InsightReference = Static<typeof InsightReference>
+
+/** Body of POST …/alerts/. */
 export const AlertBody = t.Object(
   {
     ...t.Partial(t.Object(members)).properties,
-    insight: Whole,
+    insight: InsightReference,
     threshold: Threshold,
     condition: Condition,
     config: Config,
@@ -73,7 +77,7 @@ export const AlertBody = t.Object(
 )
 
 /** Body of PATCH …/alerts/:alert_id/. */
-export const AlertChangesBody = t.Partial(t.Object({ ...members, insight: Whole }), {
+export const AlertChangesBody = t.Partial(t.Object({ ...members, insight: InsightReference }), {
   additionalProperties: true,
 })
 

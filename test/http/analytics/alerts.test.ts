@@ -213,6 +213,19 @@ describe('an alert', () => {
     await remove(path)
   })
 
+  test('stays as it is when its own answer is sent back, whole or member by member', async () => {
+    const path = await make({ upper: 9 }, { rest: { snoozed_until: null } })
+    await checks.look()
+    clock = new Date(clock.getTime() + HOUR_MS / 2)
+    const alert = await read(path)
+    expect(alert['state']).toBe('Firing')
+    const single = Object.entries(alert).map(([name, value]) => ({ [name]: value }))
+    for (const body of [{}, alert, ...single])
+      for (const method of ['PATCH', 'PUT'])
+        expect(await manage(world, method, path, body)).toMatchObject({ status: 200, body: alert })
+    await remove(path)
+  })
+
   test('that is off is not checked', async () => {
     const path = await make({ upper: 9 }, { rest: { enabled: false } })
     await later(100)

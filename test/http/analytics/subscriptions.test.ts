@@ -125,6 +125,17 @@ describe('a subscription', () => {
     await manage(world, 'PATCH', path, { deleted: true })
   })
 
+  test('that is due stays due when its own answer is sent back, whole or member by member', async () => {
+    const path = await make({ start_date: clock.toISOString() })
+    clock = new Date(clock.getTime() + HOUR_MS)
+    const { body: due } = await manage(world, 'GET', path)
+    const single = Object.entries(due).map(([name, value]) => ({ [name]: value }))
+    for (const sent of [{}, due, ...single])
+      for (const method of ['PATCH', 'PUT'])
+        expect(await manage(world, method, path, sent)).toMatchObject({ status: 200, body: due })
+    await manage(world, 'PATCH', path, { deleted: true })
+  })
+
   test('keeps its schedule after a clock that was ahead is set back', async () => {
     clock = START
     const path = await make({ frequency: 'monthly' })

@@ -5,6 +5,7 @@ import {
   AlertChangesBody,
   AlertPage,
   AlertsQuery,
+  type InsightReference,
 } from '../../../contract/analytics/alerts.ts'
 import {
   type Alert,
@@ -69,7 +70,7 @@ export const ALERT_ROUTES = [
     answer: (app, { project, caller, body }) => {
       const { insight, threshold, condition, config } = body
       const rule = {
-        insight_id: insight,
+        insight_id: insightIdOf(insight),
         threshold: threshold.configuration,
         condition_type: condition.type,
         config,
@@ -126,8 +127,9 @@ function readAlertChanges(
   project_id: number,
   body: (typeof AlertChangesBody)['static'],
 ): AlertChanges {
-  const { insight, threshold, webhook_url, condition } = body
-  if (insight !== undefined) requireTrend(app, project_id, insight)
+  const { threshold, webhook_url, condition } = body
+  const insight_id = body.insight === undefined ? undefined : insightIdOf(body.insight)
+  if (insight_id !== undefined) requireTrend(app, project_id, insight_id)
   if (webhook_url) app.addresses.requirePublicUrl(webhook_url, 'webhook_url')
   const { lower = null, upper = null } = threshold?.configuration.bounds ?? {}
   if (threshold !== undefined && lower === null && upper === null) {
@@ -136,7 +138,7 @@ function readAlertChanges(
   }
   return sentMembers({
     name: body.name,
-    insight_id: insight,
+    insight_id,
     threshold: threshold?.configuration,
     condition_type: condition?.type,
     config: body.config,
@@ -146,6 +148,9 @@ function readAlertChanges(
     webhook_url: webhook_url === '' ? null : webhook_url,
   })
 }
+
+const insightIdOf = (insight: InsightReference): number =>
+  typeof insight === 'number' ? insight : insight.id
 
 function requireTrend(app: AppContext, project_id: number, id: number): void {
   if (isTrend(findPresentInsight(app, project_id, id))) return
