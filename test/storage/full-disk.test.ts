@@ -1,6 +1,6 @@
 /** Writers against a limit of the size of files, at which the system shortens a write before it refuses one. */
 import { afterAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EventLog } from '../../src/storage/log/event-log.ts'
@@ -53,4 +53,16 @@ test('persons for ClickHouse are written whole or not at all', () => {
     console.log(writePersonLines(db, '${folder}', { after: 0, up_to: 1e9 }).length)`
   expect(runLimited(program)).toBe('EFBIG')
   log.close()
+})
+
+test('a file that does not fit into a store of backups leaves nothing there', () => {
+  const from = join(folder, 'large')
+  const store = join(folder, 'store')
+  writeFileSync(from, new Uint8Array(1_500_000))
+  expect(
+    runLimited(`
+      import { openFolderStore } from '${SOURCES}/backup/store/folder-store.ts'
+      await openFolderStore('${store}').write('files/large', '${from}')`),
+  ).toBe('EFBIG')
+  expect(readdirSync(join(store, 'files'))).toEqual([])
 })

@@ -53,10 +53,17 @@ export function openFolderStore(folder: string): BackupStore {
       requireNoData(folder)
       mkdirSync(dirname(path), { recursive: true })
       requirePlainFolder(dirname(path))
-      rmSync(`${path}${UNFINISHED}`, { force: true })
-      copyFileSync(from, `${path}${UNFINISHED}`, constants.COPYFILE_EXCL)
-      syncPath(`${path}${UNFINISHED}`)
-      renameSync(`${path}${UNFINISHED}`, path)
+      const unfinished = `${path}${UNFINISHED}`
+      rmSync(unfinished, { force: true })
+      try {
+        copyFileSync(from, unfinished, constants.COPYFILE_EXCL)
+        syncPath(unfinished)
+        renameSync(unfinished, path)
+      } catch (error) {
+        // A part of it would keep a full disk full, which may be that of the data too.
+        rmSync(unfinished, { force: true })
+        throw error
+      }
       for (const changed of [dirname(path), folder]) syncPath(changed)
     },
     async remove(key) {
