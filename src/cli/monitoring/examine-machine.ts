@@ -1,9 +1,10 @@
 /** The checks of `doctor` besides the data: disk, memory, clock, limits, permissions, and the server that runs on the folder with its certificate. */
-import { existsSync, lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { MIB } from '../../bytes.ts'
 import { findRunning, type LockHolder } from '../../storage/process/lock.ts'
+import { listPaths } from '../../storage/process/private-folder.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import { examineCertificate } from './examine-certificate.ts'
 import type { MachineFinding } from './machine-finding.ts'
@@ -144,17 +145,12 @@ function examinePermissions(data_dir: string): readonly MachineFinding[] {
   const own_id = process.getuid?.() ?? 0
   const open: string[] = []
   const foreign: string[] = []
-  const paths = [
-    data_dir,
-    ...readdirSync(data_dir, { recursive: true, encoding: 'utf8' }).map((name) =>
-      join(data_dir, name),
-    ),
-  ]
-  for (const path of paths) {
+  for (const path of [data_dir, ...listPaths(data_dir)]) {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined || stat.isSymbolicLink()) continue
     if ((stat.mode & GROUP_AND_OTHERS) !== 0) open.push(path)
-    if (own_id !== 0 && stat.uid !== own_id) foreign.push(path)
+    const is_of_disk = path === join(data_dir, 'lost+found')
+    if (own_id !== 0 && stat.uid !== own_id && !is_of_disk) foreign.push(path)
   }
   const findings: MachineFinding[] = []
   if (open.length > 0) {

@@ -21,11 +21,33 @@ export function tightenFolder(folder: string): TightenedPaths {
     if (outcome === 'kept') kept.push(path)
   }
   tighten(folder)
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    tighten(join(entry.parentPath, entry.name))
-  }
+  for (const path of listPaths(folder)) tighten(path)
   return { changed, kept }
 }
+
+/**
+ * Lists all that is in a folder, without what is in folders that this user cannot read: a disk that is mounted here has
+ * root's lost+found. Throws only when the folder itself cannot be read.
+ */
+export function listPaths(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? [path, ...listPathsIfReadable(path)] : [path]
+  })
+}
+
+function listPathsIfReadable(folder: string): readonly string[] {
+  try {
+    return listPaths(folder)
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'EACCES' || code === 'ENOENT') return []
+    throw error
+  }
+}
+
+const errorCode = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : null
 
 function tightenPath(path: string): 'changed' | 'kept' | 'private' {
   const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -35,7 +57,7 @@ function tightenPath(path: string): 'changed' | 'kept' | 'private' {
     chmodSync(path, stat.mode & RIGHTS & ~GROUP_AND_OTHERS)
     return 'changed'
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null
+    const code = errorCode(error)
     if (code === 'ENOENT') return 'private'
     if (code === 'EPERM' || code === 'EROFS') return 'kept'
     throw error
