@@ -20,8 +20,7 @@ type DamagedFile = { readonly file: FileRow; readonly damage: string }
  * file that is named. To be called before any other process works in the folder.
  */
 export function sweepDataFolder(data_dir: string): { readonly damaged: readonly DamagedFile[] } {
-  rmSync(temporaryFolder(data_dir), { recursive: true, force: true })
-  mkdirSync(temporaryFolder(data_dir), { recursive: true })
+  clearTemporary(temporaryFolder(data_dir))
   mkdirSync(filesFolder(data_dir), { recursive: true })
   const { files, mirrors: replicas } = readNamed(data_dir)
   sweepUnnamed(data_dir, [...files, ...replicas])
@@ -30,6 +29,19 @@ export function sweepDataFolder(data_dir: string): { readonly damaged: readonly 
     return damage === null ? [] : [{ file, damage }]
   })
   return { damaged }
+}
+
+/** Empties the folder, but for what a killed command of root left there: `doctor` names it, and the server starts. */
+function clearTemporary(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  for (const name of readdirSync(folder)) {
+    try {
+      rmSync(join(folder, name), { recursive: true, force: true })
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null
+      if (code !== 'EACCES' && code !== 'EPERM') throw error
+    }
+  }
 }
 
 /** Deletes files that the manifest does not name; only while no snapshot process runs. */
