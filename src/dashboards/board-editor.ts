@@ -45,8 +45,8 @@ export function requirePresent<Item extends { readonly deleted: boolean }>(
 }
 
 /** The wanted members that differ from the stored ones: scripts send an object back whole to change one member of it. */
-export function changedMembers<Item extends object, Changes extends Partial<Item>>(
-  before: Item,
+export function changedMembers<Changes extends object>(
+  before: object,
   wanted: Changes,
 ): Partial<Changes> {
   const stored = new Map(Object.entries(before))

@@ -2,6 +2,7 @@
 
 import type { Static } from 'elysia'
 import type { ExperimentChange } from '../../../contract/targeting/experiments.ts'
+import { changedMembers } from '../../../dashboards/board-editor.ts'
 import { Refusal } from '../../../errors.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { readSettings } from '../../../insights/experiments/settings.ts'
@@ -91,6 +92,26 @@ function withFingerprint(
   const hash = new Bun.CryptoHasher('sha256').update(text)
   return { ...metric, fingerprint: hash.digest('hex') }
 }
+
+/**
+ * Returns the body without newer names that have the values of the answer: where a script sends an answer back that it has
+ * changed, the older names would be overruled by their echo.
+ */
+export function withoutEchoes(
+  shown: object,
+  body: Static<typeof ExperimentChange>,
+): Static<typeof ExperimentChange> {
+  const changed = new Set(Object.keys(changedMembers(shown, body)))
+  return Object.fromEntries(
+    Object.entries(body).filter(([name]) => changed.has(name) || !NEWER_NAMES.has(name)),
+  )
+}
+
+const NEWER_NAMES: ReadonlySet<string> = new Set([
+  'excluded_variants',
+  'metrics_secondary',
+  'running_time_calculation',
+])
 
 /** Reads the stored members from a body. Refuses references to missing objects, and invalid values. */
 export function readExperimentChanges(

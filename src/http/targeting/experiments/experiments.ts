@@ -20,7 +20,11 @@ import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { resource } from '../../resource.ts'
 import { findExperiments } from './experiment-lists.ts'
-import { experimentSerializer, readExperimentChanges } from './experiment-serializer.ts'
+import {
+  experimentSerializer,
+  readExperimentChanges,
+  withoutEchoes,
+} from './experiment-serializer.ts'
 
 const NEW_EXPERIMENT = validatorOf(NewExperiment)
 const EXPERIMENT_CHANGE = validatorOf(ExperimentChange)
@@ -52,7 +56,9 @@ export const EXPERIMENT_ROUTES = resource({
   change: {
     summary: 'Change an experiment; starting it switches its flag on.',
     body: EXPERIMENT_CHANGE,
-    run: (app, { body, project, caller }, before) => {
+    run: (app, call, before) => {
+      const { project, caller } = call
+      const body = withoutEchoes(experimentSerializer(app, call)(before), call.body)
       const { key } = getFlag(app.control, project.id, before.feature_flag_id)
       if (body.feature_flag_key !== undefined && body.feature_flag_key !== key) {
         const detail = "Can't update keys: feature_flag_key on Experiment"

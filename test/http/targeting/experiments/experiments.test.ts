@@ -167,6 +167,41 @@ describe('an experiment', () => {
     })
   })
 
+  test('takes a change of the older names in its own answer, which has the newer ones too', async () => {
+    const made = await create({
+      name: 'Sent back',
+      feature_flag_key: 'sent-back',
+      parameters: {
+        minimum_detectable_effect: 20,
+        feature_flag_variants: ['control', 'a', 'b'].map((key, index) => ({
+          key,
+          rollout_percentage: index === 0 ? 34 : 33,
+        })),
+      },
+    })
+    const path = `${EXPERIMENTS}${String(made.body['id'])}/`
+    const { body: shown } = await manage(world, 'GET', path)
+    expect((await manage(world, 'PUT', path, shown)).body).toEqual({
+      ...shown,
+      updated_at: expect.any(String),
+    })
+    const parameters = {
+      ...(shown['parameters'] as object),
+      minimum_detectable_effect: 30,
+      excluded_variants: ['b'],
+    }
+    const metric = { kind: 'ExperimentMetric', metric_type: 'mean', uuid: crypto.randomUUID() }
+    const secondary_metrics = [{ ...metric, source: { kind: 'EventsNode', event: 'paid' } }]
+    const sent = { ...shown, parameters, secondary_metrics }
+    expect((await manage(world, 'PUT', path, sent)).body).toMatchObject({
+      parameters,
+      running_time_calculation: { minimum_detectable_effect: 30 },
+      excluded_variants: ['b'],
+      secondary_metrics,
+      metrics_secondary: secondary_metrics,
+    })
+  })
+
   test('stands on a flag that is there only when there is something to compare', async () => {
     putFlag(world, { key: 'plain' })
     expect(await create({ name: 'a', feature_flag_key: 'plain' })).toMatchObject({
