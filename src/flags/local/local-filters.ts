@@ -173,8 +173,13 @@ export function clientCohort(node: CohortNode): RawFilter | null {
   return { type: node.kind === 'any' ? 'OR' : 'AND', values }
 }
 
+/** By `negation`, as PostHog sends it: inside of cohorts most SDKs do not read the operator. */
+function clientNestedCohort({ cohort_id, is_negated }: CohortFilter): RawFilter {
+  return { key: 'id', type: 'cohort', value: cohort_id, operator: 'in', negation: is_negated }
+}
+
 function clientLeaf({ filter, is_negated }: CohortNode & { kind: 'leaf' }): RawFilter | null {
-  if (filter.kind === 'cohort') return clientCohortProperty(filter)
+  if (filter.kind === 'cohort') return clientNestedCohort(filter)
   if (filter.kind !== 'property' || filterReasons(filter).length > 0) return null
   const { key, operator } = filter
   const value = clientValue(filter)

@@ -542,10 +542,11 @@ describe('the definitions for clients', () => {
           }),
           makeCohort(2, {
             type: 'AND',
-            values: [{ ...is('b', 'y'), negation: true }, inCohort(3)],
+            values: [{ ...is('b', 'y'), negation: true }, inCohort(3), inCohort(5, 'not_in')],
           }),
           { ...makeCohort(3, {}), is_static: true },
           makeCohort(4, { type: 'AND', values: [is('c', 'z')] }),
+          makeCohort(5, { type: 'AND', values: [is('d', 'w')] }),
         ],
       },
     )
@@ -561,10 +562,18 @@ describe('the definitions for clients', () => {
         type: 'OR',
         values: [
           { type: 'AND', values: [leaf('a', 'x', false)] },
-          { type: 'AND', values: [inCohort(2)] },
+          { type: 'AND', values: [{ ...inCohort(2), negation: false }] },
         ],
       },
-      '2': { type: 'AND', values: [leaf('b', 'y', true), inCohort(3)] },
+      '2': {
+        type: 'AND',
+        values: [
+          leaf('b', 'y', true),
+          { ...inCohort(3), negation: false },
+          { ...inCohort(5), negation: true },
+        ],
+      },
+      '5': { type: 'AND', values: [leaf('d', 'w', false)] },
     })
     expect(localVerdict(definitions, 'flag')).toEqual({
       is_local: false,
