@@ -89,6 +89,8 @@ export async function serve(
   }, STOP_TIME_MS).unref()
   await server.stop()
   log.info('stopped')
+  // An ordinary exit closes the databases, which would copy a write-ahead log of which the disk may have lost pages.
+  if (exit_code !== 0) process.kill(process.pid, 'SIGKILL')
   return exit_code
 }
 
@@ -136,7 +138,11 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
   const timings = createTimings(openTraces(config, log, parts))
   const operator_key = makeSessionToken()
   const shared = { ...base, event_loops, timings }
-  const rooms = await openRooms({ ...shared, onBroken: broken.resolve }, parts)
+  const onBroken = (): void => {
+    lock.noteFault()
+    broken.resolve()
+  }
+  const rooms = await openRooms({ ...shared, onBroken }, parts)
   const management = openManagement({ ...rooms, ...base }, parts)
 
   const certificates = await openCertificates(config, { ...base, may_order: true }, parts)

@@ -49,7 +49,10 @@ export async function openEdge(
     event_loops,
     timings: timings.commits,
     log,
-    onBroken: () => broken.resolve(),
+    onBroken() {
+      lock.noteFault()
+      broken.resolve()
+    },
     onStored: () => forwarder.wake(),
   })
   parts.defer(() => edge.capture.close())

@@ -122,7 +122,7 @@ test('no file handle for a thread ends no process: its work is refused, and done
       url: ${JSON.stringify(new URL('./counting-thread.ts', import.meta.url).href)},
       waiting_max: 10, idle_ms: 20_000, refuseLate: () => new Error('late'),
     })
-    const checkpoints = new Checkpoints(join(folder.path, 'events.db'), () => undefined, console.log)
+    const checkpoints = new Checkpoints(join(folder.path, 'events.db'), () => undefined, console.log, console.log)
     const large = { api_key: 'phc_one', event: 'seen', distinct_id: 'u', properties: { text: 'x'.repeat(300_000) } }
     const work = async () => {
       const job = jobs.run('count', { owner: 1, deadline_ms: 20_000 })

@@ -153,6 +153,7 @@ export class Capture {
       join(settings.data_dir, 'events.db'),
       () => this.#post({ kind: 'checkpoint', tail_from: settings.releaseLog?.() ?? null }),
       (reason) => settings.log.error({ reason }, 'a checkpoint of events.db failed'),
+      (message) => this.#break(message),
     )
     this.opened = this.#opening.promise
     worker.addEventListener('message', (event: MessageEvent<FromDataThread>) => {

@@ -17,6 +17,7 @@ import {
   storeDecidedOverrides,
 } from '../../storage/persons/flag-rows.ts'
 import { keepLogTail } from '../../storage/sqlite/log-shipping.ts'
+import { isFailedSync } from '../../storage/sqlite/sqlite.ts'
 import { Histogram } from '../../threads/histogram.ts'
 import { beginWork, nameWork, startHeartbeat, type WorkName } from '../../threads/this-thread.ts'
 import type { CommitTimings } from '../../threads/timings.ts'
@@ -130,7 +131,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       write(thread, message.call, (db) => finishRemoval(db, message.removal_id))
       return
     case 'checkpoint':
-      tryWork(() => checkpoint(message.tail_from))
+      checkpoint(message.tail_from)
       return
     case 'close':
       is_closing = true
@@ -289,7 +290,11 @@ function checkpoint(tail_from: number | null): void {
   const { log } = thread.stores
   // A standby that lacks the tail copies the whole database.
   if (tail_from !== null) tryWork(() => keepLogTail(log.db.filename, tail_from))
-  log.checkpoint()
+  try {
+    log.checkpoint()
+  } catch (error) {
+    if (isFailedSync(error)) send({ kind: 'broken', message: String(error) })
+  }
 }
 
 /** Runs `work` in a separate transaction. */

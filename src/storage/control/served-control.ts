@@ -10,6 +10,7 @@ import { MIB } from '../../bytes.ts'
 import { SECOND_MS } from '../../time.ts'
 import { LogSync } from '../log/log-sync.ts'
 import { Checkpoints } from '../sqlite/checkpoints.ts'
+import { isFailedSync } from '../sqlite/sqlite.ts'
 import { type ControlDB, openConnection } from './control-db.ts'
 
 /** Size of the write-ahead log from which it is checkpointed; SQLite's own limit is as high. */
@@ -39,6 +40,7 @@ export class ServedControl {
   #looks: Timer | null = null
   /** The number of changed rows when the last sync began; null while commits still wait for the disk. */
   #synced_changes: number | null = null
+  #has_failed = false
   /** The last sync, until it has ended. */
   #syncing: Promise<void> | null = null
 
@@ -50,12 +52,12 @@ export class ServedControl {
     this.db = drizzle({ client: connection })
     this.#changes = connection.prepare('select total_changes() as changes')
     this.#log_path = `${path}-wal`
-    this.#sync = new LogSync(this.#log_path, fail)
-    this.#checkpoints = new Checkpoints(
-      path,
-      () => void connection.run('pragma wal_checkpoint(passive)'),
-      report,
-    )
+    const breakDown = (message: string): void => {
+      this.#has_failed = true
+      fail(message)
+    }
+    this.#sync = new LogSync(this.#log_path, breakDown)
+    this.#checkpoints = new Checkpoints(path, () => this.#checkpoint(breakDown), report, breakDown)
   }
 
   /**
@@ -89,11 +91,24 @@ export class ServedControl {
     this.#looks.unref()
   }
 
-  /** Ends the threads and closes the database, whose log is then empty. */
+  /** After any failure but that of a sync the next checkpoint does its work. */
+  #checkpoint(breakDown: (message: string) => void): void {
+    try {
+      this.#connection.run('pragma wal_checkpoint(passive)')
+    } catch (error) {
+      if (isFailedSync(error)) breakDown(`control.db cannot be synced: ${String(error)}`)
+    }
+  }
+
+  /**
+   * Ends the threads and closes the database, whose log is then empty. After a failed sync it stays open until the process
+   * ends: closing would copy the log, of which pages may be lost, and delete it.
+   */
   async close(): Promise<void> {
     if (this.#looks !== null) clearInterval(this.#looks)
     await this.#checkpoints.close()
     this.#sync.close()
+    if (this.#has_failed) return
     this.#changes.finalize()
     this.#connection.close()
   }

@@ -26,6 +26,8 @@ export type FolderLock = {
   readonly was_abandoned: boolean
   /** Records that the databases were checked. Until then each next holder finds `was_abandoned`. */
   noteChecked(): void
+  /** Makes the next holder find `was_abandoned`: the disk or a database has failed. */
+  noteFault(): void
   /** Writes the holder's addresses and its operator's key into the note. */
   announce(access: Pick<LockHolder, 'local_url' | 'operator_key' | 'url'>): void
   release(): void
@@ -71,6 +73,9 @@ export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
     was_abandoned,
     noteChecked: () => {
       is_checked = true
+    },
+    noteFault: () => {
+      is_checked = false
     },
     announce: (access) => writeNote(data_dir, { pid, ...access, started_at }),
     release() {

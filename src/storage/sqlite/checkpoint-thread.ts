@@ -1,7 +1,7 @@
 /** A checkpoint thread: a Worker that checkpoints the write-ahead log of one database on request. */
 import type { Database } from 'bun:sqlite'
 import { fdatasyncSync, openSync } from 'node:fs'
-import { openWriter } from './sqlite.ts'
+import { isFailedSync, openWriter } from './sqlite.ts'
 
 declare const self: Worker
 
@@ -20,6 +20,8 @@ export type FromCheckpointThread =
   | { readonly kind: 'synced' }
   | { readonly kind: 'truncated'; readonly is_empty: boolean }
   | { readonly kind: 'failed'; readonly message: string }
+  /** The database file could not be synced: no checkpoint may follow. */
+  | { readonly kind: 'unsynced'; readonly message: string }
   | { readonly kind: 'closed' }
 
 type CheckpointProgress = {
@@ -78,8 +80,12 @@ function checkpoint(): FromCheckpointThread {
     return { kind: 'checkpointed', pages, pages_left: pages - (progress?.checkpointed ?? 0) }
   } catch (error) {
     // Most likely a full disk: commits are safe in the log, and the next checkpoint includes them.
-    return { kind: 'failed', message: String(error) }
+    return describeFailure(error)
   }
+}
+
+function describeFailure(error: unknown): FromCheckpointThread {
+  return { kind: isFailedSync(error) ? 'unsynced' : 'failed', message: String(error) }
 }
 
 /**
@@ -91,11 +97,11 @@ function syncDatabase(): FromCheckpointThread {
     database_fd ??= openSync(path, 'r')
     fdatasyncSync(database_fd)
     const progress = checkpoint()
-    if (progress.kind === 'failed') return progress
+    if (progress.kind !== 'checkpointed') return progress
     fdatasyncSync(database_fd)
     return { kind: 'synced' }
   } catch (error) {
-    return { kind: 'failed', message: String(error) }
+    return describeFailure(error)
   }
 }
 
@@ -104,8 +110,12 @@ function truncate(): FromCheckpointThread {
   const progress = checkpoint()
   if (progress.kind !== 'checkpointed') return progress
   if (progress.pages_left > 0) return { kind: 'truncated', is_empty: false }
-  const result = openDatabase()
-    .query<CheckpointProgress, []>('pragma wal_checkpoint(truncate)')
-    .get()
-  return { kind: 'truncated', is_empty: result?.busy === 0 }
+  try {
+    const result = openDatabase()
+      .query<CheckpointProgress, []>('pragma wal_checkpoint(truncate)')
+      .get()
+    return { kind: 'truncated', is_empty: result?.busy === 0 }
+  } catch (error) {
+    return describeFailure(error)
+  }
 }

@@ -1,4 +1,5 @@
 /** Schedules checkpoints of a database on a thread of its own, and keeps the write-ahead log small. */
+import { basename } from 'node:path'
 import { MIB } from '../../bytes.ts'
 import { tryStartThread } from '../../threads/start-thread.ts'
 import { MINUTE_MS } from '../../time.ts'
@@ -22,6 +23,7 @@ export class Checkpoints {
   readonly #idle_ms: number
   readonly #pauseCommits: () => void
   readonly #report: (message: string) => void
+  readonly #fail: (message: string) => void
   #worker: Worker | null = null
   #ended = Promise.withResolvers<void>()
   #bytes = 0
@@ -31,18 +33,22 @@ export class Checkpoints {
 
   /**
    * For the database at `path`. `pauseCommits` makes its writer itself finish a checkpoint, after which the log starts over.
-   * `report` gets the reason why a checkpoint failed; another one follows in any case.
+   * `report` gets the reason why a checkpoint failed; another one follows in any case. `fail` is called when the database file
+   * cannot be synced: pages that earlier checkpoints copied may be lost, and the next one would let the log start over without
+   * them. Only a process that opens the database again copies the whole log once more, so this one has to end.
    */
   constructor(
     path: string,
     pauseCommits: () => void,
     report: (message: string) => void,
+    fail: (message: string) => void,
     idle_ms = IDLE_MS,
   ) {
     this.#path = path
     this.#idle_ms = idle_ms
     this.#pauseCommits = pauseCommits
     this.#report = report
+    this.#fail = fail
   }
 
   /** Starts a checkpoint: a call to the data thread may have written much. */
@@ -62,12 +68,16 @@ export class Checkpoints {
   }
 
   async close(): Promise<void> {
-    this.#is_closed = true
-    if (this.#idle !== null) clearTimeout(this.#idle)
+    this.#takeNoMore()
     if (this.#worker === null) return
     this.#send({ kind: 'close' })
     await this.#ended.promise
     this.#worker?.terminate()
+  }
+
+  #takeNoMore(): void {
+    this.#is_closed = true
+    if (this.#idle !== null) clearTimeout(this.#idle)
   }
 
   #waitForIdle(): void {
@@ -129,6 +139,10 @@ export class Checkpoints {
       case 'failed':
         this.#is_running = false
         this.#report(message.message)
+        return
+      case 'unsynced':
+        this.#takeNoMore()
+        this.#fail(`${basename(this.#path)} cannot be synced: ${message.message}`)
         return
       case 'closed':
         this.#ended.resolve()

@@ -74,6 +74,15 @@ export function isUnopened(error: unknown): boolean {
 }
 
 /**
+ * True for a sync that failed. Pages that were written before it may be lost, also where a later sync succeeds: the system
+ * gives up those that the disk refused.
+ */
+export function isFailedSync(error: unknown): boolean {
+  if (findErrorCode(error) === 'SQLITE_IOERR_FSYNC') return true
+  return error instanceof Error && 'syscall' in error && error.syscall === 'fdatasync'
+}
+
+/**
  * Reads a whole database and throws when it is damaged; a missing file is sound. Called at the start after a crash: a
  * damaged database must not be written to, and is never repaired in silence.
  */

@@ -65,7 +65,7 @@ describe('the lock of a data folder', () => {
     lock.release()
   })
 
-  test('of a killed holder leaves its mark until the databases were checked', async () => {
+  test('of a holder that was killed, or whose disk failed, leaves its mark until the databases were checked', async () => {
     const child = await otherHolder()
     child.kill('SIGKILL')
     await child.exited
@@ -79,7 +79,11 @@ describe('the lock of a data folder', () => {
     checking.release()
     const next = takeLock(data_dir, process.pid, NOW)
     expect(next.was_abandoned).toBe(false)
+    next.noteFault()
     next.release()
+    const last = takeLock(data_dir, process.pid, NOW)
+    expect(last.was_abandoned).toBe(true)
+    last.release()
   })
 
   test('outlives the garbage collector', async () => {

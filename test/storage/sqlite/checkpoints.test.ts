@@ -58,6 +58,7 @@ describe('the write-ahead log', () => {
       join(folder, 'events.db'),
       () => undefined,
       (why) => failures.push(why),
+      (why) => failures.push(why),
       20,
     )
     const reader = openReader(join(folder, 'events.db'))
@@ -82,9 +83,8 @@ describe('the write-ahead log', () => {
       log.checkpoint()
       paused.resolve()
     }
-    const checkpoints = new Checkpoints(join(folder, 'events.db'), pauseCommits, (why) =>
-      failures.push(why),
-    )
+    const note = (why: string): number => failures.push(why)
+    const checkpoints = new Checkpoints(join(folder, 'events.db'), pauseCommits, note, note)
     writeRows(90_000)
     expect(logSize()).toBeGreaterThan(85 * MIB)
     checkpoints.noteCall()

@@ -1,0 +1,86 @@
+/** A disk of which one sync fails: the server ends, since a later sync may succeed without the data, and the next start has all that was answered. */
+import { afterAll, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { limitTests } from '../long-tests.ts'
+import { makeBatches, sendBatches } from './clients/ledger.ts'
+import {
+  askHogQL,
+  PERSONAL_API_KEY,
+  type Server,
+  serverLog,
+  startServer,
+} from './processes/server.ts'
+
+limitTests(180_000)
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-failing-'))
+const servers: Server[] = []
+afterAll(async () => {
+  for (const server of servers) await server.kill()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(name: string): Promise<Server> {
+  const server = await startServer({ data_dir: join(folder, name) })
+  servers.push(server)
+  return server
+}
+
+const canFail = Bun.which('strace') !== null
+
+/** From now on, the first sync of a file of the server fails with EIO; all later ones succeed. */
+async function failOneSync({ pid }: Server, path: string): Promise<void> {
+  const fault = 'inject=fsync,fdatasync:error=EIO:when=1'
+  const strace = ['strace', '-f', '-p', `${pid}`, '-o', '/dev/null', '-P', path, '-e', fault]
+  const { stderr } = Bun.spawn(strace, { stdout: 'ignore', stderr: 'pipe' })
+  // It says that it is attached.
+  await stderr.getReader().read()
+}
+
+for (const file of ['events.db', 'events.db-wal']) {
+  test.skipIf(!canFail)(
+    `a server that cannot sync ${file} once ends, and no answered event is lost`,
+    async () => {
+      const server = await start(file)
+      const path = join(folder, file, file)
+      await failOneSync(server, path)
+      const batches = makeBatches(31, 100)
+      await sendBatches(server.url, batches, 4)
+      expect(await server.stop()).toBe(137)
+      expect(serverLog(join(folder, file))).toContain(`${file} cannot be synced`)
+      // With its pages: the database file may lack those that were copied into it.
+      expect(existsSync(join(folder, file, 'events.db-wal'))).toBe(true)
+      const again = await start(file)
+      await sendBatches(again.url, batches, 4)
+      const counted = await askHogQL(again.url, 'select count(), count(distinct uuid) from events')
+      expect(counted.results).toEqual([[10_000, 10_000]])
+      expect(serverLog(join(folder, file))).toContain('checking its databases')
+      expect(await again.stop()).toBe(0)
+    },
+  )
+}
+
+test.skipIf(!canFail)(
+  'a server that cannot sync control.db-wal once ends, and leaves the log to the next start',
+  async () => {
+    const server = await start('control')
+    const change = async (url: string): Promise<number> => {
+      const answer = await fetch(`${url}/api/projects/1/annotations/`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${PERSONAL_API_KEY}` },
+        body: JSON.stringify({ content: 'release', scope: 'project' }),
+      }).catch(() => null)
+      return answer?.status ?? 0
+    }
+    expect(await change(server.url)).toBe(201)
+    await failOneSync(server, join(folder, 'control', 'control.db-wal'))
+    expect(await change(server.url)).not.toBe(201)
+    expect(await server.stop()).toBe(137)
+    expect(existsSync(join(folder, 'control', 'control.db-wal'))).toBe(true)
+    const again = await start('control')
+    expect(await change(again.url)).toBe(201)
+    expect(await again.stop()).toBe(0)
+  },
+)
