@@ -13,6 +13,33 @@ const V7 = `${Date.UTC(2024, 5, 10)
 
 type Sent = readonly [session: string, at: string, event: string, Readonly<Record<string, unknown>>]
 
+/** How a session came, and its channel. */
+const CAME: readonly (readonly [Readonly<Record<string, unknown>>, channel: string])[] = [
+  [{}, 'Unknown'],
+  [{ utm_source: '', utm_medium: '', utm_campaign: '', gclid: '', gad_source: '' }, 'Unknown'],
+  [
+    { $referring_domain: '$direct', utm_source: 'null', utm_medium: 'null', gclid: 'null' },
+    'Direct',
+  ],
+  [{ $referring_domain: '$direct', utm_source: 'what', utm_medium: 'who' }, 'Direct'],
+  [{ $referring_domain: '$direct', utm_campaign: 'cross-network' }, 'Cross Network'],
+  [{ utm_source: 'yahoo', utm_medium: 'ppc' }, 'Paid Search'],
+  [{ utm_campaign: 'shopping', utm_medium: 'ppc' }, 'Paid Shopping'],
+  [{ $referring_domain: 'www.youtube.com', gclid: 'C' }, 'Paid Video'],
+  [{ $referring_domain: 'a.googlesyndication.com', gclid: 'E' }, 'Paid Unknown'],
+  [{ $referring_domain: '$direct', gad_source: '1', gclid: 'C' }, 'Paid Search'],
+  // The source and the medium say more than the page before.
+  [{ $referring_domain: 'bing.com', utm_source: 'substack', utm_medium: 'email' }, 'Email'],
+  [{ $referring_domain: 'foo.com', utm_source: 'Foo', utm_medium: 'partnership' }, 'Affiliate'],
+  [{ $referring_domain: 'news.ycombinator.com', utm_medium: 'in-product' }, 'Organic Social'],
+  [{ $referring_domain: 'plus.google.com' }, 'Organic Social'],
+  [{ $referring_domain: 'mail.google.com' }, 'Email'],
+  [{ $referring_domain: 'com.google.android.gm' }, 'Email'],
+  [{ $referring_domain: 'shopping.yahoo.co.jp' }, 'Organic Shopping'],
+  [{ $referring_domain: '$direct', fbclid: 'ABC' }, 'Organic Social'],
+  [{ $referring_domain: 'example.com', utm_source: 123, utm_medium: 123 }, 'Referral'],
+]
+
 const EVENTS: readonly Sent[] = [
   // Written out of order: what came first in time is the entry.
   [V7, '2024-06-10 00:00:30', '$autocapture', { $current_url: 'https://a.com/end?x=1' }],
@@ -36,6 +63,14 @@ const EVENTS: readonly Sent[] = [
   ['mail', '2024-06-14 00:00:00', '$pageview', { utm_medium: 'Email', utm_source: 'list' }],
   ['ads', '2024-06-14 00:00:00', '$pageview', { utm_medium: 'cpc', utm_source: 'facebook' }],
   ['', '2024-06-14 00:00:00', '$pageview', {}],
+  ...CAME.map(
+    ([properties], index): Sent => [
+      `came ${index}`,
+      '2024-05-01 00:00:00',
+      '$pageview',
+      properties,
+    ],
+  ),
   ['vitals', '2024-06-15 00:00:09', '$web_vitals', { $web_vitals_LCP_value: 900 }],
   ['vitals', '2024-06-15 00:00:01', '$web_vitals', { $web_vitals_INP_value: 8 }],
   ['vitals', '2024-06-15 00:00:02', '$web_vitals', { $web_vitals_LCP_value: 'slow' }],
@@ -131,11 +166,18 @@ describe('a session', () => {
     expect(await of(session, '$channel_type')).toEqual([[channel]])
   })
 
+  test.each(CAME.map(([properties, channel], index) => [properties, channel, index] as const))(
+    'that came with %p came by %s',
+    async (_, channel, index) => {
+      expect(await of(`came ${index}`, '$channel_type')).toEqual([[channel]])
+    },
+  )
+
   test('events without a session have none', async () => {
-    expect(await world.ask('select count() from sessions')).toEqual([['7']])
+    expect(await world.ask('select count() from sessions')).toEqual([[`${7 + CAME.length}`]])
     const joined =
       'select count(), countIf(session.id is not null) from events where not empty(distinct_id)'
-    expect(await world.ask(joined)).toEqual([['16', '15']])
+    expect(await world.ask(joined)).toEqual([[`${16 + CAME.length}`, `${15 + CAME.length}`]])
   })
 })
 
