@@ -192,6 +192,16 @@ describe('EventsQuery', () => {
     expect(body['results']).toEqual([['ben']])
   })
 
+  test('finds by its chain of elements, which is a column, as by a property', async () => {
+    const chained = await histories.open({})
+    const clicked = (distinct_id: string, $elements_chain: string) =>
+      event('$autocapture', distinct_id, '2024-06-12T10:00:00Z', { $elements_chain })
+    await chained.send([clicked('ann', 'a.link;div.box'), clicked('ben', 'a.link;button')])
+    const properties = [{ key: '$elements_chain', value: 'div', operator: 'not_icontains' }]
+    const { body } = await chained.ask({ kind: 'EventsQuery', select: ['distinct_id'], properties })
+    expect(body['results']).toEqual([['ben']])
+  })
+
   test('compares a path as the project cleans it, as the list of events does', async () => {
     const path_cleaning_filters = [{ regex: '\\d+', alias: ':id' }]
     const cleaned = await histories.open({ path_cleaning_filters })

@@ -87,8 +87,8 @@ const OPERATORS: Readonly<Record<string, InsightOperator>> = {
   is_date_before: (side, value) => compare(call('toDateTime', [side.expr]), '<', date(side, value)),
   is_date_after: (side, value) => compare(call('toDateTime', [side.expr]), '>', date(side, value)),
   is_cleaned_path_exact: anyOf(({ expr, context }, value) => {
-    const path = cleanPath(expr, context.path_cleaning_filters, context.attr)
-    return compare(path, '==', constant(operandText(context, value)))
+    const clean = (path: Expr): Expr => cleanPath(path, context.path_cleaning_filters, context.attr)
+    return compare(clean(expr), '==', clean(constant(operandText(context, value))))
   }),
   semver_eq: version('=='),
   semver_neq: (side, value) => ifNull(call('not', [version('==')(side, value)]), true),

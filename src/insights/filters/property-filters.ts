@@ -107,7 +107,11 @@ type PropertyFilterType = (filter: ParsedPropertyFilter, context: PropertyFilter
 
 /** A line per filter type: how it finds its operand. Adding a type means adding a line. */
 const TYPES: Readonly<Record<string, PropertyFilterType>> = {
-  event: (filter, context) => onProperty(filter, context, 'event', ['properties']),
+  // Sent as a property, stored as a column.
+  event: (filter, context) =>
+    filter.key === '$elements_chain'
+      ? onColumn(filter, context, [...context.prefix, 'elements_chain'])
+      : onProperty(filter, context, 'event', ['properties']),
   feature: (filter, context) => onProperty(filter, context, 'event', ['properties']),
   person: (filter, context) => onProperty(filter, context, 'person', ['person', 'properties']),
   group: (filter, context) => {
