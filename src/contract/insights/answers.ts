@@ -192,7 +192,7 @@ const ComparedFigureAnswer = t.Tuple([NullableNumber, NullableNumber])
 type ComparedFigureAnswer = Static<typeof ComparedFigureAnswer>
 
 /** A value of a table's first column; regions and cities are lists, the country first. */
-const WebBreakdownAnswer = t.Union([t.String(), t.Null(), t.Array(NullableText)])
+const WebBreakdownAnswer = t.Union([t.String(), t.Number(), t.Null(), t.Array(NullableText)])
 export type WebBreakdownAnswer = Static<typeof WebBreakdownAnswer>
 
 /** The breakdown's value, then a figure per further column. */

@@ -52,7 +52,7 @@ export const webBreakdowns = memoizeValue(
     InitialUTMMedium: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_medium`)),
     InitialUTMSource: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_source`)),
     InitialUTMSourceMediumCampaign: splitBySessionOrNone(
-      expr`concat(${orNone(expr`session.$entry_utm_source`)}, ' / ',
+      expr`concat(${orNone(expr`coalesce(${nullIfEmpty(expr`session.$entry_utm_source`)}, session.$entry_referring_domain)`)}, ' / ',
       ${orNone(expr`session.$entry_utm_medium`)}, ' / ', ${orNone(expr`session.$entry_utm_campaign`)})`,
     ),
     InitialUTMTerm: splitBySessionOrNone(nullIfEmpty(expr`session.$entry_utm_term`)),
@@ -66,7 +66,8 @@ export const webBreakdowns = memoizeValue(
         ${nullIfEmpty(expr`properties.$geoip_subdivision_1_name`)}))`,
     ),
     ScreenName: splitByEvent(nullIfEmpty(expr`properties.$screen_name`)),
-    Timezone: splitByEvent(nullIfEmpty(expr`properties.$timezone`)),
+    // Browsers count minutes to UTC, the table hours from it.
+    Timezone: splitByEvent(expr`-toFloat(properties.$timezone_offset) / 60`),
     Viewport: splitByEvent(
       expr`if(isNull(${nullIfEmpty(expr`properties.$viewport_width`)}) or isNull(${nullIfEmpty(expr`properties.$viewport_height`)}), NULL,
       concat(${nullIfEmpty(expr`properties.$viewport_width`)}, 'x', ${nullIfEmpty(expr`properties.$viewport_height`)}))`,

@@ -4,13 +4,14 @@ import type {
   WebStatsTableQuery,
 } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { alias, field, order } from '../../hogql/syntax/nodes.ts'
+import { alias } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { freshnessOf, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { allOf, queryCondition } from '../members/conditions.ts'
 import { queryPage, readRowPage, serializePage } from '../page.ts'
+import { type WebColumn, webOrders } from './orders.ts'
 import { sampledEvents, scaledCount } from './sampling.ts'
 import { inAnyPeriod, isWithin, pathColumn, periodsOf, TIMES } from './sessions.ts'
 
@@ -22,11 +23,16 @@ type EventTable = {
   readonly name: string
   readonly value: (query: EventTableQuery, context: InsightContext) => Expr
   readonly events: Expr
-  readonly figures: readonly { readonly name: string; readonly of: (within: Expr) => Expr }[]
+  readonly figures: readonly EventFigure[]
+  /** The names of the figures that decide the order, the most important first. */
+  readonly order: readonly string[]
 }
 
-const counted = (name: string, event: Expr): EventTable['figures'][number] => ({
+type EventFigure = WebColumn & { readonly of: (within: Expr) => Expr }
+
+const counted = (name: string, sorted_by: string, event: Expr): EventFigure => ({
   name,
+  sorted_by,
   of: (within) => expr`countIf(${within} and ${event})`,
 })
 
@@ -36,24 +42,28 @@ const FRUSTRATION: EventTable = {
   value: (query, context) => pathColumn(expr`toString(properties.$pathname)`, query, context),
   events: expr`event in ('$rageclick', '$dead_click', '$exception')`,
   figures: [
-    counted('rage_clicks', expr`event = '$rageclick'`),
-    counted('dead_clicks', expr`event = '$dead_click'`),
-    counted('errors', expr`event = '$exception'`),
+    counted('rage_clicks', 'RageClicks', expr`event = '$rageclick'`),
+    counted('dead_clicks', 'DeadClicks', expr`event = '$dead_click'`),
+    counted('errors', 'Errors', expr`event = '$exception'`),
   ],
+  order: ['errors', 'rage_clicks', 'dead_clicks'],
 }
 
-/** By address: clicks on external links. */
+/** By address: clicks on external links, which browsers also tell of the site's other subdomains. */
 const EXTERNAL_CLICKS: EventTable = {
   name: 'url',
   value: (query) =>
     'stripQueryParams' in query && query.stripQueryParams === true
       ? expr`cutQueryStringAndFragment(toString(properties.$external_click_url))`
       : expr`toString(properties.$external_click_url)`,
-  events: expr`event = '$autocapture'`,
+  events: expr`event = '$autocapture' and properties.$event_type = 'click'
+    and cutToFirstSignificantSubdomain(properties.$external_click_url)
+      != cutToFirstSignificantSubdomain(properties.$host)`,
   figures: [
-    { name: 'visitors', of: (within) => expr`uniqIf(person_id, ${within})` },
-    { name: 'clicks', of: (within) => expr`countIf(${within})` },
+    { name: 'visitors', sorted_by: 'Visitors', of: (within) => expr`uniqIf(person_id, ${within})` },
+    { name: 'clicks', sorted_by: 'Clicks', of: (within) => expr`countIf(${within})` },
   ],
+  order: ['clicks'],
 }
 
 export const WEB_EXTERNAL_CLICKS: InsightKind<WebExternalClicksTableQuery> = {
@@ -94,9 +104,11 @@ async function answerTable(table: EventTable, request: EventTableRequest): Promi
   const tree = select`select ${alias(value, 'value')}, ${columns} from ${sampledEvents(query)}
     where ${condition} group by value`
   const page = readRowPage(query, context)
-  const most = table.figures.map(({ name }) => order(field([`${name}_now`]), 'DESC'))
-  const paged = { ...tree, order_by: [...most, order(field(['value']))] }
-  const rows = await queryPage(paged, page, { ask, rows_max: context.rows_max })
+  const usual = table.order.flatMap((name) =>
+    table.figures.filter((figure) => figure.name === name),
+  )
+  const order_by = webOrders({ orderBy: query.orderBy, columns: table.figures, usual })
+  const rows = await queryPage({ ...tree, order_by }, page, { ask, rows_max: context.rows_max })
   const is_compared = periods.previous !== null
   return {
     results: await mapInSlices(rows.rows, ([name, ...cells]) => [

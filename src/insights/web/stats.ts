@@ -1,8 +1,7 @@
 /** WebStatsTableQuery: visitors and views by a breakdown of visits, now and in the comparison period. */
 import type { WebStatsTableQuery } from '../../contract/insights/web.ts'
-import { Refusal } from '../../errors.ts'
-import type { Expr, OrderExpr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, field, order } from '../../hogql/syntax/nodes.ts'
+import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
+import { alias, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { freshnessOf, sinceFirstEvent } from '../dates/date-range.ts'
@@ -10,6 +9,7 @@ import type { InsightContext, InsightKind } from '../insight.ts'
 import { queryPage, readRowPage, serializePage } from '../page.ts'
 import { type ValueBreakdown, webBreakdowns } from './breakdowns.ts'
 import { answerFrustration } from './event-tables.ts'
+import { type WebColumn, webOrders } from './orders.ts'
 import { pageTimesTree } from './page-times.ts'
 import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
@@ -24,9 +24,7 @@ import {
 } from './sessions.ts'
 
 /** One figure of a row: its sort key, and its aggregate over the visits of a period. */
-type StatsFigure = {
-  readonly name: string
-  readonly sorted_by: string
+type StatsFigure = WebColumn & {
   /** Whether it is scaled up from a sample. */
   readonly is_count?: true
   readonly of: (visits: Expr, time: WebPeriod) => Expr
@@ -95,7 +93,9 @@ export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
     const query = await sinceFirstEvent(input, context, ask)
     const table = tableOf(query, breakdownBy, context)
     const page = readRowPage(query, context)
-    const tree = { ...table.tree, order_by: ordersOf(query, table) }
+    const { columns: figures } = table
+    const orders = { orderBy: query.orderBy, columns: figures, usual: figures.slice(0, 2) }
+    const tree = { ...table.tree, order_by: webOrders(orders) }
     const rows = await queryPage(tree, page, { ask, rows_max: context.rows_max })
     const columns = ['breakdown_value', ...table.columns.map(({ name }) => name)]
     const is_compared = periodsOf(query, context).previous !== null
@@ -120,7 +120,7 @@ export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
   },
 }
 
-type StatsColumn = { readonly name: string; readonly sorted_by: string; readonly is_count?: true }
+type StatsColumn = WebColumn & { readonly is_count?: true }
 
 /**
  * Rows of `value` and per column its figure now and in the comparison period: `visitors_now`,
@@ -176,19 +176,4 @@ function pageTimesOf(query: WebStatsTableQuery): readonly StatsColumn[] {
     ...(query.includeAvgTimeOnPage === true ? PAGE_TIMES.includeAvgTimeOnPage : []),
     ...(query.includeScrollDepth === true ? PAGE_TIMES.includeScrollDepth : []),
   ]
-}
-
-/** The query's order; by default the most visited first, ties by value. */
-function ordersOf({ orderBy }: WebStatsTableQuery, { columns }: StatsTable): readonly OrderExpr[] {
-  const usual = columns.slice(0, 2).map(({ name }) => order(field([`${name}_now`]), 'DESC'))
-  const last = order(field(['value']))
-  if (!orderBy || orderBy.length === 0) return [...usual, last]
-  const [name, direction = 'DESC'] = orderBy
-  const column = columns.find(({ sorted_by }) => sorted_by === name)
-  if (column === undefined || !/^(asc|desc)$/i.test(direction)) {
-    const detail = `Tables are ordered by one of ${columns.map(({ sorted_by }) => sorted_by).join(', ')}, ASC or DESC.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__orderBy' })
-  }
-  const first = field([`${column.name}_now`])
-  return [order(first, direction.toUpperCase() === 'ASC' ? 'ASC' : 'DESC'), ...usual, last]
 }

@@ -29,9 +29,14 @@ beforeAll(() => {
   }
   // s1: person 1, 60 seconds, two views, buys. s2: person 2, one view, bounces. s3: person 1 again, one view and a
   // click: no bounce. s4: person 3, nine seconds of an app. s5: nobody's session. s6, before: person 1, bounces.
-  at('s1', 1, '10T10:00:00', '/', { $browser: 'Firefox', utm_source: 'news' })
+  at('s1', 1, '10T10:00:00', '/', {
+    $browser: 'Firefox',
+    $timezone_offset: -330,
+    utm_source: 'news',
+  })
   at('s1', 1, '10T10:00:40', '/buy', {
     $browser: 'Firefox',
+    $timezone_offset: -330,
     $prev_pageview_pathname: '/',
     $prev_pageview_duration: 40,
     $prev_pageview_max_content_percentage: 0.9,
@@ -39,6 +44,7 @@ beforeAll(() => {
   at('s1', 1, '10T10:01:00', '/buy', { event: 'bought' })
   at('s2', 2, '11T10:00:00', '/', {
     $browser: 'Chrome',
+    $referring_domain: 'search.example',
     $geoip_country_code: 'DE',
     $geoip_city_name: 'Ulm',
   })
@@ -218,13 +224,15 @@ describe('WebStatsTableQuery', () => {
     [
       'InitialUTMSourceMediumCampaign',
       [
-        ['(none) / (none) / (none)', 3, 4],
+        ['(none) / (none) / (none)', 2, 3],
+        ['search.example / (none) / (none)', 1, 1],
         ['news / (none) / (none)', 1, 2],
       ],
     ],
     ['Country', [['DE', 1, 1]]],
     ['City', [[['DE', 'Ulm'], 1, 1]]],
     ['Region', []],
+    ['Timezone', [[5.5, 1, 2]]],
     ['PreviousPage', [['/', 1, 1]]],
     ['Viewport', []],
   ] as const)('by %s', async (breakdownBy, expected) => {
@@ -251,7 +259,6 @@ describe('WebStatsTableQuery', () => {
     'InitialUTMTerm',
     'Language',
     'OS',
-    'Timezone',
   ] as const)('by %s is answered', async (breakdownBy) => {
     const { results } = await table(breakdownBy, { includeBounceRate: true, compareFilter })
     expect(Array.isArray(results)).toBe(true)
@@ -262,6 +269,9 @@ describe('WebStatsTableQuery', () => {
       ((await table('Browser', more)).results as [string][]).map(([value]) => value)
     expect(await rows({})).toEqual(['Firefox', 'Chrome'])
     expect(await rows({ orderBy: ['Views', 'ASC'] })).toEqual(['Chrome', 'Firefox'])
+    // Ties go the same way: one visitor each.
+    expect(await rows({ orderBy: ['Visitors', 'ASC'] })).toEqual(['Chrome', 'Firefox'])
+    expect(await rows({ orderBy: ['Visitors', 'DESC'] })).toEqual(['Firefox', 'Chrome'])
     expect(await rows({ limit: 1, offset: 1 })).toEqual(['Chrome'])
     expect((await table('Browser', { limit: 1 }))['hasMore']).toBe(true)
     const refused = await table('Browser', { orderBy: ['Clicks', 'DESC'] }).catch(
@@ -291,9 +301,17 @@ describe('what happens besides views', () => {
     at('$dead_click', 2, '11', { $pathname: '/form' })
     at('$exception', 2, '11', { $pathname: '/' })
     at('$exception', 2, '11', {})
-    at('$autocapture', 1, '11', { $external_click_url: 'https://a.example/x?y=1' })
-    at('$autocapture', 1, '11', { $external_click_url: 'https://a.example/x?y=2' })
-    at('$autocapture', 2, '09', { $external_click_url: 'https://a.example/x' })
+    const click = (person: number, day: string, $external_click_url: string, more: object = {}) =>
+      at('$autocapture', person, day, { $event_type: 'click', $external_click_url, ...more })
+    click(1, '11', 'https://a.example/x?y=1')
+    click(1, '11', 'https://a.example/x?y=2')
+    click(2, '09', 'https://a.example/x')
+    click(1, '11', 'https://b.example/x', { $event_type: 'submit' })
+    // Another page of the same site.
+    click(1, '11', 'https://docs.shop.example/x', { $host: 'www.shop.example' })
+    click(1, '11', 'https://c.example/x', { $host: 'www.shop.example' })
+    click(2, '11', 'https://c.example/x')
+    for (const count of [1, 2, 3]) click(1, '12', `https://d.example/?n=${count}`)
   })
 
   test('tells by page where people get stuck', async () => {
@@ -305,17 +323,23 @@ describe('what happens besides views', () => {
       'context.columns.errors',
     ])
     expect(answer.results).toEqual([
-      ['/form', [1, 1], [1, 0], [0, 0]],
       ['/', [0, 0], [0, 0], [1, 0]],
+      ['/form', [1, 1], [1, 0], [0, 0]],
     ])
+    const ordered = await table('FrustrationMetrics', { orderBy: ['RageClicks', 'DESC'] })
+    expect((ordered.results as [string][]).map(([page]) => page)).toEqual(['/form', '/'])
   })
 
   test('tells which addresses people leave by', async () => {
     const ask = (more: object) =>
       world.ask({ kind: 'WebExternalClicksTableQuery', dateRange, ...more }, NOW)
     expect((await ask({})).results).toEqual([
+      ['https://c.example/x', [2, null], [2, null]],
       ['https://a.example/x?y=1', [1, null], [1, null]],
       ['https://a.example/x?y=2', [1, null], [1, null]],
+      ['https://d.example/?n=1', [1, null], [1, null]],
+      ['https://d.example/?n=2', [1, null], [1, null]],
+      ['https://d.example/?n=3', [1, null], [1, null]],
     ])
     const answer = await ask({ stripQueryParams: true, compareFilter })
     expect(answer['columns']).toEqual([
@@ -323,7 +347,15 @@ describe('what happens besides views', () => {
       'context.columns.visitors',
       'context.columns.clicks',
     ])
-    expect(answer.results).toEqual([['https://a.example/x', [1, 1], [2, 1]]])
+    expect(answer.results).toEqual([
+      ['https://d.example/', [1, 0], [3, 0]],
+      ['https://a.example/x', [1, 1], [2, 1]],
+      ['https://c.example/x', [2, 0], [2, 0]],
+    ])
+    const by_visitors = await ask({ stripQueryParams: true, orderBy: ['Visitors', 'DESC'] })
+    expect((by_visitors.results as [string][])[0]?.[0]).toBe('https://c.example/x')
+    const refused = await ask({ orderBy: ['Views', 'DESC'] }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'invalid_input', attr: 'query__orderBy' })
   })
 })
 

@@ -103,6 +103,7 @@ function countryName(code: string): string {
 /** A value in words: `Amsterdam, Netherlands`, `Netherlands`, `/pricing`; `None` where nothing was sent. */
 export function breakdownText({ text }: WebBreakdownTab, value: WebBreakdownAnswer): string {
   if (value === null || value === '') return 'None'
+  if (typeof value === 'number') return `${value}`
   if (typeof value === 'string') return text?.(value) ?? value
   const [country = null, ...inner] = value
   const place = inner.findLast((part) => part !== null && part !== '') ?? null
@@ -116,7 +117,7 @@ export function conditionsOfRow(
   { keys }: WebBreakdownTab,
   value: WebBreakdownAnswer,
 ): readonly PropertyCondition[] {
-  const parts = typeof value === 'string' || value === null ? [value] : value
+  const parts = Array.isArray(value) ? value : [value === null ? null : `${value}`]
   return keys.map(([type, key], index) => {
     const part = parts[index] ?? null
     return part === null || part === ''
