@@ -89,12 +89,50 @@ function decodeText(data: string, fields: FormFields, context: DecodeLimits): De
   const { body_bytes_max } = context
   let text = LZ64_NAME.test(fields['compression'] ?? '') ? expand(data, body_bytes_max) : data
   for (let wrapping = 0; wrapping < ENCODINGS_MAX && isBase64(text); wrapping += 1) {
-    const bytes = unzip(Buffer.from(text.replaceAll(' ', '+'), 'base64'), body_bytes_max)
+    const packed = Buffer.from(text.replaceAll(' ', '+'), 'base64')
+    const bytes = joinSurrogates(unzip(packed, body_bytes_max))
     // A bare word such as `undefined` looks like base64 too: left alone, it is refused as malformed JSON.
     if (!isUtf8(bytes)) break
     text = textOf(bytes)
   }
   return parseBody(text, fields, context)
+}
+
+/**
+ * Converts CESU-8 to UTF-8: the base64 of posthog-js up to 1.261 writes the two surrogates of an emoji as two
+ * characters. Other bytes that are not UTF-8 stay.
+ */
+function joinSurrogates(bytes: Uint8Array): Uint8Array {
+  if (isUtf8(bytes)) return bytes
+  const joined = Buffer.alloc(bytes.length)
+  let length = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    const high = surrogateAt(bytes, at)
+    const low = high === 0 ? 0 : surrogateAt(bytes, at + 3)
+    if (high < 0xdc00 && low >= 0xdc00) {
+      length = joined.writeUInt32BE(utf8Of(high, low), length)
+      at += 5
+    } else {
+      joined[length] = bytes[at] ?? 0
+      length += 1
+    }
+  }
+  return joined.subarray(0, length)
+}
+
+/** The surrogate in the three bytes from `at`; 0 if there is none. */
+function surrogateAt(bytes: Uint8Array, at: number): number {
+  const second = bytes[at + 1] ?? 0
+  const third = bytes[at + 2] ?? 0
+  if (bytes[at] !== 0xed || second < 0xa0 || second > 0xbf || third >> 6 !== 2) return 0
+  return 0xd000 | ((second & 0x3f) << 6) | (third & 0x3f)
+}
+
+/** The four bytes of the character of two surrogates, as one number. */
+function utf8Of(high: number, low: number): number {
+  const code = 0x10000 + ((high & 0x3ff) << 10) + (low & 0x3ff)
+  const last = (((code >> 12) & 0x3f) << 16) | (((code >> 6) & 0x3f) << 8) | (code & 0x3f)
+  return (0xf0 | (code >> 18)) * 0x1000000 + 0x808080 + last
 }
 
 /** Expands lz64. Input in another form is returned unchanged: some SDKs name a compression that they did not use. */

@@ -49,6 +49,15 @@ const multipart = (fields: Record<string, string>): Partial<RawCapture> => {
   }
 }
 const base64 = (json: string) => Buffer.from(json).toString('base64')
+/** As posthog-js up to 1.261 does it: each UTF-16 unit by itself, so that an emoji is two times three bytes. */
+const cesu8 = (json: string) =>
+  Buffer.concat(
+    json.split('').map((unit) => {
+      const code = unit.charCodeAt(0)
+      if (code < 0x800) return Buffer.from(unit)
+      return Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)])
+    }),
+  )
 
 const WRAPPINGS: readonly [name: string, wrap: (json: string) => Partial<RawCapture>][] = [
   ['JSON', (json) => ({ body: bytesOf(json) })],
@@ -73,6 +82,7 @@ const WRAPPINGS: readonly [name: string, wrap: (json: string) => Partial<RawCapt
     'base64 form, pluses unescaped',
     (json) => ({ body: bytesOf(`data=${base64(json)}`), content_type: 'text/plain' }),
   ],
+  ['base64 form of CESU-8', (json) => form({ data: cesu8(json).toString('base64') })],
   ['gzip in a base64 form', (json) => form({ data: gzipSync(json).toString('base64') })],
   ['JSON form', (json) => form({ data: json })],
   ['multipart form with JSON', (json) => multipart({ data: json, compression: '' })],
