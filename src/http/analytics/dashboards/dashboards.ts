@@ -98,7 +98,10 @@ export const DASHBOARD_ROUTES = [
     answer: async (app, call) => {
       const { body, project, caller } = call
       const editor = boardEditor(app, project, caller)
-      const wanted = { ...readDashboardChanges(body), source: findSource(app, project.id, body) }
+      const { tiles, ...members } = readDashboardChanges(body)
+      // A tile with an id is another dashboard's, whose answer was sent here to make a second one.
+      const own = tiles === undefined ? {} : { tiles: tiles.filter(({ id }) => id === undefined) }
+      const wanted = { ...members, ...own, source: findSource(app, project.id, body) }
       const dashboard = createDashboard(editor, wanted, app.now())
       return answerJson(await serializeWholeDashboard(app, call, dashboard, false), 201)
     },

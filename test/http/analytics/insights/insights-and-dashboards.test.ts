@@ -280,6 +280,20 @@ describe('a dashboard', () => {
     )
   })
 
+  test("is made again from its answer, without the tiles, which are the first one's", async () => {
+    const tiles = [{ text: { body: 'Read this' } }]
+    const first = await manage(world, 'POST', DASHBOARDS, { name: 'First', tags: ['a'], tiles })
+    expect(first.body['tiles']).toHaveLength(1)
+    const again = await manage(world, 'POST', DASHBOARDS, first.body)
+    const { id, tiles: none } = again.body
+    expect(again).toMatchObject({ status: 201, body: { name: 'First', tags: ['a'] } })
+    expect([id === first.body['id'], none]).toEqual([false, []])
+    const first_path = `${DASHBOARDS}${String(first.body['id'])}/`
+    expect((await manage(world, 'PUT', first_path, first.body)).body['tiles']).toEqual(
+      first.body['tiles'],
+    )
+  })
+
   test('that is deleted is listed no more, and holds nothing until it is restored', async () => {
     const board = await manage(world, 'POST', DASHBOARDS, { name: 'Short-lived' })
     const id = Number(board.body['id'])
