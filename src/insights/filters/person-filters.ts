@@ -10,7 +10,7 @@ import { escapeLike } from '../../like.ts'
 import type { DateContext } from '../dates/dates.ts'
 import { readExpression } from '../members/expression.ts'
 import { listOf } from './filter-operators.ts'
-import { filterCondition } from './property-filters.ts'
+import { filterCondition, isOutOfCohorts } from './property-filters.ts'
 
 /** The context of conditions on a table of actors. */
 export type ActorFilterContext = DateContext & {
@@ -107,7 +107,7 @@ function condition(filters: unknown, reading: FilterReader): Expr | null {
 }
 
 function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | null {
-  const { type, value, operator } = filter
+  const { type, value } = filter
   switch (type) {
     case undefined:
     case 'person':
@@ -117,12 +117,11 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
     case 'cohort':
     case 'precalculated-cohort':
     case 'static-cohort': {
-      const is_out = operator === 'not_in' || operator === 'is_not'
       const [only, ...others] = listOf(value)
       const number = others.length > 0 ? Number.NaN : Math.trunc(numberOf(only))
       const cohort = Number.isSafeInteger(number) ? BigInt(number) : 0n
       const id = field([...context.prefix, 'id'])
-      return compare(id, is_out ? 'not in cohort' : 'in cohort', constant(cohort))
+      return compare(id, isOutOfCohorts(filter) ? 'not in cohort' : 'in cohort', constant(cohort))
     }
   }
   throw refuse('Persons are filtered by their properties, cohorts and HogQL only.', context)

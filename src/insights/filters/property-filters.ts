@@ -162,12 +162,17 @@ function onProperty(
   return applyOperator(filter.operator, { expr, type, context }, filter.value)
 }
 
+/** Whether a filter leaves out the members of its cohorts: by its operator, or by `negation`, as older clients send it. */
+export function isOutOfCohorts({
+  operator,
+  negation,
+}: Readonly<Partial<Record<string, unknown>>>): boolean {
+  return operator === 'not_in' || operator === 'is_not' || negation === true
+}
+
 /** In any of the cohorts, or with a negated operator in none; texts that are not ids match nothing. */
-function inCohorts(
-  { operator, value }: ParsedPropertyFilter,
-  { prefix }: PropertyFilterContext,
-): Expr {
-  const negated = operator === 'not_in' || operator === 'is_not'
+function inCohorts({ value, sent }: ParsedPropertyFilter, { prefix }: PropertyFilterContext): Expr {
+  const negated = isOutOfCohorts(sent)
   const person = field([...prefix, 'person_id'])
   const op = negated ? 'not in cohort' : 'in cohort'
   const tests = listOf(value).map((id) => {

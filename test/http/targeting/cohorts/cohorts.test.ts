@@ -8,7 +8,8 @@ import { ask, capture, manage } from '../flag-world.ts'
 const world = await joinWorld()
 const { project_id } = world.first
 
-const COHORTS = `/api/projects/${project_id}/cohorts/`
+const PROJECT = `/api/projects/${project_id}/`
+const COHORTS = `${PROJECT}cohorts/`
 
 /** The properties that every test begins with; events add up, so that each test has names of events to itself. */
 const PEOPLE = ['ann', 'bob', 'cat'].map((name, index) => ({
@@ -131,6 +132,31 @@ describe('a cohort of conditions', () => {
       status: 400,
       body: { detail: 'Cohorts cannot reference other cohorts in a loop.' },
     })
+  })
+
+  test('is left out of queries and lists by not_in, and by the negation of older clients', async () => {
+    const id = await idOf({ name: 'the free', filters: and(is('plan', 'free')) })
+    await settled(id)
+    const listed = async (rest: object) => {
+      const properties = [{ type: 'cohort', key: 'id', value: id, ...rest }]
+      const sent = encodeURIComponent(JSON.stringify(properties))
+      const persons = await manage(world, 'GET', `${PROJECT}persons/?properties=${sent}`)
+      const query = { kind: 'EventsQuery', select: ['distinct_id'], after: 'all', properties }
+      const events = await manage(world, 'POST', `${PROJECT}query/`, { query })
+      return [
+        (persons.body['results'] as { name: string }[]).map(({ name }) => name).toSorted(),
+        [...new Set((events.body['results'] as string[][]).flat())].toSorted(),
+      ]
+    }
+    const inside = await listed({ negation: false })
+    expect(inside).toEqual([
+      ['bob', 'cat'],
+      ['bob', 'cat'],
+    ])
+    const outside = await listed({ operator: 'not_in' })
+    expect(outside.flat()).not.toContain('bob')
+    for (const rest of [{ negation: true }, { operator: 'in', negation: true }])
+      expect(await listed(rest)).toEqual(outside)
   })
 
   test('made with a name alone has nobody in it, until it is given conditions', async () => {
