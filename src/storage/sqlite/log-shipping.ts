@@ -217,8 +217,7 @@ export class LogShipping {
       if (index === null) return null
       const db = this.#spare ?? openReader(path)
       this.#spare = null
-      db.run('begin')
-      const manifest = readManifest(db, known_version)
+      const manifest = beginReading(db, known_version)
       const after = readLogIndex(path)
       if (after?.salts !== index.salts || after.frames !== index.frames) {
         db.run('rollback')
@@ -277,6 +276,17 @@ export class LogShipping {
     }
     const start = TAIL_HEAD_BYTES - head.from * frameBytes(head.page_bytes)
     return { log, bytes: readFrames(join(tailsFolder(this.#data_dir), head.salts), start, log) }
+  }
+}
+
+/** Begins the transaction of a hold. One that fails is closed: left open, it would hold back the log for ever. */
+function beginReading(db: Database, known_version: number) {
+  try {
+    db.run('begin')
+    return readManifest(db, known_version)
+  } catch (error) {
+    db.close()
+    throw error
   }
 }
 
