@@ -414,25 +414,29 @@ async function writeShipment(
 ): Promise<Shipment> {
   const name = getLogName(db, after_seq + 1)
   const id = Bun.randomUUIDv7()
+  const path = shipmentPath(context.data_dir, id)
   mkdirSync(shipmentsFolder(context.data_dir), { recursive: true, mode: 0o700 })
-  const { kind: _, ...written } = await child.run('batch', {
-    kind: 'events',
-    path: shipmentPath(context.data_dir, id),
-    log_id: name.log_id,
-    after_seq,
-    up_to_seq: Math.min(
-      name.last_seq ?? Number.MAX_SAFE_INTEGER,
-      target.seq,
-      after_seq + (context.rows_max ?? ROWS_MAX),
-    ),
-    fault: context.fault ?? null,
-  })
-  // Events of an older name may have been sent by the folder that this one is a copy of.
-  const created_at = 1000 * (name.last_seq === null ? created_ms : LONG_AGO_MS)
-  const shipment = { id, log_id: name.log_id, after_seq, ...written, created_at }
-  await context.capture.commitShipping({ kind: 'add', shipment })
-  reachShippingFault('added', context.fault)
-  return shipment
+  const up_to_seq = Math.min(
+    name.last_seq ?? Number.MAX_SAFE_INTEGER,
+    target.seq,
+    after_seq + (context.rows_max ?? ROWS_MAX),
+  )
+  const { log_id } = name
+  const { fault = null } = context
+  try {
+    const work = { kind: 'events', path, log_id, after_seq, up_to_seq, fault } as const
+    const { kind: _, ...written } = await child.run('batch', work)
+    // Events of an older name may have been sent by the folder that this one is a copy of.
+    const created_at = 1000 * (name.last_seq === null ? created_ms : LONG_AGO_MS)
+    const shipment = { id, log_id, after_seq, ...written, created_at }
+    await context.capture.commitShipping({ kind: 'add', shipment })
+    reachShippingFault('added', fault)
+    return shipment
+  } catch (error) {
+    // The next try has another name: a round of each would fill the disk.
+    rmSync(path, { force: true })
+    throw error
+  }
 }
 
 /** ClickHouse → row of events.db → log → file. Each step may be the last one before a crash. */
