@@ -78,6 +78,8 @@ async function changePassword(
       "This user has no password: the server's owner makes a link to set one.",
     )
   }
+  // Before the old one is verified: in between, a link may set another.
+  const hash = await hashPassword(body.password, email)
   const ip = requestIp(app, request, socket)
   const login = { email, ip, session_ips: sessionIpsOf(app, user_id) }
   const found = await app.login_tries.guard(login, () =>
@@ -86,7 +88,6 @@ async function changePassword(
   if (found !== user_id) {
     throw new Refusal('invalid_input', 'The password is wrong.', { attr: 'current_password' })
   }
-  const hash = await hashPassword(body.password, email)
   app.control.transaction(
     (tx) => {
       storePassword(tx, { user_id, email, hash }, app.now())

@@ -67,7 +67,9 @@ export async function findUserByPassword(
   const stored = findPassword(db, email)
   const hash = stored?.hash ?? HASH_OF_NOTHING
   const is_right = await queue.run(() => Bun.password.verify(normalize(password), hash))
-  return is_right && stored !== null ? stored.user_id : null
+  // It may have been changed meanwhile, which ended all sessions: a guesser's must not begin after that.
+  const is_current = findPassword(db, email)?.hash === stored?.hash
+  return is_right && is_current && stored !== null ? stored.user_id : null
 }
 
 /** The address that a user logs in with; null without a password. */

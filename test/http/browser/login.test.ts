@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SessionAnswer } from '../../../src/contract/browser/login.ts'
 import { makeLoginLink, makeOwnerCode } from '../../../src/projects/users/login-links.ts'
+import { findUserByPassword, storePassword } from '../../../src/projects/users/passwords.ts'
 import { startSession } from '../../../src/projects/users/sessions.ts'
 import { createUser } from '../../../src/projects/users/user.ts'
 import { ask, World as QueryWorld } from '../../query/world.ts'
@@ -445,6 +446,26 @@ describe('a password', () => {
     expect(await stateOf(browser)).toBe('out')
     expect((await reset(token)).status).toBe(404)
     expect((await logIn(browser)).status).toBe(401)
+  })
+
+  test('that is replaced while it is verified lets nobody in', async () => {
+    await setUp()
+    const { control } = world.needs
+    const [before] = rowsOf('passwords')
+    const found = findUserByPassword(control, EMAIL, PASSWORD)
+    storePassword(control, { user_id: 1, email: EMAIL, hash: `${String(before?.['hash'])}x` }, now)
+    expect(await found).toBeNull()
+  })
+
+  test('that a link sets stays, whatever was being changed', async () => {
+    const browser = await setUp()
+    const token = linkOf(1)
+    const change = { current_password: PASSWORD, password: 'one of a stranger' }
+    await Promise.all([
+      browser.send('POST /api/users/@me/password/', change),
+      openBrowser(world).send('POST /api/reset/', { token, password: 'another good one' }),
+    ])
+    expect((await logIn(openBrowser(world), 'another good one')).status).toBe(200)
   })
 })
 
