@@ -1,5 +1,5 @@
 /** Subscriptions: dashboards that are posted to a webhook every day, week or month. */
-import { and, asc, desc, eq, lte, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, lte, or, sql } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import { requireRoom } from '../projects/quota.ts'
@@ -157,18 +157,27 @@ export function getSubscription(db: ControlDB, project_id: number, id: number): 
 }
 
 /**
- * Sets the next deliveries by `now` where they are more than one period away: they were set by a clock that was ahead.
- * Before its start a schedule waits for that.
+ * Sets the next deliveries by `now` where they are more than one period away: they were set by a clock that was ahead. A
+ * schedule waits for its start, unless that is its time of creation by such a clock.
  */
 export function rescheduleDeliveries(db: ControlDB, now: Date): void {
-  const { id, deleted, start_date, next_delivery_date, frequency, interval } = subscriptions
+  const { id, deleted, start_date, next_delivery_date, frequency, interval, created_at } =
+    subscriptions
+  const now_us = now.getTime() * US_PER_MS
   const period_us = sql`${interval} * case ${frequency} when 'daily' then 1 when 'weekly' then 7 else 31 end * ${Number(DAY_US)}`
-  const is_too_far = sql`${next_delivery_date} > max(${start_date}, ${now.getTime() * US_PER_MS}) + ${period_us}`
-  const its = and(eq(deleted, false), is_too_far)
-  for (const schedule of db.select().from(subscriptions).where(its).all()) {
+  const is_too_far = sql`${next_delivery_date} > max(${start_date}, ${now_us}) + ${period_us}`
+  const starts_ahead = sql`(${start_date} = ${created_at} and ${created_at} > ${now_us})`
+  const its = and(eq(deleted, false), or(is_too_far, starts_ahead))
+  for (const stored of db.select().from(subscriptions).where(its).all()) {
+    const { created_at: made_at } = stored
+    const is_ahead = made_at > now && stored.start_date.getTime() === made_at.getTime()
+    const schedule = is_ahead ? { ...stored, start_date: now } : stored
     db.update(subscriptions)
-      .set({ next_delivery_date: nextDelivery(schedule, now, true) })
-      .where(eq(id, schedule.id))
+      .set({
+        start_date: schedule.start_date,
+        next_delivery_date: nextDelivery(schedule, now, true),
+      })
+      .where(eq(id, stored.id))
       .run()
   }
 }

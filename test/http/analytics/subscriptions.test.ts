@@ -152,6 +152,25 @@ describe('a subscription', () => {
     await manage(world, 'PATCH', upcoming, { deleted: true })
   })
 
+  test('that begins with its creation begins anew when the clock that dated it was ahead', async () => {
+    clock = new Date('2027-05-02T08:00:00Z')
+    const path = await make({ start_date: undefined })
+    const upcoming = await make({ start_date: '2027-06-02T08:00:00Z' })
+    clock = START
+    const before = messages.length
+    await deliveries.look()
+    expect(messages).toHaveLength(before + 1)
+    expect((await manage(world, 'GET', path)).body).toMatchObject({
+      start_date: START.toISOString(),
+      next_delivery_date: '2026-05-03T08:00:00.000Z',
+    })
+    expect((await manage(world, 'GET', upcoming)).body).toMatchObject({
+      next_delivery_date: '2027-06-02T08:00:00.000Z',
+    })
+    await manage(world, 'PATCH', path, { deleted: true })
+    await manage(world, 'PATCH', upcoming, { deleted: true })
+  })
+
   test('that is changed while it is posted keeps its new schedule', async () => {
     clock = START
     const made = await manage(world, 'POST', SUBSCRIPTIONS, body({ frequency: 'monthly' }))
