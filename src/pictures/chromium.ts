@@ -218,6 +218,8 @@ async function drawPage(connection: Connection, wanted: Screenshot): Promise<Uin
     connection.send(method, params, session_id)
 
   const loaded = Promise.withResolvers<void>()
+  // It may fail before it is awaited, and so nobody would handle that: what is awaited then fails too.
+  loaded.promise.catch(() => undefined)
   connection.on('Page.loadEventFired', () => loaded.resolve())
   connection.on('Fetch.requestPaused', (params) => {
     // A command to a browser that has just ended fails; the run fails with it.

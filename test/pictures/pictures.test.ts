@@ -99,6 +99,23 @@ describe.skipIf(PROGRAM === null)('a picture', () => {
   }, 60_000)
 })
 
+/** A browser that ends when the server answers the request for the page. */
+const DIES_WHILE_LOADING = `
+  import { createReadStream, writeSync } from 'node:fs'
+  const send = (message) => writeSync(4, JSON.stringify(message) + '\\0')
+  const request = { url: 'http://picture.invalid/', method: 'GET' }
+  const paused = { method: 'Fetch.requestPaused', params: { requestId: '1', request } }
+  let text = ''
+  createReadStream('', { fd: 3 }).on('data', (bytes) => {
+    const commands = (text + bytes).split('\\0')
+    text = commands.pop() ?? ''
+    for (const { id, method } of commands.map((command) => JSON.parse(command))) {
+      if (method === 'Fetch.fulfillRequest') process.exit(3)
+      else if (method === 'Page.navigate') send(paused)
+      else send({ id, result: { targetId: 't', sessionId: 's' } })
+    }
+  })`
+
 describe('a browser that does not work', () => {
   function program(script: string): string {
     const path = join(folder, `program-${Bun.randomUUIDv7()}`)
@@ -115,6 +132,21 @@ describe('a browser that does not work', () => {
     // A killed process runs for a moment more on a busy machine.
     while (!/ Z/.test(await stat.text().catch(() => 'gone Z'))) await Bun.sleep(10)
   })
+
+  test('and ends while the page loads fails the picture alone, not the server', async () => {
+    const source = join(folder, 'browser.ts')
+    writeFileSync(source, DIES_WHILE_LOADING)
+    const dies = program(`exec '${process.execPath}' '${source}'`)
+    const main = join(import.meta.dir, '../../src/pictures/chromium.ts')
+    const server = `
+      const { takeScreenshot } = await import('${main}')
+      const fileAt = () => ({ content_type: 'text/html', bytes: Buffer.from('') })
+      const page = { path: '/', width: 300, height_max: 500, scale: 1, fileAt }
+      await takeScreenshot('${dies}', page, 20000).catch((error) => console.log(error.message))`
+    const ran = Bun.spawnSync([process.execPath, '-e', server])
+    expect(ran.exitCode).toBe(0)
+    expect(ran.stdout.toString()).toStartWith('the browser has ')
+  }, 30_000)
 
   test('and one that is none is said to be so; the next picture is tried all the same', async () => {
     const pictures = new Pictures(program('exit 3'), no_log)
