@@ -104,6 +104,7 @@ async function lookUp(host: string): Promise<readonly string[]> {
   return records.map(({ address }) => address)
 }
 
-function hostOf(url: URL): string {
+/** The name or the address of a URL's host, an IPv6 one without brackets. */
+export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }

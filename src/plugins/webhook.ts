@@ -1,6 +1,6 @@
 /** Posts to a webhook: to the checked address only; redirects are not followed. */
 import { createHmac } from 'node:crypto'
-import type { Callable } from './addresses.ts'
+import { type Callable, hostOf } from './addresses.ts'
 
 /** The outcome of a post. */
 export type PostResult =
@@ -21,7 +21,7 @@ type PostRequest = {
 const TIMEOUT_MS = 10_000
 const RETRY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Sends one body. Never rejects. The answer's body is not read. */
+/** Sends one body. Rejects only headers that cannot be sent. The answer's body is not read. */
 export async function postWebhook({
   to,
   headers,
@@ -41,8 +41,8 @@ export async function postWebhook({
       port,
       method: 'POST',
       path: `${url.pathname}${url.search}`,
-      // The certificate is checked against the URL's name, not the address.
-      ...(is_secure ? { servername: url.hostname } : {}),
+      // The certificate is checked against the URL's name, not the address that it has now.
+      ...(is_secure && hostOf(url) !== ip ? { servername: url.hostname } : {}),
       headers: {
         ...headers,
         Host: url.host,
