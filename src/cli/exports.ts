@@ -193,6 +193,7 @@ async function importFromServer(
   requireMoveInput(key, kinds)
   const data_dir = readDataDir(options.dataDir)
   const api_token = getToken(options)
+  requireOwnFolder(data_dir)
   const ends = { url, source_project: sourceProject, project_id: project }
   const folder = join(data_dir, `import-${nameMove(ends)}`)
   // One run at a time: two would create everything twice.

@@ -269,7 +269,9 @@ describe('the command line', () => {
       writeFileSync(join(data_dir, 'events.db'), '')
       const move = ['clickhouse', 'move', '--project', '1', '--to', join(folder, 'copy')]
       const as_user = refused.err.replace('start the server first, or ', '')
+      const server = ['--url', 'http://127.0.0.1:9', '--source-project', '1', '--key', 'k']
       for (const [command, err] of [
+        [['import', '--project', '1', '--from', 'posthog', ...server], refused.err],
         [['export', '--project', '1', join(folder, 'export')], refused.err],
         [['restore', folder], as_user],
         [['takeover'], as_user],
