@@ -68,7 +68,9 @@ export const INSIGHT_ROUTES = [
       const insight = requirePresent(findNamed(app, project, params))
       const overrides = overridesOn(findShowing(app, project, request, insight.id), request)
       const requested = { mode: readRefresh(request), overrides }
-      const result = await computeInsight(app, call, insight, requested)
+      // Without `refresh` the stored insight is read: its query may name a variable that was deleted since.
+      const compute = queryValue(request, 'refresh') === null ? tryInsight : computeInsight
+      const result = await compute(app, call, insight, requested)
       return answerJsonWithRaw(
         insightSerializer(app, project)(withFilters(insight, overrides.filters), result),
       )

@@ -97,9 +97,17 @@ describe('a saved insight', () => {
     const { body } = await manage(world, 'GET', `${INSIGHTS}${id}/?refresh=force_blocking`)
     expect(body['result']).toMatchObject([{ count: 2, label: 'paid' }])
     const odd = await saved({ name: 'Odd', query: { kind: 'MagicQuery' } })
-    expect(await manage(world, 'GET', `${INSIGHTS}${odd}/`)).toMatchObject({
+    expect(await manage(world, 'GET', `${INSIGHTS}${odd}/?refresh=blocking`)).toMatchObject({
       status: 400,
       body: { attr: 'query__kind' },
+    })
+    expect(await manage(world, 'GET', `${INSIGHTS}${odd}/`)).toMatchObject({
+      status: 200,
+      body: {
+        name: 'Odd',
+        result: null,
+        query_status: { error: true, error_message: 'Unsupported query kind: MagicQuery' },
+      },
     })
   })
 
