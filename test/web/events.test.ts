@@ -198,6 +198,23 @@ describe.skipIf(!HAS_BROWSER)('the list', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('has the time in sight beside the menu, however long names and addresses are', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const $current_url = 'https://shop.example/a/rather/long/address/of/one/of/the/pages'
+    const distinct_id = '01a222ab-9580-7356-8550-35207c705f4c'
+    const properties = { $current_url, $lib: 'web' }
+    await send({ event: 'onboarding_step_completed', distinct_id, properties })
+    await open(page, '?event=onboarding_step_completed')
+    await page.getByRole('cell', { name: distinct_id }).waitFor()
+    const box = page.getByRole('region', { name: 'Events' })
+    for (const width of [900, 1024, 1120, 1200, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      const hidden = box.evaluate((one) => one.scrollWidth - one.clientWidth)
+      expect([width, await hidden]).toEqual([width, 0])
+    }
+  })
+
   longTest('is saved as a file, with the filters', async () => {
     await using visit = await ui.visit()
     const { page } = visit

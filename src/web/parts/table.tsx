@@ -12,7 +12,7 @@ export type TableColumn<Item> = {
   readonly is_number?: boolean
   /** Returns the sort key of a row; a column without it cannot be sorted. */
   readonly sortBy?: (item: Item) => number | string | null
-  /** Left out on phones and narrow tablets. */
+  /** Left out where a list has little room. */
   readonly is_wide_only?: boolean
   /** CSS width; without it the column is as wide as its content. */
   readonly width?: string
@@ -68,7 +68,7 @@ export function Table<Item>(props: TableProps<Item>): VNode {
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
     >
-      <table class={style.table} aria-rowcount={sorted.length + 1}>
+      <table class={`${style.table} ${onOpen ? style.list : ''}`} aria-rowcount={sorted.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((column) => (
