@@ -239,6 +239,23 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     expect(await page.evaluate<number>(moving)).toBe(0)
   })
 
+  test('a print has the page alone, in light colours, and its lists whole', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/events`)
+    await page.locator('tbody tr').first().waitFor()
+    await page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.getByRole('link').count()).toBe(0)
+    expect(
+      await page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor'),
+    ).toBe('rgb(255, 255, 255)')
+    const list = page.getByRole('region', { name: 'Events' })
+    expect(await list.evaluate((one) => one.scrollHeight - one.clientHeight)).toBe(0)
+    await page.emulateMedia({ media: null })
+    await page.getByRole('link', { name: 'Persons' }).first().waitFor()
+  })
+
   longTest('a session that ends in mid-work is begun again over the page', async () => {
     await using visit = await ui.visit()
     const { page, context } = visit
