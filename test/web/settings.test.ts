@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { limitTests, longTest } from '../long-tests.ts'
-import { expectSoon } from './interface.ts'
+import { sidewaysScroll } from './interface.ts'
 import { checkPage, OWNER, openWebWorld, shoot, type Tab, type WebWorld } from './web-world.ts'
 
 limitTests(120_000)
@@ -73,17 +73,33 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
 
   test('say what is refused, and show what is stored', async () => {
     const page = await open('people')
-    const level = page.getByRole('combobox', { name: /^Level of/ }).first()
-    await level.selectOption('Member')
-    await expectSoon(async () => level.locator('option:checked').innerText(), 'Owner')
+    // One's own level is not for oneself to change.
+    expect(await page.getByRole('combobox', { name: /^Level of/ }).count()).toBe(0)
+    await page.getByRole('button', { name: /^Leave / }).click()
+    await page.getByRole('button', { name: 'Leave', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    await page.keyboard.press('Escape')
     await page.getByLabel('Email (optional)').fill('ann at example.com')
     await page.getByRole('button', { name: 'Create invite link' }).click()
     await page.getByText('Enter a valid email address.').waitFor()
     // The browser notes each refusal.
     expect(owner.complaints.splice(0).map((one) => /status of (\d+)/.exec(one)?.[1])).toEqual([
-      '403',
+      '400',
       '400',
     ])
+  })
+
+  test('fit onto a phone, however long the name of a project is', async () => {
+    const page = await open('project')
+    await page.getByLabel('Name', { exact: true }).fill('Long'.repeat(16))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Project saved').waitFor()
+    await open('keys')
+    await page.getByRole('switch', { name: /^In “Long/ }).waitFor()
+    const before = page.viewportSize() ?? { width: 1440, height: 900 }
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await sidewaysScroll(page)).toBe(0)
+    await page.setViewportSize(before)
   })
 
   test('make a key that is shown once and works, and revoke it', async () => {

@@ -10,6 +10,8 @@ export type CurrentOrganization = {
   /** The user's own level, which bounds the levels that the user may give. */
   readonly level: number
   readonly is_admin: boolean
+  /** The user's uuid. */
+  readonly user: string
 }
 
 /** Returns the organization; null while the session is not known. */
@@ -20,5 +22,5 @@ export function useOrganization(): CurrentOrganization | null {
   const found = data.organizations.find(({ id }) => id === organization)
   if (found === undefined) return null
   const { id, name, membership_level: level } = found
-  return { id, name, level, is_admin: level >= ADMIN }
+  return { id, name, level, is_admin: level >= ADMIN, user: data.user.uuid }
 }

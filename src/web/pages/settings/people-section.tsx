@@ -50,6 +50,7 @@ type OrganizationProps = { readonly organization: CurrentOrganization }
 function MemberCard({ organization }: OrganizationProps): VNode {
   const members = useMembers(organization.id)
   const [leaving, setLeaving] = useState<OrganizationMember | null>(null)
+  const is_self = leaving?.id === organization.user
   return (
     <section class={style.card} aria-labelledby="members">
       <h2 id="members">Members of {organization.name}</h2>
@@ -69,14 +70,18 @@ function MemberCard({ organization }: OrganizationProps): VNode {
       </Loaded>
       {leaving !== null && (
         <ConfirmDialog
-          title={`Remove ${leaving.user.first_name}?`}
-          action="Remove"
+          title={is_self ? `Leave ${organization.name}?` : `Remove ${leaving.user.first_name}?`}
+          action={is_self ? 'Leave' : 'Remove'}
           onConfirm={async () => {
             await removeMember(organization.id, leaving.id)
           }}
           onClose={() => setLeaving(null)}
         >
-          <p>They lose access to {organization.name}. What they created stays.</p>
+          {is_self ? (
+            <p>You lose access to it. What you created stays.</p>
+          ) : (
+            <p>They lose access to {organization.name}. What they created stays.</p>
+          )}
         </ConfirmDialog>
       )}
     </section>
@@ -91,6 +96,7 @@ type MemberRowProps = OrganizationProps & {
 function MemberRow({ member, organization, onRemove }: MemberRowProps): VNode {
   const { user, level, joined_at } = member
   const may_change = organization.is_admin && level <= organization.level
+  const is_self = member.id === organization.user
   const change = async (field: HTMLSelectElement): Promise<void> => {
     try {
       await changeMemberLevel(organization.id, member.id, Number(field.value))
@@ -108,7 +114,7 @@ function MemberRow({ member, organization, onRemove }: MemberRowProps): VNode {
           {user.email ?? 'no address'}, joined {formatAgo(joined_at)}
         </span>
       </div>
-      {may_change ? (
+      {may_change && !is_self ? (
         <select
           class="field"
           aria-label={`Level of ${user.first_name}`}
@@ -125,8 +131,12 @@ function MemberRow({ member, organization, onRemove }: MemberRowProps): VNode {
         <span>{levelName(level)}</span>
       )}
       {may_change && (
-        <Button look="quiet" onClick={onRemove} aria-label={`Remove ${user.first_name}`}>
-          Remove
+        <Button
+          look="quiet"
+          onClick={onRemove}
+          aria-label={is_self ? `Leave ${organization.name}` : `Remove ${user.first_name}`}
+        >
+          {is_self ? 'Leave' : 'Remove'}
         </Button>
       )}
     </li>
