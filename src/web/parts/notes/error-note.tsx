@@ -18,8 +18,12 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
     <div class={style.error} role="alert">
       <Icon name="alert" />
       <p>{message}</p>
-      {onRetry && <Button onClick={onRetry}>Retry</Button>}
-      {children}
+      {(onRetry !== undefined || children !== undefined) && (
+        <div class={style.actions}>
+          {onRetry && <Button onClick={onRetry}>Retry</Button>}
+          {children}
+        </div>
+      )}
     </div>
   )
 }
