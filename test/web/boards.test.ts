@@ -588,7 +588,7 @@ describe.skipIf(!HAS_BROWSER)('the public link', () => {
     await page.getByText('Anyone with the link').click()
     await page.getByLabel('Link', { exact: true }).waitFor({ state: 'detached' })
     await stranger.page.reload()
-    await stranger.page.getByText('This link is no longer valid').waitFor()
+    await stranger.page.getByRole('heading', { name: 'This link is no longer valid' }).waitFor()
     expect(visit.complaints).toEqual([])
   })
 

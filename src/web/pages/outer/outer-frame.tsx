@@ -8,7 +8,7 @@ type OuterFrameProps = {
   readonly title: string
   /** A sentence below it. */
   readonly lead?: ComponentChildren
-  readonly children: ComponentChildren
+  readonly children?: ComponentChildren
   /** Further links below the card. */
   readonly foot?: ComponentChildren
 }

@@ -5,13 +5,13 @@ import { useRoute } from 'wouter-preact'
 import type { BoardTile, TileLayout } from '../../api/boards.ts'
 import { type ApiError, call } from '../../api/calls/call.ts'
 import { formatAgo, formatMoment } from '../../parts/format.ts'
-import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import boards from '../boards/boards.module.css'
 import { layoutOf } from '../boards/layout.ts'
 import { insightName, NoChart, TileAnswer, TileFrame, tileQuery } from '../boards/tile.tsx'
+import { OuterFrame } from '../outer/outer-frame.tsx'
 import style from './shared.module.css'
 
 type SharedTile = {
@@ -52,15 +52,17 @@ export function SharedPage(): VNode {
     refetchInterval: REFRESH_MS,
     refetchIntervalInBackground: true,
   })
+  if (board.error?.status === 404) {
+    return (
+      <OuterFrame
+        title="This link is no longer valid"
+        lead="Ask the person who gave it to you for a new one."
+      />
+    )
+  }
   return (
     <main class={style.shared}>
-      {board.error?.status === 404 ? (
-        <EmptyNote title="This link is no longer valid" icon="link">
-          <p>Ask the person who gave it to you for a new one.</p>
-        </EmptyNote>
-      ) : (
-        <Loaded of={board}>{(shared) => <SharedBoard shared={shared} />}</Loaded>
-      )}
+      <Loaded of={board}>{(shared) => <SharedBoard shared={shared} />}</Loaded>
     </main>
   )
 }

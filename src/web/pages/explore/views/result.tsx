@@ -241,6 +241,7 @@ function Toolbar({ query, onChange }: EditorProps): VNode {
         value={rangeOf(query)}
         onChange={(range) => onChange({ ...query, dateRange: range })}
       />
+      {kind === 'RetentionQuery' && <span class={style.hint}>The last period ends with it.</span>}
       {has_interval && (
         <Select
           label="Interval"
