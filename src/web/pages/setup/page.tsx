@@ -103,7 +103,7 @@ function SetupFields({ values, onChange, error, has_code }: SetupFieldsProps): V
         />
       )}
       <TextField
-        label="Your name"
+        label="Your name (optional)"
         name="first_name"
         value={values.first_name}
         onInput={(first_name) => onChange({ first_name })}
@@ -122,7 +122,7 @@ function SetupFields({ values, onChange, error, has_code }: SetupFieldsProps): V
         autocomplete="username"
         required
         hint="To log in with. Nothing is sent to it."
-        error={emailError(fieldError(error, 'email'))}
+        error={fieldError(error, 'email')}
       />
       <PasswordField
         is_new
@@ -162,6 +162,3 @@ function browserZone(): string | null {
 }
 
 const WRONG_CODE = 'This code is not valid, or no longer. Use the last one that the server printed.'
-
-const emailError = (message: string | null): string | null =>
-  message && (message.startsWith('Not a valid') ? 'This is not an email address.' : message)

@@ -30,7 +30,9 @@ export function BigNumber({ name, value, before, onPick }: BigNumberProps): VNod
         <p class={style.before}>
           {change !== null && (
             <b class={change < 0 ? style.down : style.up}>
-              {change < 0 ? '▼' : '▲'} {formatPercent(Math.abs(change))}
+              <span aria-hidden="true">{change < 0 ? '↓' : '↑'}</span>
+              <span class="unseen">{change < 0 ? 'down' : 'up'}</span>{' '}
+              {formatPercent(Math.abs(change))}
             </b>
           )}{' '}
           {formatNumber(before)} in the previous period
