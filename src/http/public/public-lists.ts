@@ -8,7 +8,7 @@ import type { Project } from '../../projects/settings/project.ts'
 import { findFeature, listFeatureHeads } from '../../targeting/early-access.ts'
 import { readExperiments } from '../../targeting/experiments/experiment.ts'
 import { listFlagKeys } from '../../targeting/flags/flag.ts'
-import { findSurvey, listSurveyHeads } from '../../targeting/surveys/survey.ts'
+import { findSurvey, listSurveyHeads, type Survey } from '../../targeting/surveys/survey.ts'
 import { readOneByOne } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
@@ -67,36 +67,39 @@ async function surveysOf(
   project: Project,
   request: Request,
 ): Promise<Response> {
-  const keyOf = flagKeys(app, project)
   const ids = listSurveyHeads(app.control, project.id).flatMap(({ id, archived }) =>
     archived ? [] : id,
   )
   const surveys = await readOneByOne(ids, (id) => findSurvey(app.control, project.id, id))
   const { survey_config } = project
-  return answerResults(
-    { survey_config },
-    surveys,
-    (survey) => ({
-      id: survey.id,
-      name: survey.name,
-      description: survey.description,
-      type: survey.type,
-      schedule: survey.schedule,
-      linked_flag_key: keyOf(survey.linked_flag_id),
-      targeting_flag_key: keyOf(survey.targeting_flag_id),
-      internal_targeting_flag_key: keyOf(survey.internal_targeting_flag_id),
-      questions: survey.questions,
-      conditions: survey.conditions,
-      appearance: survey.appearance,
-      translations: survey.translations,
-      enable_partial_responses: survey.enable_partial_responses,
-      start_date: survey.start_date,
-      end_date: survey.end_date,
-      current_iteration: survey.current_iteration,
-      current_iteration_start_date: survey.current_iteration_start_date,
-    }),
-    { name: 'surveys', headers: corsHeaders(request) },
-  )
+  return answerResults({ survey_config }, surveys, publicSurveys(app, project), {
+    name: 'surveys',
+    headers: corsHeaders(request),
+  })
+}
+
+/** Returns the function that makes the public part of a project's survey. */
+export function publicSurveys(app: PublicContext, project: Project): (survey: Survey) => object {
+  const keyOf = flagKeys(app, project)
+  return (survey) => ({
+    id: survey.id,
+    name: survey.name,
+    description: survey.description,
+    type: survey.type,
+    schedule: survey.schedule,
+    linked_flag_key: keyOf(survey.linked_flag_id),
+    targeting_flag_key: keyOf(survey.targeting_flag_id),
+    internal_targeting_flag_key: keyOf(survey.internal_targeting_flag_id),
+    questions: survey.questions,
+    conditions: survey.conditions,
+    appearance: survey.appearance,
+    translations: survey.translations,
+    enable_partial_responses: survey.enable_partial_responses,
+    start_date: survey.start_date,
+    end_date: survey.end_date,
+    current_iteration: survey.current_iteration,
+    current_iteration_start_date: survey.current_iteration_start_date,
+  })
 }
 
 /** The features in beta, or in the stages that the request names. */

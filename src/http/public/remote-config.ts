@@ -1,9 +1,12 @@
 /** `/array/…/config`: the remote configuration that a web SDK loads first, as JSON and as a script. */
 import { Refusal } from '../../errors.ts'
+import type { Project } from '../../projects/settings/project.ts'
+import { listRunningSurveys } from '../../targeting/surveys/survey.ts'
 import { JSON_HEADERS } from '../answers/answers.ts'
 import { corsHeaders } from '../answers/cors.ts'
 import type { PublicContext } from '../app-context.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
+import { publicSurveys } from './public-lists.ts'
 import { siteReads } from './site-answers.ts'
 import { siteConfig } from './site-config.ts'
 
@@ -55,7 +58,18 @@ function remoteConfig(
     token,
     hasFeatureFlags: app.flags.hasActiveFlags(project.id),
     ...siteConfig(project, request.headers.get('origin') ?? ''),
+    surveys: runningSurveys(app, project),
   }
+}
+
+/** A configuration is written in one piece, and loaded with every page. */
+const SURVEYS_MAX = 200
+
+/** The surveys that run, false without any. Mobile SDKs look for them nowhere else; `true` is none to them. */
+function runningSurveys(app: PublicContext, project: Project): readonly object[] | false {
+  if (!project.surveys_opt_in) return false
+  const surveys = listRunningSurveys(app.control, project.id, SURVEYS_MAX)
+  return surveys.length > 0 && surveys.map(publicSurveys(app, project))
 }
 
 function renderJson(_token: string, config: Readonly<Record<string, unknown>>): string {

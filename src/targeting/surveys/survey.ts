@@ -1,6 +1,6 @@
 /** Surveys: their questions, and the flags that choose their audience. */
 
-import { and, count, desc, eq, isNotNull, isNull, ne } from 'drizzle-orm'
+import { and, count, desc, eq, isNotNull, isNull, ne, type SQL } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { asText } from '../../flags/operators/value.ts'
 import { isObject } from '../../json.ts'
@@ -140,6 +140,30 @@ export function listSurveyHeads(db: ControlDB, project_id: number): readonly Sur
     .all()
 }
 
+/** A project's running surveys, newest first, at most `count_max`. */
+export function listRunningSurveys(
+  db: ControlDB,
+  project_id: number,
+  count_max: number,
+): readonly Survey[] {
+  return db
+    .select()
+    .from(surveys)
+    .where(runsIn(project_id))
+    .orderBy(desc(surveys.created_at), desc(surveys.id))
+    .limit(count_max)
+    .all()
+}
+
+function runsIn(project_id: number): SQL | undefined {
+  return and(
+    eq(surveys.project_id, project_id),
+    eq(surveys.archived, false),
+    isNotNull(surveys.start_date),
+    isNull(surveys.end_date),
+  )
+}
+
 /** Returns the present iteration of a recurring survey, counted from 1; null for others. */
 export function iterationAt(survey: Survey, now: Date): number | null {
   const starts = startsOf(survey)
@@ -231,13 +255,7 @@ const isOwn = ({ creation_context }: Flag): boolean => creation_context === 'sur
 
 /** Sets `surveys_opt_in`, by which SDKs load surveys: on with the project's first running survey, off after the last. */
 function followSurveys({ control, project }: TargetingEditor): void {
-  const is_shown = and(
-    eq(surveys.project_id, project.id),
-    eq(surveys.archived, false),
-    ne(surveys.type, 'api'),
-    isNotNull(surveys.start_date),
-    isNull(surveys.end_date),
-  )
+  const is_shown = and(runsIn(project.id), ne(surveys.type, 'api'))
   const running = control.select({ running: count() }).from(surveys).where(is_shown).get()?.running
   const its = eq(projects.id, project.id)
   const before = control.select({ on: projects.surveys_opt_in }).from(projects).where(its).get()

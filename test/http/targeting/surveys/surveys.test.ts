@@ -417,6 +417,16 @@ test('surveys are switched on in the project with the first that runs, and off w
   expect(await optIn()).toBe(true)
   const config = await ask(world, '/decide?v=3', { distinct_id: 'u' })
   expect(config.body['surveys']).toBe(true)
+  // Mobile SDKs take surveys from the remote configuration only.
+  const inRemoteConfig = async () => {
+    const got = await world.send(`/array/${world.first.api_token}/config`)
+    return ((await got.json()) as { surveys: unknown }).surveys
+  }
+  const of_pages = await world.send(`/api/surveys/?token=${world.first.api_token}`)
+  const { surveys } = (await of_pages.json()) as { surveys: readonly { id: unknown }[] }
+  expect(surveys.map((survey) => survey.id)).toContain(id)
+  expect(await inRemoteConfig()).toEqual(surveys)
   await manage(world, 'PATCH', `${SURVEYS}${String(id)}/`, { end_date: '2026-02-01T00:00:00Z' })
   expect(await optIn()).toBe(false)
+  expect(await inRemoteConfig()).toBe(false)
 })
