@@ -85,10 +85,12 @@ const priceOf = (events: readonly Happened[]): number =>
   sum(events.map((one) => (one.event === 'buy' ? (one.price ?? 0) : 0)))
 const close = (value: number) => expect.closeTo(value, 6)
 
-/** The element that ClickHouse's quantileExact answers. */
+/** The percentile, between the two nearest figures in proportion. */
 function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.min(Math.floor(share * sorted.length), sorted.length - 1)] ?? Number.NaN
+  const place = share * (sorted.length - 1)
+  const [below = Number.NaN, above = below] = sorted.slice(Math.floor(place))
+  return below + (above - below) * (place % 1)
 }
 
 const buy = { kind: 'EventsNode', event: 'buy' }
@@ -157,6 +159,23 @@ describe('figures of people', () => {
         },
       ),
       randomRuns(3),
+    )
+  })
+
+  test('are bounded between the two nearest figures, in proportion', async () => {
+    const buyers = (variant: string, prices: readonly number[], first: number) =>
+      prices.flatMap((paid, index): readonly Happened[] => [
+        { person: first + index, at: 0, event: '$feature_flag_called', variant },
+        { person: first + index, at: 1, event: 'buy', price: paid },
+      ])
+    const { ask } = await begin([
+      ...buyers('control', [1, 102, 103, 104, 105, 106, 107, 108, 109, 1110], 0),
+      ...buyers('test', [101, 102, 103, 104, 105, 106, 107, 108, 109, 110], 10),
+    ])
+    const bounds = { lower_bound_percentile: 0.1, upper_bound_percentile: 0.9 }
+    // From 101.9 to 109.1.
+    expect(await ask({ metric_type: 'mean', source: price, ...bounds })).toMatchObject(
+      byVariant((key) => ({ key, number_of_samples: 10, sum: close(1055) })),
     )
   })
 

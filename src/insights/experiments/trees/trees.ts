@@ -178,7 +178,7 @@ function boundedTree(
 }
 
 function quantile(share: number, of: Expr): Expr {
-  return { ...call('quantileExact', [of]), params: [constant(share)] }
+  return { ...call('quantile', [of]), params: [constant(share)] }
 }
 
 function secondsOf({ from, to }: ExperimentTrial): number {
