@@ -96,9 +96,14 @@ export function withControlDB<Result>(
   }
 }
 
-/** Prints the result of a command: text, or one line of JSON with `--json`. */
+/**
+ * Prints the result of a command: text, or one line of JSON with `--json`. Names in it come from callers of the API: their
+ * control characters could write anywhere on the terminal.
+ */
 export function printResult(options: DataFolderOptions, result: object, text: string): void {
-  console.log(options.json === true ? JSON.stringify(result) : text)
+  console.log(
+    options.json === true ? JSON.stringify(result) : text.replaceAll(/[^\P{Cc}\n]/gu, ' '),
+  )
 }
 
 /** Parses a project id. */

@@ -98,6 +98,14 @@ describe('the command line', () => {
     )
   })
 
+  test('prints no control characters of names, which others may have given', async () => {
+    const name = 'Acme\u001b]0;owned\u0007\u009b2J'
+    const { id } = await made('organization', 'create', name)
+    const { out } = await run(['organization', 'list', '--data-dir', data_dir])
+    expect(out).toBe(`${String(id)}  Acme ]0;owned  2J\n`)
+    expect(await made('organization', 'list')).toEqual({ results: [{ id, name }] })
+  })
+
   test('lists keys without their values, rolls and revokes them', async () => {
     const id = String((await made('organization', 'create', 'Acme'))['id'])
     const key = await made('key', 'create', '--organization', id, '--scope', 'query:read')
