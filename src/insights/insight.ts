@@ -61,6 +61,8 @@ export type InsightRange = {
   readonly ends_at_ms: number | null
   /** Whether the range begins at another time later, as `-7d` does. */
   readonly is_start_moving?: boolean
+  /** The time that a client should wait before it asks again; missing for the usual one. */
+  readonly client_wait_ms?: number
 }
 
 /** The clock, zone and first weekday, on which dates depend. */

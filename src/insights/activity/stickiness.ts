@@ -9,8 +9,8 @@ import { type ActorsTree, COMPARED, NO_OPTIONS, type PointOptions } from '../act
 import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
 import {
   firstEvent,
-  freshnessOf,
   type InsightDateRange,
+  patientFreshnessOf,
   previousRange,
   readRange,
   resolvedRange,
@@ -31,7 +31,7 @@ import { unionOfLines } from '../printed-lines.ts'
 import { activeSteps, maskColumns, masksOf, stepIndex } from './step-masks.ts'
 
 export const STICKINESS: InsightKind<StickinessQuery> = {
-  rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
+  rangeOf: (query, dates) => patientFreshnessOf(readRange(query, dates)),
   answer: async (query, context, ask) => {
     const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
     const spans = spansOf(query, range)

@@ -214,6 +214,16 @@ export function freshnessOf({ interval, to_us, is_start_moving }: InsightDateRan
   return { interval, ends_at_ms: Number(to_us / 1000n), is_start_moving }
 }
 
+/** The same, for kinds that read long histories: their clients wait longer before they ask again. */
+export function patientFreshnessOf(range: InsightDateRange): InsightRange {
+  const days = Number((range.to_us - range.from_us) / 1000n) / DAY_MS
+  const is_short = range.interval === 'hour' || Math.ceil(days) <= SHORT_DAYS
+  return { ...freshnessOf(range), client_wait_ms: (is_short ? 3 : 15) * MINUTE_MS }
+}
+
+/** The most days of a range that clients may ask about again after three minutes. */
+const SHORT_DAYS = 7
+
 const two = (value: number): string => String(value).padStart(2, '0')
 
 const nowUs = ({ now }: InsightDates): bigint => BigInt(now.getTime()) * 1000n

@@ -5,7 +5,12 @@ import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { Slices } from '../../threads/slices.ts'
-import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from '../dates/date-range.ts'
+import {
+  isoLocal,
+  patientFreshnessOf,
+  resolvedRange,
+  sinceFirstEvent,
+} from '../dates/date-range.ts'
 import type { InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { queryBins, type SplitBy } from '../members/bins.ts'
 import {
@@ -27,7 +32,7 @@ const EVERYBODY = 0
 export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
   rangeOf: (query, dates) => {
     const { range } = planRetention(query, dates)
-    return { ...freshnessOf(range), ends_at_ms: Number(range.to_us / 1000n) }
+    return { ...patientFreshnessOf(range), ends_at_ms: Number(range.to_us / 1000n) }
   },
   answer: async (input, context, ask) => {
     const query = await sinceFirstEvent(input, context, ask)

@@ -5,8 +5,8 @@ import type { ComputedAnswer } from './cache.ts'
 import { patienceMs } from './refresh.ts'
 import { type QueryProgress, type QueryStatus, statusText } from './status.ts'
 
-/** A client should wait this long before it requests a newer answer. */
-const CLIENT_REFRESH_MS = 60_000
+/** The time that a client should wait before it requests a newer answer, unless its kind has another. */
+const CLIENT_WAIT_MS = 60_000
 
 type EnvelopeBody = Uint8Array<ArrayBuffer>
 
@@ -64,11 +64,12 @@ export function answerParts(
 ): AnswerParts {
   const { head, results, last_refresh_ms } = answer
   const fresh_ms = patienceMs('blocking', freshness, answer)
+  const wait_ms = freshness.client_wait_ms ?? CLIENT_WAIT_MS
   const details = JSON.stringify({
     ...echo,
     is_cached,
     last_refresh: isoTime(last_refresh_ms),
-    next_allowed_client_refresh: isoTime(last_refresh_ms + CLIENT_REFRESH_MS),
+    next_allowed_client_refresh: isoTime(last_refresh_ms + wait_ms),
     cache_key,
     cache_target_age: isoTime(last_refresh_ms + fresh_ms),
     calculation_trigger: null,

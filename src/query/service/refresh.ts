@@ -72,6 +72,8 @@ export type Freshness = {
   readonly ends_at_ms: number | null
   /** Whether the range begins at another time later, as `-7d` does. */
   readonly is_start_moving?: boolean
+  /** The time that a client should wait before it asks again; missing for the usual one. */
+  readonly client_wait_ms?: number
   /** Whether another end is in the same interval of the time axis; for ranges that may move. */
   readonly isSameStep?: (ends_at_ms: number) => boolean
 }

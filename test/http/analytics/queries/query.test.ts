@@ -79,6 +79,20 @@ describe('a query', () => {
     })
   })
 
+  const series = [{ kind: 'EventsNode', event: 'bought' }]
+  test.each([
+    [{ kind: 'TrendsQuery', series }, 1],
+    [{ kind: 'StickinessQuery', series, dateRange: { date_from: '-3d' } }, 3],
+    [{ kind: 'StickinessQuery', series, dateRange: { date_from: '-30d' } }, 15],
+    [{ kind: 'StickinessQuery', series, dateRange: { date_from: '-30d' }, interval: 'hour' }, 3],
+    [{ kind: 'RetentionQuery', retentionFilter: { totalIntervals: 4 } }, 3],
+    [{ kind: 'RetentionQuery', retentionFilter: {} }, 15],
+  ])('%j has its clients wait %d minutes before they ask again', async (query, minutes) => {
+    const answer = (await (await post(JSON.stringify({ query }))).json()) as Envelope
+    const [asked, next] = [answer['last_refresh'], answer['next_allowed_client_refresh']]
+    expect(Date.parse(String(next)) - Date.parse(String(asked))).toBe(minutes * 60_000)
+  })
+
   test('joins the person', async () => {
     await capture({ event: 'joined', distinct_id: 'u2', properties: { $set: { email: 'a@b.c' } } })
     const query = "SELECT person.properties.email FROM events WHERE event = 'joined'"
