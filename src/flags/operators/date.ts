@@ -11,8 +11,9 @@ type RelativeBound = { readonly kind: 'relative'; readonly date: RelativeDate }
 const AMOUNT_MAX = 10_000
 
 const RELATIVE = /^-?(\d{1,9})([hdwmy])$/
+/** Ruby writes UTC behind its times. */
 const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?)?$/i
 
 /** Parses a date filter's value; null if it is neither relative nor ISO. */
 export function parseDateBound(value: unknown): DateBound | null {
@@ -65,7 +66,7 @@ function daysIn(year: number, month: number): number {
 }
 
 function zoneMinutes(zone: string | undefined): number {
-  if (zone === undefined || zone.toUpperCase() === 'Z') return 0
+  if (zone === undefined || /^[a-z]/i.test(zone)) return 0
   const digits = zone.replace(':', '')
   const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3, 5) || 0)
   return digits.startsWith('-') ? -minutes : minutes
