@@ -30,6 +30,8 @@ type BoardItem = {
   readonly id: number | string
   readonly name: string | null
   readonly deleted: boolean
+  /** Of insights, whose pages have it in their address. */
+  readonly short_id?: string
 }
 
 /**
@@ -106,6 +108,7 @@ export function recordBoardEdit(
       item_id: String(after.id),
       activity: before === null ? 'created' : is_deleted ? 'deleted' : 'updated',
       name: after.name ?? '',
+      short_id: after.short_id ?? null,
       changes,
     },
     now,

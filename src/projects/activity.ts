@@ -60,6 +60,8 @@ export type ActivityEntry = {
   readonly activity: 'created' | 'deleted' | 'merge_undone' | 'split_person' | 'updated'
   /** The item's name. */
   readonly name: string
+  /** The item's id in addresses of pages, if it has another one there. */
+  readonly short_id?: string | null
   readonly changes: readonly ActivityChange[]
 }
 
@@ -95,12 +97,12 @@ const NAME_CHARS_MAX = 1000
 /** Adds an entry with long values shortened. Call it in the transaction of the change. */
 export function recordActivity(
   db: Pick<ControlDB, 'insert'>,
-  { name: full_name, changes: all, ...activity }: ActivityEntry,
+  { name: full_name, short_id = null, changes: all, ...activity }: ActivityEntry,
   now: Date,
 ): void {
   const name = full_name.slice(0, NAME_CHARS_MAX)
   const changes = shortenChanges(all)
-  const detail = { name, changes, short_id: null, trigger: null, type: null }
+  const detail = { name, changes, short_id, trigger: null, type: null }
   db.insert(activity_log)
     .values({ ...activity, detail, created_at: now })
     .run()

@@ -151,7 +151,12 @@ describe('a saved insight', () => {
     const log = await manage(world, 'GET', `${path}activity/`)
     expect(log.body).toMatchObject({
       results: [
-        { activity: 'deleted', scope: 'Insight' },
+        // Links to an insight have its short id.
+        {
+          activity: 'deleted',
+          scope: 'Insight',
+          detail: { short_id: expect.stringMatching(/^\w{8}$/) },
+        },
         { activity: 'updated', detail: { changes: [{ field: 'name', before: 'Findable' }, {}] } },
         { activity: 'created' },
       ],
