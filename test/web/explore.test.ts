@@ -155,6 +155,18 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     }
   })
 
+  test('a step of a funnel that nobody reaches has nobody to list, and is no barrier', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const series = [PAGEVIEW, { kind: 'EventsNode', event: 'never sent' }]
+    await page.goto(addressOf({ ...QUERIES['funnel'], kind: 'FunnelsQuery', series }))
+    const nobody = answerOf(page).getByRole('button', { name: '0 reached never sent' })
+    await nobody.waitFor()
+    expect(await nobody.isDisabled()).toBe(true)
+    expect(await findBarriers(page)).toEqual([])
+    expect(visit.complaints).toEqual([])
+  })
+
   test('a chart over time says each value of each bucket by keyboard, and Enter opens who is behind it', async () => {
     const results = (await ask(DAILY)) as readonly { readonly data: readonly number[] }[]
     const data = results[0]?.data ?? []

@@ -104,7 +104,8 @@ function StepBar({ group, step, name, is_only, onPick }: StepBarProps): VNode {
         type="button"
         class={style.fill}
         style={{ '--to': ratio(count, first) ?? 0 }}
-        aria-label={`${prefix}${formatNumber(count)} reached ${name}: who`}
+        disabled={count === 0}
+        aria-label={`${prefix}${formatNumber(count)} reached ${name}${count === 0 ? '' : ': who'}`}
         title={`${prefix}${formatNumber(count)} (${formatPercent(ratio(count, first))})`}
         onClick={() => onPick(step, group, 'converted')}
       />
