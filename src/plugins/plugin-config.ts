@@ -296,7 +296,7 @@ function isHeaders(value: Json): boolean {
     entries.every(
       ([name, content]) =>
         /^[A-Za-z0-9-]{1,100}$/.test(name) &&
-        !/^(host|content-length|transfer-encoding|connection|x-tidemark-.*)$/i.test(name) &&
+        !/^(host|content-length|transfer-encoding|trailer|connection|x-tidemark-.*)$/i.test(name) &&
         typeof content === 'string' &&
         /^[\x20-\x7e]{0,2000}$/.test(content),
     )

@@ -112,6 +112,11 @@ describe('plugin configs', () => {
       'config__headers',
     ],
     [
+      { plugin: 6, config: { url: 'https://a.example', headers: { Trailer: 'X-A' } } },
+      'invalid_input',
+      'config__headers',
+    ],
+    [
       { plugin: 6, config: { url: 'https://a.example', headers: { 'X-A': 'x\r\ny' } } },
       'invalid_input',
       'config__headers',
