@@ -94,6 +94,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Refuses a value (`invalid_input`), naming the member that has it. */
+export function refuseMember(detail: string, attr: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}
+
 /** SQLite's codes for a full, broken or read-only disk: temporary troubles, no bugs. */
 const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
 

@@ -1,7 +1,7 @@
 /** EventsQuery: events as rows, or aggregations of them. */
 
 import type { EventsQuery } from '../contract/insights/events.ts'
-import { Refusal } from '../errors.ts'
+import { refuseMember } from '../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field, order, tuple } from '../hogql/syntax/nodes.ts'
 import { expr, select } from '../hogql/template.ts'
@@ -129,7 +129,7 @@ async function wholeList(
   const words = wordsOf(context)
   const columns = outputColumns(query.select, words, 'query__select')
   if (columns.length === 0) {
-    throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
+    throw refuseMember('Name at least one column.', 'query__select')
   }
   const conditions = [
     ...CONDITIONS.map((condition) => condition(query, context)),
@@ -181,7 +181,7 @@ export function boundsOf(
 /** The condition that an event is of one person. Refuses texts that are not person ids. */
 export function ofPerson(person_id: string): Expr {
   if (!UUID.test(person_id)) {
-    throw new Refusal('invalid_input', 'Must be a valid UUID.', { attr: 'query__personId' })
+    throw refuseMember('Must be a valid UUID.', 'query__personId')
   }
   return compare(field(['person_id']), '==', call('toUUID', [constant(person_id.toLowerCase())]))
 }

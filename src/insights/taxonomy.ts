@@ -7,7 +7,7 @@ import type {
   EventTaxonomyQuery,
   TeamTaxonomyQuery,
 } from '../contract/insights/taxonomy.ts'
-import { Refusal } from '../errors.ts'
+import { refuseMember } from '../errors.ts'
 import type { Expr } from '../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field } from '../hogql/syntax/nodes.ts'
 import { expr, select } from '../hogql/template.ts'
@@ -71,7 +71,7 @@ export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
 function eventCondition({ event, actionId }: EventTaxonomyQuery): Expr {
   if (actionId) return call('matchesAction', [constant(BigInt(actionId))])
   if (event) return compare(field(['event']), '==', constant(event))
-  throw new Refusal('invalid_input', 'Name an event or an action.', { attr: 'query__event' })
+  throw refuseMember('Name an event or an action.', 'query__event')
 }
 
 /** Excludes properties that events copy from their person or that describe the transport. */

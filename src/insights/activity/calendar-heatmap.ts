@@ -1,6 +1,6 @@
 /** CalendarHeatmapQuery: counts per weekday and hour, in the project's time zone. */
 import type { CalendarHeatmapQuery } from '../../contract/insights/activity.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, constant, field, order } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -116,5 +116,5 @@ function valueOf({ query, range }: HeatmapRequest): Expr {
   if (math.kind === 'events') return math.value
   if (math.kind === 'actors') return expr`count(distinct ${actorOfSeries(series)})`
   const detail = `A heat map of ${series.series.math} is not supported.`
-  throw new Refusal('invalid_input', detail, { attr: 'query__series__0__math' })
+  throw refuseMember(detail, 'query__series__0__math')
 }

@@ -1,6 +1,6 @@
 /** LifecycleQuery: per bucket, the actors who are new, returning, resurrecting or dormant. */
 import type { LifecycleQuery } from '../../contract/insights/activity.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, constant, field, or } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -121,7 +121,7 @@ function activity(
   const [first] = bucketsOf(range)
   if (first !== undefined) return { query, context, range, first }
   const detail = 'The date range ends before it begins.'
-  throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+  throw refuseMember(detail, 'query__dateRange')
 }
 
 /** A row per bucket: how many actors have each status. */
@@ -151,7 +151,7 @@ function statusOf(name: string): Expr {
   const holds = Object.hasOwn(STATUSES, name) ? STATUSES[name] : undefined
   if (holds === undefined) {
     const detail = `${JSON.stringify(name.slice(0, 100))} is none of ${Object.keys(STATUSES).join(', ')}.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__source__status' })
+    throw refuseMember(detail, 'query__source__status')
   }
   const steps = constant(BigInt(STEPS_PER_MASK))
   const born = expr`if(born >= first and born < first + ${steps}, intExp2(born - first), 0)`

@@ -2,7 +2,7 @@
  * Step masks: the buckets in which an actor was active, as bits of integers; one pass over the
  * events, a few bytes per actor.
  */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
@@ -29,7 +29,7 @@ export type StepMask = {
 export function masksOf(count: number): readonly StepMask[] {
   if (count > MASKED_STEPS_MAX) {
     const detail = `The date range has more than ${MASKED_STEPS_MAX} steps of its interval: choose a shorter range or a longer interval.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+    throw refuseMember(detail, 'query__dateRange')
   }
   return Array.from({ length: Math.ceil(count / STEPS_PER_MASK) }, (_, index) => ({
     column: `active_${index}`,

@@ -1,7 +1,7 @@
 /** StickinessQuery: how many actors were active in exactly one bucket, two, three… */
 import type { StickinessQuery } from '../../contract/insights/activity.ts'
 import type { Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { CompareOperator, Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -158,7 +158,7 @@ function stepOf({ query, span }: StickinessRequest): Expr {
   const [first] = intervals
   if (first === undefined) {
     const detail = 'The date range ends before it begins.'
-    throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+    throw refuseMember(detail, 'query__dateRange')
   }
   const index = stepIndex(field(['timestamp']), span.range, first)
   const length = query.intervalCount ?? 1
@@ -215,7 +215,7 @@ function requireOperator(name: string): CompareOperator {
   const match = Object.entries(CRITERIA).find(([known]) => known === name)
   if (match !== undefined) return match[1]
   const detail = `${JSON.stringify(name.slice(0, 100))} is none of ${Object.keys(CRITERIA).join(', ')}.`
-  throw new Refusal('invalid_input', detail, { attr: 'query__source__operator' })
+  throw refuseMember(detail, 'query__source__operator')
 }
 
 /** The choices of a stickiness. */

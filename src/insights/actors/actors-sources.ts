@@ -1,6 +1,6 @@
 /** The sources of an actor list: a number of an insight (a line per kind in `treeOf`), or a HogQL query. */
 import type { ActorsInsight, ActorsSource } from '../../contract/insights/actors.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { parseSelect } from '../../hogql/parser/parser.ts'
 import type { Expr, OrderExpr, Select } from '../../hogql/syntax/ast.ts'
 import { field, order } from '../../hogql/syntax/nodes.ts'
@@ -128,7 +128,7 @@ function stepsOf(day: number | string): number {
   const steps = Number(day)
   if (Number.isSafeInteger(steps) && steps >= 0) return steps
   const detail = `Not a number of intervals: ${JSON.stringify(String(day).slice(0, 100))}`
-  throw new Refusal('invalid_input', detail, { attr: 'query__source__day' })
+  throw refuseMember(detail, 'query__source__day')
 }
 
 /** A series may count groups of its own type; otherwise the insight's type applies. */
@@ -151,7 +151,7 @@ function sourceOfText(text: string): ActorsSourceTree {
   const id = ID_COLUMNS.find((name) => names.includes(name))
   if (id === undefined) {
     const detail = `The source needs a column ${ID_COLUMNS.join(' or ')}.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__source__query' })
+    throw refuseMember(detail, 'query__source__query')
   }
   return {
     tree,

@@ -6,13 +6,13 @@ import type {
   FunnelCorrelationActorsQuery,
   FunnelCorrelationQuery,
 } from '../../contract/insights/correlation.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { constant, NOWHERE } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { freshnessOf, readRange, sinceFirstEvent } from '../dates/date-range.ts'
 import { readElements } from '../elements.ts'
 import { groupCondition, personCondition } from '../filters/person-filters.ts'
-import { refuseFunnel } from '../funnels/definition.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
 import { allOf, scaleSample } from '../members/conditions.ts'
 import { seriesCondition } from '../members/series.ts'
@@ -182,7 +182,7 @@ function actorsOfItemTree(
     return correlatedEventsTree(request, did, [])
   }
   if (!values || (Array.isArray(values) && values.length === 0)) {
-    throw refuseFunnel(
+    throw refuseMember(
       'No entity for persons specified',
       'query__source__funnelCorrelationPersonEntity',
     )

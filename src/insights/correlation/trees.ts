@@ -1,13 +1,14 @@
 /** Correlations as trees: the events and properties of a funnel's actors while they are in it. */
 import type { FunnelCorrelationQuery } from '../../contract/insights/correlation.ts'
 import type { Series } from '../../contract/insights/parts.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { withinRange } from '../dates/date-range.ts'
 import { stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
-import { type Funnel, readInnerFunnel, refuseFunnel } from '../funnels/definition.ts'
+import { type Funnel, readInnerFunnel } from '../funnels/definition.ts'
 import { takenAt, tookStep } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 import { stepsOf } from '../members/actions.ts'
@@ -105,7 +106,7 @@ function eventProperties(request: CorrelationRequest): SelectQuery {
   if (names.length === 0) {
     const detail =
       'Event Property Correlation expects at least one event name to run correlation on'
-    throw refuseFunnel(detail, 'query__funnelCorrelationEventNames')
+    throw refuseMember(detail, 'query__funnelCorrelationEventNames')
   }
   const is_named = expr`has(${texts(names)}, event)`
   const pairs = names.includes(AUTOCAPTURE)
@@ -124,7 +125,7 @@ function actorProperties(request: CorrelationRequest): SelectQuery {
   const names = query.funnelCorrelationNames ?? []
   if (names.length === 0) {
     const detail = 'Property Correlation expects at least one Property to run correlation on'
-    throw refuseFunnel(detail, 'query__funnelCorrelationNames')
+    throw refuseMember(detail, 'query__funnelCorrelationNames')
   }
   const group_type = funnel.query.aggregation_group_type_index ?? null
   const pairs = names.includes('$all')

@@ -4,7 +4,7 @@
  */
 
 import type { Interval } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
@@ -84,12 +84,12 @@ export function inWholeSteps(range: InsightDateRange): InsightDateRange {
  */
 export function requireStep(range: InsightDateRange, day: string | null): InsightDateRange {
   const attr = 'query__source__day'
-  if (day === null) throw new Refusal('invalid_input', 'A day is needed.', { attr })
+  if (day === null) throw refuseMember('A day is needed.', attr)
   const start_us = stepStart(readDate(day, range.dates, attr), range.interval, range.dates)
   const whole = inWholeSteps(range)
   const end_us = stepAfter(start_us, 1, range) - 1n
   if (end_us < whole.from_us || start_us > whole.to_us) {
-    throw new Refusal('invalid_input', `${day} is not within the date range.`, { attr })
+    throw refuseMember(`${day} is not within the date range.`, attr)
   }
   return {
     ...range,
@@ -220,7 +220,7 @@ const remainder = (value: number, length: number): number =>
 
 function tooMany(interval: Interval): Refusal {
   const detail = `The date range has more than ${BUCKETS_MAX} steps of one ${interval}: choose a shorter range or a longer interval.`
-  return new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+  return refuseMember(detail, 'query__dateRange')
 }
 
 const instantOf = (local: Date, dates: InsightDates): bigint =>

@@ -1,7 +1,7 @@
 /** Date ranges of queries and their comparison periods, in the project's calendar. */
 
 import type { DateRange, Interval } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { compare, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -164,7 +164,7 @@ export function previousRange(
 function movedBack(range: InsightDateRange, compare_to: string): InsightDateRange {
   if (relativeUnit(compare_to) === null) {
     const detail = `Not a time to go back: ${JSON.stringify(compare_to.slice(0, 100))}`
-    throw new Refusal('invalid_input', detail, { attr: 'query__compareFilter__compare_to' })
+    throw refuseMember(detail, 'query__compareFilter__compare_to')
   }
   const back = (at_us: bigint): bigint => {
     const now = new Date(Number(at_us / 1000n))

@@ -1,6 +1,6 @@
 /** Parses dates: absolute (`2024-01-31`, ISO 8601) or relative (`-7d`, `-1mStart`), in a project's zone. */
 
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../../hogql/times/zones.ts'
 import { DAY_MS, END_INSTANT_US, FIRST_INSTANT_US, HOUR_MS } from '../../time.ts'
 
@@ -26,7 +26,7 @@ const ABSOLUTE =
 export function readDate(text: string, context: DateContext, attr: string): bigint {
   const instant_us = readAbsolute(text, context) ?? readRelative(text, context)
   if (instant_us !== null && isInRange(instant_us)) return instant_us
-  throw new Refusal('invalid_input', `Not a date: ${JSON.stringify(text.slice(0, 100))}`, { attr })
+  throw refuseMember(`Not a date: ${JSON.stringify(text.slice(0, 100))}`, attr)
 }
 
 /** Whether an instant can be written as a text in queries: `-9999y` cannot. */

@@ -1,5 +1,5 @@
 /** Experiment definitions as queries receive them: plain data, looked up by id. */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 
 /** The members of an experiment that queries use. */
 export type ExperimentDefinition = {
@@ -27,5 +27,5 @@ export function getKnown(
   const experiment = find(id)
   if (experiment !== null) return experiment
   const detail = `There is no experiment with ID ${id}.`
-  throw new Refusal('invalid_input', detail, { attr: 'query__experiment_id' })
+  throw refuseMember(detail, 'query__experiment_id')
 }

@@ -1,7 +1,7 @@
 /** Parses experiment metrics in every shape that clients have stored over the years. */
 
 import type { Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { isObject, numberOf } from '../../json.ts'
 import type { SeriesConditions } from '../members/conditions.ts'
 import { type Outliers, readOutliers, readThreshold } from './statistics/outliers.ts'
@@ -86,7 +86,7 @@ const UNITS_MAX = 10_000
 
 /** Parses a metric. Refuses (`invalid_input`, naming `attr`) invalid ones. */
 export function readMetric(raw: unknown, attr: string): ExperimentMetric {
-  if (!isObject(raw)) throw refuse('A metric must be an object.', attr)
+  if (!isObject(raw)) throw refuseMember('A metric must be an object.', attr)
   const identity = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
   switch (raw['kind']) {
     case 'ExperimentMetric':
@@ -107,7 +107,10 @@ export function readMetric(raw: unknown, attr: string): ExperimentMetric {
       const filters = isObject(raw['filters']) ? raw['filters'] : {}
       return { ...identity, ...readFilters(filters, attr), narrowed: {} }
     default:
-      throw refuse(`Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`, attr)
+      throw refuseMember(
+        `Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`,
+        attr,
+      )
   }
 }
 
@@ -151,14 +154,14 @@ function readToday(raw: RawMetric, attr: string): ReadMetric {
       return retention(raw, window_s, attr)
     default: {
       const type = JSON.stringify(raw['metric_type'] ?? null)
-      throw refuse(`Metrics of type ${type} are not supported.`, attr)
+      throw refuseMember(`Metrics of type ${type} are not supported.`, attr)
     }
   }
 }
 
 function funnel(nodes: readonly unknown[], window_s: number | null, attr: string): ReadMetric {
   if (nodes.length === 0 || nodes.length > STEPS_MAX) {
-    throw refuse(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
+    throw refuseMember(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
   }
   const series = nodes.map((node) => readSeries(node, attr))
   return { ...NOTHING, model: 'funnel', series, window_s }
@@ -190,9 +193,9 @@ function retention(raw: RawMetric, window_s: number | null, attr: string): ReadM
   const { retention_window_unit: unit, start_handling } = raw
   const [from, to] = [raw['retention_window_start'], raw['retention_window_end']]
   if (!isUnits(from) || !isUnits(to) || from > to) {
-    throw refuse(`A retention window has whole ends from 0 to ${UNITS_MAX}, in order.`, attr)
+    throw refuseMember(`A retention window has whole ends from 0 to ${UNITS_MAX}, in order.`, attr)
   }
-  if (!isTimeUnit(unit)) throw refuse('The unit of a retention window is not known.', attr)
+  if (!isTimeUnit(unit)) throw refuseMember('The unit of a retention window is not known.', attr)
   const start = readSeries(raw['start_event'], attr)
   const completion = readSeries(raw['completion_event'], attr)
   const takes_last = start_handling === 'last_seen'
@@ -218,11 +221,12 @@ function readMeasure(node: unknown, attr: string): MetricMeasure {
   const series = readSeries(node, attr)
   const math = series.math ?? 'total'
   if (!isMeasureMath(math)) {
-    throw refuse(`Metrics with math ${JSON.stringify(math)} are not supported.`, attr)
+    throw refuseMember(`Metrics with math ${JSON.stringify(math)} are not supported.`, attr)
   }
   if (!MEASURES[math].needs_property) return { series, math, property: null }
   const property = series.math_property ?? null
-  if (property === null) throw refuse(`Metrics with math "${math}" need a math_property.`, attr)
+  if (property === null)
+    throw refuseMember(`Metrics with math "${math}" need a math_property.`, attr)
   return { series, math, property }
 }
 
@@ -232,7 +236,7 @@ function isMeasureMath(math: string): math is MeasureMath {
 
 /** Parses a node as a series. Refuses (`invalid_input`, naming `attr`) nodes without events. */
 export function readSeries(node: unknown, attr: string): Series {
-  if (!isObject(node)) throw refuse('A metric needs the events that it counts.', attr)
+  if (!isObject(node)) throw refuseMember('A metric needs the events that it counts.', attr)
   const { properties, math, math_property } = node
   const common = {
     ...(Array.isArray(properties) ? { properties: properties.filter(isObject) } : {}),
@@ -245,7 +249,7 @@ export function readSeries(node: unknown, attr: string): Series {
   }
   const { kind, id } = node
   if (kind === 'ActionsNode' && typeof id === 'number') return { kind, id, ...common }
-  throw refuse('A metric counts events (EventsNode) or actions (ActionsNode).', attr)
+  throw refuseMember('A metric counts events (EventsNode) or actions (ActionsNode).', attr)
 }
 
 /** An entry of old filters as a current node. */
@@ -284,8 +288,4 @@ function listOf(value: unknown): readonly unknown[] {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
-}
-
-function refuse(detail: string, attr: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
 }

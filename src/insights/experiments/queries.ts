@@ -6,7 +6,7 @@ import type {
   ExperimentTrendsQuery,
 } from '../../contract/insights/experiments.ts'
 import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { seriesLabel } from '../members/series.ts'
 import { getKnown } from './known-experiment.ts'
@@ -154,5 +154,5 @@ function requireUsualExposure({ exposure_query }: ExperimentTrendsQuery): void {
     typeof first === 'object' && first !== null && 'event' in first ? first.event : undefined
   if (event === '$feature_flag_called') return
   const detail = 'Only $feature_flag_called tells who was exposed.'
-  throw new Refusal('invalid_input', detail, { attr: 'query__exposure_query' })
+  throw refuseMember(detail, 'query__exposure_query')
 }

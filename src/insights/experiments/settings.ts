@@ -1,6 +1,6 @@
 /** Statistical settings of an experiment: its `stats_config`, parsed and checked. */
 
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuseMember } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 
 /** The statistical method that compares variants with the baseline, and its parameters. */
@@ -40,7 +40,7 @@ export function readSettings(raw: unknown, attr: string): StatsSettings {
   const cuped = membersOf(config['cuped'], `${attr}__cuped`)
   const { baseline_variant_key: baseline } = config
   if (baseline !== undefined && baseline !== null && typeof baseline !== 'string') {
-    throw refuseSettings('Not a valid string.', `${attr}__baseline_variant_key`)
+    throw refuseMember('Not a valid string.', `${attr}__baseline_variant_key`)
   }
   return {
     method,
@@ -78,7 +78,7 @@ function levelOf(
   const value = method_config[name]
   if (value === undefined || value === null) return LEVEL
   if (typeof value !== 'number' || value <= 0 || value >= 1) {
-    throw refuseSettings('Must be a number between 0 and 1.', `${attr}__${name}`)
+    throw refuseMember('Must be a number between 0 and 1.', `${attr}__${name}`)
   }
   return method === 'bayesian' ? value : 1 - value
 }
@@ -100,10 +100,10 @@ function amountWhere(
 ): number | null {
   const is_on = config[switch_name] ?? false
   if (typeof is_on !== 'boolean')
-    throw refuseSettings('Must be a valid boolean.', `${attr}__${switch_name}`)
+    throw refuseMember('Must be a valid boolean.', `${attr}__${switch_name}`)
   const value = config[name] ?? usual
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
-    throw refuseSettings(`Must be a whole number from ${min} to ${max}.`, `${attr}__${name}`)
+    throw refuseMember(`Must be a whole number from ${min} to ${max}.`, `${attr}__${name}`)
   }
   return is_on ? value : null
 }
@@ -119,9 +119,5 @@ function choiceOf<Name extends string>(names: readonly Name[], value: unknown, a
 function membersOf(value: unknown, attr: string): RawStatsConfig {
   if (value === undefined || value === null) return {}
   if (isObject(value)) return value
-  throw refuseSettings('Expected an object.', attr)
-}
-
-function refuseSettings(detail: string, attr: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
+  throw refuseMember('Expected an object.', attr)
 }

@@ -1,10 +1,11 @@
 /** Behavioral filters: actors who performed an event within some time, or a number of times. */
+import { refuseMember } from '../../errors.ts'
 import type { CompareOperator, Expr } from '../../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import { numberOf } from '../../json.ts'
 import { readDate } from '../dates/dates.ts'
-import { instant, type OperatorContext, refuseOperand } from './filter-operators.ts'
+import { instant, type OperatorContext } from './filter-operators.ts'
 
 /** The filter as sent. */
 type BehavioralFilter = Readonly<Record<string, unknown>>
@@ -43,7 +44,7 @@ export function behavioralCondition(
 ): Expr {
   const { key, value, event_type, event_filters, negation } = filter
   if (event_type !== undefined && event_type !== null && event_type !== 'events') {
-    throw refuseOperand('Behavioral filters can only ask about events.', context)
+    throw refuseMember('Behavioral filters can only ask about events.', context.attr)
   }
   const conditions = [
     compare(field(['event']), '==', constant(String(key))),
@@ -68,9 +69,9 @@ function since(filter: BehavioralFilter, context: OperatorContext): Expr {
   const amount = numberOf(time_value ?? 30)
   const is_time = Number.isInteger(amount) && amount > 0 && amount <= TIME_VALUE_MAX
   if (unit === undefined || !is_time) {
-    throw refuseOperand(
+    throw refuseMember(
       'time_value and time_interval of a behavioral filter make no time.',
-      context,
+      context.attr,
     )
   }
   return call('minus', [call('now', []), call(unit, [constant(BigInt(amount))])])
@@ -79,14 +80,14 @@ function since(filter: BehavioralFilter, context: OperatorContext): Expr {
 function howOften(filter: BehavioralFilter, context: OperatorContext): Expr {
   const { value, operator, operator_value } = filter
   if (value !== 'performed_event_multiple') {
-    throw refuseOperand(`Behavioral filters cannot ask for ${JSON.stringify(value)}.`, context)
+    throw refuseMember(`Behavioral filters cannot ask for ${JSON.stringify(value)}.`, context.attr)
   }
   const comparison = COMPARISONS.get(operator ?? 'gte')
   const count = numberOf(operator_value)
   if (comparison === undefined || !Number.isSafeInteger(count) || count < 0) {
-    throw refuseOperand(
+    throw refuseMember(
       'operator and operator_value of a behavioral filter make no count.',
-      context,
+      context.attr,
     )
   }
   return compare(call('count', []), comparison, constant(BigInt(count)))

@@ -1,4 +1,5 @@
 /** Filters on elements: the DOM path of a click, innermost first. */
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { call, constant, field, NOWHERE, or } from '../../hogql/syntax/nodes.ts'
 import {
@@ -7,7 +8,6 @@ import {
   NEGATIONS,
   type OperatorContext,
   operandText,
-  refuseOperand,
 } from './filter-operators.ts'
 import { selectorPattern, tagPattern } from './selectors.ts'
 
@@ -48,7 +48,7 @@ export function elementCondition(
   if (toPattern !== undefined) return matchesPattern(filter, chain, { toPattern, context })
   const pattern = Object.hasOwn(TEXTS, filter.key) ? TEXTS[filter.key] : undefined
   if (pattern === undefined) {
-    throw refuseOperand(`Elements have no ${JSON.stringify(filter.key)} to filter by.`, context)
+    throw refuseMember(`Elements have no ${JSON.stringify(filter.key)} to filter by.`, context.attr)
   }
   const texts = call('extractAll', [chain, constant(pattern)])
   if (filter.operator === 'is_set') return call('notEmpty', [texts])
@@ -68,9 +68,9 @@ function matchesPattern(filter: ElementFilter, chain: Expr, how: ElementPattern)
   const { toPattern, context } = how
   if (filter.operator === 'is_set') return call('notEmpty', [chain])
   if (filter.operator !== 'exact' && filter.operator !== 'in') {
-    throw refuseOperand(
+    throw refuseMember(
       `${filter.key} can be exact or is_not, but not ${filter.operator}.`,
-      context,
+      context.attr,
     )
   }
   const patterns = listOf(filter.value).map((value) =>

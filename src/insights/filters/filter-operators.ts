@@ -2,7 +2,7 @@
  * OPERATORS: how property filters compare, as conditions of a tree. Queries and flags differ:
  * flags/operators has theirs.
  */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { CompareOperator, Constant, Expr } from '../../hogql/syntax/ast.ts'
 import { and, call, compare, constant, or, tuple } from '../../hogql/syntax/nodes.ts'
@@ -31,7 +31,7 @@ type InsightOperator = (side: OperandSide, value: unknown) => Expr
 export function applyOperator(operator: string, side: OperandSide, value: unknown): Expr {
   const apply = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined
   if (apply !== undefined) return apply(side, value)
-  throw refuseOperand(`Unknown property operator: ${JSON.stringify(operator)}`, side.context)
+  throw refuseMember(`Unknown property operator: ${JSON.stringify(operator)}`, side.context.attr)
 }
 
 /** Operators without a value. */
@@ -158,7 +158,7 @@ function versionRange(range: 'caret' | 'tilde' | 'wildcard'): InsightOperator {
 
 function bounds(side: OperandSide, value: unknown): readonly [unknown, unknown] {
   if (!Array.isArray(value) || value.length !== 2) {
-    throw refuseOperand('between needs a list of two values.', side.context)
+    throw refuseMember('between needs a list of two values.', side.context.attr)
   }
   return [value[0], value[1]]
 }
@@ -200,12 +200,8 @@ const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
 export function operandText(context: OperatorContext, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw refuseOperand(
+  throw refuseMember(
     'The value of a property filter must be a string, a number or a boolean.',
-    context,
+    context.attr,
   )
-}
-
-export function refuseOperand(detail: string, { attr }: OperatorContext): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
 }

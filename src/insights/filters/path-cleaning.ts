@@ -2,7 +2,7 @@
  * Path cleaning: replaces parts of paths by the project's rules, so that `/user/7` and `/user/8`
  * become `/user/:id`.
  */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { call, constant } from '../../hogql/syntax/nodes.ts'
 
@@ -17,12 +17,12 @@ const RULES_LENGTH_MAX = 50_000
 /** A path with every rule applied in order. Refuses (`invalid_input`) rules that are not a list. */
 export function cleanPath(path: Expr, rules: unknown, attr: string): Expr {
   if (rules !== undefined && rules !== null && !Array.isArray(rules)) {
-    throw new Refusal('invalid_input', 'path_cleaning_filters must be a list.', { attr })
+    throw refuseMember('path_cleaning_filters must be a list.', attr)
   }
   const read = readRules(rules ?? [])
   if (read.reduce((sum, rule) => sum + lengthOf(rule), 0) > RULES_LENGTH_MAX) {
     const detail = `Rules of path cleaning have at most ${RULES_LENGTH_MAX} characters together.`
-    throw new Refusal('invalid_input', detail, { attr })
+    throw refuseMember(detail, attr)
   }
   return read.reduce<Expr>(
     (expr, { regex, alias }) => call('replaceRegexpAll', [expr, constant(regex), constant(alias)]),

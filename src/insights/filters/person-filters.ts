@@ -1,6 +1,6 @@
 /** Conditions on tables of persons and groups: properties, cohorts, and search. */
 
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
@@ -75,7 +75,7 @@ export function groupCondition(filters: unknown, context: ActorFilterContext): E
     const { type, group_type_index } = filter
     if (type === 'hogql') return asExpression(filter, context)
     if (type !== undefined && type !== 'group') {
-      throw refuse('Groups are filtered by their properties and HogQL only.', context)
+      throw refuseMember('Groups are filtered by their properties and HogQL only.', context.attr)
     }
     return asTableFilter(filter, `group_${numberOf(group_type_index ?? 0)}`, context)
   }
@@ -95,7 +95,7 @@ const DEPTH_MAX = 10
 
 function condition(filters: unknown, reading: FilterReader): Expr | null {
   const { one, context, depth } = reading
-  if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
+  if (depth > DEPTH_MAX) throw refuseMember('Property filters are nested too deep.', context.attr)
   const all = (parts: readonly unknown[]) =>
     parts.flatMap((part) => condition(part, { ...reading, depth: depth + 1 }) ?? [])
   if (Array.isArray(filters)) return and(all(filters))
@@ -124,7 +124,10 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
       return compare(id, isOutOfCohorts(filter) ? 'not in cohort' : 'in cohort', constant(cohort))
     }
   }
-  throw refuse('Persons are filtered by their properties, cohorts and HogQL only.', context)
+  throw refuseMember(
+    'Persons are filtered by their properties, cohorts and HogQL only.',
+    context.attr,
+  )
 }
 
 /** A filter in HogQL: an expression over the table of actors. */
@@ -142,8 +145,4 @@ function asTableFilter(
   const type = context.property_types.get(`${owner}:${name}`)
   const property_types = new Map(type === undefined ? [] : [[`event:${name}`, type]])
   return filterCondition({ key, value, operator, type: 'event' }, { ...context, property_types })
-}
-
-function refuse(detail: string, { attr }: ActorFilterContext): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
 }

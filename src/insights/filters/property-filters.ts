@@ -1,5 +1,6 @@
 /** TYPES: property filters as conditions of a tree, never as text. Queries and flags differ in details. */
 
+import { refuseMember } from '../../errors.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { and, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
@@ -7,13 +8,7 @@ import { numberOf } from '../../json.ts'
 import { readExpression } from '../members/expression.ts'
 import { behavioralCondition } from './behavioral-filters.ts'
 import { elementCondition } from './element-filters.ts'
-import {
-  applyOperator,
-  listOf,
-  type OperatorContext,
-  refuseOperand,
-  UNARY,
-} from './filter-operators.ts'
+import { applyOperator, listOf, type OperatorContext, UNARY } from './filter-operators.ts'
 
 export { instant } from './filter-operators.ts'
 
@@ -70,10 +65,10 @@ function requireFew(filters: unknown, context: PropertyFilterContext): void {
   let count = 0
   let level: readonly unknown[] = [filters]
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > DEPTH_MAX) throw refuseOperand('Property filters are nested too deep.', context)
+    if (depth > DEPTH_MAX) throw refuseMember('Property filters are nested too deep.', context.attr)
     count += level.length
     if (count > PARTS_MAX) {
-      throw refuseOperand(`Property filters have more than ${PARTS_MAX} parts.`, context)
+      throw refuseMember(`Property filters have more than ${PARTS_MAX} parts.`, context.attr)
     }
     level = level.flatMap((part) =>
       Array.isArray(part)
@@ -148,7 +143,7 @@ function conditionOf(filter: ParsedPropertyFilter, context: PropertyFilterContex
   const typed = Object.hasOwn(TYPES, filter.type) ? TYPES[filter.type] : undefined
   if (typed !== undefined) return typed(filter, context)
   const name = JSON.stringify(filter.type)
-  throw refuseOperand(`Property filters of type ${name} are not supported.`, context)
+  throw refuseMember(`Property filters of type ${name} are not supported.`, context.attr)
 }
 
 function onProperty(

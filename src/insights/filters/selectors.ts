@@ -1,5 +1,5 @@
 /** CSS selectors as regular expressions over `elements_chain`, whose elements are ordered innermost first. */
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 
 /** Maximum elements of a selector. */
 const PARTS_MAX = 20
@@ -110,5 +110,5 @@ function escapePattern(text: string): string {
 
 function noSelector(selector: string, attr: string): Refusal {
   const detail = `Not a selector: ${JSON.stringify(selector.slice(0, 100))}`
-  return new Refusal('invalid_input', detail, { attr })
+  return refuseMember(detail, attr)
 }

@@ -2,7 +2,7 @@
  * Version comparison (1.2.3) in queries: three numbers; other text before and after is ignored, as
  * in flags.
  */
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, NOWHERE } from '../../hogql/syntax/nodes.ts'
 
@@ -102,7 +102,5 @@ const literal = (version: VersionNumbers): Expr => ({
 })
 
 function noVersion(text: string, attr: string): Refusal {
-  return new Refusal('invalid_input', `Not a version: ${JSON.stringify(text.slice(0, 100))}`, {
-    attr,
-  })
+  return refuseMember(`Not a version: ${JSON.stringify(text.slice(0, 100))}`, attr)
 }

@@ -1,5 +1,6 @@
 /** The actors behind a number of a funnel: converted, dropped off, or entered in one bucket. */
 import type { FunnelsActorsQuery, FunnelsQuery } from '../../contract/insights/funnels.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -9,7 +10,7 @@ import type { InsightContext, RunTree } from '../insight.ts'
 import { allOf } from '../members/conditions.ts'
 import { actorsTree, type FunnelCohort, hasValues } from './actors-tree.ts'
 import { withBins, withExplicitBin } from './bins.ts'
-import { type Funnel, readInnerFunnel, refuseFunnel } from './definition.ts'
+import { type Funnel, readInnerFunnel } from './definition.ts'
 import { findValue, findValues, isOther, queryOthers } from './groups.ts'
 import { rankSteps, tookStep } from './steps.ts'
 
@@ -70,19 +71,19 @@ function stepCondition(
   if (funnelCustomSteps?.length) {
     if (funnelCustomSteps.some((step) => step < 1 || step > source.series.length)) {
       const detail = `The steps are 1 to ${source.series.length}.`
-      throw refuseFunnel(detail, 'query__source__funnelCustomSteps')
+      throw refuseMember(detail, 'query__source__funnelCustomSteps')
     }
     const steps = funnelCustomSteps.map((step) => constant(BigInt(step - 1)))
     return expr`has(${call('array', steps)}, toInt(taken[1]))`
   }
   if (funnelStep === null || funnelStep === undefined) {
-    throw refuseFunnel('A step of the funnel is needed.', attr)
+    throw refuseMember('A step of the funnel is needed.', attr)
   }
   const last = source.series.length
   if (funnelStep > 0 && funnelStep <= last) return tookStep(funnelStep - 1)
   if (funnelStep <= -2 && funnelStep >= -last) return droppedAt(source, -funnelStep - 1)
   const detail = `The steps are 1 to ${last}; who did not take one is asked for by -2 to -${last}.`
-  throw refuseFunnel(detail, attr)
+  throw refuseMember(detail, attr)
 }
 
 /** The condition that a row of `actorsTree` took the last required step before a step, and not the step. */
@@ -111,7 +112,7 @@ function cohortOf(
   const cohort = breakdowns.cohorts.find((one) => one === Number(named))
   if (cohort !== undefined) return cohort
   const detail = `The funnel is not broken down by a cohort ${JSON.stringify(named)}.`
-  throw refuseFunnel(detail, 'query__source__funnelStepBreakdown')
+  throw refuseMember(detail, 'query__source__funnelStepBreakdown')
 }
 
 function entrants(request: Funnel, query: FunnelsActorsQuery): SelectQuery {
@@ -119,11 +120,11 @@ function entrants(request: Funnel, query: FunnelsActorsQuery): SelectQuery {
   const { funnelTrendsDropOff, funnelTrendsEntrancePeriodStart: start } = query
   if (funnelTrendsDropOff === null || funnelTrendsDropOff === undefined) {
     const detail = 'It says whether those who came through are meant, or the others.'
-    throw refuseFunnel(detail, 'query__source__funnelTrendsDropOff')
+    throw refuseMember(detail, 'query__source__funnelTrendsDropOff')
   }
   if (!start) {
     const detail = 'It says which step of time is meant.'
-    throw refuseFunnel(detail, 'query__source__funnelTrendsEntrancePeriodStart')
+    throw refuseMember(detail, 'query__source__funnelTrendsEntrancePeriodStart')
   }
   const entrance = 2 * bucketAt(funnel, start) + (funnelTrendsDropOff ? 0 : 1)
   const tree = actorsTree(funnel, 'entrances', cohortOf(funnel, query))
@@ -137,5 +138,5 @@ function bucketAt({ range, context }: Funnel, start: string): number {
   const start_us = stepStart(readDate(start, context, attr), range.interval, range.dates)
   const index = bucketsOf(range).findIndex((bucket) => bucket.start_us === start_us)
   if (index >= 0) return index
-  throw refuseFunnel('The date range of the funnel does not reach it.', attr)
+  throw refuseMember('The date range of the funnel does not reach it.', attr)
 }

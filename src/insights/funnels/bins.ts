@@ -1,11 +1,12 @@
 /** Histogram breakdowns of funnels: bins queried before the funnel, or given by an actors query. */
 
+import { refuseMember } from '../../errors.ts'
 import type { RunTree } from '../insight.ts'
 import { queryBins } from '../members/bins.ts'
 import { edgesOfBin } from '../members/breakdown.ts'
 import { eventsOf } from '../members/conditions.ts'
 import { funnelCondition } from './actors-tree.ts'
-import { type Funnel, refuseFunnel } from './definition.ts'
+import type { Funnel } from './definition.ts'
 import { findValues } from './groups.ts'
 
 /** The funnel with the bin edges of its numeric breakdowns. */
@@ -29,7 +30,7 @@ export function withExplicitBin(funnel: Funnel, named: unknown): Funnel {
   const is_binned = items.some(({ bin_count }) => bin_count !== null)
   if (is_binned && !is_named && ['all_events', 'step'].includes(attribution.kind)) {
     const detail = 'It says which bin of the histogram is meant.'
-    throw refuseFunnel(detail, 'query__source__funnelStepBreakdown')
+    throw refuseMember(detail, 'query__source__funnelStepBreakdown')
   }
   const values = is_named ? findValues(named) : []
   const edges = items.map(({ bin_count }, index) => {

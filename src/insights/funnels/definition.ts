@@ -1,6 +1,6 @@
 /** Parses a funnel: checked members, and steps as conditions on events. */
 import type { FunnelsFilter, FunnelsQuery } from '../../contract/insights/funnels.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { or } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
@@ -118,17 +118,17 @@ export function windowOf({
 }
 
 function requireSteps({ series, funnelsFilter }: FunnelsQuery): void {
-  if (series.length === 0) throw refuseFunnel('A funnel needs at least one step.', 'query__series')
+  if (series.length === 0) throw refuseMember('A funnel needs at least one step.', 'query__series')
   if (series.length > FUNNEL_STEPS_MAX) {
-    throw refuseFunnel(`A funnel has at most ${FUNNEL_STEPS_MAX} steps.`, 'query__series')
+    throw refuseMember(`A funnel has at most ${FUNNEL_STEPS_MAX} steps.`, 'query__series')
   }
   const { funnelFromStep = null, funnelToStep = null } = funnelsFilter ?? {}
   const last = series.length - 1
   if (funnelFromStep !== null && funnelFromStep > last) {
-    throw refuseFunnel(`The last step is ${last}.`, `${FILTER}__funnelFromStep`)
+    throw refuseMember(`The last step is ${last}.`, `${FILTER}__funnelFromStep`)
   }
   if (funnelToStep !== null && (funnelToStep > last || funnelToStep < (funnelFromStep ?? 0))) {
-    throw refuseFunnel(
+    throw refuseMember(
       `It must be a step between funnelFromStep and ${last}.`,
       `${FILTER}__funnelToStep`,
     )
@@ -140,7 +140,7 @@ function optionalSteps({ series }: FunnelsQuery): number {
   for (const [index, { optionalInFunnel }] of series.entries()) {
     if (optionalInFunnel !== true) continue
     if (index === 0) {
-      throw refuseFunnel('The first step cannot be optional.', 'query__series__0__optionalInFunnel')
+      throw refuseMember('The first step cannot be optional.', 'query__series__0__optionalInFunnel')
     }
     bits |= 1 << index
   }
@@ -152,10 +152,10 @@ function readAttribution(filter: FunnelsFilter, step_count: number): Attribution
   if (kind !== 'step') return { kind }
   const attr = `${FILTER}__breakdownAttributionValue`
   const step = filter.breakdownAttributionValue ?? 0
-  if (step >= step_count) throw refuseFunnel(`The last step is ${step_count - 1}.`, attr)
+  if (step >= step_count) throw refuseMember(`The last step is ${step_count - 1}.`, attr)
   if (filter.funnelOrderType === 'unordered' && step !== 0) {
     const detail = 'Only the first step can be used for breakdown attribution in unordered funnels.'
-    throw refuseFunnel(detail, attr)
+    throw refuseMember(detail, attr)
   }
   return { kind, step }
 }
@@ -178,9 +178,4 @@ function actorOfFunnel({ funnelsFilter, aggregation_group_type_index }: FunnelsQ
  */
 export function isRelevant({ steps, exclusions, order }: Funnel): Expr | null {
   return order === 'strict' ? null : or([...steps, ...exclusions])
-}
-
-/** A refusal that names the funnel's member. */
-export function refuseFunnel(detail: string, attr: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
 }

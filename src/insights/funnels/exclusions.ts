@@ -1,7 +1,7 @@
 /** Exclusions of a funnel: events that break it between two steps. */
 import type { FunnelExclusion, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { constant, or } from '../../hogql/syntax/nodes.ts'
 import type { InsightContext } from '../insight.ts'
@@ -34,7 +34,7 @@ function requireFits(exclusion: FunnelExclusion, index: number, query: FunnelsQu
   const { funnelFromStep: from, funnelToStep: to } = exclusion
   const last = query.series.length - 1
   const refuse = (detail: string, member: string): Refusal =>
-    new Refusal('invalid_input', detail, { attr: `query__${MEMBER}__${index}${member}` })
+    refuseMember(detail, `query__${MEMBER}__${index}${member}`)
   if (to <= from) {
     const detail = 'Exclusion event range is invalid. End of range should be greater than start.'
     throw refuse(detail, '__funnelToStep')

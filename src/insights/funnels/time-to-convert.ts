@@ -1,10 +1,11 @@
 /** Time to convert between two steps of a funnel, as a histogram. */
+import { refuseMember } from '../../errors.ts'
 import { alias, and, constant } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { scaleSample } from '../members/conditions.ts'
 import { actorsTree } from './actors-tree.ts'
-import { type Funnel, refuseFunnel } from './definition.ts'
+import type { Funnel } from './definition.ts'
 import { takenAt, tookStep } from './steps.ts'
 
 const BINS_MAX = 90
@@ -63,7 +64,7 @@ function secondsTree(funnel: Funnel) {
   const to = funnelToStep ?? last
   if (to <= from) {
     const detail = 'Time to convert needs a step after the first.'
-    throw refuseFunnel(detail, 'query__funnelsFilter__funnelToStep')
+    throw refuseMember(detail, 'query__funnelsFilter__funnelToStep')
   }
   const seconds = expr`(${takenAt(to)} - ${takenAt(from)}) / 1000000`
   const converted = and([tookStep(from), tookStep(to)]) ?? constant(true)

@@ -1,7 +1,7 @@
 /** Legacy filters (`insight=TRENDS&events=[…]`), parsed to members of current queries. */
 
 import type { PropertyFilters, Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 
 /** Parameters by name: of a URL, as texts, or of a JSON body. */
@@ -19,7 +19,7 @@ export function countOf(input: LegacyParameters, name: string): number | null {
   const text = legacyText(input, name)
   if (text === null) return null
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw refuse(name, 'A valid integer is required.')
+  throw refuseMember('A valid integer is required.', name)
 }
 
 /** A boolean, in every spelling that clients use. */
@@ -42,7 +42,7 @@ export function legacyJson(input: LegacyParameters, name: string): unknown {
     return JSON.parse(value)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw refuse(name, 'Must be JSON.')
+    throw refuseMember('Must be JSON.', name)
   }
 }
 
@@ -50,7 +50,7 @@ export function legacyJson(input: LegacyParameters, name: string): unknown {
 export function listOf(input: LegacyParameters, name: string): readonly unknown[] {
   const value = legacyJson(input, name) ?? []
   if (Array.isArray(value)) return value
-  throw refuse(name, 'Must be a JSON list.')
+  throw refuseMember('Must be a JSON list.', name)
 }
 
 /** Members common to all kinds. */
@@ -116,7 +116,7 @@ function entitySeries(members: LegacyParameters, type: string, name: string): Se
 function actionId(id: string | null, name: string): number {
   const known = Number(id)
   if (Number.isSafeInteger(known) && known > 0) return known
-  throw refuse(name, 'An action needs its id.')
+  throw refuseMember('An action needs its id.', name)
 }
 
 /**
@@ -139,9 +139,5 @@ function filtersOf(value: unknown, name: string): PropertyFilters | null {
 /** Whether a value is a JSON object. */
 export function membersOf(value: unknown, name: string): LegacyParameters {
   if (isObject(value)) return value
-  throw refuse(name, 'Must hold JSON objects.')
-}
-
-function refuse(attr: string, detail: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
+  throw refuseMember('Must hold JSON objects.', name)
 }

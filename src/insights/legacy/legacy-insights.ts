@@ -1,7 +1,7 @@
 /** Legacy insights (`filters: {insight: 'FUNNELS', events: […]}`), converted to current queries. */
 
 import type { Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuseMember } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import {
   commonOf,
@@ -161,7 +161,7 @@ function funnelPaths(input: LegacyParameters): object | null {
 function namedSeries(input: LegacyParameters): readonly Series[] {
   const series = seriesOf(input)
   if (series.length > 0) return series
-  throw new Refusal('invalid_input', 'Name an event or an action.', { attr: 'events' })
+  throw refuseMember('Name an event or an action.', 'events')
 }
 
 const seriesMembers = (input: LegacyParameters) => ({

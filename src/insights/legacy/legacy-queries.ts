@@ -1,6 +1,6 @@
 /** Legacy actor queries, converted to sources of an ActorsQuery. */
 
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import {
   commonOf,
@@ -25,7 +25,7 @@ export function legacyLifecycle(input: LegacyParameters): object {
   const day = requireText(input, 'target_date', 'Must include specified date')
   const status = requireText(input, 'lifecycle_type', 'Must include lifecycle type')
   const [first] = seriesOf(input)
-  if (first === undefined) throw missingMember('events', 'Name an event or an action.')
+  if (first === undefined) throw refuseMember('Name an event or an action.', 'events')
   const source = { kind: 'LifecycleQuery', series: [first], ...steps(input), ...commonOf(input) }
   return { kind: 'InsightActorsQuery', source, day, status }
 }
@@ -44,7 +44,7 @@ const NO_ENTITY = 'An entity id and the entity type must be provided to determin
 export function targetOf(input: LegacyParameters) {
   const id = requireText(input, 'entity_id', NO_ENTITY)
   const type = requireText(input, 'entity_type', NO_ENTITY)
-  if (type !== 'events' && type !== 'actions') throw missingMember('entity_type', NO_ENTITY)
+  if (type !== 'events' && type !== 'actions') throw refuseMember(NO_ENTITY, 'entity_type')
   const math = legacyText(input, 'entity_math')
   const order = countOf(input, 'entity_order')
   const same = listOf(input, type).find(
@@ -64,8 +64,7 @@ const FUNNEL_DEFAULTS = { window: 14, unit: 'day' } as const
 /** A funnel of events and actions. Refuses one without steps. */
 export function legacyFunnel(input: LegacyParameters): object {
   const series = seriesOf(input)
-  if (series.length === 0)
-    throw missingMember('events', 'Name the events or actions of the funnel.')
+  if (series.length === 0) throw refuseMember('Name the events or actions of the funnel.', 'events')
   const days = countOf(input, 'funnel_window_days')
   return {
     kind: 'FunnelsQuery',
@@ -86,7 +85,7 @@ export function legacyCorrelation(input: LegacyParameters): object {
   const entity = legacyJson(input, 'funnel_correlation_person_entity')
   const values = listOf(input, 'funnel_correlation_property_values')
   if (entity === null && values.length === 0) {
-    throw missingMember('funnel_correlation_person_entity', 'No entity for persons specified')
+    throw refuseMember('No entity for persons specified', 'funnel_correlation_person_entity')
   }
   const names = (name: string) =>
     listOf(input, name).map((one) => (typeof one === 'number' ? String(one) : one))
@@ -120,10 +119,6 @@ const steps = (input: LegacyParameters) => ({ interval: legacyText(input, 'inter
 
 function requireText(input: LegacyParameters, name: string, detail: string): string {
   const text = legacyText(input, name)
-  if (text === null) throw missingMember(name, detail)
+  if (text === null) throw refuseMember(detail, name)
   return text
-}
-
-function missingMember(attr: string, detail: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
 }

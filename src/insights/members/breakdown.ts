@@ -1,6 +1,6 @@
 /** BREAKDOWN_TYPES: breakdowns as expressions over events, and the names of their values. */
 import type { BreakdownFilter } from '../../contract/insights/breakdown.ts'
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
@@ -244,5 +244,5 @@ export function breakdownLabel(values: readonly string[]): string {
 }
 
 function refuse(detail: string, member: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr: `${ATTR}__${member}` })
+  return refuseMember(detail, `${ATTR}__${member}`)
 }

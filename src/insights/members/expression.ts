@@ -1,5 +1,5 @@
 /** Expressions that callers write: breakdowns, aggregations and filters in HogQL. */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { parseExpr } from '../../hogql/parser/parser.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { visitNodes } from '../../hogql/syntax/walk.ts'
@@ -14,14 +14,12 @@ const EXPRESSION_LENGTH_MAX = 4000
 export function readExpression(text: string, attr: string): Expr {
   if (text.length > EXPRESSION_LENGTH_MAX) {
     const detail = `An expression has at most ${EXPRESSION_LENGTH_MAX} characters.`
-    throw new Refusal('invalid_input', detail, { attr })
+    throw refuseMember(detail, attr)
   }
   const tree = parseExpr(text)
   visitNodes(tree, (node) => {
     if (node.kind !== 'Placeholder') return
-    throw new Refusal('invalid_input', 'Placeholders are not supported in this expression.', {
-      attr,
-    })
+    throw refuseMember('Placeholders are not supported in this expression.', attr)
   })
   return tree
 }

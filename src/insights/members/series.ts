@@ -1,6 +1,6 @@
 /** Series of a query: conditions on their events, labels, and names in answers. */
 import type { Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { and, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
 import { filterCondition } from '../filters/property-filters.ts'
@@ -72,7 +72,7 @@ export function requireActions(series: readonly Series[], context: InsightContex
   for (const [index, node] of series.entries()) {
     if (node.kind !== 'ActionsNode' || findAction(node.id, context) !== null) continue
     const detail = `There is no action with ID ${node.id}.`
-    throw new Refusal('invalid_input', detail, { attr: `query__series__${index}__id` })
+    throw refuseMember(detail, `query__series__${index}__id`)
   }
 }
 
@@ -107,7 +107,7 @@ export function actionOf({ series, index }: SeriesAt, context: InsightContext): 
 export function getSeries(series: readonly Series[], index: number): SeriesAt {
   const match = series[index]
   if (match !== undefined) return { series: match, index }
-  throw new Refusal('invalid_input', `There is no series ${index}.`, { attr: 'query__series' })
+  throw refuseMember(`There is no series ${index}.`, 'query__series')
 }
 
 /** The label of the series. */

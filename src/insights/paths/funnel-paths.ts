@@ -1,12 +1,13 @@
 /** Paths of a funnel's actors: after one of its steps, before it, or between it and the one before. */
 import type { FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { requiredBefore, stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
-import { type Funnel, readInnerFunnel, refuseFunnel, windowOf } from '../funnels/definition.ts'
+import { type Funnel, readInnerFunnel, windowOf } from '../funnels/definition.ts'
 import { takenAt, takenBefore } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 
@@ -67,7 +68,7 @@ function withinFunnel(
     case 'funnel_path_between_steps':
       if (step < 1) {
         const detail = 'Between steps there is something from the second on.'
-        throw refuseFunnel(detail, STEP_ATTR)
+        throw refuseMember(detail, STEP_ATTR)
       }
       return expr`${at} >= people.before_us and ${at} <= people.step_us`
   }

@@ -1,6 +1,6 @@
 /** PathsQuery: the paths of actors through a product, as weighted edges, and the actors behind an edge. */
 import type { PathsQuery } from '../../contract/insights/paths.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { constant } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -85,5 +85,5 @@ function readKey(key: string, member: string): PathKey {
   const [, step, item] = /^(\d{1,2})_(.*)$/s.exec(key) ?? []
   if (step !== undefined && item !== undefined) return { step: BigInt(step), item }
   const detail = 'A step of a path is written as its number and its item: 1_/home'
-  throw new Refusal('invalid_input', detail, { attr: `query__pathsFilter__${member}` })
+  throw refuseMember(detail, `query__pathsFilter__${member}`)
 }

@@ -1,6 +1,6 @@
 /** The actors behind a RetentionQuery: those who start in a period, with the periods in which they return. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
 import { compare, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -34,7 +34,7 @@ export async function retentionActors(
   const start = point.steps ?? 0
   if (start >= plan.starts_us.length) {
     const detail = `There is no interval ${start}.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__source__interval' })
+    throw refuseMember(detail, 'query__source__interval')
   }
   const breakdowns = readBreakdowns(query.breakdownFilter)
   const request = { query, plan, context, ask }

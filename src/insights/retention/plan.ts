@@ -6,7 +6,7 @@ import {
   type RetentionPeriod,
   type RetentionQuery,
 } from '../../contract/insights/retention.ts'
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import { stepAfter, stepStart } from '../dates/buckets.ts'
 import { type InsightDateRange, readRange } from '../dates/date-range.ts'
 import type { InsightDates } from '../insight.ts'
@@ -129,5 +129,5 @@ export function stepLabels({ period, brackets, starts_us }: RetentionPlan): read
 
 function tooMany(): Refusal {
   const detail = `Retention is counted in at most ${RETENTION_INTERVALS_MAX} intervals.`
-  return new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+  return refuseMember(detail, 'query__dateRange')
 }

@@ -1,6 +1,6 @@
 /** The actors behind a number of trends. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, compare, constant } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
@@ -171,5 +171,5 @@ function splitCondition(whole: TrendsPlan, values: readonly string[]): Expr | nu
 }
 
 function refuse(detail: string, member: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr: `query__source__${member}` })
+  return refuseMember(detail, `query__source__${member}`)
 }

@@ -1,5 +1,5 @@
 /** Formulas over series: `(A + B) / 2 * 100`; the letters are the series in their order. */
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 
 /** Evaluates a formula for one value per series. */
 export type Formula = (values: readonly number[]) => number
@@ -58,7 +58,7 @@ function tokensOf(text: string, attr: string): readonly FormulaToken[] {
     else if (letter !== undefined) tokens.push({ kind: 'letter', text: letter.toUpperCase() })
     else if (sign !== undefined) tokens.push({ kind: 'sign', text: sign })
     else
-      throw refuse(
+      throw refuseMember(
         `The formula cannot be read from ${JSON.stringify(text.slice(at, at + 20))} on.`,
         attr,
       )
@@ -95,7 +95,7 @@ function readSigned(reader: FormulaReader): Formula {
   reader.at += 1
   reader.depth += 1
   if (reader.depth > DEPTH_MAX)
-    throw refuse(`The formula is nested more than ${DEPTH_MAX} deep.`, reader.attr)
+    throw refuseMember(`The formula is nested more than ${DEPTH_MAX} deep.`, reader.attr)
   const read = readToken(token, reader)
   reader.depth -= 1
   return read
@@ -121,18 +121,14 @@ function readToken(token: FormulaToken, reader: FormulaReader): Formula {
 function readLetter(letter: string, { series_count, attr }: FormulaReader): Formula {
   const index = letter.charCodeAt(0) - 'A'.charCodeAt(0)
   if (index >= series_count)
-    throw refuse(`The formula names series ${letter}, which there is not.`, attr)
+    throw refuseMember(`The formula names series ${letter}, which there is not.`, attr)
   return (values) => values[index] ?? 0
 }
 
 function unreadable({ tokens, at, attr }: FormulaReader): Refusal {
   const match = tokens[at]?.text
-  return refuse(
+  return refuseMember(
     match === undefined ? 'The formula ends too early.' : `${match} does not fit in the formula.`,
     attr,
   )
-}
-
-function refuse(detail: string, attr: string): Refusal {
-  return new Refusal('invalid_input', detail, { attr })
 }

@@ -1,6 +1,6 @@
 /** MATHS: how a series' events become numbers, per bucket and breakdown value. */
 import type { Interval, Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { call, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
@@ -77,7 +77,7 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
   const aggregate = AGGREGATES.get(count_tree ?? name)
   if (aggregate === undefined) {
     const detail = `Unknown math: ${JSON.stringify(name.slice(0, 100))}`
-    throw new Refusal('invalid_input', detail, { attr })
+    throw refuseMember(detail, attr)
   }
   if (count_tree !== undefined) return { kind: 'per_actor', aggregate }
   return propertyMath(series, aggregate, requireMember(series.math_property, `${attr}_property`))
@@ -142,5 +142,5 @@ export function isScaled(math: SeriesMath): boolean {
 
 function requireMember(value: string | null | undefined, attr: string): string {
   if (value !== null && value !== undefined && value !== '') return value
-  throw new Refusal('invalid_input', 'This field is required.', { attr })
+  throw refuseMember('This field is required.', attr)
 }

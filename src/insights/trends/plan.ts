@@ -1,6 +1,6 @@
 /** TrendsPlan: the lines of a trends query, one per series, period and cohort; each is one tree. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
 import { alias, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { bucketOf, inWholeSteps } from '../dates/buckets.ts'
@@ -110,7 +110,7 @@ export function planLines(
   const count = query.series.length * cohorts.length
   if (count > LINES_MAX) {
     const detail = `The query has ${count} lines; ${LINES_MAX} are the most.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__breakdownFilter__breakdown' })
+    throw refuseMember(detail, 'query__breakdownFilter__breakdown')
   }
   return timesOf(query, range).flatMap((time) =>
     cohorts.flatMap((cohort) =>

@@ -1,7 +1,7 @@
 /** TrendsQuery: how often events happened, or an aggregate of them, over time or in total. */
 
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuseMember } from '../../errors.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { or } from '../../hogql/syntax/nodes.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
@@ -85,7 +85,7 @@ export async function queryAll(
 function requireSteps(range: InsightDateRange): void {
   if (bucketsOf(range).length > 0) return
   const detail = 'The date range ends before it begins.'
-  throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+  throw refuseMember(detail, 'query__dateRange')
 }
 
 type TrendsContext = {

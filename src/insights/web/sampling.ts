@@ -1,6 +1,6 @@
 /** Sampling of web queries: whole users, with counts scaled up. */
 import type { WebQueryMembers } from '../../contract/insights/web.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { JoinExpr } from '../../hogql/syntax/ast.ts'
 import { eventsOf, scaleSample } from '../members/conditions.ts'
 
@@ -22,7 +22,7 @@ export function samplingRateOf({ sampling }: SampledQuery): SamplingRate {
   const rate = { numerator: forced.numerator, denominator: forced.denominator ?? null }
   if (factorOf(rate) <= 1) return rate
   const detail = 'A sample holds at most all users: the numerator is above the denominator.'
-  throw new Refusal('invalid_input', detail, { attr: 'query__sampling__forceSamplingRate' })
+  throw refuseMember(detail, 'query__sampling__forceSamplingRate')
 }
 
 /** `events`, or the sample of them. Refuses rates above one. */

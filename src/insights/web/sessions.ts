@@ -4,7 +4,7 @@ import type {
   WebOverviewQuery,
   WebStatsTableQuery,
 } from '../../contract/insights/web.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
 import { alias, call, compare, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
@@ -49,7 +49,7 @@ export function goalCondition({ conversionGoal }: WebQuery, context: InsightCont
     const attr = 'query__conversionGoal__actionId'
     const action = findAction(actionId, context)
     if (action === null) {
-      throw new Refusal('invalid_input', `There is no action with ID ${actionId}.`, { attr })
+      throw refuseMember(`There is no action with ID ${actionId}.`, attr)
     }
     return actionCondition(action, { ...context, prefix: [], attr })
   }

@@ -1,6 +1,6 @@
 /** Reads the rows of tables that are kept outside of the engine, before the query that names them is compiled. */
 import { MIB } from '../../bytes.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuseMember } from '../../errors.ts'
 import type { CompileContext } from '../../hogql/context.ts'
 import {
   RESOURCE_NAMES,
@@ -63,10 +63,9 @@ const refused = (refusal: Refusal): LoadedResource => ({
 })
 
 const TOO_LONG = refused(
-  new Refusal(
-    'invalid_input',
+  refuseMember(
     `The system tables of a query have at most ${LENGTH_MAX} characters together.`,
-    { attr: 'query' },
+    'query',
   ),
 )
 
@@ -79,7 +78,7 @@ export function resourceReader(loaded: LoadedResources): NonNullable<CompileCont
     const resource = loaded.get(name)
     if (resource === undefined) {
       const detail = `${name} must be named by the query itself, without escapes.`
-      throw new Refusal('invalid_input', detail, { attr: 'query' })
+      throw refuseMember(detail, 'query')
     }
     if (resource.kind === 'refused') throw refusalFromData(resource.refusal)
     return resource.lists

@@ -1,6 +1,6 @@
 /** HogQLAutocomplete: suggests tables, fields, properties, events and functions at a position in a text. */
 import type { HogQLAutocomplete } from '../../contract/analytics/editor.ts'
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { functionNames } from '../../hogql/functions/registry.ts'
 import { macroNames } from '../../hogql/resolve/calls/hogql-macros.ts'
 import {
@@ -30,7 +30,7 @@ export function suggestCompletions(sent_query: HogQLAutocomplete, context: Edito
   const { query, startPosition, endPosition } = sent_query
   if (startPosition > endPosition || endPosition > query.length) {
     const detail = 'The positions do not lie in the text.'
-    throw new Refusal('invalid_input', detail, { attr: 'query__endPosition' })
+    throw refuseMember(detail, 'query__endPosition')
   }
   const word = query.slice(startPosition, endPosition).toLowerCase()
   const matching = suggestionsAt(scopeOf(sent_query), sent_query, context).filter(({ label }) =>

@@ -1,5 +1,5 @@
 /** The inputs of a HogQL query's placeholders: values, variables and filters, merged with a dashboard's overrides. */
-import { Refusal, type Span } from '../../errors.ts'
+import { Refusal, refuseMember, type Span } from '../../errors.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { visitNodes } from '../../hogql/syntax/walk.ts'
@@ -54,7 +54,7 @@ function textOrNull(value: unknown, name: string): string | null {
   if (!isPresent(value)) return null
   if (typeof value === 'string') return value
   const detail = 'Not a valid string.'
-  throw new Refusal('invalid_input', detail, { attr: `filters_override__${name}` })
+  throw refuseMember(detail, `filters_override__${name}`)
 }
 
 type Variables = Readonly<Record<string, QueryVariable>>

@@ -1,6 +1,6 @@
 /** Prepares, computes and exports insight queries: the insight's kind builds trees, which are compiled like any query. */
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuseMember } from '../../errors.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
@@ -123,9 +123,7 @@ function isCut(query: InsightQueryNode, { metadata = {} }: InsightAnswer): boole
 function requireLength(query: InsightQueryNode, text: string): void {
   if (text.length <= LENGTH_MAX) return
   if (JSON.stringify({ ...query, response: null }).length <= LENGTH_MAX) return
-  throw new Refusal('invalid_input', `A query has at most ${LENGTH_MAX} characters.`, {
-    attr: 'query',
-  })
+  throw refuseMember(`A query has at most ${LENGTH_MAX} characters.`, 'query')
 }
 
 type InsightRun = { readonly context: QueryContext; readonly ask: RunQuery; readonly now: Date }

@@ -1,5 +1,5 @@
 /** Converts the JSON values of placeholders to the compiler's values. */
-import { Refusal } from '../../errors.ts'
+import { type Refusal, refuseMember } from '../../errors.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
 
 /** Deeper values are refused before any recursion. */
@@ -25,7 +25,7 @@ export function requireFew(values: ReadonlyMap<string, PlaceholderValue>, attr: 
     count += level.length
     if (count > VALUES_MAX) {
       const detail = `A query may have ${VALUES_MAX} values, those in lists included.`
-      throw new Refusal('invalid_input', detail, { attr })
+      throw refuseMember(detail, attr)
     }
     level = level.flatMap((value) => (isList(value) ? value : []))
   }
@@ -68,5 +68,5 @@ function readValue(value: unknown, { path, depth, attr }: PlaceholderPosition): 
 
 function badValue(path: string, attr: string): Refusal {
   const detail = `The value of {${path}} must be a string, number, boolean, null or a list of these.`
-  return new Refusal('invalid_input', detail, { attr: `${attr}__${path}` })
+  return refuseMember(detail, `${attr}__${path}`)
 }

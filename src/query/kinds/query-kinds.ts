@@ -1,5 +1,5 @@
 /** Dispatches a query to its kind: HogQLQuery here, the others in insights' INSIGHTS. */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import { type InsightName, isInsight } from '../../insights/kinds.ts'
 import { type HogQLQueryNode, prepareHogQL } from './hogql.ts'
 import { type InsightQueryNode, prepareInsight } from './insight.ts'
@@ -37,12 +37,12 @@ export function unwrapQuery(input: object, depth = 0): UnwrappedQuery {
       return unwrapQuery(source, depth + 1)
     }
     const detail = `${String(kind)} needs a query as its source.`
-    throw new Refusal('invalid_input', detail, { attr: `${attr}source` })
+    throw refuseMember(detail, `${attr}source`)
   }
   if (isKind(kind)) return { kind, query: input, depth }
   const name = typeof kind === 'string' ? kind : 'none'
   const detail = `Unsupported query kind: ${name.slice(0, 100)}`
-  throw new Refusal('invalid_input', detail, { attr: `${attr}kind` })
+  throw refuseMember(detail, `${attr}kind`)
 }
 
 function isKind(kind: unknown): kind is QueryKind {

@@ -1,5 +1,5 @@
 /** Outliers of a metric: winsorization bounds by percentile, or one threshold. */
-import { Refusal } from '../../../errors.ts'
+import { refuseMember } from '../../../errors.ts'
 
 /** Figures beyond the bounds count as the bounds (winsorization); null for no bound. */
 export type Outliers = {
@@ -22,7 +22,7 @@ export function readOutliers(raw: RawOutliers, attr: string): Outliers | null {
   if (lower === null && upper === null) return null
   if (lower !== null && upper !== null && lower > upper) {
     const detail = 'lower_bound_percentile must not be above upper_bound_percentile.'
-    throw new Refusal('invalid_input', detail, { attr })
+    throw refuseMember(detail, attr)
   }
   return { lower, upper, ignores_zeros: raw['ignore_zeros'] === true }
 }
@@ -31,12 +31,12 @@ export function readOutliers(raw: RawOutliers, attr: string): Outliers | null {
 export function readThreshold({ threshold }: RawOutliers, attr: string): number | null {
   if (threshold === undefined || threshold === null) return null
   if (typeof threshold === 'number') return threshold
-  throw new Refusal('invalid_input', 'threshold must be a number.', { attr })
+  throw refuseMember('threshold must be a number.', attr)
 }
 
 function shareOf(raw: RawOutliers, name: string, attr: string): number | null {
   const share = raw[name]
   if (share === undefined || share === null) return null
   if (typeof share === 'number' && share >= 0 && share <= 1) return share
-  throw new Refusal('invalid_input', `${name} must be a number from 0 to 1.`, { attr })
+  throw refuseMember(`${name} must be a number from 0 to 1.`, attr)
 }

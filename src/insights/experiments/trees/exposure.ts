@@ -4,7 +4,7 @@
  */
 
 import type { Series } from '../../../contract/insights/parts.ts'
-import { Refusal } from '../../../errors.ts'
+import { Refusal, refuseMember } from '../../../errors.ts'
 import type { Expr, SelectQuery } from '../../../hogql/syntax/ast.ts'
 import { compare, constant, field, tuple } from '../../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../../hogql/template.ts'
@@ -60,7 +60,7 @@ export function experimentTrial(
   const { flag_key, variants, holdout_id, start_date, end_date } = experiment
   const settings = readSettings(experiment.stats_config, 'stats_config')
   if (start_date === null) {
-    throw new Refusal('invalid_input', 'The experiment has not started.', { attr })
+    throw refuseMember('The experiment has not started.', attr)
   }
   return {
     flag_key,
