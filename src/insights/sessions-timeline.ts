@@ -3,7 +3,7 @@ import type { SessionsTimelineQuery } from '../contract/insights/events.ts'
 import { and, compare, field } from '../hogql/syntax/nodes.ts'
 import { select } from '../hogql/template.ts'
 import { boundsOf, ofPerson } from './events-query.ts'
-import { instant } from './filters/property-filters.ts'
+import { instant } from './filters/filter-operators.ts'
 import type { InsightKind } from './insight.ts'
 import { queryPage } from './page.ts'
 

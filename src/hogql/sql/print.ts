@@ -26,8 +26,6 @@ import type {
 } from './ir.ts'
 import { type BoundValue, boundType, StatementParameters } from './parameters.ts'
 
-export type { BoundValue } from './parameters.ts'
-
 export type PrintedQuery = {
   readonly sql: string
   readonly values: readonly BoundValue[]

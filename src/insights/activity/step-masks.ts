@@ -8,7 +8,7 @@ import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { bucketOf, type TimeBucket } from '../dates/buckets.ts'
 import type { InsightDateRange } from '../dates/date-range.ts'
-import { instant } from '../filters/property-filters.ts'
+import { instant } from '../filters/filter-operators.ts'
 
 /** Buckets per integer; one more bit is the bucket before them. */
 export const STEPS_PER_MASK = 60

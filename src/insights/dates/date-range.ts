@@ -6,7 +6,7 @@ import type { Expr } from '../../hogql/syntax/ast.ts'
 import { compare, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../time.ts'
-import { instant } from '../filters/property-filters.ts'
+import { instant } from '../filters/filter-operators.ts'
 import type { InsightDates, InsightRange, RunTree } from '../insight.ts'
 import { fromLocal, localDate, readDate, relativeUnit } from './dates.ts'
 

@@ -10,8 +10,6 @@ import { behavioralCondition } from './behavioral-filters.ts'
 import { elementCondition } from './element-filters.ts'
 import { applyOperator, listOf, type OperatorContext, UNARY } from './filter-operators.ts'
 
-export { instant } from './filter-operators.ts'
-
 /** The context of conditions. */
 export type PropertyFilterContext = OperatorContext & {
   /** The filtered table's alias, or nothing. */

@@ -14,8 +14,8 @@ import {
   readRange,
   withinRange,
 } from '../dates/date-range.ts'
+import { instant } from '../filters/filter-operators.ts'
 import { cleanPath } from '../filters/path-cleaning.ts'
-import { instant } from '../filters/property-filters.ts'
 import type { InsightContext, InsightDates } from '../insight.ts'
 import { actionCondition } from '../members/actions.ts'
 import { allOf, queryCondition } from '../members/conditions.ts'

@@ -6,7 +6,8 @@ import type { Expr, JoinExpr, Placeholder, Select, SelectQuery } from '../../hog
 import { and, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { mapExpr, mapSelect, visitNodes } from '../../hogql/syntax/walk.ts'
 import { readDate } from '../../insights/dates/dates.ts'
-import { filterCondition, instant } from '../../insights/filters/property-filters.ts'
+import { instant } from '../../insights/filters/filter-operators.ts'
+import { filterCondition } from '../../insights/filters/property-filters.ts'
 
 /** The filters of a query and its dashboard, merged. */
 export type Filters = {

@@ -5,7 +5,8 @@ import type { Expr, Select } from '../../hogql/syntax/ast.ts'
 import { and, compare, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { DateContext } from '../../insights/dates/dates.ts'
-import { filterCondition, instant } from '../../insights/filters/property-filters.ts'
+import { instant } from '../../insights/filters/filter-operators.ts'
+import { filterCondition } from '../../insights/filters/property-filters.ts'
 
 /** Filters of an event list; null for none. Times are microseconds since 1970 UTC, exclusive. */
 export type EventListRequest = {

@@ -6,8 +6,6 @@ import { LISTED_IDS_MAX, MergedPersons } from './merged-persons.ts'
 import { type PersonRead, PersonReadCache } from './person-read-cache.ts'
 import type { PersonProperties } from './person-store.ts'
 
-export type { PersonRead } from './person-read-cache.ts'
-
 /** A person as lists show it. Times are microseconds since 1970 UTC. */
 export type ListedPerson = PersonRead & {
   readonly created_at: number

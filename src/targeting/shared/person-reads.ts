@@ -2,7 +2,8 @@
 import type { UnknownToEdge } from '../../flags/subject.ts'
 import type { PersonReader } from '../../storage/persons/person-reader.ts'
 
-export type { ListedPerson, PersonRead } from '../../storage/persons/person-reader.ts'
+export type { PersonRead } from '../../storage/persons/person-read-cache.ts'
+export type { ListedPerson } from '../../storage/persons/person-reader.ts'
 
 /** The stored facts that flags read for one request. */
 export type FactsNeeded = {
