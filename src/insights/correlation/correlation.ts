@@ -178,7 +178,7 @@ function actorsOfItemTree(
   const { funnelCorrelationPersonEntity: entity, funnelCorrelationPropertyValues: values } = query
   if (entity) {
     const member = 'funnelCorrelationPersonEntity'
-    const did = seriesCondition({ series: entity, index: 0 }, request.context, [], member)
+    const did = seriesCondition({ series: entity, index: 0 }, request.context, member)
     return correlatedEventsTree(request, did, [])
   }
   if (!values || (Array.isArray(values) && values.length === 0)) {

@@ -185,9 +185,9 @@ export function sinceDayStart(range: InsightDateRange): InsightDateRange {
   return { ...range, from_us: startOfDay(range.from_us, range.dates) }
 }
 
-/** The condition that an event is in the range; field names begin with the prefix. */
-export function withinRange(range: InsightDateRange, prefix: readonly string[] = []): Expr {
-  const at = field([...prefix, 'timestamp'])
+/** The condition that an event is in the range. */
+export function withinRange(range: InsightDateRange): Expr {
+  const at = field(['timestamp'])
   return expr`${compare(at, '>=', instant(range.from_us))} and ${compare(at, '<=', instant(range.to_us))}`
 }
 

@@ -19,7 +19,7 @@ export function readExclusions(query: FunnelsQuery, context: InsightContext): re
   if (exclusions.length === 0) return []
   const conditions = exclusions.map((exclusion, index) => {
     requireFits(exclusion, index, query)
-    return seriesCondition({ series: exclusion, index }, context, [], MEMBER) ?? constant(true)
+    return seriesCondition({ series: exclusion, index }, context, MEMBER) ?? constant(true)
   })
   return query.series.slice(1).map((_, step) => {
     const forbidding = conditions.filter((__, index) => {

@@ -9,18 +9,13 @@ type ActorGroupType = number | null | undefined
  * The actor of an event. An event without a person profile has a person id per distinct id, so each
  * distinct id is an actor; an event without a group of the type has the actor `''`, see `hasActor`.
  */
-export function actorOf(group_type_index: ActorGroupType, prefix: readonly string[] = []): Expr {
-  if (group_type_index === null || group_type_index === undefined) {
-    return field([...prefix, 'person_id'])
-  }
-  return field([...prefix, `$group_${group_type_index}`])
+export function actorOf(group_type_index: ActorGroupType): Expr {
+  const is_person = group_type_index === null || group_type_index === undefined
+  return field([is_person ? 'person_id' : `$group_${group_type_index}`])
 }
 
 /** The condition that an event has an actor; null where every event has one. */
-export function hasActor(
-  group_type_index: ActorGroupType,
-  prefix: readonly string[] = [],
-): Expr | null {
+export function hasActor(group_type_index: ActorGroupType): Expr | null {
   if (group_type_index === null || group_type_index === undefined) return null
-  return compare(actorOf(group_type_index, prefix), '!=', constant(''))
+  return compare(actorOf(group_type_index), '!=', constant(''))
 }

@@ -110,17 +110,16 @@ function oneItem(
   }))
 }
 
-type BreakdownReader = (item: BreakdownItem, prefix: readonly string[]) => Expr
+type BreakdownReader = (item: BreakdownItem) => Expr
 
 /** A line per type. Adding a type means adding a line. */
 const BREAKDOWN_TYPES: Readonly<Record<string, BreakdownReader>> = {
-  event: ({ property }, prefix) => field([...prefix, 'properties', property]),
-  person: ({ property }, prefix) => field([...prefix, 'person', 'properties', property]),
-  group: ({ property, group_type_index }, prefix) =>
-    field([...prefix, `group_${group_type_index}`, 'properties', property]),
-  session: ({ property }, prefix) => field([...prefix, 'session', property]),
-  event_metadata: ({ property }, prefix) =>
-    field([...prefix, property.replace(/^group_/, '$group_')]),
+  event: ({ property }) => field(['properties', property]),
+  person: ({ property }) => field(['person', 'properties', property]),
+  group: ({ property, group_type_index }) =>
+    field([`group_${group_type_index}`, 'properties', property]),
+  session: ({ property }) => field(['session', property]),
+  event_metadata: ({ property }) => field([property.replace(/^group_/, '$group_')]),
   hogql: ({ property }) => readExpression(property, `${ATTR}__breakdown`),
 }
 
@@ -135,19 +134,15 @@ function requireItem({ type, property }: BreakdownItem): void {
 }
 
 /** The breakdown value of an event. */
-export function breakdownValue(item: BreakdownItem, prefix: readonly string[] = []): Expr {
+export function breakdownValue(item: BreakdownItem): Expr {
   const reading = BREAKDOWN_TYPES[item.type]
   if (reading === undefined) throw new Error(`breakdown of type ${item.type} was not refused`)
-  return reading(item, prefix)
+  return reading(item)
 }
 
 /** The breakdown value as text, as in answers: never null; with bin edges the bin, `[a,b]`. */
-export function breakdownText(
-  item: BreakdownItem,
-  edges: readonly number[] | null,
-  prefix: readonly string[] = [],
-): Expr {
-  const value = breakdownValue(item, prefix)
+export function breakdownText(item: BreakdownItem, edges: readonly number[] | null): Expr {
+  const value = breakdownValue(item)
   const none = constant(NO_VALUE)
   if (edges !== null) return expr`ifNull(${binOf(value, edges)}, ${none})`
   // A property is read as cheaply twice. The engine takes 17 ns a row for `ifNull` over `nullIf`, for this 1.
@@ -179,8 +174,8 @@ function binOf(value: Expr, edges: readonly number[]): Expr {
 const binLabel = (lower: number, upper: number): string => `[${lower},${upper}]`
 
 /** The condition that an event's value is a number of a histogram. */
-export function isInAnyBin(item: BreakdownItem, prefix: readonly string[] = []): Expr {
-  return expr`ifNull(isFinite(toFloat(${breakdownValue(item, prefix)})), false)`
+export function isInAnyBin(item: BreakdownItem): Expr {
+  return expr`ifNull(isFinite(toFloat(${breakdownValue(item)})), false)`
 }
 
 /** Edges of equal bins over a range, to two decimals; each bin excludes its upper edge. */
@@ -224,18 +219,13 @@ export function edgesOfBin(value: string): readonly number[] {
  * The condition that an event has a breakdown value of an answer. Refuses texts that are not bins
  * where bins are used.
  */
-export function hasBreakdown(
-  item: BreakdownItem,
-  value: string,
-  prefix: readonly string[] = [],
-): Expr {
-  if (item.bin_count === null)
-    return compare(breakdownText(item, null, prefix), '==', constant(value))
+export function hasBreakdown(item: BreakdownItem, value: string): Expr {
+  if (item.bin_count === null) return compare(breakdownText(item, null), '==', constant(value))
   // Texts and infinite numbers are in no bin.
-  if (value === NO_VALUE) return expr`not ${isInAnyBin(item, prefix)}`
+  if (value === NO_VALUE) return expr`not ${isInAnyBin(item)}`
   const edges = edgesOfBin(value)
   const label = binLabel(edges[0] ?? 0, edges[1] ?? 0)
-  return compare(breakdownText(item, edges, prefix), '==', constant(label))
+  return compare(breakdownText(item, edges), '==', constant(label))
 }
 
 /** The display name of a value, or of several breakdowns' values together. */

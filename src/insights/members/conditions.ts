@@ -13,12 +13,8 @@ export type SeriesConditions = {
 }
 
 /** The query's conditions on an event; null when it has none. */
-export function queryCondition(
-  query: SeriesConditions,
-  context: InsightContext,
-  prefix: readonly string[] = [],
-): Expr | null {
-  const properties = { ...context, prefix, attr: 'query__properties' }
+export function queryCondition(query: SeriesConditions, context: InsightContext): Expr | null {
+  const properties = { ...context, prefix: [], attr: 'query__properties' }
   const conditions = [
     filterCondition(query.properties, properties),
     query.filterTestAccounts === true

@@ -17,31 +17,24 @@ export type SeriesAt = { readonly series: Series; readonly index: number }
 export function seriesCondition(
   { series, index }: SeriesAt,
   context: InsightContext,
-  prefix: readonly string[] = [],
   member = 'series',
 ): Expr | null {
   const attr = `query__${member}__${index}`
-  const properties = { ...context, prefix, attr: `${attr}__properties` }
+  const properties = { ...context, prefix: [], attr: `${attr}__properties` }
   const conditions = [
     series.kind === 'GroupNode'
-      ? anyOf(series.nodes, { context, prefix, member: `${member}__${index}__nodes` })
-      : eventCondition(series, context, prefix, attr),
+      ? anyOf(series.nodes, context, `${member}__${index}__nodes`)
+      : eventCondition(series, context, attr),
     filterCondition(series.properties, properties),
     filterCondition(series.fixedProperties, properties),
   ]
   return and(conditions.filter((condition) => condition !== null))
 }
 
-type SeriesPosition = {
-  readonly context: InsightContext
-  readonly prefix: readonly string[]
-  readonly member: string
-}
-
 /** The condition that an event is of any of several series. */
-function anyOf(nodes: readonly Series[], { context, prefix, member }: SeriesPosition): Expr | null {
+function anyOf(nodes: readonly Series[], context: InsightContext, member: string): Expr | null {
   const conditions = nodes.map((series, index) =>
-    seriesCondition({ series, index }, context, prefix, member),
+    seriesCondition({ series, index }, context, member),
   )
   // A series that matches every event makes the others irrelevant.
   return conditions.includes(null) ? null : or(conditions.filter((one) => one !== null))
@@ -50,16 +43,17 @@ function anyOf(nodes: readonly Series[], { context, prefix, member }: SeriesPosi
 function eventCondition(
   series: Exclude<Series, { kind: 'GroupNode' }>,
   context: InsightContext,
-  prefix: readonly string[],
   attr: string,
 ): Expr | null {
   if (series.kind === 'ActionsNode') {
     const action = findAction(series.id, context)
-    return action === null ? constant(false) : actionCondition(action, { ...context, prefix, attr })
+    return action === null
+      ? constant(false)
+      : actionCondition(action, { ...context, prefix: [], attr })
   }
   const { event } = series
   if (event === null || event === undefined || event === '') return null
-  return compare(field([...prefix, 'event']), '==', constant(event))
+  return compare(field(['event']), '==', constant(event))
 }
 
 /** A project's action; null when it does not exist (any more). */

@@ -202,14 +202,11 @@ function stepUs({ period }: RetentionPlan): number {
 }
 
 function isTarget({ plan, context }: RetentionTreeRequest): Expr {
-  return allOf(seriesCondition(at(plan, 'target'), context, [], 'retentionFilter'))
+  return allOf(seriesCondition(at(plan, 'target'), context, 'retentionFilter'))
 }
 
 function isReturn({ plan, context }: RetentionTreeRequest): Expr {
-  return allOf(
-    seriesCondition(at(plan, 'returning'), context, [], 'retentionFilter'),
-    inRange(plan),
-  )
+  return allOf(seriesCondition(at(plan, 'returning'), context, 'retentionFilter'), inRange(plan))
 }
 
 /**
@@ -240,7 +237,7 @@ function firstEver(request: RetentionTreeRequest): Expr {
 /** An event of the target's event or action, whatever its properties. */
 function isTargetEvent({ plan, context }: RetentionTreeRequest): Expr {
   const series = { ...plan.target, properties: null, fixedProperties: null }
-  return allOf(seriesCondition({ series, index: 0 }, context, [], 'retentionFilter'))
+  return allOf(seriesCondition({ series, index: 0 }, context, 'retentionFilter'))
 }
 
 function condition(request: RetentionTreeRequest): Expr {

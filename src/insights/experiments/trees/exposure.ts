@@ -171,7 +171,7 @@ export function isShown(trial: ExperimentTrial, context: InsightContext): Expr {
     ? compare(field(['properties', '$feature_flag']), '==', constant(flag_key))
     : null
   const is_exposure = allOf(
-    seriesCondition({ series, index: 0 }, context, [], 'exposure_criteria'),
+    seriesCondition({ series, index: 0 }, context, 'exposure_criteria'),
     is_of_flag,
     queryCondition({ filterTestAccounts }, context),
   )

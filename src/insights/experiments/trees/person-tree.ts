@@ -66,7 +66,7 @@ export function conditionOf(
   context: InsightContext,
 ): Expr {
   const { properties } = narrowed
-  const is_of_series = seriesCondition(at, context, [], 'metrics')
+  const is_of_series = seriesCondition(at, context, 'metrics')
   return expr`ifNull(${allOf(is_of_series, queryCondition({ properties }, context))}, false)`
 }
 

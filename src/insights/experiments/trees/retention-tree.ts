@@ -30,7 +30,7 @@ export function retentionTree(
   const had_time = isOver(trial, field(['done', 'began_at']), window_end_s, context)
   const reach_s = Math.ceil((retention.to + 1) * UNIT_SECONDS[retention.unit] * 1.04)
   const isOf = (series: MetricRetention['start'], index: number): Expr =>
-    expr`ifNull(${allOf(seriesCondition({ series, index }, context, [], 'metric'))}, false)`
+    expr`ifNull(${allOf(seriesCondition({ series, index }, context, 'metric'))}, false)`
   const began_at = takes_last ? expr`maxIf(timestamp, is_start)` : expr`minIf(timestamp, is_start)`
   const soon =
     window_s === null
