@@ -6,6 +6,7 @@ import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
 import { and, call, compare, constant, field, order, tuple } from '../hogql/syntax/nodes.ts'
 import { expr, select } from '../hogql/template.ts'
 import { SECOND_US } from '../time.ts'
+import { isUuid } from '../uuid.ts'
 import { namingProperties } from './actors/actor-columns.ts'
 import { sourceOf } from './actors/actors-sources.ts'
 import {
@@ -28,8 +29,6 @@ import { cutToPage, queryPage, readRowPage, serializePage } from './page.ts'
 
 /** Events slightly in the future are listed too. */
 const AHEAD_US = 5n * SECOND_US
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Members of `*`, in order. */
 const EVENT_MEMBERS = [
@@ -87,7 +86,7 @@ const CONDITIONS: readonly EventsCondition[] = [
       : null,
   ({ actionId }) => (actionId ? matchesAction(actionId) : null),
   ({ personId }) => (personId ? ofPerson(personId) : null),
-  ({ where }) => and(outputConditions(where ?? [], 'query__where').where),
+  ({ where }) => and(outputConditions(where ?? []).where),
   ({ properties }, context) => readFilters(properties, 'query__properties', context),
   ({ fixedProperties }, context) => readFilters(fixedProperties, 'query__fixedProperties', context),
   ({ filterTestAccounts }, context) =>
@@ -128,7 +127,7 @@ async function wholeList(
   ask: RunTree,
 ): Promise<EventsListTree> {
   const words = wordsOf(context)
-  const columns = outputColumns(query.select, words, 'query__select')
+  const columns = outputColumns(query.select, words)
   if (columns.length === 0) {
     throw refuseMember('Name at least one column.', 'query__select')
   }
@@ -140,7 +139,7 @@ async function wholeList(
     ...select`select ${columns.map((column) => column.expr)} from events`,
     where: and(conditions.filter((condition) => condition !== null)),
     group_by: groupedBy(columns),
-    having: and(outputConditions(query.where ?? [], 'query__where').having),
+    having: and(outputConditions(query.where ?? []).having),
     order_by: ordersOf(query, columns, words),
   }
   return { tree, columns }
@@ -152,7 +151,7 @@ function ordersOf(
   columns: readonly OutputColumn[],
   words: ColumnWords,
 ): readonly OrderExpr[] {
-  if (orderBy && orderBy.length > 0) return outputOrders(orderBy, words, 'query__orderBy')
+  if (orderBy && orderBy.length > 0) return outputOrders(orderBy, words)
   const count_tree = columns.find(({ name }) => name.startsWith('count()'))
   const gathered = count_tree ?? columns.find((column) => column.gathers)
   return [order(gathered?.expr ?? field(['timestamp']), 'DESC')]
@@ -181,7 +180,7 @@ export function boundsOf(
 
 /** The condition that an event is of one person. Refuses texts that are not person ids. */
 export function ofPerson(person_id: string): Expr {
-  if (!UUID.test(person_id)) {
+  if (!isUuid(person_id)) {
     throw refuseMember('Must be a valid UUID.', 'query__personId')
   }
   return compare(field(['person_id']), '==', call('toUUID', [constant(person_id.toLowerCase())]))

@@ -8,6 +8,7 @@ import { type ActorsTree, NO_OPTIONS, type PointOptions } from '../actors/point.
 import {
   bucketsOf,
   inWholeSteps,
+  requireFirstBucket,
   requireStep,
   stepAfter,
   stepStart,
@@ -50,7 +51,9 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
     const whole = toEndOfLastStep(range)
     const buckets = bucketsOf(range)
     const masks = masksOf(buckets.length)
-    const { rows, hogql } = await ask(countsTree(activity(query, context, whole), masks))
+    const { rows, hogql } = await ask(
+      countsTree({ query, context, range: whole, first: requireFirstBucket(whole) }, masks),
+    )
     const by_step = new Map(rows.map(([step, ...counts]) => [Number(step), counts]))
     const series = getSeries(query.series, 0)
     const results = Object.keys(STATUSES).map((status, at) => {
@@ -77,7 +80,7 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
 export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, context) => {
   const whole = toEndOfLastStep(readRange(query, context))
   const range = point.day === null ? whole : requireStep(whole, point.day)
-  const request = activity(query, context, range)
+  const request = { query, context, range, first: requireFirstBucket(range) }
   const count = point.day === null ? bucketsOf(range).length : 1
   const names = point.status === null ? Object.keys(STATUSES) : [point.status]
   // A mask has bits for buckets after the last one too.
@@ -111,17 +114,6 @@ type LifecycleRequest = {
 function toEndOfLastStep(range: InsightDateRange): InsightDateRange {
   const start_us = stepStart(range.to_us, range.interval, range.dates)
   return { ...range, to_us: stepAfter(start_us, 1, range) - 1n }
-}
-
-function activity(
-  query: LifecycleQuery,
-  context: InsightContext,
-  range: InsightDateRange,
-): LifecycleRequest {
-  const [first] = bucketsOf(range)
-  if (first !== undefined) return { query, context, range, first }
-  const detail = 'The date range ends before it begins.'
-  throw refuseMember(detail, 'query__dateRange')
 }
 
 /** A row per bucket: how many actors have each status. */

@@ -6,12 +6,13 @@ import type { CompareOperator, Expr, SelectQuery } from '../../hogql/syntax/ast.
 import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { type ActorsTree, COMPARED, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
-import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
+import { bucketsOf, inWholeSteps, requireFirstBucket } from '../dates/buckets.ts'
 import {
+  type ComparedRange,
+  comparedRanges,
   firstEvent,
   type InsightDateRange,
   patientFreshnessOf,
-  previousRange,
   readRange,
   resolvedRange,
   withinRange,
@@ -34,7 +35,7 @@ export const STICKINESS: InsightKind<StickinessQuery> = {
   rangeOf: (query, dates) => patientFreshnessOf(readRange(query, dates)),
   answer: async (query, context, ask) => {
     const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
-    const spans = spansOf(query, range)
+    const spans = comparedRanges(query, range)
     const answers: { readonly result: object; readonly hogql: string }[] = []
     for (const span of spans) {
       for (const index of query.series.keys()) {
@@ -53,28 +54,11 @@ export const STICKINESS: InsightKind<StickinessQuery> = {
   },
 }
 
-/** The range, or the comparison period. */
-type StickinessSpan = {
-  readonly range: InsightDateRange
-  readonly compare_label: 'current' | 'previous' | null
-}
-
-function spansOf(
-  { compareFilter }: StickinessQuery,
-  range: InsightDateRange,
-): readonly StickinessSpan[] {
-  if (compareFilter?.compare !== true) return [{ range, compare_label: null }]
-  return [
-    { range, compare_label: 'current' },
-    { range: previousRange(range, compareFilter.compare_to ?? null), compare_label: 'previous' },
-  ]
-}
-
 type StickinessRequest = {
   readonly query: StickinessQuery
   readonly context: InsightContext
   readonly series: SeriesAt
-  readonly span: StickinessSpan
+  readonly span: ComparedRange
 }
 
 async function answerSeries(
@@ -155,12 +139,7 @@ const CRITERIA = { exact: '==', gte: '>=', lte: '<=' } as const satisfies Record
 
 function stepOf({ query, span }: StickinessRequest): Expr {
   const intervals = bucketsOf(span.range)
-  const [first] = intervals
-  if (first === undefined) {
-    const detail = 'The date range ends before it begins.'
-    throw refuseMember(detail, 'query__dateRange')
-  }
-  const index = stepIndex(field(['timestamp']), span.range, first)
+  const index = stepIndex(field(['timestamp']), span.range, requireFirstBucket(span.range))
   const length = query.intervalCount ?? 1
   if (length === 1) return index
   // Counted from the end of the range: the newest bucket is whole.
@@ -198,7 +177,7 @@ function conditionOf({ query, context, series, span }: StickinessRequest): Expr 
 export const stickinessActors: ActorsTree<StickinessQuery> = (query, point, context) => {
   const range = readRange(query, context)
   const series = getSeries(query.series, point.series)
-  const spans = spansOf(query, range)
+  const spans = comparedRanges(query, range)
   const span = spans.find(({ compare_label }) => compare_label === point.compare) ?? {
     range,
     compare_label: null,

@@ -117,7 +117,7 @@ type ActorsListTree = { readonly tree: SelectQuery; readonly columns: readonly O
 function wholeList(request: ActorsQueryRequest, context: InsightContext): ActorsListTree {
   const { source, shown } = request
   const id = field(source === null ? ['persons', 'id'] : ['source', source.id])
-  const columns = outputColumns(shown, actorColumns(id), 'query__select')
+  const columns = outputColumns(shown, actorColumns(id))
   const conditions = conditionsOf(request, context)
   const tree: SelectQuery = {
     ...selectFrom(
@@ -179,7 +179,7 @@ function ordersOf(
 ): readonly OrderExpr[] {
   const { orderBy } = request.query
   if (orderBy && orderBy.length > 0) {
-    return outputOrders(orderBy, orderColumns(request, id), 'query__orderBy')
+    return outputOrders(orderBy, orderColumns(request, id))
   }
   const gathered = columns.filter(({ gathers }) => gathers)
   const counted = gathered.find(({ name }) => name === 'count()') ?? gathered[0]

@@ -25,25 +25,17 @@ export type OutputColumn = ObjectColumn & {
 export type ColumnWords = Readonly<Record<string, ObjectColumn>>
 
 /** Parses columns. Refuses (`invalid_input`, naming the member) texts that are not expressions. */
-export function outputColumns(
-  texts: readonly string[],
-  words: ColumnWords,
-  attr: string,
-): OutputColumn[] {
+export function outputColumns(texts: readonly string[], words: ColumnWords): OutputColumn[] {
   return texts.map((name) => {
     const word = wordOf(name, words)
     if (word !== null) return { name, gathers: false, ...word }
-    const expr = naming(attr, () => parseExpr(name))
+    const expr = naming('query__select', () => parseExpr(name))
     return { name, expr, gathers: isGathering(expr), read: asItIs }
   })
 }
 
 /** Parses orders; a word orders by its expression. Refuses as columns do. */
-export function outputOrders(
-  texts: readonly string[],
-  words: ColumnWords,
-  attr: string,
-): readonly OrderExpr[] {
+export function outputOrders(texts: readonly string[], words: ColumnWords): readonly OrderExpr[] {
   return texts.map((text) => {
     const titled = wordOf(text, words)
     // HogQL would read the title, and the direction behind it, as a comment.
@@ -51,15 +43,15 @@ export function outputOrders(
       const is_descending = text.trimEnd().toLowerCase().endsWith(' desc')
       return order(titled.expr, is_descending ? 'DESC' : 'ASC')
     }
-    const parsed = naming(attr, () => parseOrderExpr(text))
+    const parsed = naming('query__orderBy', () => parseOrderExpr(text))
     const name = parsed.expr.kind === 'Field' ? parsed.expr.chain.join('.') : ''
     return { ...parsed, expr: wordOf(name, words)?.expr ?? parsed.expr }
   })
 }
 
 /** Parses conditions. Refuses as columns do. */
-export function outputConditions(texts: readonly string[], attr: string): OutputConditions {
-  const all = texts.map((text) => naming(attr, () => parseExpr(text)))
+export function outputConditions(texts: readonly string[]): OutputConditions {
+  const all = texts.map((text) => naming('query__where', () => parseExpr(text)))
   return { where: all.filter((one) => !isGathering(one)), having: all.filter(isGathering) }
 }
 

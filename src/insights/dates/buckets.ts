@@ -12,7 +12,7 @@ import { Slices } from '../../threads/slices.ts'
 import { DAY_MS, HOUR_MS } from '../../time.ts'
 import type { InsightDates, InsightRange } from '../insight.ts'
 import type { InsightDateRange } from './date-range.ts'
-import { fromLocal, localDate, readDate } from './dates.ts'
+import { instantOf, localDate, readDate } from './dates.ts'
 
 /** Maximum buckets of a series. */
 const BUCKETS_MAX = 10_000
@@ -70,6 +70,13 @@ function* listBuckets(range: InsightDateRange): Generator<TimeBucket, void> {
     yield { start_us, ...textsOf(local, interval) }
     start_us = nextStart(start_us, local, range)
   }
+}
+
+/** The first bucket of a range. Refuses a range without one. */
+export function requireFirstBucket(range: InsightDateRange): TimeBucket {
+  const [first] = bucketsOf(range)
+  if (first !== undefined) return first
+  throw refuseMember('The date range ends before it begins.', 'query__dateRange')
 }
 
 /** The range from the beginning of its first bucket, where that bucket counts whole. */
@@ -222,6 +229,3 @@ function tooMany(interval: Interval): Refusal {
   const detail = `The date range has more than ${BUCKETS_MAX} steps of one ${interval}: choose a shorter range or a longer interval.`
   return refuseMember(detail, 'query__dateRange')
 }
-
-const instantOf = (local: Date, dates: InsightDates): bigint =>
-  fromLocal(BigInt(local.getTime()) * 1000n, dates)

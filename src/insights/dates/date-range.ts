@@ -1,5 +1,6 @@
 /** Date ranges of queries and their comparison periods, in the project's calendar. */
 
+import type { CompareFilter } from '../../contract/insights/breakdown.ts'
 import type { DateRange, Interval } from '../../contract/insights/parts.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
@@ -8,7 +9,7 @@ import { expr, select } from '../../hogql/template.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../time.ts'
 import { instant } from '../filters/filter-operators.ts'
 import type { InsightDates, InsightRange, RunTree } from '../insight.ts'
-import { fromLocal, localDate, readDate, relativeUnit } from './dates.ts'
+import { instantOf, localDate, readDate, relativeUnit } from './dates.ts'
 
 /** A period of time in intervals. */
 export type InsightDateRange = {
@@ -161,6 +162,24 @@ export function previousRange(
   return { ...range, from_us: instantOf(start, dates), to_us: dayEnd(end, dates) }
 }
 
+/** The range of a query, or the one that it is compared with; without a label where it is compared with nothing. */
+export type ComparedRange = {
+  readonly range: InsightDateRange
+  readonly compare_label: 'current' | 'previous' | null
+}
+
+/** The range, and the one that it is compared with. */
+export function comparedRanges(
+  { compareFilter }: { readonly compareFilter?: CompareFilter | null | undefined },
+  range: InsightDateRange,
+): readonly ComparedRange[] {
+  if (compareFilter?.compare !== true) return [{ range, compare_label: null }]
+  return [
+    { range, compare_label: 'current' },
+    { range: previousRange(range, compareFilter.compare_to), compare_label: 'previous' },
+  ]
+}
+
 function movedBack(range: InsightDateRange, compare_to: string): InsightDateRange {
   if (relativeUnit(compare_to) === null) {
     const detail = `Not a time to go back: ${JSON.stringify(compare_to.slice(0, 100))}`
@@ -229,9 +248,6 @@ const two = (value: number): string => String(value).padStart(2, '0')
 const nowUs = ({ now }: InsightDates): bigint => BigInt(now.getTime()) * 1000n
 
 const dayStart = (local: Date): Date => new Date(Math.floor(local.getTime() / DAY_MS) * DAY_MS)
-
-const instantOf = (local: Date, dates: InsightDates): bigint =>
-  fromLocal(BigInt(local.getTime()) * 1000n, dates)
 
 const startOfDay = (at_us: bigint, dates: InsightDates): bigint =>
   instantOf(dayStart(localDate(at_us, dates)), dates)

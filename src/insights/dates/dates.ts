@@ -96,7 +96,7 @@ function readRelative(text: string, context: DateContext): bigint | null {
     'ms' in step
       ? new Date(local.getTime() - steps * step.ms)
       : monthsBefore(local, steps * step.months)
-  const at_us = fromLocal(BigInt(moved.getTime()) * 1000n, context)
+  const at_us = instantOf(moved, context)
   return position === undefined ? at_us : atEdge(at_us, unit, position, context)
 }
 
@@ -137,6 +137,11 @@ export function localDate(at_us: bigint, { timezone, now }: DateContext): Date {
  * The instant of a local time: the first of two for an ambiguous one, the moment of the jump for
  * one that does not exist.
  */
-export function fromLocal(local_us: bigint, { timezone, now }: DateContext): bigint {
+function fromLocal(local_us: bigint, { timezone, now }: DateContext): bigint {
   return instantOfLocal(findZone(timezone, BigInt(now.getTime()) * 1000n), local_us)
+}
+
+/** The instant of a local time that `localDate` gives. */
+export function instantOf(local: Date, context: DateContext): bigint {
+  return fromLocal(BigInt(local.getTime()) * 1000n, context)
 }

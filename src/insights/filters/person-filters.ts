@@ -7,6 +7,7 @@ import { and, call, compare, constant, field, or } from '../../hogql/syntax/node
 import { select } from '../../hogql/template.ts'
 import { numberOf } from '../../json.ts'
 import { escapeLike } from '../../like.ts'
+import { isUuid } from '../../uuid.ts'
 import type { DateContext } from '../dates/dates.ts'
 import { readExpression } from '../members/expression.ts'
 import { listOf } from './filter-operators.ts'
@@ -20,8 +21,6 @@ export type ActorFilterContext = DateContext & {
   /** The member named in refusals. */
   readonly attr: string
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The condition on a person's id, in upper or lower case. */
 export function isPerson(uuid: string, prefix: readonly string[] = []): Expr {
@@ -37,7 +36,7 @@ export function hasDistinctId(distinct_id: string, prefix: readonly string[] = [
 
 /** Persons with the text in their email or name, or as a whole id. */
 export function searchPersons(search: string, prefix: readonly string[] = []): Expr | null {
-  const ids = UUID.test(search) ? [isPerson(search, prefix)] : []
+  const ids = isUuid(search) ? [isPerson(search, prefix)] : []
   return or([
     ...searchTexts(['email', 'name'], search, prefix),
     hasDistinctId(search, prefix),

@@ -16,7 +16,7 @@ import {
   readBreakdowns,
 } from '../members/breakdown.ts'
 import { allOf, eventsOf } from '../members/conditions.ts'
-import { planRetention, type RetentionPlan } from './plan.ts'
+import { planRetention, type RetentionPlan, type RetentionRequest } from './plan.ts'
 import { type RetentionSplit, retentionCondition, retentionTree } from './tree.ts'
 
 /**
@@ -55,13 +55,6 @@ export function retentionOptions(query: RetentionQuery, context: InsightContext)
   }
 }
 
-type ColumnsRequest = {
-  readonly query: RetentionQuery
-  readonly plan: RetentionPlan
-  readonly context: InsightContext
-  readonly ask: RunTree
-}
-
 type ValueBreakdowns = Extract<Breakdowns, { kind: 'values' }>
 
 /**
@@ -79,7 +72,7 @@ function isOfColumns(
 
 /** Rows of `retentionTree` of a value, or of those beyond the limit; an actor of several of them has one row per start. */
 async function columnsTree(
-  { query, plan, context, ask }: ColumnsRequest,
+  { query, plan, context, ask }: RetentionRequest,
   { items, limit }: ValueBreakdowns,
   { breakdown }: ActorsPoint,
 ): Promise<SelectQuery> {

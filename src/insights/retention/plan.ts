@@ -9,7 +9,7 @@ import {
 import { type Refusal, refuseMember } from '../../errors.ts'
 import { stepAfter, stepStart } from '../dates/buckets.ts'
 import { type InsightDateRange, readRange } from '../dates/date-range.ts'
-import type { InsightDates } from '../insight.ts'
+import type { InsightContext, InsightDates, RunTree } from '../insight.ts'
 
 /** Default number of periods. */
 const INTERVALS_DEFAULT = 11
@@ -43,6 +43,14 @@ export type RetentionPlan = {
   readonly is_cumulative: boolean
   /** Periods begin at each actor's start instead of the calendar's. */
   readonly is_rolling: boolean
+}
+
+/** A query with its plan, and the means to ask about it. */
+export type RetentionRequest = {
+  readonly query: RetentionQuery
+  readonly plan: RetentionPlan
+  readonly context: InsightContext
+  readonly ask: RunTree
 }
 
 const STARTS = {

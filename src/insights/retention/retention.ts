@@ -11,7 +11,7 @@ import {
   resolvedRange,
   sinceFirstEvent,
 } from '../dates/date-range.ts'
-import type { InsightContext, InsightKind, RunTree } from '../insight.ts'
+import type { InsightKind } from '../insight.ts'
 import { queryBins, type SplitBy } from '../members/bins.ts'
 import {
   type Breakdowns,
@@ -23,7 +23,7 @@ import { eventsOf, scaleSample } from '../members/conditions.ts'
 import { requireNumbers } from '../numbers.ts'
 import { unionOfLines } from '../printed-lines.ts'
 import { queryAll } from '../trends/trends.ts'
-import { planRetention, type RetentionPlan, stepLabels } from './plan.ts'
+import { planRetention, type RetentionPlan, type RetentionRequest, stepLabels } from './plan.ts'
 import { type RetentionSplit, retentionCondition, retentionTree } from './tree.ts'
 
 /** The value of all actors in a cohort breakdown: 0. */
@@ -47,13 +47,6 @@ export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
       metadata: { resolved_date_range: resolvedRange(plan.range) },
     }
   },
-}
-
-type RetentionRequest = {
-  readonly query: RetentionQuery
-  readonly plan: RetentionPlan
-  readonly context: InsightContext
-  readonly ask: RunTree
 }
 
 /** Counts by start and return; the value is undefined without a breakdown. */

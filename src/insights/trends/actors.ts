@@ -6,6 +6,7 @@ import { alias, compare, constant } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import type { ActorsPoint } from '../actors/point.ts'
 import { requireStep } from '../dates/buckets.ts'
+import { comparedRanges } from '../dates/date-range.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
 import type { SplitBy } from '../members/bins.ts'
 import {
@@ -26,7 +27,6 @@ import {
   isTotal,
   splitNames,
   type TrendsPlan,
-  timesOf,
   trendsBreakdowns,
   trendsRange,
 } from './plan.ts'
@@ -91,7 +91,7 @@ function actorsWhere(plan: TrendsPlan, condition: Expr): SelectQuery {
 
 /** The line of a point, over its whole range. */
 function lineOf(query: TrendsQuery, point: ActorsPoint, context: InsightContext): TrendsPlan {
-  const times = timesOf(query, trendsRange(query, context))
+  const times = comparedRanges(query, trendsRange(query, context))
   const time = times.find(({ compare_label }) => (compare_label ?? 'current') === point.compare)
   if (time === undefined) {
     throw refuse('The query is compared with nothing.', 'compare')

@@ -2,13 +2,13 @@
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { COMPARED, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
 import { bucketsOf } from '../dates/buckets.ts'
-import { firstEvent, type InsightDateRange } from '../dates/date-range.ts'
+import { firstEvent } from '../dates/date-range.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
 import { breakdownLabel } from '../members/breakdown.ts'
 import { seriesLabel } from '../members/series.ts'
 import { isTotal, planLines, trendsBreakdowns, trendsRange } from './plan.ts'
 import { trendsTree } from './trees.ts'
-import { queryAll, splitOf } from './trends.ts'
+import { queryAll, splitOf, type TrendsContext } from './trends.ts'
 import { linesOfRows } from './values.ts'
 
 /** The buckets, series, periods and breakdown values of a query; the values are queried. */
@@ -31,15 +31,9 @@ export async function trendsOptions(
   }
 }
 
-type TrendsOptionsContext = {
-  readonly context: InsightContext
-  readonly range: InsightDateRange
-  readonly ask: RunTree
-}
-
 async function valueOptions(
   query: TrendsQuery,
-  { context, range, ask }: TrendsOptionsContext,
+  { context, range, ask }: TrendsContext,
 ): Promise<Partial<PointOptions>> {
   const breakdowns = trendsBreakdowns(query)
   if (breakdowns === null) return {}

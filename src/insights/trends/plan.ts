@@ -5,8 +5,9 @@ import type { Expr } from '../../hogql/syntax/ast.ts'
 import { alias, compare, constant, field } from '../../hogql/syntax/nodes.ts'
 import { bucketOf, inWholeSteps } from '../dates/buckets.ts'
 import {
+  type ComparedRange,
+  comparedRanges,
   type InsightDateRange,
-  previousRange,
   readRange,
   withinRange,
 } from '../dates/date-range.ts'
@@ -36,12 +37,10 @@ const TOTAL_DISPLAYS: ReadonlySet<string> = new Set([
 const LINES_MAX = 100
 
 /** One line of the chart, or several with a breakdown. */
-export type TrendsPlan = {
+export type TrendsPlan = ComparedRange & {
   readonly query: TrendsQuery
   readonly context: InsightContext
   readonly series: SeriesAt
-  readonly range: InsightDateRange
-  readonly compare_label: 'current' | 'previous' | null
   /** One number, not one per bucket. */
   readonly is_total: boolean
   readonly split: readonly SplitBy[]
@@ -84,18 +83,6 @@ export function trendsBreakdowns({
   return { ...breakdowns, limit: COUNTRIES_MAX }
 }
 
-/** The range and the comparison period. */
-export function timesOf(
-  { compareFilter }: TrendsQuery,
-  range: InsightDateRange,
-): readonly Pick<TrendsPlan, 'compare_label' | 'range'>[] {
-  if (compareFilter?.compare !== true) return [{ range, compare_label: null }]
-  return [
-    { range, compare_label: 'current' },
-    { range: previousRange(range, compareFilter.compare_to ?? null), compare_label: 'previous' },
-  ]
-}
-
 /** The lines of a query: first those of its own range, then those of the comparison period. */
 export function planLines(
   query: TrendsQuery,
@@ -112,7 +99,7 @@ export function planLines(
     const detail = `The query has ${count} lines; ${LINES_MAX} are the most.`
     throw refuseMember(detail, 'query__breakdownFilter__breakdown')
   }
-  return timesOf(query, range).flatMap((time) =>
+  return comparedRanges(query, range).flatMap((time) =>
     cohorts.flatMap((cohort) =>
       [...query.series.keys()].map((index) => ({
         ...about,

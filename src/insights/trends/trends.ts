@@ -1,11 +1,11 @@
 /** TrendsQuery: how often events happened, or an aggregate of them, over time or in total. */
 
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
-import { Refusal, refuseMember } from '../../errors.ts'
+import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
 import { or } from '../../hogql/syntax/nodes.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
-import { bucketsOf, inWholeSteps, prepareBuckets } from '../dates/buckets.ts'
+import { bucketsOf, inWholeSteps, prepareBuckets, requireFirstBucket } from '../dates/buckets.ts'
 import {
   firstEvent,
   freshnessOf,
@@ -30,7 +30,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
   answer: async (query, context, ask) => {
     const range = trendsRange(query, context, await firstEvent(query, ask))
     await prepareBuckets(range)
-    requireSteps(range)
+    requireFirstBucket(range)
     if (query.series.length === 0) {
       const metadata = { hasMore: false, resolved_date_range: resolvedRange(range) }
       return { results: [], hogql: '', metadata }
@@ -82,13 +82,8 @@ export async function queryAll(
   throw new Refusal('query_too_large', detail, { attr: 'query__breakdownFilter' })
 }
 
-function requireSteps(range: InsightDateRange): void {
-  if (bucketsOf(range).length > 0) return
-  const detail = 'The date range ends before it begins.'
-  throw refuseMember(detail, 'query__dateRange')
-}
-
-type TrendsContext = {
+/** The means to ask about the events of a range. */
+export type TrendsContext = {
   readonly context: InsightContext
   readonly range: InsightDateRange
   readonly ask: RunTree

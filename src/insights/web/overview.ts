@@ -7,9 +7,12 @@ import { freshnessOf, isoLocal, sinceFirstEvent } from '../dates/date-range.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
 import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
+  convertedPersons,
   goalCondition,
+  goals,
   periodsOf,
   TIMES,
+  views,
   visitsTree,
   type WebPeriod,
   type WebPeriods,
@@ -44,9 +47,6 @@ const FIGURES: readonly OverviewFigure[] = [
   },
 ]
 
-const convertedPersons = (visits: Expr, time: WebPeriod): Expr =>
-  expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
-
 /** Figures with a conversion goal. */
 const GOAL_FIGURES: readonly OverviewFigure[] = [
   visitors,
@@ -63,9 +63,6 @@ const GOAL_FIGURES: readonly OverviewFigure[] = [
       expr`${convertedPersons(visits, time)} * 100 / nullIf(uniqIf(visitor, ${visits}), 0)`,
   },
 ]
-
-const views = (time: WebPeriod): Expr => (time === 'now' ? expr`viewed_now` : expr`viewed_then`)
-const goals = (time: WebPeriod): Expr => (time === 'now' ? expr`reached_now` : expr`reached_then`)
 
 export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
   rangeOf: (query, dates) => freshnessOf(periodsOf(query, dates).current),

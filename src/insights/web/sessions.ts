@@ -66,6 +66,12 @@ export function pathColumn(path: Expr, query: WebQuery, context: InsightContext)
 export const TIMES = ['now', 'then'] as const
 export type WebPeriod = (typeof TIMES)[number]
 
+/** The numbers of views and of goals of a row of `visitsTree`, and the persons who converted among the visits. */
+export const views = (time: WebPeriod): Expr => field([`viewed_${time}`])
+export const goals = (time: WebPeriod): Expr => field([`reached_${time}`])
+export const convertedPersons = (visits: Expr, time: WebPeriod): Expr =>
+  expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
+
 /** The breakdown, and further session columns: `session.$session_duration as duration`. */
 type VisitColumns = {
   readonly split: WebSplit | null
@@ -96,17 +102,14 @@ export function visitsTree(
   })
   const who = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
   const keys = [field(['session_id']), ...(is_of_events ? [field(['value'])] : [])]
-  const views = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
+  const counted = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
       argMin(person_id, timestamp) as visitor, ${who} as goal_person, ${counts}
     from ${sampledEvents(query)} where ${conditionOf({ query, context, periods, goal })} group by ${keys}`
-  const count_tree = TIMES.flatMap((time) => [
-    field([`viewed_${time}`]),
-    field([`reached_${time}`]),
-  ])
+  const count_tree = TIMES.flatMap((time) => [views(time), goals(time)])
   const { from_us, to_us } = boundsOf(periods)
   return select`select ${[...(is_of_events ? [field(['value'])] : value), ...count_tree]}, visitor, goal_person,
       session.$start_timestamp as start, ${more}
-    from ${views} as views join sessions as session on session.session_id = views.session_id
+    from ${counted} as views join sessions as session on session.session_id = views.session_id
     where session.$start_timestamp >= ${instant(from_us)} and session.$start_timestamp <= ${instant(to_us)}`
 }
 
@@ -155,7 +158,7 @@ export function isWithin(periods: WebPeriods, time: WebPeriod): Expr {
 export function wasVisited(periods: WebPeriods, time: WebPeriod): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   if (range === null) return constant(false)
-  const happened = expr`${field([`viewed_${time}`])} + ${field([`reached_${time}`])} > 0`
+  const happened = expr`${views(time)} + ${goals(time)} > 0`
   return expr`start >= ${instant(range.from_us)} and start <= ${instant(range.to_us)} and ${happened}`
 }
 

@@ -13,10 +13,13 @@ import { type WebColumn, webOrders } from './orders.ts'
 import { pageTimesTree } from './page-times.ts'
 import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
+  convertedPersons,
   goalCondition,
+  goals,
   pathColumn,
   periodsOf,
   TIMES,
+  views,
   visitsTree,
   type WebPeriod,
   type WebPeriods,
@@ -30,11 +33,7 @@ type StatsFigure = WebColumn & {
   readonly of: (visits: Expr, time: WebPeriod) => Expr
 }
 
-const views = (time: WebPeriod): Expr => field([`viewed_${time}`])
-const goals = (time: WebPeriod): Expr => field([`reached_${time}`])
 const visitors = (visits: Expr): Expr => expr`uniqIf(visitor, ${visits})`
-const convertedPersons = (visits: Expr, time: WebPeriod): Expr =>
-  expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 
 const VISITORS: StatsFigure = {
   name: 'visitors',
