@@ -12,7 +12,14 @@ import { fromTicks, ticksOf } from '../functions/aggregates/statistics.ts'
 import type { FunctionDef, TypedCall } from '../functions/definition.ts'
 import { asNumber } from '../functions/numbers/arithmetic.ts'
 import type { Apply, ResolvedExpr } from '../sql/ir.ts'
-import { aggregateFragment, bind, bindInt, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
+import {
+  aggregateFragment,
+  applyFragment,
+  bind,
+  bindInt,
+  NULL_VALUE,
+  sql,
+} from '../sql/sql-fragments.ts'
 import { arrayType, FLOAT64, type Type, UNKNOWN, withNull } from '../types/types.ts'
 
 /**
@@ -141,14 +148,7 @@ function rowsType(state: Type): Type {
 const nullsOf = (types: readonly Type[]): readonly ResolvedExpr[] =>
   types.map((type) => ({ ...NULL_VALUE, type }))
 
-const EMPTY_CALL: Apply = {
-  kind: 'apply',
-  name: '',
-  params: [],
-  args: [],
-  aggregate: null,
-  type: UNKNOWN,
-}
+const EMPTY_CALL = applyFragment('', [], UNKNOWN)
 
 /** The state is the list of all values, and the merge the base aggregate over them. */
 function listHalves(base: FunctionDef): AggregateHalves | null {

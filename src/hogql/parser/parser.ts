@@ -54,8 +54,8 @@ export function parseOrderExpr(text: string, limits: ParserLimits = LIMITS): Ord
 }
 
 /** Parses a text with holes, `Hello {name}`, as one expression. Refuses as parseSelect does. */
-export function parseTemplate(text: string, limits: ParserLimits = LIMITS): Expr {
-  const cursor = openCursor(text, limits, RULES)
+export function parseTemplate(text: string): Expr {
+  const cursor = openCursor(text, LIMITS, RULES)
   return requireEnd(cursor, readWholeTemplate(cursor))
 }
 

@@ -114,3 +114,8 @@ export function atListEnd(cursor: Cursor): boolean {
     kind === 'end' || key === ')' || key === ']' || key === '}' || key === ';' || atClause(cursor)
   )
 }
+
+/** True at the end of a list in brackets, which an ORDER BY may follow. */
+export function atBracketEnd(cursor: Cursor): boolean {
+  return at(cursor, ')') || (at(cursor, 'ORDER') && peek(cursor).key === 'BY')
+}

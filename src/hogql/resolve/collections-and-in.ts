@@ -33,7 +33,7 @@ export function resolveArray(
 ): ResolvedExpr {
   const args = node.exprs.map((expr) => resolver.expr(expr, scope))
   const type = arrayType(superType(args.map((arg) => arg.type)))
-  return { kind: 'apply', name: 'array', params: [], args, aggregate: null, type }
+  return applyFragment('array', args, type)
 }
 
 /** `(a, b)`. */
@@ -120,12 +120,16 @@ export function resolveIn(
   }
   // Constants in brackets are alternatives, even where their types have no common array type.
   if (node.right.kind === 'Array' && depthOf(left.type) === 0)
-    return member(name, [left, ...node.right.exprs.map((item) => resolver.expr(item, scope))])
+    return applyFragment(
+      name,
+      [left, ...node.right.exprs.map((item) => resolver.expr(item, scope))],
+      TRUTH,
+    )
   const right = resolver.expr(node.right, scope)
   const items = alternatives(left, right)
   if (items === null) return inArray(name, left, right)
   requireWidths(left, items, node)
-  return member(name, [left, ...items])
+  return applyFragment(name, [left, ...items], TRUTH)
 }
 
 /** Nesting depth of tuples and arrays, by their first items; it decides what IN compares. */
@@ -162,29 +166,16 @@ function requireWidths(
   if (is_odd) throw refuse('Both sides of IN need tuples of the same number of items', node)
 }
 
-function member(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {
-  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
-}
-
 function inArray(name: string, left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
-  const has: ResolvedExpr = {
-    kind: 'apply',
-    name: 'has',
-    params: [],
-    args: [right, left],
-    aggregate: null,
-    type: TRUTH,
-  }
-  return name === 'in'
-    ? has
-    : { kind: 'apply', name: 'not', params: [], args: [has], aggregate: null, type: TRUTH }
+  const has = applyFragment('has', [right, left], TRUTH)
+  return name === 'in' ? has : applyFragment('not', [has], TRUTH)
 }
 
 function inQuery(name: string, left: ResolvedExpr, query: ResolvedQuery): ResolvedExpr {
   const columns = queryColumns(query).map((column) => column.type)
   const [only] = columns
   const type = columns.length === 1 && only !== undefined ? only : tupleType(columns)
-  return member(name, [left, { kind: 'subquery', form: 'rows', query, type }])
+  return applyFragment(name, [left, { kind: 'subquery', form: 'rows', query, type }], TRUTH)
 }
 
 /** Whether rows of several columns are compared, some of which may be NULL. */
@@ -226,10 +217,7 @@ function queryOf(right: ast.Expr, scope: NameScope): ast.Select | null {
   return null
 }
 
-/** `SELECT * FROM table AS alias`. */
-function selectStarFrom(table: ast.TableExpr, alias: string | null = null): ast.SelectQuery {
-  return {
-    ...selectOf([field(['*'], table)], table),
-    select_from: { ...joinOf(table, table), alias },
-  }
+/** `SELECT * FROM table`. */
+function selectStarFrom(table: ast.TableExpr): ast.SelectQuery {
+  return { ...selectOf([field(['*'], table)], table), select_from: joinOf(table, table) }
 }

@@ -2,6 +2,7 @@
 
 import { type Apply, queryColumns, type ResolvedExpr } from '../sql/ir.ts'
 import {
+  applyFragment,
   bind,
   bindBool,
   bindInt,
@@ -12,14 +13,7 @@ import {
 import type * as ast from '../syntax/ast.ts'
 import { spineOf } from '../syntax/walk.ts'
 import { parseInstant } from '../times/time-text.ts'
-import {
-  clickhouseName,
-  FLOAT64,
-  TRUTH,
-  type Type,
-  type TypeKind,
-  withNull,
-} from '../types/types.ts'
+import { clickhouseName, FLOAT64, TRUTH, type TypeKind, withNull } from '../types/types.ts'
 import { resolveCall, resolveOperator, resolveWindow } from './calls/calls.ts'
 import { resolveCast } from './calls/casts.ts'
 import { resolveInCohort } from './calls/cohorts.ts'
@@ -193,7 +187,11 @@ function between(node: ast.BetweenExpr, at: ExpressionContext): ResolvedExpr {
     : (['greaterOrEquals', 'lessOrEquals', 'and'] as const)
   const low = resolveOperator(below, [node.expr, node.low], { ...at, node })
   const high = resolveOperator(above, [node.expr, node.high], { ...at, node })
-  return apply(joined, [low, high], withNull(TRUTH, low.type.nullable || high.type.nullable))
+  return applyFragment(
+    joined,
+    [low, high],
+    withNull(TRUTH, low.type.nullable || high.type.nullable),
+  )
 }
 
 function scalarQuery(
@@ -221,8 +219,4 @@ function exprCall(node: ast.ExprCall, { scope, resolver }: ExpressionContext): R
     return resolveCast(cast, scope, resolver)
   }
   throw refuse('Only functions can be called', node)
-}
-
-function apply(name: string, args: readonly ResolvedExpr[], type: Type): Apply {
-  return { kind: 'apply', name, params: [], args, aggregate: null, type }
 }

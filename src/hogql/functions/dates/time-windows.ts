@@ -2,7 +2,7 @@
 
 import type { CompileContext } from '../../context.ts'
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
-import { bindInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
+import { applyFragment, bindInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { asInstant, tupleOf } from '../../types/convert.ts'
 import { arrayType, dateTimeType, type Type, tupleType } from '../../types/types.ts'
 import { lowerSum } from '../aggregates/sums.ts'
@@ -22,15 +22,7 @@ function moveTime(
   by: ResolvedExpr,
   context: CompileContext,
 ): ResolvedExpr {
-  const call: Apply = {
-    kind: 'apply',
-    name,
-    params: [],
-    args: [at, by],
-    aggregate: null,
-    type: at.type,
-  }
-  return lowerSum(call, context)
+  return lowerSum(applyFragment(name, [at, by], at.type), context)
 }
 
 const tumbleStart: Lowering = (call, context) => startOf(call, call.args[1] ?? NULL_VALUE, context)

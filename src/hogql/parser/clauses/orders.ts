@@ -15,7 +15,6 @@ import {
   type Cursor,
   commaList,
   expect,
-  peek,
   placeFrom,
   refuseUnexpected,
   take,
@@ -24,7 +23,7 @@ import {
 import { readExprs, readItem } from '../expressions/lists.ts'
 import { POWER } from '../expressions/powers.ts'
 import { unquote } from '../tokens.ts'
-import { atListEnd } from '../words.ts'
+import { atBracketEnd, atListEnd } from '../words.ts'
 
 /** The list after ORDER BY. */
 export function readOrders(cursor: Cursor): OrderExpr[] {
@@ -89,14 +88,10 @@ function readInterpolated(cursor: Cursor): InterpolateExpr {
 export function readWindow(cursor: Cursor): WindowExpr {
   const { start } = cursor.token
   const partitioned = takePair(cursor, 'PARTITION', 'BY')
-  const partition_by = partitioned ? commaList(cursor, readItem, atWindowPartEnd) : []
+  const partition_by = partitioned ? commaList(cursor, readItem, atBracketEnd) : []
   const order_by = takePair(cursor, 'ORDER', 'BY') ? readOrders(cursor) : []
   const frame = readFrame(cursor)
   return { kind: 'WindowExpr', ...placeFrom(cursor, start), partition_by, order_by, ...frame }
-}
-
-function atWindowPartEnd(cursor: Cursor): boolean {
-  return at(cursor, ')') || (at(cursor, 'ORDER') && peek(cursor).key === 'BY')
 }
 
 type FrameClause = Pick<WindowExpr, 'frame_method' | 'frame_start' | 'frame_end'>

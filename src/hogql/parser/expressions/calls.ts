@@ -9,13 +9,12 @@ import {
   commaList,
   expect,
   expectName,
-  peek,
   placeFrom,
   refuseUnexpected,
   take,
   takePair,
 } from '../cursor.ts'
-import { atSelect } from '../words.ts'
+import { atBracketEnd, atSelect } from '../words.ts'
 import { readExprs } from './lists.ts'
 import { POWER } from './powers.ts'
 
@@ -44,10 +43,10 @@ export function readArgumentsAfter(cursor: Cursor, first: Expr | null): Argument
   const distinct = first === null && take(cursor, 'DISTINCT')
   const args: Expr[] = first === null ? [] : [first]
   if (first === null && atSelect(cursor)) args.push(selectArgument(cursor))
-  else if (first === null && !atArgumentsEnd(cursor)) {
-    args.push(...commaList(cursor, readArgument, atArgumentsEnd))
-  } else if (take(cursor, ',') && !atArgumentsEnd(cursor)) {
-    args.push(...commaList(cursor, readArgument, atArgumentsEnd))
+  else if (first === null && !atBracketEnd(cursor)) {
+    args.push(...commaList(cursor, readArgument, atBracketEnd))
+  } else if (take(cursor, ',') && !atBracketEnd(cursor)) {
+    args.push(...commaList(cursor, readArgument, atBracketEnd))
   }
   const order_by = takePair(cursor, 'ORDER', 'BY') ? cursor.rules.orders(cursor) : []
   if (!at(cursor, ')')) throw refuseUnexpected(cursor, '"," or ")" after the argument')
@@ -57,10 +56,6 @@ export function readArgumentsAfter(cursor: Cursor, first: Expr | null): Argument
 
 function selectArgument(cursor: Cursor): Expr {
   return cursor.rules.select(cursor)
-}
-
-function atArgumentsEnd(cursor: Cursor): boolean {
-  return at(cursor, ')') || (at(cursor, 'ORDER') && peek(cursor).key === 'BY')
 }
 
 /** RESPECT NULLS is the default. */

@@ -17,7 +17,7 @@ import type {
   TimeBounds,
   ValueExpr,
 } from '../../sql/ir.ts'
-import { bind } from '../../sql/sql-fragments.ts'
+import { applyFragment, bind } from '../../sql/sql-fragments.ts'
 import { addUnits } from '../../times/calendar.ts'
 import {
   addToTime,
@@ -45,7 +45,7 @@ function addImpliedBounds(select: ResolvedSelect, context: CompileContext): Reso
   const parts = conjuncts(select.where)
   const implied = parts.flatMap((part) => (part.kind === 'apply' ? impliedBy(part, context) : []))
   const all = [...parts, ...implied]
-  const where = implied.length === 0 ? select.where : call('and', all)
+  const where = implied.length === 0 ? select.where : applyFragment('and', all, TRUTH)
   return { ...select, where, known: all.reduce(narrowBounds, select.known) }
 }
 
@@ -85,10 +85,6 @@ function laterOf(left: MovableTime | null, right: MovableTime | null): MovableTi
 function earlierOf(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
   if (left === null || right === null) return left ?? right
   return isBefore(left, right) ? left : right
-}
-
-function call(name: string, args: readonly ResolvedExpr[]): Apply {
-  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
 }
 
 /** A truncated column: `toDate(timestamp)`, `toStartOfMonth(timestamp)`, `toYYYYMM(timestamp)`. */
@@ -136,10 +132,18 @@ function impliedBounds(
   const low = local_starts.reduce((least, start) => (isBefore(start, least) ? start : least), first)
   const high = local_starts.reduce((most, start) => (isBefore(most, start) ? start : most), first)
   const from = (): ResolvedExpr =>
-    call('greaterOrEquals', [truncated.column, boundInstant(low, truncated, context, -MARGIN_US)])
+    applyFragment(
+      'greaterOrEquals',
+      [truncated.column, boundInstant(low, truncated, context, -MARGIN_US)],
+      TRUTH,
+    )
   const to = (): ResolvedExpr => {
     const end = addToTime(high, 1n, truncated.unit)
-    return call('less', [truncated.column, boundInstant(end, truncated, context, MARGIN_US)])
+    return applyFragment(
+      'less',
+      [truncated.column, boundInstant(end, truncated, context, MARGIN_US)],
+      TRUTH,
+    )
   }
   switch (name) {
     case 'equals':

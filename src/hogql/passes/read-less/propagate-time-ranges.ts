@@ -13,7 +13,7 @@ import type {
   ResolvedSelect,
   TimeBounds,
 } from '../../sql/ir.ts'
-import { bind } from '../../sql/sql-fragments.ts'
+import { applyFragment, bind } from '../../sql/sql-fragments.ts'
 import { shiftBy } from '../../times/relative-time.ts'
 import { TRUTH } from '../../types/types.ts'
 import { mapRelation, mapStatement, type Pass } from '../walk.ts'
@@ -50,14 +50,21 @@ function boundGroups(derived: DerivedTable, known: readonly TimeBounds[]): Deriv
     ...(range.from_us === null
       ? []
       : [
-          call('greaterOrEquals', [
-            span.time,
-            bind(shiftBy(range.from_us, -SPAN_MAX_US), span.time.type),
-          ]),
+          applyFragment(
+            'greaterOrEquals',
+            [span.time, bind(shiftBy(range.from_us, -SPAN_MAX_US), span.time.type)],
+            TRUTH,
+          ),
         ]),
     ...(range.until_us === null
       ? []
-      : [call('less', [span.time, bind(shiftBy(range.until_us, SPAN_MAX_US), span.time.type)])]),
+      : [
+          applyFragment(
+            'less',
+            [span.time, bind(shiftBy(range.until_us, SPAN_MAX_US), span.time.type)],
+            TRUTH,
+          ),
+        ]),
   ])
   if (conditions.length === 0) return derived
   const { relation, name } = span.time
@@ -77,9 +84,5 @@ function addConditions(
 ): ResolvedSelect {
   const { where, known } = select
   const all = where === null ? conditions : [where, ...conditions]
-  return { ...select, where: call('and', all), known: [...known, ...group_bounds] }
-}
-
-function call(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {
-  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
+  return { ...select, where: applyFragment('and', all, TRUTH), known: [...known, ...group_bounds] }
 }

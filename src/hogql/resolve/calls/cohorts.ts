@@ -2,6 +2,7 @@
 
 import type { CohortReference } from '../../context.ts'
 import { queryColumns, type ResolvedExpr } from '../../sql/ir.ts'
+import { applyFragment } from '../../sql/sql-fragments.ts'
 import type * as ast from '../../syntax/ast.ts'
 import { constant, field } from '../../syntax/nodes.ts'
 import { select } from '../../template.ts'
@@ -30,14 +31,7 @@ export function resolveInCohort(
   const [column] = queryColumns(query)
   if (column === undefined) throw new Error('members of cohorts have an id')
   const rows: ResolvedExpr = { kind: 'subquery', form: 'rows', query, type: column.type }
-  return {
-    kind: 'apply',
-    name: node.op === 'not in cohort' ? 'notIn' : 'in',
-    params: [],
-    args: [left, rows],
-    aggregate: null,
-    type: TRUTH,
-  }
+  return applyFragment(node.op === 'not in cohort' ? 'notIn' : 'in', [left, rows], TRUTH)
 }
 
 function cohortNamed({ right }: ast.CompareOperation, resolver: Resolver): CohortReference {
