@@ -13,6 +13,7 @@ import {
   refuseCancelled,
   refuseFullQueue,
   refuseTimedOut,
+  refuseTooLarge,
   stopping,
 } from '../engine/engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
@@ -430,7 +431,7 @@ async function* textLines(body: Response['body']): AsyncGenerator<string> {
     const [first = '', ...lines] = decoder.decode(bytes, { stream: true }).split('\n')
     begun.push(first)
     length += first.length
-    if (length > LINE_LENGTH_MAX) throw tooLarge(`${LINE_LENGTH_MAX} characters in a row`)
+    if (length > LINE_LENGTH_MAX) throw refuseTooLarge(`${LINE_LENGTH_MAX} characters in a row`)
     const last = lines.pop()
     if (last === undefined) continue
     yield begun.join('')
@@ -477,7 +478,7 @@ class AnswerRows {
   async add(line: string): Promise<boolean> {
     const { rows_max, more_is_too_many, parts } = this.#query
     if (this.#row_count >= rows_max) {
-      if (more_is_too_many || parts !== undefined) throw tooLarge(`${rows_max} rows`)
+      if (more_is_too_many || parts !== undefined) throw refuseTooLarge(`${rows_max} rows`)
       this.#has_more = true
       return false
     }
@@ -503,15 +504,10 @@ class AnswerRows {
       return
     }
     this.#byte_count += part.length
-    if (this.#byte_count > this.#bytes_max) throw tooLarge(`${this.#bytes_max} bytes`)
+    if (this.#byte_count > this.#bytes_max) throw refuseTooLarge(`${this.#bytes_max} bytes`)
     this.#parts.push(part)
   }
 }
 
 const OPEN = Buffer.from('[')
 const CLOSE = Buffer.from(']')
-
-function tooLarge(limit: string): Refusal {
-  const detail = `The answer has more than ${limit}. Ask for less at a time.`
-  return new Refusal('query_too_large', detail)
-}

@@ -1,6 +1,11 @@
 /** Rows of ClickHouse's JSON lines in the form of this project's answers: its instants become ISO 8601 in the zone of their type. */
 
-import { type ClickHouseType, readClickHouseType } from '../engine/clickhouse-types.ts'
+import {
+  type ClickHouseType,
+  PLAIN,
+  PLAIN_MAP,
+  readClickHouseType,
+} from '../engine/clickhouse-types.ts'
 import { instantText } from '../engine/instant-text.ts'
 
 /** Reads one row from its line. */
@@ -12,9 +17,6 @@ export type RowReading = {
 }
 
 type ClickHouseMap = Extract<ClickHouseType, { readonly kind: 'map' }>
-
-const PLAIN: ClickHouseType = { kind: 'plain' }
-const PLAIN_MAP = { key: PLAIN, value: PLAIN } as const
 
 /** `types` are ClickHouse type names, by column; `timezone` is that of instants whose type names none. */
 export function rowReading(types: readonly string[], timezone: string): RowReading {

@@ -14,7 +14,9 @@ export type ClickHouseType =
 /** The offset of a time zone from UTC in seconds, at an instant in microseconds. */
 export type ZoneClock = (instant_us: bigint) => number
 
-const PLAIN: ClickHouseType = { kind: 'plain' }
+/** The type of values that have no other, and of the members of a map without types. */
+export const PLAIN: ClickHouseType = { kind: 'plain' }
+export const PLAIN_MAP = { key: PLAIN, value: PLAIN } as const
 const NUMBER: ClickHouseType = { kind: 'number' }
 
 /** Parses a type name such as `Nullable(DateTime64(6, 'Europe/Berlin'))`; unknown names are plain. */

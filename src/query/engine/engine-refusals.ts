@@ -65,6 +65,12 @@ export function refuseTimedOut(timeout_ms: number): Refusal {
   return new Refusal('query_timeout', `The query took longer than ${timeout_ms / 1000} seconds.`)
 }
 
+/** For a query whose answer is beyond a limit, as `50000 rows`. */
+export function refuseTooLarge(limit: string): Refusal {
+  const detail = `The answer has more than ${limit}. Ask for less at a time.`
+  return new Refusal('query_too_large', detail)
+}
+
 /** For a query that its caller cancelled or left. */
 export function refuseCancelled(): Refusal {
   return new Refusal('query_cancelled', 'The query was cancelled.')

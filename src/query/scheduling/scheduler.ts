@@ -9,7 +9,9 @@
  * The limits are settings: queries_running_max, of which the background has half, queries_waiting_max for statements and
  * queries_background_max.
  */
+
 import { Refusal } from '../../errors.ts'
+import { refuseCancelled } from '../engine/engine-refusals.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
 import { type QueryStatus, type StatusKey, statusKeyText } from '../service/status.ts'
 import { whenAborted } from './abort-signal.ts'
@@ -255,7 +257,7 @@ export class Scheduler {
     if (previous !== null)
       await Promise.race([previous.answer.catch(() => undefined), stop_requested])
     if (execution.slot !== null) await Promise.race([execution.slot.granted, stop_requested])
-    if (running.signal.aborted) throw queryCancelled()
+    if (running.signal.aborted) throw refuseCancelled()
     const now = this.#now()
     execution.begun_ms = now.getTime()
     this.#started += 1
@@ -290,7 +292,7 @@ export class Scheduler {
       isOutdated: () => execution.begun_ms === OUTDATED_MS,
       leave: () => {
         if (!execution.callers.delete(caller)) return
-        left.reject(queryCancelled())
+        left.reject(refuseCancelled())
         if (execution.callers.size > 0) return
         this.#remove(cache_key, execution)
         execution.stop.abort()
@@ -311,8 +313,4 @@ export class Scheduler {
     if (others.length === 0) this.#queries.delete(key)
     else this.#queries.set(key, others)
   }
-}
-
-function queryCancelled(): Refusal {
-  return new Refusal('query_cancelled', 'The query was cancelled.')
 }

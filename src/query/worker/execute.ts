@@ -1,4 +1,5 @@
 /** Executes one compiled SELECT on a connection and writes its rows, within the limits of an answer. */
+
 import {
   type DuckDBConnection,
   DuckDBDateValue,
@@ -9,6 +10,7 @@ import {
 } from '@duckdb/node-api'
 import { Refusal } from '../../errors.ts'
 import { ROW_END } from '../../threads/sliced-json.ts'
+import { refuseTooLarge } from '../engine/engine-refusals.ts'
 import type { WorkerQuery, WorkerValue } from '../engine/protocol.ts'
 import { ROW_FORMS } from './formats/row-forms.ts'
 import { rowWriter } from './formats/rows.ts'
@@ -58,7 +60,7 @@ export async function sendParts(
     const room = rows_max - row_count
     row_count += Math.min(room, chunk.rowCount)
     const parts = await sink.add(chunk, Math.min(room, chunk.rowCount))
-    if (chunk.rowCount > room) throw tooLarge(`${rows_max} rows`)
+    if (chunk.rowCount > room) throw refuseTooLarge(`${rows_max} rows`)
     for (const part of parts) await send(part)
   }
   await requireWhole(reader.connection)
@@ -106,12 +108,12 @@ async function readRows(
     for await (const text of writer.writeChunk(chunk, room)) {
       const part = Buffer.from(text)
       byte_count += part.length
-      if (byte_count > bytes_max) throw tooLarge(`${bytes_max} bytes`)
+      if (byte_count > bytes_max) throw refuseTooLarge(`${bytes_max} bytes`)
       bytes.push(part)
     }
     row_count += Math.min(room, chunk.rowCount)
     if (chunk.rowCount <= room) continue
-    if (query.more_is_too_many) throw tooLarge(`${query.rows_max} rows`)
+    if (query.more_is_too_many) throw refuseTooLarge(`${query.rows_max} rows`)
     return { bytes: [...bytes, CLOSE], row_count, has_more: true }
   }
   return { bytes: [...bytes, CLOSE], row_count, has_more: false }
@@ -120,13 +122,6 @@ async function readRows(
 const OPEN = Buffer.from('[')
 const CLOSE = Buffer.from(']')
 const BETWEEN = Buffer.from(ROW_END)
-
-function tooLarge(limit: string): Refusal {
-  return new Refusal(
-    'query_too_large',
-    `The answer has more than ${limit}. Ask for less at a time.`,
-  )
-}
 
 type BindValue = (prepared: DuckDBPreparedStatement, index: number, text: string) => void
 

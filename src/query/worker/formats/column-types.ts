@@ -8,7 +8,7 @@ import {
   type DuckDBType,
   DuckDBTypeId,
 } from '@duckdb/node-api'
-import type { ClickHouseType } from '../../engine/clickhouse-types.ts'
+import { type ClickHouseType, PLAIN } from '../../engine/clickhouse-types.ts'
 
 /** Every value may be null. */
 export type ColumnType =
@@ -71,8 +71,6 @@ function nestedType(engine: DuckDBType, hint: ClickHouseType, timezone: string):
   }))
   return { kind: 'tuple', items }
 }
-
-const PLAIN: ClickHouseType = { kind: 'plain' }
 
 const INSTANTS: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.TIMESTAMP,

@@ -22,6 +22,8 @@ import { Slices } from '../../../threads/slices.ts'
 import { saturateDay } from '../../../time.ts'
 import {
   type ClickHouseType,
+  PLAIN,
+  PLAIN_MAP,
   readClickHouseType,
   type ZoneClock,
 } from '../../engine/clickhouse-types.ts'
@@ -47,9 +49,6 @@ const PART_LENGTH = 256 * KIB
 const TEXT_LENGTH_MAX = 1024 * KIB
 /** Chunks whose lists have more items are read item by item: DuckDB's binding reads a value in one turn. */
 const LIST_ITEMS_MAX = 10_000
-
-const PLAIN: ClickHouseType = { kind: 'plain' }
-const PLAIN_MAP = { key: PLAIN, value: PLAIN } as const
 
 /** `types` are ClickHouse type names, by column; `timezone` is that of instants whose type names none. */
 export function rowWriter(types: readonly string[], timezone: string): RowWriter {
