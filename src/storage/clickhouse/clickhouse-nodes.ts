@@ -37,8 +37,7 @@ export class ClickHouseNodes {
     const { writers, cluster } = this.#options
     try {
       if (cluster !== null) this.#topology = await findTopology(writers, cluster)
-      const owners = this.isReplicated() ? [this.first] : writers
-      for (const writer of owners) await migrateClickHouse(writer, this.#topology)
+      for (const writer of this.#owners) await migrateClickHouse(writer, this.#topology)
       await requireRights(this.#options, this.events_table)
     } catch (error) {
       throw unfitOf(error)
@@ -58,16 +57,18 @@ export class ClickHouseNodes {
 
   /** Sends a statement to every server that has tables of its own. Rejects when one fails; all have been asked then. */
   async runEverywhere(sql: string, more: Omit<ClickHouseStatement, 'sql'> = {}): Promise<void> {
-    const nodes = this.isReplicated() ? [this.first] : this.#options.writers
-    const ends = await Promise.allSettled(nodes.map((node) => node.run(sql, more)))
+    const ends = await Promise.allSettled(this.#owners.map((node) => node.run(sql, more)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  /** The servers that have tables of their own, or pass statements on to those that do. */
+  get #owners(): readonly ClickHouseClient[] {
+    return this.isReplicated() ? [this.first] : this.#options.writers
   }
 
   /** `ON CLUSTER …` where the servers pass on statements themselves. */
   get on_cluster(): string {
-    return this.#topology.kind === 'cluster' && this.#topology.is_replicated
-      ? ` ON CLUSTER '${this.#topology.cluster}'`
-      : ''
+    return this.isReplicated() ? ` ON CLUSTER '${this.#options.cluster}'` : ''
   }
 
   /** Breaks off every request to the servers. */

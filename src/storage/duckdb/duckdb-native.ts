@@ -1,4 +1,5 @@
 /** Makes DuckDB's native library loadable from the one executable; nothing else unpacks or dlopens it. */
+
 import {
   closeSync,
   existsSync,
@@ -8,10 +9,10 @@ import {
   readFileSync,
   renameSync,
   statSync,
-  writeSync,
 } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { writeWhole } from '../files/write-whole.ts'
 import type { EmbeddedFile, EmbeddedLibrary } from './embedded-library.ts'
 
 /** The folder that the library is unpacked into; a global, because loading a library is process-wide. */
@@ -64,8 +65,7 @@ function unpackFile(file: EmbeddedFile, folder: string): void {
   const temporary = `${target}.${process.pid}`
   const fd = openSync(temporary, 'w', 0o700)
   try {
-    const bytes = readFileSync(file.path)
-    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
+    writeWhole(fd, readFileSync(file.path), 0)
     fsyncSync(fd)
   } finally {
     closeSync(fd)

@@ -65,11 +65,7 @@ end`,
 } as const satisfies Readonly<Record<string, EncodingDefinition>>
 
 /** The first applicable encoding per column is used. */
-const ALL = [
-  'created_after_ms',
-  'created_after_us',
-  'uuid_in_parts',
-] as const satisfies ColumnEncoding[]
+const ALL = Object.keys(FORMS) as ColumnEncoding[]
 
 /** One aggregate per encoding, in the order of the parameter of `chooseEncodings`. */
 export const FORMS_SERVE: readonly string[] = ALL.map((form) => FORMS[form].serves)

@@ -32,12 +32,7 @@ export type DetectedOwner = {
   readonly group_type_index: number
 }
 
-type DetectedRow = {
-  readonly kind: 'event' | 'person' | 'group'
-  readonly group_type_index: number
-  readonly name: string
-  readonly property_type: DetectedType | null
-}
+type DetectedRow = DetectedOwner & Pick<PropertyDefinition, 'name' | 'property_type'>
 
 /** The index of each group type by name. */
 type GroupTypes = ReadonlyMap<string, number>

@@ -119,7 +119,7 @@ order by old_person_id
 limit ?`
 
 /** The owner of an id whose person was deleted. */
-const NO_PERSON = new Uint8Array(0)
+export const NO_PERSON = new Uint8Array(0)
 
 /** Writes inside the data thread's transactions; has no cache. */
 export class DistinctIdStore {

@@ -1,7 +1,9 @@
 /** Reads persons, groups and flag rows from events.db in the main thread, without waiting for the writer. */
+
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { openReader } from '../sqlite/sqlite.ts'
+import { NO_PERSON } from './distinct-id-store.ts'
 import { LISTED_IDS_MAX, MergedPersons } from './merged-persons.ts'
 import { type PersonRead, PersonReadCache } from './person-read-cache.ts'
 import type { PersonProperties } from './person-store.ts'
@@ -29,8 +31,6 @@ const CACHE_KB = 8192
 
 /** Sorts before every id: the start of a walk over persons. */
 const BEFORE_ALL = new Uint8Array(0)
-/** The owner of an id whose person was deleted. */
-const NO_PERSON = new Uint8Array(0)
 
 const SELECT_PERSONS = `
 select id, properties, created_at, is_identified

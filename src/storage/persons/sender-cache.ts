@@ -32,7 +32,7 @@ const COUNT = 10
 const LASTING_HASH = 11
 
 /** Number of change counters; a change invalidates all entries of persons with the same counter. */
-const GROUPS = 1 << 16
+export const GROUPS = 1 << 16
 
 /**
  * Never returns an old value: a person's entries hold until it is changed, an id's until it moves. Ids are compared by
@@ -140,7 +140,7 @@ export class SenderCache {
   }
 }
 
-/** Uses the last bytes, which are random in ids of every kind. */
-function groupOf(person_id: Uint8Array): number {
+/** The change counter of a person, by the last bytes, which are random in ids of every kind. */
+export function groupOf(person_id: Uint8Array): number {
   return ((person_id[14] ?? 0) << 8) | (person_id[15] ?? 0)
 }

@@ -1,9 +1,11 @@
 /** Confines a process of ours: files by Landlock, which lasts through a new start of the same program, calls by seccomp. */
+
 import { existsSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { childCommand, sourceFolder } from '../spawn-self.ts'
-import { landlockVersion, type PathRule, type Right, restrictThread } from './landlock.ts'
+import { landlockVersion, type PathRule, restrictThread } from './landlock.ts'
 import { replaceProgram, systemCall } from './libc.ts'
+import { READ } from './path-rules.ts'
 import { refuseSystemCalls } from './seccomp.ts'
 
 /** The confinement that the kernel granted. */
@@ -16,8 +18,6 @@ export type Confinement = {
 
 const PRCTL = { x64: 157, arm64: 167 } as const
 const PR_SET_NO_NEW_PRIVS = 38
-
-const READ: readonly Right[] = ['read_file', 'read_dir']
 
 /** Paths that the runtime and the C library read on any machine; a path that does not exist grants nothing. */
 const SYSTEM_PATHS = [
