@@ -1,9 +1,9 @@
 /** Manual changes of persons through the API: split, undo a merge, delete. */
-import type { PersonBelongings } from '../storage/persons/merge-log.ts'
+import { MIB } from '../bytes.ts'
 import type { PersonStore, StoredPerson } from '../storage/persons/person-store.ts'
-import { personIdOf } from './distinct-id.ts'
+import { isSameId, personIdOf } from './distinct-id.ts'
 import { belongingsOf } from './merge.ts'
-import { type BelongingsByPerson, fitsUndo, survivorOf, undoMerge } from './undo.ts'
+import { type BelongingsByPerson, copyBelongings, fitsUndo, survivorOf, undoMerge } from './undo.ts'
 
 /** A requested change. Ids of persons are 16 bytes. */
 export type PersonChange =
@@ -65,7 +65,7 @@ export type UndoPreview = {
 /** Merges that one split undoes; larger families are undone one merge at a time. */
 const SPLIT_MERGES_MAX = 500
 /** Bytes of properties that one split restores; larger families of merges are undone one merge at a time. */
-export const SPLIT_LENGTH_MAX = 16 * 1024 * 1024
+export const SPLIT_LENGTH_MAX = 16 * MIB
 /** Distinct ids for which one split creates persons. */
 const SPLIT_IDS_MAX = 10_000
 
@@ -191,7 +191,7 @@ function* separateIds(
 
 function isOwner(store: PersonStore, person: StoredPerson, distinct_id: string): boolean {
   const owner_id = store.owners.find(person.project_id, distinct_id)
-  return owner_id !== null && Buffer.compare(owner_id, person.id) === 0
+  return owner_id !== null && isSameId(owner_id, person.id)
 }
 
 /** The distinct id that created the person: the person's id is derived from it. */
@@ -199,9 +199,8 @@ function creatorOf(
   person: StoredPerson,
   ids: readonly { readonly distinct_id: string }[],
 ): string | undefined {
-  const person_id = person.id.toHex()
-  return ids.find(
-    ({ distinct_id }) => personIdOf(person.project_id, distinct_id).toHex() === person_id,
+  return ids.find(({ distinct_id }) =>
+    isSameId(personIdOf(person.project_id, distinct_id), person.id),
   )?.distinct_id
 }
 
@@ -229,7 +228,7 @@ function undoNamedMerge(
   if (merge === null) return { kind: 'no_such_merge' }
   if (!fitsUndo(store, merge)) return { kind: 'too_many_later' }
   if (survivorOf(store, merge) !== person) return { kind: 'no_such_merge' }
-  const before = copyOf(belongingsOf(store, person))
+  const before = copyBelongings(belongingsOf(store, person))
   const { survivor, restored } = undoMerge(store, merge)
   if (is_preview !== true) return { kind: 'changed', persons: [survivor.id, restored.id] }
   const after = belongingsOf(store, survivor)
@@ -245,12 +244,6 @@ function undoNamedMerge(
   }
   return { kind: 'previewed', undo }
 }
-
-const copyOf = ({ properties, flags, cohorts }: PersonBelongings): PersonBelongings => ({
-  properties: { ...properties },
-  flags,
-  cohorts,
-})
 
 function afterUndo(store: PersonStore, person: StoredPerson): PersonAfterUndo {
   const { project_id, id } = person

@@ -28,6 +28,11 @@ export function personIdOf(project_id: number, distinct_id: string): Uint8Array 
   return id
 }
 
+/** Whether two ids of persons are the same. */
+export function isSameId(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}
+
 /** True for an id that must never join two persons, also when it comes in quotes. */
 export function isIllegalId(distinct_id: string): boolean {
   const bare = withoutQuotes(distinct_id)

@@ -30,9 +30,9 @@ export function resolveGroups(
 }
 
 /**
- * Creates the group or merges new properties over its old ones; or takes properties from a stored group. `at` is the event's time in µs. `index` is the index of
- * the group's type; null for a type beyond the fifth, which is not stored. A group that would become too large keeps
- * its old properties.
+ * Creates the group or merges new properties over its old ones; or takes properties from a stored group. `at` is the
+ * event's time in µs. `index` is the index of the group's type; null for a type beyond the fifth, which is not stored. A
+ * group that would become too large keeps its old properties.
  */
 export function identifyGroup(
   store: GroupStore,

@@ -7,7 +7,7 @@ import {
   type StoredPerson,
   setOwn,
 } from '../storage/persons/person-store.ts'
-import { isIllegalId, personIdOf } from './distinct-id.ts'
+import { isIllegalId, isSameId, personIdOf } from './distinct-id.ts'
 import type { MergeBudget } from './merge-budget.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
@@ -197,8 +197,4 @@ function logMerge(
 export function belongingsOf(store: PersonStore, person: StoredPerson): PersonBelongings {
   const { flags, cohorts } = store.flagRows(person)
   return { properties: propertiesOf(person), flags: { ...flags }, cohorts: { ...cohorts } }
-}
-
-function isSameId(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0
 }

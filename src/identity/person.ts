@@ -1,8 +1,9 @@
 /** Updates of a person's properties by `$set_once`, `$set`, `$unset` and automatic properties. */
-import type {
-  PersonProperties,
-  PersonStore,
-  StoredPerson,
+import {
+  type PersonProperties,
+  type PersonStore,
+  type StoredPerson,
+  setOwn,
 } from '../storage/persons/person-store.ts'
 import {
   type AutomaticValues,
@@ -25,7 +26,7 @@ export type PersonUpdate = {
   readonly is_about_person: boolean
 }
 
-/** `too_large`: the person would exceed `person_bytes_max`, so nothing was changed. */
+/** `too_large`: the person would exceed its limits, so nothing was changed. */
 export type UpdateOutcome = 'updated' | 'unchanged' | 'too_large'
 
 /**
@@ -54,7 +55,7 @@ function applyUpdate(
   limits: SizeLimits,
 ): UpdateOutcome {
   const stored = store.parse(person)
-  const set = collectChanges(stored, update) ?? {}
+  const set = collectChanges(stored, update)
   const gone = new Set(
     update.unset.filter((key) => Object.hasOwn(stored, key) || Object.hasOwn(set, key)),
   )
@@ -89,9 +90,7 @@ type AutomaticMarks = Pick<StoredPerson, 'lasting_hash' | 'marks_high' | 'marks_
 
 function hasExplicitChange(update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return true
-  for (const _ in update.set) return true
-  for (const _ in update.set_once) return true
-  return false
+  return !isEmpty(update.set) || !isEmpty(update.set_once)
 }
 
 /** Whether an update certainly leaves a person with these marks unchanged. */
@@ -106,34 +105,38 @@ function markPerson(person: StoredPerson, properties: PersonProperties): void {
   person.marks_high = marks.high
 }
 
-/** The properties that change; null if none does. */
-function collectChanges(stored: PersonProperties, update: PersonUpdate): PersonProperties | null {
-  const explicit = collectExplicitChanges(stored, update)
-  const changes = addMissingAutomatic(stored, update, explicit)
+/** The properties that change. */
+function collectChanges(stored: PersonProperties, update: PersonUpdate): PersonProperties {
+  const changes: PersonProperties = {}
+  addExplicit(stored, update, changes)
+  addMissingAutomatic(stored, update, changes)
   // Automatic properties such as `$current_url` change with every event: they are written with another change only.
-  const is_idle = changes === null && !update.is_about_person && update.unset.length === 0
-  if (is_idle && !hasLastingChange(stored, update)) return null
-  return addChangedAutomatic(stored, update, changes)
+  const is_idle = isEmpty(changes) && !update.is_about_person && update.unset.length === 0
+  if (!is_idle || hasLastingChange(stored, update)) addChangedAutomatic(stored, update, changes)
+  return changes
+}
+
+function isEmpty(properties: PersonProperties): boolean {
+  for (const _ in properties) return false
+  return true
 }
 
 /** Adds the automatic properties that the person lacks. */
 function addMissingAutomatic(
   stored: PersonProperties,
   update: PersonUpdate,
-  explicit: PersonProperties | null,
-): PersonProperties | null {
-  let changes = explicit
+  changes: PersonProperties,
+): void {
   for (const [{ set, initial, fallback }, value] of automaticValues(update.automatic)) {
     // A browser's null says that this visit has no such parameter, not that the first one had none.
     const is_first = (value !== null || fallback === null) && lacks(stored, initial, value)
     if (is_first && !Object.hasOwn(update.set_once, initial)) {
-      changes = withKey(changes ?? {}, initial, value)
+      setOwn(changes, initial, value)
     }
     if (!Object.hasOwn(stored, set) && !isExplicit(update, set)) {
-      changes = withKey(changes ?? {}, set, value)
+      setOwn(changes, set, value)
     }
   }
-  return changes
 }
 
 function hasLastingChange(stored: PersonProperties, update: PersonUpdate): boolean {
@@ -147,37 +150,32 @@ function hasLastingChange(stored: PersonProperties, update: PersonUpdate): boole
 function addChangedAutomatic(
   stored: PersonProperties,
   update: PersonUpdate,
-  changes: PersonProperties | null,
-): PersonProperties | null {
-  let all = changes
+  changes: PersonProperties,
+): void {
   for (const [{ set }, value] of automaticValues(update.automatic)) {
-    if (isExplicit(update, set) || isSame(stored[set], value)) continue
-    all = withKey(all ?? {}, set, value)
+    if (!isExplicit(update, set) && !isSame(stored[set], value)) setOwn(changes, set, value)
   }
-  return all
 }
 
 function isExplicit(update: PersonUpdate, key: string): boolean {
   return Object.hasOwn(update.set, key) || Object.hasOwn(update.set_once, key)
 }
 
-function collectExplicitChanges(
+/** Adds what `$set_once` and `$set` change. */
+function addExplicit(
   stored: PersonProperties,
   update: PersonUpdate,
-): PersonProperties | null {
-  let changes: PersonProperties | null = null
+  changes: PersonProperties,
+): void {
   for (const key of Object.keys(update.set_once)) {
     const value = update.set_once[key]
-    if (lacks(stored, key, value)) changes = withKey(changes ?? {}, key, value)
+    if (lacks(stored, key, value)) setOwn(changes, key, value)
   }
   for (const key of Object.keys(update.set)) {
     const value = update.set[key]
     const is_stored = Object.hasOwn(stored, key) && isSame(stored[key], value)
-    if (!is_stored || (changes !== null && Object.hasOwn(changes, key))) {
-      changes = withKey(changes ?? {}, key, value)
-    }
+    if (!is_stored || Object.hasOwn(changes, key)) setOwn(changes, key, value)
   }
-  return changes
 }
 
 /**
@@ -187,13 +185,6 @@ function collectExplicitChanges(
 function lacks(stored: PersonProperties, key: string, value: unknown): boolean {
   if (!Object.hasOwn(stored, key)) return true
   return stored[key] === null && value !== null && isAutomatic(key)
-}
-
-/** Sets a member, also one called `__proto__`, which a plain assignment would not create. */
-function withKey(properties: PersonProperties, key: string, value: unknown): PersonProperties {
-  if (key === '__proto__') return { ...properties, ['__proto__']: value }
-  properties[key] = value
-  return properties
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -40,13 +40,12 @@ export function resolvePerson(
 ): ResolvedPerson {
   if (claim.is_personless) return resolvePersonless(store, claim)
   const unchanged_id = findUnchanged(store, claim)
-  if (unchanged_id !== null) return unchanged(unchanged_id)
+  if (unchanged_id !== null) return unchanged(unchanged_id, 'full')
   const { project_id, distinct_id } = claim
   let created: UpdateOutcome | null = null
   const create = (id: Uint8Array): StoredPerson => {
     const person = createPerson(store, claim, id)
-    created =
-      claim.update === null ? 'unchanged' : updatePerson(store, person, claim.update, limits)
+    created = updateByClaim(store, person, claim, limits)
     return person
   }
   const merge =
@@ -66,9 +65,7 @@ export function resolvePerson(
     person = create(personIdOf(project_id, distinct_id))
     store.attach(person, distinct_id)
   }
-  const update =
-    created ??
-    (claim.update === null ? 'unchanged' : updatePerson(store, person, claim.update, limits))
+  const update = created ?? updateByClaim(store, person, claim, limits)
   if (person.marks_low !== -1) store.cache.noteSender(claim.id_key, person)
   return { person_id: person.id, person_mode: 'full', merge, update }
 }
@@ -81,30 +78,35 @@ function findUnchanged(store: PersonStore, claim: PersonClaim): Uint8Array | nul
   return sender.person_id
 }
 
-function unchanged(person_id: Uint8Array): ResolvedPerson {
-  return { person_id, person_mode: 'full', merge: null, update: 'unchanged' }
+function unchanged(
+  person_id: Uint8Array,
+  person_mode: ResolvedPerson['person_mode'],
+): ResolvedPerson {
+  return { person_id, person_mode, merge: null, update: 'unchanged' }
+}
+
+function updateByClaim(
+  store: PersonStore,
+  person: StoredPerson,
+  { update }: PersonClaim,
+  limits: IdentityLimits,
+): UpdateOutcome {
+  return update === null ? 'unchanged' : updatePerson(store, person, update, limits)
 }
 
 function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {
   const { project_id, distinct_id, id_key } = claim
   const stranger_id = store.cache.findStranger(id_key)
-  if (stranger_id !== null) return personless(stranger_id, 'propertyless')
+  if (stranger_id !== null) return unchanged(stranger_id, 'propertyless')
   const person = store.find(project_id, distinct_id, id_key)
   if (person !== null) {
     const is_upgraded = claim.timestamp > person.created_at + UPGRADE_AFTER_US
-    return personless(person.id, is_upgraded ? 'force_upgrade' : 'propertyless')
+    return unchanged(person.id, is_upgraded ? 'force_upgrade' : 'propertyless')
   }
   const person_id = personIdOf(project_id, distinct_id)
   store.personless.add(project_id, distinct_id)
   store.cache.noteStranger(id_key, person_id)
-  return personless(person_id, 'propertyless')
-}
-
-function personless(
-  person_id: Uint8Array,
-  person_mode: ResolvedPerson['person_mode'],
-): ResolvedPerson {
-  return { person_id, person_mode, merge: null, update: 'unchanged' }
+  return unchanged(person_id, 'propertyless')
 }
 
 function createPerson(store: PersonStore, claim: PersonClaim, id: Uint8Array): StoredPerson {

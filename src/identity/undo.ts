@@ -276,6 +276,6 @@ function restorePerson(
   return person
 }
 
-function copyBelongings({ properties, flags, cohorts }: PersonBelongings): PersonBelongings {
+export function copyBelongings({ properties, flags, cohorts }: PersonBelongings): PersonBelongings {
   return { properties: { ...properties }, flags: { ...flags }, cohorts: { ...cohorts } }
 }
