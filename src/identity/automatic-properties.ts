@@ -112,7 +112,10 @@ const WHERE_LOCATED: readonly AutomaticProperty[] = [
   ...OPTIONAL_LOCATED.map((from) => describe(from, from, undefined)),
 ]
 
-/** All of them, in the order of their bits, which other versions of an edge or its home read: new ones come last. */
+/**
+ * All of them, in the order of their bits, which other versions of an edge or its home read: new ones come last, and a new
+ * line of FROM_EVENTS would shift the bits of the location.
+ */
 const ALL: readonly AutomaticProperty[] = [...EVERYWHERE, ...WHERE_LOCATED]
 
 /** The property that every event with a location has. */

@@ -1,4 +1,5 @@
 /** Messages between the server and the snapshot process: one line of work, then lines of results. */
+import type { InstanceOptions } from '../storage/duckdb/duckdb.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 import type { CompactOptions } from './writer/compact.ts'
 import type { RemoveOptions } from './writer/remove.ts'
@@ -7,29 +8,16 @@ import type { ReplicaChange, ReplicaWriteOptions } from './writer/write-mirror.t
 
 /** The work of the snapshot process: the first line of its standard input. */
 export type SnapshotWork =
-  | (WriteOptions & {
-      readonly kind: 'write'
-      readonly memory_mb: number
-      readonly threads: number
-      /** Whether ingestion shares the processors with it, instead of having priority. */
-      readonly is_urgent: boolean
-    })
-  | (CompactOptions & {
-      readonly kind: 'compact'
-      readonly memory_mb: number
-      readonly threads: number
-    })
-  | (RemoveOptions & {
-      readonly kind: 'find_removed' | 'remove'
-      readonly memory_mb: number
-      readonly threads: number
-    })
-  | (ReplicaWriteOptions & {
-      readonly kind: 'mirror'
-      readonly memory_mb: number
-      readonly threads: number
-    })
+  | (EngineWork & Pick<InstanceOptions, 'memory_mb' | 'threads'>)
   | { readonly kind: 'verify'; readonly data_dir: string }
+
+/** Work that DuckDB does. */
+type EngineWork =
+  /** `is_urgent`: whether ingestion shares the processors with it, instead of having priority. */
+  | (WriteOptions & { readonly kind: 'write'; readonly is_urgent: boolean })
+  | (CompactOptions & { readonly kind: 'compact' })
+  | (RemoveOptions & { readonly kind: 'find_removed' | 'remove' })
+  | (ReplicaWriteOptions & { readonly kind: 'mirror' })
 
 /** One line of its standard output: a file that was written, or one found damaged. `done` comes last, with the last event written. */
 export type SnapshotLine =
